@@ -245,7 +245,7 @@ expect allowed compiler/passes/kinds/lower_gemm.c '#include "compiler/passes/fus
 expect allowed compiler/passes/rewrite/join.c '#include "compiler/passes/pass_list.h"'
 expect allowed compiler/passes/driver.c '#include "compiler/passes/verifier/verifier.h"'
 expect allowed compiler/exec/ref.c '#include "compiler/passes/plan/stored_nodes.h"'
-expect allowed compiler/import/model.c '#include "compiler/files/mapping.h"'
+expect allowed compiler/import/model_proto.c '#include "compiler/files/mapping.h"'
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
 expect allowed compiler/json/document.c '#include "compiler/files/json.h"'

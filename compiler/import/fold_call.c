@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer.h"
+#include "shape_inference.h"
 
 /* A graph that is being evaluated, node by node. */
 struct folding {
@@ -36,7 +36,7 @@ static cr_t literal(const struct folding *f, const struct cr_node *node)
     return cr_t_computed(f->t, type_of(node), node->rank, node->shape, data);
 }
 
-/* The term of an input is the operand of its number: see put_operand of infer.c. */
+/* The term of an input is the operand of its number: see put_operand of shape_inference.c. */
 static cr_t leaf(const struct folding *f, const struct cr_node *node)
 {
     switch (node->op) {

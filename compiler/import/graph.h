@@ -3,7 +3,7 @@
  *
  * Values have numbers.  Nodes are in topological order.  Functions and branches of `If` are
  * inlined. Everything lives in the graph's arena until cr_onnx_graph_free, except that elements
- * of known values may be freed before (elements.h).
+ * of known values may be freed before (constant_arrays.h).
  */
 #ifndef CR_ONNX_GRAPH_H
 #define CR_ONNX_GRAPH_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "elements.h"
-#include "model.h"
+#include "constant_arrays.h"
+#include "model_proto.h"
 
 /* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
 #define CR_ONNX_CRESCENT "crescent"

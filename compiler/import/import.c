@@ -8,10 +8,10 @@
 
 #include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
-#include "lengths.h"
-#include "onnx_outline.h"
+#include "dynamic_axes.h"
+#include "graph_outline.h"
 #include "onnx_passes.h"
-#include "script.h"
+#include "print_script.h"
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
 

@@ -10,7 +10,7 @@
 
 #include "compiler/files/safetensors.h"
 #include "compiler/ir/error.h"
-#include "print.h"
+#include "print_terms.h"
 
 /* A file of the model, and the time of its last change before it was opened. */
 struct cr_import_file {

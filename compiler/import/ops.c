@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formula.h"
-#include "lua_op.h"
+#include "ops_formula.h"
+#include "ops_lua.h"
 
 #define CR_ONNX_OP(domain, name, since, function, meaning)                                         \
     {domain, name, since, function, NULL, NULL, NULL, NULL, meaning},

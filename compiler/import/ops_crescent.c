@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "match.h"
 #include "ops.h"
+#include "pattern_match.h"
 #include "term_parts.h"
 
 /* Returns the node's output, whose shape its recogniser set. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "match.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 /* Returns x if a value is x * number or x / (1 / number), or CR_ONNX_NONE. */

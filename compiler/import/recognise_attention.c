@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match.h"
-#include "numbers_of.h"
+#include "constant_values.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 /* The kind of a mask: none; causal; true where a key is visible or hidden; added to scores. */

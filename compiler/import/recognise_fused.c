@@ -2,7 +2,7 @@
  * find attention in them. */
 #include <string.h>
 
-#include "match.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 /* Makes a node of ai.onnx like another one; returns its value. */

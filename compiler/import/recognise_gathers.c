@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "match.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 static bool is_reshape(const struct cr_onnx_node *n)

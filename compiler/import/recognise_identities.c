@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "match.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 enum { FEW = 16 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 /* True if a mean is over the last axis and keeps it. */

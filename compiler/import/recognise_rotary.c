@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match.h"
-#include "numbers_of.h"
+#include "constant_values.h"
+#include "pattern_match.h"
 #include "recognise.h"
 
 /* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */

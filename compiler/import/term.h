@@ -46,8 +46,8 @@ struct cr_onnx_term {
     enum cr_onnx_type type; /* of ONNX */
     int rank;
     int64_t shape[CR_ONNX_RANK];
-    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (lengths.h), or 0 */
-    signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (lengths_rules.c) */
+    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (dynamic_axes.h), or 0 */
+    signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (dynamic_axes_rules.c) */
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: the number of the value */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */

@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "ops.h"
 #include "term_parts.h"
-#include "unread.h"
+#include "unused_constants.h"
 
 enum { KNOWN = 4096, MOST_ROUNDS = 1024, MOST_NUMBER = 1 << 30 };
 

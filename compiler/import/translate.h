@@ -10,7 +10,7 @@ struct cr_onnx_pin {
     bool optional; /* the model need not have the name */
 };
 
-/* A symbol that stays a length of the language: see lengths.h. */
+/* A symbol that stays a length of the language: see dynamic_axes.h. */
 struct cr_onnx_length {
     const char *name;
     int64_t bound, size; /* size: the size in this translation */

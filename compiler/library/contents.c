@@ -12,7 +12,7 @@
 #include "compiler/files/npy.h"
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/frontend/natural_order.h"
-#include "compiler/import/model.h"
+#include "compiler/import/model_proto.h"
 #include "compiler/ir/mem.h"
 #include "family.h"
 #include "folder.h"

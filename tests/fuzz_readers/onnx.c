@@ -1,5 +1,5 @@
 /* onnx.c - any bytes as an ONNX file: refused with a line, or a graph that is translated or refused. */
-#include "compiler/import/script.h"
+#include "compiler/import/print_script.h"
 #include "compiler/import/translate.h"
 
 #include "target.h"

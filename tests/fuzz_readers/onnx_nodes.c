@@ -10,7 +10,7 @@
 #include "compiler/crescent.h"
 #include "compiler/import/import.h"
 #include "compiler/import/ops.h"
-#include "compiler/import/script.h"
+#include "compiler/import/print_script.h"
 #include "target.h"
 #include "tests/onnx_writer.h"
 

@@ -1,0 +1,70 @@
+/* call_cache.c - runs scripts of one call each and caches their graphs; see call_cache.h. */
+#include "call_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/script.h"
+#include "compiler/ir/hash.h"
+#include "compiler/ir/mem.h"
+
+/* The name of the scripts, and the beginning of the front end's messages about them. */
+#define CHUNK "call"
+#define CHUNK_LINE CHUNK ":1: "
+
+struct cr_onnx_calls {
+    struct cr_script_session *session;
+    struct cr_names texts; /* the texts of the calls, owned */
+    struct cr_script *scripts;
+    int n, cap;
+};
+
+struct cr_onnx_calls *cr_onnx_calls_new(void)
+{
+    struct cr_onnx_calls *calls = cr_calloc(1, sizeof *calls);
+    calls->session = cr_script_session_new(CHUNK);
+    return calls;
+}
+
+/* Frees the texts and graphs of calls, too. */
+void cr_onnx_calls_free(struct cr_onnx_calls *calls)
+{
+    if (!calls)
+        return;
+    for (int i = 0; i < calls->n; i++) {
+        free((char *)calls->texts.items[i]);
+        cr_script_free(&calls->scripts[i]);
+    }
+    cr_names_free(&calls->texts);
+    free(calls->scripts);
+    cr_script_session_free(calls->session);
+    free(calls);
+}
+
+/* Copies an error without the place that the front end names: it is always the call. */
+static void fail(const struct cr_error *found, struct cr_error *error)
+{
+    const char *text = found->text;
+    if (strncmp(text, CHUNK_LINE, strlen(CHUNK_LINE)) == 0)
+        text += strlen(CHUNK_LINE);
+    const char *library = strstr(text, " (in graphs/lib/");
+    cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
+}
+
+/* Looks the text up first: one that was run before has its graph. */
+const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
+                                         struct cr_error *error)
+{
+    struct cr_error own = {""};
+    struct cr_script script;
+    int known = cr_names_find(&calls->texts, text);
+    if (known >= 0)
+        return calls->scripts[known].graph;
+    if (cr_script_session_run(calls->session, text, strlen(text), &script, &own)) {
+        fail(&own, error);
+        return NULL;
+    }
+    cr_names_add(&calls->texts, cr_strdup(text));
+    *CR_PUSH(calls->scripts, calls->n, calls->cap) = script;
+    return script.graph;
+}

@@ -1,0 +1,56 @@
+/*
+ * pattern_match.h - shared by the recognisers of patterns: looks at the nodes around a value, and
+ * replaces them by a node of the domain "crescent".
+ */
+#ifndef CR_ONNX_PATTERN_MATCH_H
+#define CR_ONNX_PATTERN_MATCH_H
+
+#include "graph.h"
+
+/* Returns the node of ai.onnx that outputs a value if its operator is `op`, or CR_ONNX_NONE. */
+int cr_match_op(const struct cr_onnx_graph *graph, int value, const char *op);
+
+/* Like cr_match_op, but returns CR_ONNX_NONE if the value has more than one user. */
+int cr_match_only(const struct cr_onnx_graph *graph, int value, const char *op);
+
+/* True if a value is a known scalar and equals the number, up to float rounding. */
+bool cr_match_number(const struct cr_onnx_graph *graph, int value, double number);
+
+/* Returns the input that is not `value` of a node of two inputs, or CR_ONNX_NONE. */
+int cr_match_other(const struct cr_onnx_node *node, int value);
+
+/* Returns the only node that reads a value, or CR_ONNX_NONE if there are more or if the value is an
+ * output of the model. */
+int cr_match_user(const struct cr_onnx_graph *graph, int value);
+
+/* True if a value is a weight of floats: not a scalar, and not computed. */
+bool cr_match_weight(const struct cr_onnx_graph *graph, int value);
+
+bool cr_match_same_shape(const struct cr_onnx_value *a, const struct cr_onnx_value *b);
+
+/* True if a Transpose has this permutation; perm has as many axes as its input. */
+bool cr_match_permutes(const struct cr_onnx_graph *graph, int node, const int *perm);
+
+/*
+ * Replaces the node that outputs `old` by a node of the domain "crescent", with the name and
+ * scope of `like`.  Its output has the type and shape of `old`, and the name `name`.  Returns the
+ * node.
+ */
+int cr_match_replace(struct cr_onnx_graph *graph, int old, int like, const char *op,
+                     const int *inputs, int n_inputs, const char *name);
+
+/* Adds a node of the domain "crescent" with a new output of a shape; returns the output. */
+int cr_match_make(struct cr_onnx_graph *graph, int like, const char *op, const int *inputs,
+                  int n_inputs, const char *name, int rank, const int64_t *shape);
+
+/* Returns the path of a node's module, "h.0.attn" for "/h.0/attn/MatMul", from its name or the
+ * metadata name_scopes; "" if unknown. */
+const char *cr_onnx_scope(struct cr_arena *arena, const struct cr_onnx_node *node);
+
+/* Renames a weight; false if another value has the name or the language does not allow it. */
+bool cr_match_rename(struct cr_onnx_graph *graph, int value, const char *name);
+
+/* Returns PATH if a name is PATH and the ending, such as ".weight", or null. */
+const char *cr_match_path(struct cr_arena *arena, const char *name, const char *ending);
+
+#endif

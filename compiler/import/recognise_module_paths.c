@@ -1,0 +1,60 @@
+/*
+ * recognise_module_paths.c - completes the paths of modules in the names of nodes: some exporters
+ * leave containers out.
+ */
+#include <string.h>
+
+#include "pattern_match.h"
+#include "recognise.h"
+
+enum { MOST = 64 };
+
+/* By first name of a path: the prefix of its containers, "transformer." for "h". */
+struct containers {
+    const char *first[MOST], *prefix[MOST];
+    int n;
+};
+
+static const char *first_of(struct cr_arena *arena, const char *path)
+{
+    return cr_arena_text(arena, path, strcspn(path, "."));
+}
+
+/* Notes the prefix that a weight's path has before the path of the node that reads it. */
+static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr_onnx_node *n)
+{
+    const char *scope = cr_onnx_scope(&g->arena, n);
+    for (int i = 0; i < n->n_inputs && *scope && c->n < MOST; i++) {
+        const char *path = cr_match_weight(g, n->inputs[i])
+                               ? cr_match_path(&g->arena, g->values[n->inputs[i]].name, ".weight")
+                               : NULL;
+        size_t longer = path ? strlen(path) : 0, shorter = strlen(scope);
+        if (longer <= shorter + 1 || strcmp(path + longer - shorter, scope) != 0 ||
+            path[longer - shorter - 1] != '.')
+            continue;
+        c->first[c->n] = first_of(&g->arena, scope);
+        c->prefix[c->n++] = cr_arena_text(&g->arena, path, longer - shorter);
+    }
+}
+
+/* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack ModuleDict and ModuleList of
+ * torch.nn. */
+int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
+{
+    struct containers c = {.n = 0};
+    (void)error;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (!*g->nodes[i].scope)
+            learn(g, &c, &g->nodes[i]);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct cr_onnx_node *n = &g->nodes[i];
+        const char *scope = *n->scope ? "" : cr_onnx_scope(&g->arena, n),
+                   *first = first_of(&g->arena, scope);
+        for (int k = 0; *first && k < c.n; k++)
+            if (strcmp(c.first[k], first) == 0) {
+                n->name = cr_arena_print(&g->arena, "/%s%s", c.prefix[k], n->name + 1);
+                break;
+            }
+    }
+    return 0;
+}

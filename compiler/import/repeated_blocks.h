@@ -1,0 +1,43 @@
+/*
+ * repeated_blocks.h - finds runs of blocks of statements that are equal except for their index:
+ * "h.0", "h.1", ...
+ *
+ * Block i of a run reads its own weights (h.{i}.x), values that all blocks share, and carried
+ * values: values that the preceding block defines.
+ */
+#ifndef CR_ONNX_REPEATED_BLOCKS_H
+#define CR_ONNX_REPEATED_BLOCKS_H
+
+#include "translate.h"
+
+enum { CR_ONNX_CARRIED = 4 };
+
+/* A statement that is to be printed. */
+struct cr_onnx_line {
+    struct cr_onnx_statement statement;
+    const char *scope; /* its module's path, or "" */
+    int run;           /* the run it is in, or CR_ONNX_NONE */
+    int index;         /* the number behind the run's prefix in its path */
+};
+
+struct cr_onnx_run {
+    const char *prefix; /* the path before the index: "transformer.h." */
+    int first, size, n; /* the first line; the lines of a block; the number of blocks */
+    int index;          /* the index of the first block */
+    int n_carried;
+    int in[CR_ONNX_CARRIED];   /* by carried value: the value that the first block reads */
+    int out[CR_ONNX_CARRIED];  /* the value of the first block that the second one reads there */
+    int last[CR_ONNX_CARRIED]; /* the corresponding value of the last block */
+};
+
+struct cr_onnx_blocks {
+    struct cr_onnx_line *lines; /* all statements; statements that read no weights come first */
+    struct cr_onnx_run *runs;
+    int *uses; /* by value: how often lines and outputs of the model read it */
+    int n_lines, n_runs;
+};
+
+/* Finds the runs of a script; allocates in the graph's arena. */
+void cr_onnx_find_blocks(struct cr_onnx_blocks *blocks, const struct cr_onnx_script *script);
+
+#endif

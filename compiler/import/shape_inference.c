@@ -1,0 +1,267 @@
+/*
+ * shape_inference.c - infers shapes, types and lengths of terms by the front end; see
+ * shape_inference.h.
+ */
+#include "shape_inference.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call_cache.h"
+#include "compiler/ir/text.h"
+
+bool cr_onnx_is_lua_op(cr_t x)
+{
+    return x->kind == CR_TERM_CALL && strncmp(x->name, CR_ONNX_LIBRARY, strlen(CR_ONNX_LIBRARY)) == 0;
+}
+
+/* ---- the script of a call ---- */
+
+/* Where axes of operands end that are lengths. */
+enum ends {
+    AT_SIZES,  /* lengths are numbers: the sizes in the translation */
+    AT_CUTS,   /* at the lengths that they are cut to */
+    AT_LENGTHS /* at their lengths, also if they are not cut */
+};
+
+/* A script that is being written. */
+struct writing {
+    struct cr_text text;
+    const struct cr_onnx_script *script; /* has the lengths; null if there are none */
+    enum ends ends;
+};
+
+enum { NAME = 40 }; /* the most bytes of a length's name in a message */
+
+/* Writes a name with the characters that the language allows, and its number if they are others. */
+static void put_name(struct writing *w, int length)
+{
+    const char *name = w->script->lengths[length].name;
+    bool differs = strlen(name) > NAME;
+    for (int i = 0; name[i] && i < NAME; i++) {
+        bool allowed = isalnum((unsigned char)name[i]) || name[i] == '_';
+        cr_put(&w->text, "%c", allowed ? name[i] : '-');
+        differs |= !allowed;
+    }
+    if (differs)
+        cr_put(&w->text, ".%d", length);
+}
+
+/* Writes the locals that lengths are: local l0 = length("seq", 128). */
+static void put_locals(struct writing *w)
+{
+    for (int i = 0; w->script && w->ends != AT_SIZES && i < w->script->n_lengths; i++) {
+        cr_put(&w->text, "local l%d = length(\"", i);
+        put_name(w, i);
+        cr_put(&w->text, "\", %lld) ", (long long)w->script->lengths[i].bound);
+    }
+}
+
+static void put_length(struct writing *w, int length)
+{
+    if (w->ends == AT_SIZES)
+        cr_put(&w->text, "%lld", (long long)w->script->lengths[length].size);
+    else
+        cr_put(&w->text, "l%d", length);
+}
+
+#define OPERAND "x." /* the name of an operand's input, before its number; no length's name has a dot */
+
+/* Writes an operand as an input of its shape and type. */
+static void put_operand(struct writing *w, cr_t x, int number)
+{
+    enum cr_language_type type = cr_language_type(x->type);
+    const signed char none[CR_ONNX_RANK] = {0},
+                      *ends = w->ends == AT_CUTS      ? x->cuts
+                              : w->ends == AT_LENGTHS ? x->lengths
+                                                      : none;
+    cr_put(&w->text, "%sinput(\"%s%d\", {", type == CR_LANGUAGE_BOOL ? "ne(" : "", OPERAND,
+           number);
+    for (int a = 0; a < x->rank; a++) {
+        cr_put(&w->text, "%s", a ? ", " : "");
+        if (ends[a])
+            put_length(w, ends[a] - 1);
+        else
+            cr_put(&w->text, "%lld", (long long)x->shape[a]);
+    }
+    cr_put(&w->text, "}%s)%s", type == CR_LANGUAGE_F32 ? "" : ", \"i32\"",
+           type == CR_LANGUAGE_BOOL ? ", 0)" : "");
+}
+
+static void put_argument(struct writing *w, const char *from)
+{
+    for (; *from; from++) {
+        int plain = (int)strcspn(from, (char[]){CR_TERM_LENGTH, 0});
+        cr_put_bytes(&w->text, from, (size_t)plain);
+        from += plain;
+        if (!*from)
+            return;
+        put_length(w, *++from - '0');
+    }
+}
+
+/* Writes the arguments of a call, with commas between them. */
+static void put_arguments(struct writing *w, cr_t x, bool comma)
+{
+    bool has_angles = strcmp(x->name, "rotary.halves") == 0 && x->n_arguments == 2;
+    for (int i = 0; i < x->n_arguments; i++) {
+        const char *own = x->arguments[i].text;
+        cr_put(&w->text, "%s", comma && !(own && strcmp(own, CR_TERM_TABLE_END) == 0) ? ", " : "");
+        if (own)
+            put_argument(w, own);
+        else if (has_angles && i == 1) { /* a table of cosines and sines */
+            cr_put(&w->text, "{cos = ");
+            put_operand(w, x->arguments[i].term, i);
+            cr_put(&w->text, ", sin = ");
+            put_operand(w, x->arguments[i].term, i);
+            cr_put(&w->text, "}");
+        } else
+            put_operand(w, x->arguments[i].term, i);
+        comma = !(own && (strcmp(own, CR_TERM_TABLE) == 0 || own[strlen(own) - 1] == ' '));
+    }
+}
+
+/* Writes the script of a term: a call, a layer or an infix operation. */
+static void put_script(struct writing *w, cr_t x)
+{
+    int module = (int)strcspn(x->name, ".");
+    if (cr_onnx_is_lua_op(x))
+        cr_put(&w->text, "local %.*s = require \"%.*s\" ", module, x->name, module, x->name);
+    else if (x->name[module])
+        cr_put(&w->text, "local nn, attention, masks, rotary = require \"nn\", require "
+                         "\"attention\", require \"masks\", require \"rotary\" ");
+    put_locals(w);
+    cr_put(&w->text, "return {y = ");
+    if (x->kind == CR_TERM_INFIX) {
+        put_operand(w, x->arguments[0].term, 0);
+        cr_put(&w->text, " %s ", x->name);
+        put_operand(w, x->arguments[1].term, 1);
+        cr_put(&w->text, "}");
+        return;
+    }
+    cr_put(&w->text, x->kind == CR_TERM_SCOPE ? "scope(\"layer\", %s" : "%s(", x->name);
+    put_arguments(w, x, x->kind == CR_TERM_SCOPE);
+    cr_put(&w->text, ")}");
+}
+
+/* ---- running it ---- */
+
+/* Returns the graph of a term; or null, with the front end's message without file and line. */
+static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x,
+                                       const struct cr_onnx_script *script, enum ends ends,
+                                       struct cr_error *error)
+{
+    struct writing w = {.script = script, .ends = ends};
+    put_script(&w, x);
+    const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
+    free(w.text.data);
+    return g;
+}
+
+const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_t call,
+                                          struct cr_error *error)
+{
+    return graph_of(graph, call, NULL, AT_CUTS, error);
+}
+
+int cr_onnx_operand_number(const char *input)
+{
+    return atoi(input + strlen(OPERAND));
+}
+
+int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
+                  struct cr_inferred *result, struct cr_error *error)
+{
+    const struct cr_graph *g = graph_of(graph, x, script, AT_CUTS, error);
+    if (!g)
+        return -1;
+    const struct cr_node *node = &g->nodes[g->outputs[0].id];
+    *result = (struct cr_inferred){.rank = node->rank,
+                                   .type = node->dtype == CR_F32   ? CR_LANGUAGE_F32
+                                           : node->dtype == CR_I32 ? CR_LANGUAGE_I32
+                                                                   : CR_LANGUAGE_BOOL};
+    memcpy(result->shape, node->shape, (size_t)node->rank * sizeof *node->shape);
+    memcpy(result->lengths, node->lengths, (size_t)node->rank * sizeof *node->lengths);
+    return 0;
+}
+
+/* ---- reductions that run to the bound ---- */
+
+/* Returns the length that a node runs over: it reduces the axis, or multiplies along it. */
+static int length_run_over(const struct cr_graph *g, const struct cr_node *node)
+{
+    const struct cr_node *a = node->n_in ? &g->nodes[g->operands[node->first_in]] : NULL;
+    const struct cr_node *b = node->n_in > 1 ? &g->nodes[g->operands[node->first_in + 1]] : NULL;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_REDUCE:
+    case CR_KIND_SCAN:
+        return a->lengths[node->axis];
+    case CR_KIND_CONTRACT:
+        return a->lengths[a->rank - 1] ? a->lengths[a->rank - 1] : b->lengths[b->rank - 2];
+    default:
+        return 0;
+    }
+}
+
+bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
+                           const struct cr_onnx_script *script)
+{
+    struct cr_error error = {""};
+    const struct cr_graph *cut = graph_of(graph, x, script, AT_CUTS, &error),
+                          *whole = graph_of(graph, x, script, AT_LENGTHS, &error);
+    if (!cut || !whole || cut->n_nodes != whole->n_nodes)
+        return true;
+    for (cr_id id = 0; id < cut->n_nodes; id++)
+        if (length_run_over(cut, &cut->nodes[id]) != length_run_over(whole, &whole->nodes[id]))
+            return true;
+    return false;
+}
+
+/* ---- calls for several sizes ---- */
+
+/* True if two sizes are equal, or are one length's sizes in the two translations. */
+static bool same_size(const struct cr_onnx_script *script, const struct cr_onnx_script *other,
+                      int64_t a, int64_t b)
+{
+    bool same = a == b;
+    for (int i = 0; i < script->n_lengths && !same; i++)
+        same = a == script->lengths[i].size && b == other->lengths[i].size;
+    return same;
+}
+
+/* True if two nodes are equal except for their shapes. */
+static bool same_node(const struct cr_graph *g, const struct cr_graph *h, cr_id id)
+{
+    const struct cr_node *a = &g->nodes[id], *b = &h->nodes[id];
+    bool same = a->op == b->op && a->dtype == b->dtype && a->rank == b->rank &&
+                a->axis == b->axis && a->n_in == b->n_in &&
+                memcmp(a->index, b->index, sizeof(int64_t[CR_MAX_RANK])) == 0;
+    for (int i = 0; same && i < a->n_in; i++)
+        same = g->operands[a->first_in + i] == h->operands[b->first_in + i];
+    if (!same || a->op != CR_OP_literal)
+        return same && memcmp(&a->value, &b->value, sizeof a->value) == 0;
+    const struct cr_literal *x = cr_literal_of(g, a), *y = cr_literal_of(h, b);
+    return x->n == y->n && memcmp(x->words, y->words, (size_t)x->n * sizeof *x->words) == 0;
+}
+
+static bool same_graph(const struct cr_onnx_script *script, const struct cr_onnx_script *other,
+                       const struct cr_graph *g, const struct cr_graph *h)
+{
+    bool same = g->n_nodes == h->n_nodes && g->outputs[0].id == h->outputs[0].id;
+    for (cr_id id = 0; same && id < g->n_nodes; id++) {
+        same = same_node(g, h, id);
+        for (int a = 0; same && a < g->nodes[id].rank; a++)
+            same = same_size(script, other, g->nodes[id].shape[a], h->nodes[id].shape[a]);
+    }
+    return same;
+}
+
+bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
+                         const struct cr_onnx_script *other, cr_t other_call)
+{
+    struct cr_error error = {""};
+    const struct cr_graph *a = graph_of(script->graph, call, script, AT_SIZES, &error),
+                          *b = graph_of(script->graph, other_call, other, AT_SIZES, &error);
+    return a && b && (a == b || same_graph(script, other, a, b));
+}

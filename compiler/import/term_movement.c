@@ -1,0 +1,560 @@
+/*
+ * term_movement.c - expressions of the graph language: movement, indices, sums and products; see
+ * term.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "term_parts.h"
+
+/* ---- folding ---- */
+
+/* Makes `like` a known term: element i is element from[i] of x, which is known. */
+static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
+{
+    int64_t n = cr_t_elements(like);
+    double *data = cr_t_room(t, like);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = x->data[from[i]];
+    like->data = data;
+    return like;
+}
+
+static bool same_shape(cr_t x, int rank, const int64_t *shape)
+{
+    return x->rank == rank && (!rank || memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0);
+}
+
+/* ---- movement ---- */
+
+/* A reshape of a reshape reads the operand of the first one. */
+cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
+{
+    if (t->failed || !x || same_shape(x, rank, shape))
+        return x;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
+    if (!like)
+        return NULL;
+    if (cr_t_elements(like) != cr_t_elements(x))
+        return cr_onnx_refuse(t, "found a reshape of %s to %s, expected as many elements", cr_t_list(t, x->rank, x->shape),
+                              cr_t_list(t, rank, shape));
+    if (cr_t_folds(t, like, 1, &x)) {
+        like->data = x->data;
+        return like;
+    }
+    if (x->kind == CR_TERM_CALL && strcmp(x->name, "reshape") == 0)
+        x = x->arguments[0].term;
+    if (same_shape(x, rank, shape))
+        return x;
+    return cr_t_call(t, "reshape", like->type, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
+}
+
+/* Makes a transpose if two axes change places, a permute if more do. */
+cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
+    int changed[CR_ONNX_RANK], n = 0;
+    if (t->failed || !x)
+        return NULL;
+    cr_t_strides(x->rank, x->shape, strides);
+    for (int i = 0; i < x->rank; i++) {
+        shape[i] = x->shape[axes[i]];
+        moved[i] = strides[axes[i]];
+        list[i] = axes[i] + 1;
+        if (axes[i] != i)
+            changed[n++] = i;
+    }
+    struct cr_onnx_term *like = n ? cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape) : NULL;
+    if (!like)
+        return x;
+    if (cr_t_folds(t, like, 1, &x)) {
+        return pick(t, like, x, cr_t_places(t, like, moved, 0));
+    }
+    if (n == 2)
+        return cr_t_call(t, "transpose", x->type, x->rank, shape,
+                         (struct cr_onnx_argument[]){{x, NULL},
+                                                     {NULL, cr_t_text(t, changed[0] + 1)},
+                                                     {NULL, cr_t_text(t, changed[1] + 1)}},
+                         3);
+    return cr_t_call(t, "permute", x->type, x->rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, x->rank, list)}},
+                     2);
+}
+
+cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
+{
+    int axes[CR_ONNX_RANK];
+    if (t->failed || !x)
+        return NULL;
+    for (int a = 0; a < x->rank; a++)
+        axes[a] = a == i ? j : a == j ? i : a;
+    return cr_t_permute(t, x, axes);
+}
+
+/* Repeats known elements; makes a call otherwise. */
+cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
+{
+    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
+    if (t->failed || !x || same_shape(x, rank, shape))
+        return x;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
+    if (!like)
+        return NULL;
+    cr_t_strides(x->rank, x->shape, strides);
+    for (int i = 0; i < rank; i++) {
+        int own = i - (rank - x->rank);
+        if (own >= 0 && x->shape[own] != shape[i] && x->shape[own] != 1)
+            return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
+                                  cr_t_list(t, rank, shape));
+        repeated[i] = own < 0 || x->shape[own] == 1 ? 0 : strides[own];
+    }
+    if (rank < x->rank)
+        return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
+                              cr_t_list(t, rank, shape));
+    if (cr_t_folds(t, like, 1, &x)) {
+        return pick(t, like, x, cr_t_places(t, like, repeated, 0));
+    }
+    return cr_t_call(t, "expand", x->type, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
+}
+
+cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
+               double number)
+{
+    cr_t one = cr_t_number(t, type, number);
+    return cr_t_expand(t, one, rank, shape);
+}
+
+/* Returns x itself if the whole axis is taken. */
+cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    if (t->failed || !x || size == x->shape[axis])
+        return x;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = size;
+    if (start < 0 || size < 0 || start + size > x->shape[axis])
+        return cr_onnx_refuse(t, "found a slice outside of an axis of %lld, expected one inside", (long long)x->shape[axis]);
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
+    if (like && cr_t_folds(t, like, 1, &x)) {
+        cr_t_strides(x->rank, x->shape, strides);
+        return pick(t, like, x, cr_t_places(t, like, strides, start * strides[axis]));
+    }
+    return cr_t_call(t, "narrow", x->type, x->rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL},
+                                                 {NULL, cr_t_text(t, axis + 1)},
+                                                 {NULL, cr_t_text(t, start)},
+                                                 {NULL, cr_t_text(t, size)}},
+                     4);
+}
+
+/* True if indices are start, start + 1, ... */
+static bool is_range(int64_t n, const int64_t *indices)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (indices[i] != indices[0] + i)
+            return false;
+    return n > 0;
+}
+
+cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int64_t *indices)
+{
+    double *numbers = cr_arena_new(t->arena, (size_t)n, sizeof *numbers);
+    if (t->failed || !x)
+        return NULL;
+    if (is_range(n, indices))
+        return cr_t_narrow(t, x, axis, indices[0], n);
+    if (n == 0)
+        return cr_t_narrow(t, x, axis, 0, 0);
+    for (int64_t i = 0; i < n; i++) {
+        numbers[i] = (double)indices[i];
+        if (indices[i] < 0 || indices[i] >= x->shape[axis])
+            return cr_onnx_refuse(t, "index %lld, expected one below %lld", (long long)indices[i],
+                                  (long long)x->shape[axis]);
+    }
+    cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
+    return cr_t_gather_axis(t, x, index, axis);
+}
+
+/* Concatenates known parts. */
+static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *like,
+                        const cr_t *parts, int n, int axis)
+{
+    double *data = cr_t_room(t, like);
+    int64_t inner = 1, outer = 1, at = 0;
+    for (int i = 0; i < like->rank; i++)
+        *(i < axis ? &outer : &inner) *= i == axis ? 1 : like->shape[i];
+    for (int64_t o = 0; o < outer; o++)
+        for (int p = 0; p < n; p++) {
+            int64_t row = inner * parts[p]->shape[axis];
+            if (row)
+                memcpy(data + at, parts[p]->data + o * row, (size_t)row * sizeof *data);
+            at += row;
+        }
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
+}
+
+/* Leaves out parts without elements, as the language has no such tensors. */
+cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
+{
+    int64_t shape[CR_ONNX_RANK];
+    struct cr_onnx_argument *items = cr_arena_new(t->arena, (size_t)n, sizeof *items);
+    int kept = 0;
+    if (n < 1)
+        return cr_onnx_refuse(t, "found no parts, expected at least one");
+    if (t->failed || !parts[0])
+        return NULL;
+    memcpy(shape, parts[0]->shape, sizeof shape);
+    shape[axis] = 0;
+    for (int i = 0; i < n; i++) {
+        if (!parts[i])
+            return NULL;
+        if (parts[i]->rank != parts[0]->rank)
+            return cr_onnx_refuse(t, "found parts of %d and %d axes, expected as many", parts[0]->rank, parts[i]->rank);
+        if (cr_language_type(parts[i]->type) != cr_language_type(parts[0]->type))
+            return cr_onnx_refuse(t, "parts of type %s and %s, expected ones alike",
+                                  cr_onnx_type_name(parts[0]->type),
+                                  cr_onnx_type_name(parts[i]->type));
+        for (int a = 0; a < parts[0]->rank; a++)
+            if (a != axis && parts[i]->shape[a] != shape[a])
+                return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
+        shape[axis] += parts[i]->shape[axis];
+        if (parts[i]->shape[axis])
+            items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
+    }
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, parts[0]->type, parts[0]->rank, shape);
+    if (!like)
+        return NULL;
+    if (cr_t_folds(t, like, n, parts))
+        return fold_concat(t, like, parts, n, axis);
+    if (kept == 1)
+        return items[0].term;
+    items = memcpy(cr_arena_new(t->arena, (size_t)kept + 3, sizeof *items), items,
+                   (size_t)kept * sizeof *items);
+    memmove(items + 1, items, (size_t)kept * sizeof *items);
+    items[0] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE};
+    items[kept + 1] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
+    items[kept + 2] = (struct cr_onnx_argument){NULL, cr_t_text(t, axis + 1)};
+    return cr_t_call(t, "concat", like->type, like->rank, shape, items, kept + 3);
+}
+
+cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
+              double number)
+{
+    int64_t shape[CR_ONNX_RANK];
+    cr_t parts[3];
+    int n = 0;
+    if (t->failed || !x)
+        return NULL;
+    if (before < 0 || after < 0) {
+        int64_t start = before < 0 ? -before : 0, end = x->shape[axis] + (after < 0 ? after : 0);
+        if (end < start)
+            return cr_onnx_refuse(t, "found nothing left of an axis of %lld, expected some elements",
+                                  (long long)x->shape[axis]);
+        x = cr_t_narrow(t, x, axis, start, end - start);
+    }
+    if (!x || (before <= 0 && after <= 0))
+        return x;
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = before;
+    if (before > 0)
+        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
+    parts[n++] = x;
+    shape[axis] = after;
+    if (after > 0)
+        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
+    return cr_t_concat(t, parts, n, axis);
+}
+
+/* ---- indices ---- */
+
+/* True if x has the axis; refuses otherwise. */
+static bool has_axis(struct cr_translation *t, cr_t x, int axis)
+{
+    if (axis >= x->rank)
+        cr_onnx_refuse(t, "rows of a tensor of %d axes, expected more than %d", x->rank, axis);
+    return axis < x->rank;
+}
+
+/* True if indices are known and are i, i + 1, ... with i >= 0. */
+static bool is_counted(cr_t index)
+{
+    int64_t n = cr_t_elements(index);
+    bool counted = index->data && n > 0 && index->data[0] >= 0;
+    for (int64_t i = 1; counted && i < n; i++)
+        counted = index->data[i] == index->data[0] + (double)i;
+    return counted;
+}
+
+/* Gathers consecutive indices by a slice; reshapes so that the axes of the index replace `axis`. */
+static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int64_t shape[2 * CR_ONNX_RANK];
+    int rank = index->rank + x->rank - 1;
+    cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]), cr_t_elements(index));
+    for (int i = 0; i < rank; i++)
+        shape[i] = i < axis                 ? x->shape[i]
+                   : i < axis + index->rank ? index->shape[i - axis]
+                                            : x->shape[i - index->rank + 1];
+    return cr_t_reshape(t, part, rank, shape);
+}
+
+cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
+{
+    int64_t shape[2 * CR_ONNX_RANK], inner = 1;
+    if (t->failed || !table || !index || !has_axis(t, table, 0) ||
+        !cr_t_is_of(t, index, CR_OF_INTEGERS))
+        return NULL;
+    if (is_counted(index))
+        return slice_counted(t, table, index, 0);
+    int rank = index->rank + table->rank - 1;
+    memcpy(shape, index->shape, (size_t)index->rank * sizeof *shape);
+    memcpy(shape + index->rank, table->shape + 1, (size_t)(table->rank - 1) * sizeof *shape);
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
+    if (!like)
+        return NULL;
+    if (index->data && cr_t_folds(t, like, 1, &table)) {
+        int64_t *from = cr_t_array(t, cr_t_elements(like));
+        for (int i = 1; i < table->rank; i++)
+            inner *= table->shape[i];
+        for (int64_t i = 0; i < cr_t_elements(like); i++) {
+            int64_t row = cr_t_whole(index->data[i / inner]);
+            if (row < 0 || row >= table->shape[0])
+                return cr_onnx_refuse(t, "found an index outside of the table, expected one inside");
+            from[i] = row * inner + i % inner;
+        }
+        return pick(t, like, table, from);
+    }
+    if (cr_language_type(table->type) == CR_LANGUAGE_BOOL)
+        return cr_t_cast(t, cr_t_gather(t, cr_t_cast(t, table, CR_ONNX_INT32), index),
+                         CR_ONNX_BOOL);
+    return cr_t_call(t, "gather", table->type, rank, shape,
+                     (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
+}
+
+/* Permutes the axis to the front, gathers rows, and permutes the axes of the index to its place. */
+cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
+    if (t->failed || !x || !index || !has_axis(t, x, axis) ||
+        !cr_t_is_of(t, index, CR_OF_INTEGERS))
+        return NULL;
+    if (is_counted(index))
+        return slice_counted(t, x, index, axis);
+    if (axis == 0)
+        return cr_t_gather(t, x, index);
+    front[n++] = axis;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis)
+            front[n++] = i;
+    cr_t y = cr_t_gather(t, cr_t_permute(t, x, front), index);
+    n = 0;
+    for (int i = 0; i < axis; i++)
+        order[n++] = index->rank + i;
+    for (int i = 0; i < index->rank; i++)
+        order[n++] = i;
+    for (int i = axis + 1; i < x->rank; i++)
+        order[n++] = index->rank + i - 1;
+    return y ? cr_t_permute(t, y, order) : NULL;
+}
+
+/* True if an index has the rank of x and its axes but `axis` are no longer; refuses otherwise. */
+static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    bool fit = index->rank == x->rank && axis < x->rank;
+    for (int i = 0; fit && i < x->rank; i++)
+        fit = i == axis || index->shape[i] <= x->shape[i];
+    if (!fit)
+        cr_onnx_refuse(t, "found indices of the shape %s along axis %d of %s, expected ones that fit",
+                       cr_t_list(t, index->rank, index->shape), axis,
+                       cr_t_list(t, x->rank, x->shape));
+    return fit;
+}
+
+cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
+{
+    int64_t strides[CR_ONNX_RANK];
+    if (t->failed || !x || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
+        !fits(t, x, index, axis))
+        return NULL;
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
+    if (like && index->data && cr_t_folds(t, like, 1, &x)) {
+        cr_t_strides(x->rank, x->shape, strides);
+        int64_t step = strides[axis];
+        strides[axis] = 0;
+        int64_t *from = cr_t_places(t, like, strides, 0);
+        for (int64_t i = 0; i < cr_t_elements(like); i++) {
+            if (index->data[i] < 0 || index->data[i] >= (double)x->shape[axis])
+                return cr_onnx_refuse(t, "found an index outside of an axis of %lld, expected one inside",
+                                      (long long)x->shape[axis]);
+            from[i] += (int64_t)index->data[i] * step;
+        }
+        return pick(t, like, x, from);
+    }
+    for (int i = 0; i < x->rank; i++) /* other axes of the index may be shorter */
+        if (i != axis)
+            x = cr_t_narrow(t, x, i, 0, index->shape[i]);
+    if (!x)
+        return NULL;
+    if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
+        return cr_t_cast(t, cr_t_gather_along(t, cr_t_cast(t, x, CR_ONNX_INT32), index, axis),
+                         CR_ONNX_BOOL);
+    return cr_t_call(
+        t, "gather", x->type, index->rank, index->shape,
+        (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
+}
+
+/* ---- sums and products ---- */
+
+cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
+                 bool keep)
+{
+    int64_t shape[CR_ONNX_RANK], left[CR_ONNX_RANK], list[CR_ONNX_RANK];
+    bool reduced[CR_ONNX_RANK] = {false};
+    int rank = 0;
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
+        return NULL;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int i = 0; i < n; i++) {
+        if (axes[i] < 0 || axes[i] >= x->rank || reduced[axes[i]])
+            return cr_onnx_refuse(t, "axis %d of %d, expected each once at most",
+                                  axes[i], x->rank);
+        shape[axes[i]] = 1;
+        reduced[axes[i]] = true;
+        list[i] = axes[i] + 1;
+    }
+    for (int i = 0; i < x->rank; i++)
+        if (!reduced[i])
+            left[rank++] = x->shape[i];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
+    if (!like || !n)
+        return x;
+    if (cr_t_folds(t, like, 1, &x)) {
+        cr_t y = cr_t_fold_reduce(t, strcmp(name, "sum") == 0, x, like);
+        return keep ? y : cr_t_reshape(t, y, rank, left);
+    }
+    struct cr_onnx_argument arguments[] = {
+        {x, NULL}, {NULL, n == 1 ? cr_t_text(t, list[0]) : cr_t_list(t, n, list)}, {NULL, "false"}};
+    return cr_t_call(t, name, x->type, keep ? x->rank : rank, keep ? shape : left, arguments,
+                     keep ? 2 : 3);
+}
+
+cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis)
+{
+    return cr_t_reduce(t, name, x, 1, &axis, true);
+}
+
+cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
+{
+    int64_t shape[CR_ONNX_RANK];
+    int rank = 0;
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
+        return NULL;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis || keep)
+            shape[rank++] = i == axis ? 1 : x->shape[i];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, CR_ONNX_INT64, rank, shape);
+    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && cr_t_folds(t, like, 1, &x))
+        return cr_t_fold_argmax(t, x, axis, like);
+    return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
+                     (struct cr_onnx_argument[]){{x, NULL},
+                                                 {NULL, cr_t_text(t, axis + 1)},
+                                                 {NULL, keep ? "true" : "false"}},
+                     3);
+}
+
+cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
+{
+    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
+        return NULL;
+    if (cr_t_folds(t, x, 1, &x))
+        return cr_t_fold_cumsum(t, x, axis, reverse);
+    return cr_t_call(
+        t, "cumsum", x->type, x->rank, x->shape,
+        (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_text(t, axis + 1)}, {NULL, "true"}},
+        reverse ? 3 : 2);
+}
+
+/* Multiplies matrices of integers by a sum of products: the language's matmul takes floats only. */
+static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
+{
+    int64_t left[CR_ONNX_RANK], right[CR_ONNX_RANK];
+    memcpy(left, a->shape, sizeof left);
+    left[a->rank] = 1;
+    memcpy(right, b->shape, sizeof right);
+    right[b->rank] = right[b->rank - 1];
+    right[b->rank - 1] = right[b->rank - 2];
+    right[b->rank - 2] = 1;
+    if (a->rank >= CR_ONNX_RANK || b->rank >= CR_ONNX_RANK)
+        return cr_onnx_refuse(t, "found a product of integers of %d axes, expected at most 2", a->rank);
+    /* [.., m, k, 1] times [.., 1, k, n], summed over k */
+    cr_t y = cr_t_binary(t, "*", cr_t_reshape(t, a, a->rank + 1, left),
+                         cr_t_reshape(t, b, b->rank + 1, right));
+    int axis = y ? y->rank - 2 : 0;
+    return cr_t_reduce(t, "sum", y, 1, &axis, false);
+}
+
+cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
+{
+    int64_t shape[CR_ONNX_RANK];
+    if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS))
+        return NULL;
+    if (cr_language_type(a->type) != cr_language_type(b->type))
+        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
+    int ra = a->rank, rb = b->rank, rank = ra > rb ? ra : rb, n = 0;
+    if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0])
+        return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+                              cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
+    for (int i = 0; i < rank - 2; i++) {
+        int64_t left = i - (rank - ra) >= 0 ? a->shape[i - (rank - ra)] : 1;
+        int64_t right = i - (rank - rb) >= 0 ? b->shape[i - (rank - rb)] : 1;
+        if (left != right && left != 1 && right != 1)
+            return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+                                  cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
+        shape[n++] = left == 1 ? right : left;
+    }
+    if (ra > 1)
+        shape[n++] = a->shape[ra - 2];
+    if (rb > 1)
+        shape[n++] = b->shape[rb - 1];
+    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, a->type, n, shape);
+    int64_t k = a->shape[ra - 1];
+    if (like && k == 0)
+        return cr_t_full(t, a->type, n, shape, 0);
+    if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
+        cr_t_folds(t, like, 2, (cr_t[]){a, b}))
+        return cr_t_fold_matmul(t, a, b, like);
+    if (cr_language_type(a->type) != CR_LANGUAGE_F32) {
+        cr_t row = ra > 1 ? a : cr_t_reshape(t, a, 2, (int64_t[]){1, k});
+        cr_t column = rb > 1 ? b : cr_t_reshape(t, b, 2, (int64_t[]){k, 1});
+        return row && column ? cr_t_reshape(t, integer_matmul(t, row, column), n, shape) : NULL;
+    }
+    return cr_t_call(t, "matmul", a->type, n, shape,
+                     (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
+}
+
+/* ---- the library ---- */
+
+cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *more)
+{
+    return x ? cr_t_call(t, name, x->type, x->rank, x->shape,
+                         (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, more ? 2 : 1)
+             : NULL;
+}
+
+cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
+                const char *more, int weight, int bias)
+{
+    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
+    cr_t call = cr_t_like(t, name, x, more);
+    if (!call)
+        return NULL;
+    *y = *call;
+    y->kind = CR_TERM_SCOPE;
+    y->path = path;
+    y->weight = weight;
+    y->bias = bias;
+    return y;
+}
