@@ -12,7 +12,6 @@
 #include "limits.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "script_errors.h"
@@ -36,6 +35,7 @@ enum {
     MANY_NODES = 4096,       /* fills within a fraction of a second, whatever the keys */
     MOST_NODES = 1 << 16,    /* the most entries of a script's table */
     MOST_CALLS = 120,        /* nesting of Lua calls from C; Lua 5.4 has room for 200 */
+    GARBAGE_BYTES = 2 << 20, /* memory from which on garbage is collected */
     MESSAGE_BYTES = 1 << 16, /* the most that reporting an error may allocate */
     MAX_STRING_BYTES = CR_MAX_STRING + 64, /* including Lua's header */
 };
@@ -176,13 +176,13 @@ void *cr_allocate(void *data, void *block, size_t old, size_t size)
     struct cr_run *run = data;
     size_t had = block ? old : 0;
     if (size == 0) {
-        free(block);
+        cr_heap_resize(&run->heap, block, had, 0);
         run->memory -= block ? had + BLOCK_BYTES : 0;
         return NULL;
     }
     if (size > had && !may_grow(run, !block, old, size, had))
         return refuse(run);
-    void *moved = realloc(block, size);
+    void *moved = cr_heap_resize(&run->heap, block, had, size);
     if (!moved)
         return NULL;
     run->memory += size - had + (block ? 0 : BLOCK_BYTES);
@@ -216,6 +216,15 @@ void cr_check_memory(lua_State *L)
     stop(L, run);
 }
 
+/* Starts the garbage collector once there is so much memory that it may be worth the time. */
+static void collect_garbage(lua_State *L, struct cr_run *run)
+{
+    if (run->collects || (run->memory > 0 && run->memory < GARBAGE_BYTES))
+        return;
+    run->collects = true;
+    lua_gc(L, LUA_GCRESTART, 0);
+}
+
 /* The hook.  If Lua did not accept the allocator, it also checks the memory. */
 static void count_instructions(lua_State *L, lua_Debug *frame)
 {
@@ -223,6 +232,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
     struct cr_run *run = cr_run_of(L);
     run->instructions += run->period;
     bool counted = run->memory > 0;
+    collect_garbage(L, run);
     if (run->instructions > run->limits.instructions)
         snprintf(run->passed, sizeof run->passed, "%g million instructions",
                  (double)run->limits.instructions * 1e-6);

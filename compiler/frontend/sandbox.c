@@ -18,6 +18,7 @@ lua_State *cr_sandbox_open(struct cr_run *run)
     run->allocate = cr_allocate;
     lua_State *L = lua_newstate(cr_run_allocate, run);
     if (!L) {
+        cr_heap_free(&run->heap);
         L = luaL_newstate();
         run->period = 1;
     }
@@ -56,6 +57,7 @@ void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 #ifdef LUAJIT_MODE_ENGINE
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
+    lua_gc(L, LUA_GCSTOP, 0); /* the hook starts it: see limits.c */
     cr_bind_run(L, run);
     set_globals(L);
     cr_add_tensor_type(L);

@@ -229,11 +229,13 @@ static void free_options(struct cr_script_option *options, int n)
     free(options);
 }
 
-/* Frees everything except for the results. */
+/* Frees everything except for the results.  No object of Lua has a finalizer, so a state whose memory is
+ * the run's heap is not closed. */
 static void close_run(struct cr_run *run)
 {
-    if (run->L && !run->hosted)
+    if (run->L && !run->hosted && !run->heap.chunks)
         lua_close(run->L);
+    cr_heap_free(&run->heap);
     for (int i = 0; i < run->n_chunks; i++)
         free(run->chunks[i].path);
     free(run->chunks);

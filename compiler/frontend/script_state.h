@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap.h"
 #include "luaapi.h"
 #include "script.h"
 
@@ -92,8 +93,10 @@ struct cr_run {
 
     /* limits.c */
     struct cr_limits limits;
-    size_t memory;  /* bytes that Lua uses */
-    size_t largest; /* size of a block up to which the hook's period is short enough */
+    struct cr_heap heap; /* the memory of a state with the run's allocator */
+    size_t memory;       /* bytes that Lua uses */
+    bool collects;       /* the garbage collector runs */
+    size_t largest;      /* size of a block up to which the hook's period is short enough */
     long instructions;
     int period;                /* instructions between two calls of the hook */
     size_t work;               /* work since the clock was read */

@@ -1,0 +1,24 @@
+/* heap.h - memory of a Lua state: small blocks come from chunks, and all of it is freed at once. */
+#ifndef CR_HEAP_H
+#define CR_HEAP_H
+
+#include <stddef.h>
+
+enum { CR_HEAP_CLASSES = 32 };
+
+/* Blocks of a class have one size: class i has 16 (i + 1) bytes. */
+struct cr_heap {
+    struct cr_heap_block *free[CR_HEAP_CLASSES]; /* by class: freed blocks */
+    struct cr_heap_chunk *chunks;
+    struct cr_heap_large *large; /* blocks of more than the largest class */
+    char *at;                    /* unused bytes of the newest chunk */
+    size_t left;
+};
+
+/* Makes a block of `old` bytes one of `size`, as realloc does; the block may be null, and then `old` is 0.
+ * Returns null if there is no memory.  Size 0 frees the block. */
+void *cr_heap_resize(struct cr_heap *heap, void *block, size_t old, size_t size);
+/* Frees all blocks. */
+void cr_heap_free(struct cr_heap *heap);
+
+#endif
