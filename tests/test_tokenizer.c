@@ -1088,6 +1088,18 @@ START_TEST(reads_vocab_txt)
 }
 END_TEST
 
+/* The ids of the tokenizers library for eight letters, which two paths cut alike but for rounding: it reads scores
+ * with an error in the last bit. */
+START_TEST(rounds_scores_as_the_library)
+{
+    crescent_tokenizer *tokenizer = open_text(
+        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",-9],[\"aa\",-7.393431186676025],"
+        "[\"aaa\",-9.565545082092285]]}}");
+    expect_ids(tokenizer, "aaaaaaaa", "2 2 1");
+    crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
 /* Texts by a tokenizer.model, and what SentencePiece makes of them. */
 START_TEST(agrees_with_sentencepiece)
 {
@@ -1333,6 +1345,7 @@ int main(void)
     tcase_add_test(t, reads_two_files_of_clip);
     tcase_add_test(t, reads_vocab_txt);
     tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 2);
+    tcase_add_test(t, rounds_scores_as_the_library);
     tcase_add_test(t, gives_sentencepiece_a_class);
     tcase_add_test(t, refuses_damaged_sentencepiece);
     tcase_add_test(t, knows_stories);

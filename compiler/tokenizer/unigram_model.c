@@ -1,8 +1,60 @@
 /* unigram_model.c - the unigram language model as the model of a tokenizer; see model_kind.h. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "compiler/files/mapping.h"
 #include "model_kind.h"
 #include "shape.h"
 #include "tokenizer.h"
+
+/* ---- scores ---- */
+
+/* A decimal number: digits * 10 ^ exponent. */
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+/* Takes digits as long as they fit; further ones of a fraction are dropped.  Returns the place behind all. */
+static const char *take_digits(const char *at, bool fraction, struct decimal *number)
+{
+    for (; *at >= '0' && *at <= '9'; at++) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (number->digits <= (UINT64_MAX - digit) / 10) {
+            number->digits = number->digits * 10 + digit;
+            number->exponent -= fraction;
+        } else {
+            number->exponent += !fraction;
+        }
+    }
+    return at;
+}
+
+/* Returns a number of the file as the tokenizers library reads it: the digits are rounded to a double, and so
+ * is that divided by a power of ten.  Such a number may be off in its last bit, which decides between paths
+ * that are equally likely. */
+static double score_of(const struct cr_document *d, int value)
+{
+    enum { EXACT = 22 }; /* powers of ten up to this are doubles */
+    struct decimal number = {0, 0};
+    const char *at = (const char *)d->file.bytes + d->values[value].at;
+    at += strspn(at, " \n\t\r");
+    bool minus = *at == '-';
+    double power = 1, score;
+    at = take_digits(at + minus, false, &number);
+    if (*at == '.')
+        at = take_digits(at + 1, true, &number);
+    if (*at == 'e' || *at == 'E')
+        number.exponent += (int)strtol(at + 1, NULL, 10);
+    if (number.exponent > 0 || number.exponent < -EXACT)
+        return cr_real_of(&d->values[value]);
+    for (int i = 0; i > number.exponent; i--)
+        power *= 10;
+    score = (double)number.digits / power;
+    return minus ? -score : score;
+}
+
+/* ---- reading ---- */
 
 /* Reads an entry ["TOKEN", SCORE]. */
 static int read_entry(struct cr_tokenizer *t, const struct cr_document *d, int entry,
@@ -16,7 +68,7 @@ static int read_entry(struct cr_tokenizer *t, const struct cr_document *d, int e
         return cr_fail(error, "%s: model: found %s for the token of id %d, expected [\"TOKEN\", SCORE]",
                        d->path, cr_kind_of_value(d, entry), t->unigram.n_scores);
     return cr_add_unigram(&t->unigram, &t->vocabulary, d->values[text].text, d->values[text].length,
-                          cr_real_of(&d->values[score]), d->path, error);
+                          score_of(d, score), d->path, error);
 }
 
 /* Reads the id of the unknown token; a model may have none. */
