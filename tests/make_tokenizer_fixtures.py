@@ -437,6 +437,8 @@ def cases(tokenizer):
 SENTENCEPIECE = {
     'unigram': dict(model_type='unigram', byte_fallback=True, user_defined_symbols=['<L>', '▁▁ ']),
     'bpe': dict(model_type='bpe', remove_extra_whitespaces=False, add_dummy_prefix=False),
+    'user': dict(model_type='unigram', user_defined_symbols=['keyword', 'key', '▁▁', 'the', 'a', 'aa']),
+    'user_bpe': dict(model_type='bpe', user_defined_symbols=['keyword', 'key', '▁▁', 'the end', '▁']),
 }
 
 

@@ -593,6 +593,8 @@ static const char *const of_texts[] = {
     "tests/tokenizers/words.json",         "tests/tokenizers/parts.json",
     "tests/tokenizers/prefixed.json",      "tests/tokenizers/unigram_map.json",
     "tests/tokenizers/unigram_bytes.json", "tests/tokenizers/scripts.json",
+    "tests/tokenizers/sp_unigram.model",   "tests/tokenizers/sp_bpe.model",
+    "tests/tokenizers/sp_user.model",      "tests/tokenizers/sp_user_bpe.model",
 };
 enum { N_OF_TEXTS = sizeof of_texts / sizeof *of_texts };
 

@@ -1103,7 +1103,7 @@ END_TEST
 /* Texts by a tokenizer.model, and what SentencePiece makes of them. */
 START_TEST(agrees_with_sentencepiece)
 {
-    static const char *const names[] = {"unigram", "bpe"};
+    static const char *const names[] = {"unigram", "bpe", "user", "user_bpe"};
     char path[200];
     json_error_t why;
     snprintf(path, sizeof path, "tests/tokenizers/sp_%s.model", names[_i]);
@@ -1344,8 +1344,8 @@ int main(void)
     tcase_add_test(t, reads_two_files);
     tcase_add_test(t, reads_two_files_of_clip);
     tcase_add_test(t, reads_vocab_txt);
-    tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 2);
     tcase_add_test(t, rounds_scores_as_the_library);
+    tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 4);
     tcase_add_test(t, gives_sentencepiece_a_class);
     tcase_add_test(t, refuses_damaged_sentencepiece);
     tcase_add_test(t, knows_stories);

@@ -91,6 +91,7 @@
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
     F(lookup_tables, "compiler/tokenizer/lookup_tables.h")                                         \
     F(step_back, "compiler/tokenizer/step_back.inc")                                               \
+    F(trie, "compiler/tokenizer/trie.inc")                                                         \
     F(added, "compiler/tokenizer/added.inc")                                                       \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \
     F(symbols, "compiler/tokenizer/symbols.inc")                                                   \
@@ -107,7 +108,9 @@
     F(cases, "compiler/tokenizer/cases.inc")                                                       \
     F(graphemes, "compiler/tokenizer/graphemes.inc")                                               \
     F(graphemes_of, "compiler/tokenizer/graphemes_of.inc")                                         \
+    F(text_map, "compiler/tokenizer/text_map.inc")                                                 \
     F(precompiled, "compiler/tokenizer/precompiled.inc")                                           \
+    F(sentencepiece, "compiler/tokenizer/sentencepiece.inc")                                       \
     F(script_runs, "compiler/tokenizer/script_runs.inc")                                           \
     F(stage, "compiler/tokenizer/stage.h")                                                         \
     F(cutter, "compiler/tokenizer/cutter.h")                                                       \

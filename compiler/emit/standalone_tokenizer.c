@@ -377,7 +377,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
     uint64_t done = 0;
     const bool gpt2 = s->shape.scanner == CR_SCAN_GPT2 || NEEDS("cr_piece_by_gpt2"),
                llama3 = s->shape.scanner == CR_SCAN_LLAMA3 || NEEDS("cr_piece_by_llama3"),
-               mapped = NEEDS("cr_make_mapped"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
+               mapped = NEEDS("cr_make_mapped"), pieces = NEEDS("cr_make_sentencepiece"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
                forms = s->shape.nfc || compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
                bert = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation"),
                scripts = NEEDS("cr_piece_by_script"),
@@ -406,6 +406,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
                                       "cr_make_bert_clean", "cr_make_bert_apart", "cr_make_nmt")},
         {"compiler/tokenizer/lookup_tables.h", true},
         {"compiler/tokenizer/step_back.inc", true},
+        {"compiler/tokenizer/trie.inc", true},
         {"compiler/tokenizer/added.inc", true},
         {"compiler/tokenizer/merge.inc", bpe},
         {"compiler/tokenizer/symbols.inc", bpe},
@@ -427,7 +428,9 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/stage.h", s->staged},
         {"compiler/tokenizer/cutter.h", s->staged},
         {"compiler/tokenizer/text_stages.inc", s->list.n_stages > 0},
+        {"compiler/tokenizer/text_map.inc", mapped || pieces},
         {"compiler/tokenizer/precompiled.inc", mapped},
+        {"compiler/tokenizer/sentencepiece.inc", pieces},
         {"compiler/tokenizer/cuts.inc", s->list.n_cuts > 0},
         {"compiler/emit/standalone_stages.inc", s->staged},
         {"compiler/emit/standalone_nfc.inc", s->shape.nfc},
@@ -463,6 +466,16 @@ static void put_literal(struct cr_text *out, const char *text, size_t n)
     cr_put(out, "\"");
 }
 
+/* Prints texts as characters, with a zero behind the last one: C compilers need not take a string that long. */
+static void put_results(struct cr_text *out, const struct cr_text_map *map, const char *name, int stage)
+{
+    enum { COLUMNS = 16 };
+    cr_put(out, "static const char %s_results%d[] = {", name, stage);
+    for (size_t k = 0; k < map->n_results; k++)
+        cr_put(out, "%s'\\%03o',", k % COLUMNS ? " " : "\n    ", (unsigned char)map->results[k]);
+    cr_put(out, "\n    0\n};\n");
+}
+
 /* Prints the maps of all stages that have one. */
 static void put_maps(struct cr_text *out, const struct tables *s, const char *name)
 {
@@ -476,15 +489,21 @@ static void put_maps(struct cr_text *out, const struct tables *s, const char *na
         for (size_t k = 0; k < map->n_units; k++)
             put_item(&units, map->units[k]);
         end_array(&units, map->n_units == 0);
-        cr_put(out, "static const char %s_results%d[] =\n", name, i);
-        for (size_t k = 0; k < map->n_results + 1; k += 24) {
-            cr_put(out, "    ");
-            put_literal(out, map->results + k, map->n_results + 1 - k < 24 ? map->n_results + 1 - k : 24);
-            cr_put(out, "%s\n", k + 24 < map->n_results + 1 ? "" : ";");
-        }
+        put_results(out, map, name, i);
         cr_put(out,
                "static const struct cr_map_tables %s_map%d = {%s_units%d, %s_results%d, %zuu, %zuu};\n", name,
                i, name, i, name, i, map->n_units, map->n_results);
+    }
+}
+
+/* Prints the texts that stages keep. */
+static void put_kept(struct cr_text *out, const struct tables *s, const char *name)
+{
+    for (int i = 0; i < s->list.n_stages; i++) {
+        char what[40];
+        snprintf(what, sizeof what, "kept%d", i);
+        if (s->list.stages[i].kept)
+            put_trie(out, s->list.stages[i].kept, name, what);
     }
 }
 
@@ -492,6 +511,7 @@ static void put_maps(struct cr_text *out, const struct tables *s, const char *na
 static void put_stages(struct cr_text *out, const struct tables *s, const char *name)
 {
     put_maps(out, s, name);
+    put_kept(out, s, name);
     cr_put(out, "static const struct cr_stage %s_stages[] = {\n", name);
     for (int i = 0; i < s->list.n_stages; i++) {
         const struct cr_listed_stage *stage = &s->list.stages[i];
@@ -501,11 +521,15 @@ static void put_stages(struct cr_text *out, const struct tables *s, const char *
         put_literal(out, stage->to, stage->n_to);
         cr_put(out, ", %zu, %zu, ", stage->n_from, stage->n_to);
         if (stage->map)
-            cr_put(out, "&%s_map%d, %d},\n", name, i, stage->flags);
+            cr_put(out, "&%s_map%d, ", name, i);
+        else
+            cr_put(out, "0, ");
+        if (stage->kept)
+            cr_put(out, "%s_kept%d, %d},\n", name, i, stage->flags);
         else
             cr_put(out, "0, %d},\n", stage->flags);
     }
-    cr_put(out, "%s};\n", s->list.n_stages ? "" : "    {0, 0, 0, 0, 0, 0, 0},\n");
+    cr_put(out, "%s};\n", s->list.n_stages ? "" : "    {0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
 static void put_cuts(struct cr_text *out, const struct tables *s, const char *name)

@@ -13,6 +13,8 @@
 
 #include "step_back.inc"
 
+#include "trie.inc"
+
 #include "added.inc"
 
 /* Refuses a token that the vocabulary has with another id, or whose id it has for another text. */
@@ -75,46 +77,15 @@ const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
 
 /* ---- the trees ---- */
 
-static int add_node(struct cr_trie *t, unsigned char byte)
-{
-    *CR_PUSH(t->nodes, t->n, t->cap) =
-        (struct cr_trie_node){.child = -1, .sibling = -1, .token = -1, .byte = byte};
-    return t->n - 1;
-}
-
-/* Returns the child of a node for a byte, or -1. */
-static int child_of(const struct cr_trie *t, int node, unsigned char byte)
-{
-    int child = t->nodes[node].child;
-    while (child >= 0 && t->nodes[child].byte != byte)
-        child = t->nodes[child].sibling;
-    return child;
-}
-
-/* Adds a token to a trie.  Of two tokens with equal texts the first one wins. */
-static void plant(struct cr_trie *t, const char *text, size_t n, int token)
-{
-    int node = 0;
-    for (size_t i = 0; i < n; i++) {
-        int child = child_of(t, node, (unsigned char)text[i]);
-        if (child < 0) {
-            child = add_node(t, (unsigned char)text[i]);
-            t->nodes[child].sibling = t->nodes[node].child;
-            t->nodes[node].child = child;
-        }
-        node = child;
-    }
-    if (node > 0 && t->nodes[node].token < 0)
-        t->nodes[node].token = token;
-}
-
 /* Stores the normalized text of a token. */
 static int normalize(struct cr_added_token *token, const struct cr_text_parts *normalizers,
                      struct cr_error *error)
 {
+    static const struct cr_text_parts none = {0};
     struct cr_text normal = {0};
     bool first = true;
-    int status = cr_normalize(normalizers, token->text, token->length, &normal, &first, error);
+    int status = cr_normalize(token->kept ? &none : normalizers, token->text, token->length, &normal, &first,
+                              error);
     token->shown = normal.data;
     token->shown_length = normal.length;
     return status;
@@ -135,8 +106,8 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
 {
     size_t taken = 0, made = 0;
     int status = 0;
-    add_node(&a->raw, 0);
-    add_node(&a->normalized, 0);
+    cr_begin_trie(&a->raw);
+    cr_begin_trie(&a->normalized);
     a->rules = cr_calloc((size_t)a->n, sizeof *a->rules);
     for (int i = 0; i < a->n; i++)
         a->rules[i] = rule_of(&a->tokens[i]);
@@ -146,7 +117,7 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
             if (token->special != special)
                 continue;
             if (!token->normalized) {
-                plant(&a->raw, token->text, token->length, i);
+                cr_plant(&a->raw, token->text, token->length, i);
                 continue;
             }
             status = normalize(token, normalizers, error);
@@ -154,7 +125,7 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
             made += token->shown_length;
             if (status == 0)
                 status = cr_check_growth(made, taken, error);
-            plant(&a->normalized, token->shown, token->shown_length, i);
+            cr_plant(&a->normalized, token->shown, token->shown_length, i);
         }
     return status;
 }
@@ -167,8 +138,8 @@ void cr_free_added(struct cr_added *a)
     free(a->tokens);
     free(a->places);
     free(a->rules);
-    free(a->raw.nodes);
-    free(a->normalized.nodes);
+    cr_free_trie(&a->raw);
+    cr_free_trie(&a->normalized);
     *a = (struct cr_added){0};
 }
 

@@ -17,14 +17,10 @@ struct cr_added_token {
     bool single_word;    /* not inside a word */
     bool lstrip, rstrip; /* the token takes the white space before it, or behind it */
     bool normalized;     /* the token is searched in the normalized text */
+    bool kept;           /* there it stands as it is: normalizers do not change it */
     char *shown; /* the normalized text of such a token, shown by decoding; owned by the list, or
                   * null */
     size_t shown_length;
-};
-
-struct cr_trie {
-    struct cr_trie_node *nodes;
-    int n, cap;
 };
 
 struct cr_added {

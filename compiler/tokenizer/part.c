@@ -93,7 +93,7 @@ void cr_free_parts(struct cr_text_parts *parts)
         free(parts->items[i].single.items);
         free(parts->items[i].pair.items);
         cr_free_text_map(&parts->items[i].map);
-        cr_free_vocabulary(&parts->items[i].kept);
+        cr_free_trie(&parts->items[i].kept);
     }
     free(parts->items);
     *parts = (struct cr_text_parts){0};

@@ -18,6 +18,7 @@
 #include "pieces.h"
 #include "stages.h"
 #include "text_state.h"
+#include "trie.h"
 #include "unicode.h"
 #include "vocabulary.h"
 
@@ -114,7 +115,7 @@ struct cr_text_part {
     struct cr_bert bert;
     struct cr_text_map map;
     struct cr_spaces spaces;
-    struct cr_vocabulary kept; /* texts that SentencePiece's normalizer leaves as they are */
+    struct cr_trie kept; /* texts that SentencePiece's normalizer leaves as they are */
 };
 
 struct cr_text_parts {

@@ -16,6 +16,8 @@
 
 #include "graphemes_of.inc"
 
+#include "text_map.inc"
+
 #include "precompiled.inc"
 
 /* ---- reading ---- */
@@ -99,22 +101,15 @@ void cr_free_text_map(struct cr_text_map *map)
 
 /* ---- normalizing ---- */
 
-static struct cr_map_tables tables_of(const struct cr_text_map *map)
+struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map)
 {
     return (struct cr_map_tables){map->units, map->results, map->n_units, map->n_results};
-}
-
-const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
-                            size_t *length)
-{
-    const struct cr_map_tables tables = tables_of(map);
-    return cr_find_mapped(&tables, text, n, true, length);
 }
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, bool *first, struct cr_error *error)
 {
-    const struct cr_map_tables tables = tables_of(&part->map);
+    const struct cr_map_tables tables = cr_map_tables_of(&part->map);
     (void)first, (void)error;
     for (size_t at = 0, grapheme = 0, end; at < n; at = end) {
         const char *result;
@@ -126,28 +121,31 @@ int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, 
 
 /* ---- in emitted C ---- */
 
-/* A walk through the trie: how many times as long the longest result is as its text; `left` steps may be
- * taken. */
+/* A walk through the trie: how many times as long the longest result is as its text, if a space has `space`
+ * bytes; texts have at most `deepest` bytes, and `left` steps may be taken. */
 struct walk {
     const struct cr_text_map *map;
+    size_t space, deepest;
     double growth;
     int64_t left;
 };
 
-static void take_result(struct walk *w, uint32_t value, int depth)
+static void take_result(struct walk *w, uint32_t value, size_t depth)
 {
-    if (value <= w->map->n_results) {
-        double growth = (double)strlen(w->map->results + value) / depth;
-        w->growth = growth > w->growth ? growth : w->growth;
-    }
+    size_t made = 0;
+    if (value > w->map->n_results)
+        return;
+    for (const char *c = w->map->results + value; *c; c++)
+        made += *c == ' ' ? w->space : 1;
+    if ((double)made / (double)depth > w->growth)
+        w->growth = (double)made / (double)depth;
 }
 
-/* Visits the units below the one at `at`, whose children begin at an offset from it.  Texts that are looked up
- * have fewer bytes than a short grapheme. */
-static void visit(struct walk *w, size_t at, int depth)
+/* Visits the units below the one at `at`, whose children begin at an offset from it. */
+static void visit(struct walk *w, size_t at, size_t depth)
 {
     const struct cr_text_map *map = w->map;
-    if (depth == CR_SHORT_GRAPHEME)
+    if (depth == w->deepest)
         return;
     for (unsigned byte = 1; byte < 256 && w->left > 0; byte++, w->left--) {
         size_t child = at ^ byte;
@@ -160,10 +158,9 @@ static void visit(struct walk *w, size_t at, int depth)
     }
 }
 
-/* Returns how many times as long the map can make a text, or 0 if that takes too long to find. */
-static double growth_of(const struct cr_text_map *map)
+double cr_growth_of_map(const struct cr_text_map *map, size_t space, size_t deepest)
 {
-    struct walk walk = {map, 1, 100000000};
+    struct walk walk = {map, space, deepest, (double)space, 100000000};
     if (map->n_units)
         visit(&walk, cr_unit_offset(map->units[0]), 0);
     return walk.left > 0 ? walk.growth : 0;
@@ -171,7 +168,7 @@ static double growth_of(const struct cr_text_map *map)
 
 int cr_list_precompiled(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
-    double growth = growth_of(&part->map);
+    double growth = cr_growth_of_map(&part->map, 1, CR_SHORT_GRAPHEME);
     if (growth == 0)
         return cr_refuse_shape(s, "a Precompiled with a deep map", "another map", error);
     return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_MAPPED, .map = &part->map, .growth = growth},

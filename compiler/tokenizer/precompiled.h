@@ -23,10 +23,11 @@ int cr_set_text_map(struct cr_text_map *map, const unsigned char *bytes, size_t 
                     struct cr_error *error);
 void cr_free_text_map(struct cr_text_map *map);
 
-/* Returns the result for the longest beginning of a text that the map has, and its bytes in the text;
- * null if there is none. */
-const char *cr_find_longest(const struct cr_text_map *map, const char *text, size_t n,
-                            size_t *length);
+struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map);
+
+/* Returns how many times as long the map can make a text of up to `deepest` bytes, where a space becomes
+ * `space` bytes; 0 if that takes too long to find. */
+double cr_growth_of_map(const struct cr_text_map *map, size_t space, size_t deepest);
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, bool *first, struct cr_error *error);

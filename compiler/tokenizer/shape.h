@@ -18,6 +18,7 @@ struct cr_listed_stage {
     const char *from, *to;
     size_t n_from, n_to;
     const struct cr_text_map *map;
+    const struct cr_trie *kept; /* null: none */
     int flags;
     double growth, more; /* bytes for a byte of text, and for each text besides */
 };

@@ -19,6 +19,7 @@ struct cr_stage {
     const char *from, *to;
     size_t n_from, n_to;
     const struct cr_map_tables *map;
+    const struct cr_trie_node *kept; /* texts that stay as they are; null: there are none */
     int flags;
 };
 

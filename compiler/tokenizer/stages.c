@@ -48,6 +48,7 @@ const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS] = {
     [CR_REPLACED] = {"cr_make_replaced", NULL, 1, 1, 0},
     [CR_REPLACED_RUNS] = {"cr_make_replaced_runs", NULL, 1, 1, 0},
     [CR_MAPPED] = {"cr_make_mapped", NULL, 1, 1, 0},
+    [CR_SENTENCEPIECE] = {"cr_make_sentencepiece", NULL, 1, 1, 0},
 };
 
 static bool is_ascii(const char *text, size_t n)

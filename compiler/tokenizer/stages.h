@@ -29,6 +29,7 @@ enum cr_stage_kind {
     CR_REPLACED,
     CR_REPLACED_RUNS,
     CR_MAPPED,
+    CR_SENTENCEPIECE,
     CR_STAGE_KINDS
 };
 
