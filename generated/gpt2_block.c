@@ -429,34 +429,35 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
                              const void *args, float *scratch, long scratch_stride);
 
 /*
- * place.h - putting a parameter's elements where the kernels read them.
+ * pack_weights.h - copies parameters into the layout in which kernels read them.
  *
- * Small parameters (norm gains, biases) are copied as they are.  A weight matrix goes into
- * the column panels of the matrix product (runtime.h), transposed on the way if its layout
- * asks for it, and may share its panels with others: [Wq Wk Wv] side by side.
+ * Small parameters (norm gains, biases) are copied unchanged.  A weight matrix is packed into
+ * the column panels of the matrix product (runtime.h), and transposed if its strides say so.
+ * Several matrices can share the panels: [Wq Wk Wv] side by side.
  */
 
 /*
- * Element (k, n) of a rows x cols piece is tensor[source + k * row_stride + n * col_stride].
- * With a panel_stride it goes to column first_col + n of panels at weights + target;
- * `last` pieces fill the rest of their panel with zeros.  With panel_stride 0 it goes to
+ * Where the rows x cols elements of a parameter, or of a piece of it, are read and written.
+ * Element (k, n) is read from tensor[source + k * row_stride + n * col_stride].  If panel_stride
+ * is not 0, it is written to column first_col + n of the panels at weights + target, and a piece
+ * with `last` fills the rest of its panel with zeros.  If panel_stride is 0, it is written to
  * weights[target + k * cols + n].
  */
-struct cr_place {
-    int param; /* its number among the parameters */
+struct cr_weight_layout {
+    int param; /* index of the parameter */
     long source, rows, cols, row_stride, col_stride;
     long target, panel_stride, first_col;
     int last;
 };
 
 /*
- * Copies a tensor, or a piece of it, to the weights; the functions for other formats do it for pieces.  A
- * piece begins at a row that is a multiple of 32 and, unless it is the last one, has a multiple of 32
- * rows, so that no block of a format is cut; it may begin at any column of a panel.  Its elements are in
- * memory of their own (`source`, the strides), and `target` is its first row.  Threads may copy pieces of
- * one panel at the same time, in any order.
+ * Packs a tensor, or a piece of it, in f32.  The functions that pack other formats take the same pieces.
+ * A piece begins at a row that is a multiple of 32 and, unless it is the last one, has a multiple of 32
+ * rows, so that it never splits a block of a format.  It may begin at any column of a panel.  `tensor`,
+ * `source` and the strides describe the piece's own elements, and `target` is the position of its first
+ * row.  Threads may pack pieces of one panel at the same time, in any order.
  */
-CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *place, const float *tensor,
+CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_layout *layout, const float *tensor,
                      float *weights);
 
 /* ---- the functions of the header ---- */
@@ -477,8 +478,8 @@ const struct gpt2_block_param gpt2_block_params[] = {
     {"mlp.c_proj.bias", 1, {48L}, 48L, 82176L},
 };
 
-/* Where their elements go; see struct cr_place. */
-static const struct cr_place places[] = {
+/* Where their elements go; see struct cr_weight_layout. */
+static const struct cr_weight_layout layouts[] = {
     /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
      * first_col, last */
     {0, 0L, 1L, 48L, 0L, 1L, 144L, 0L, 0L, 0},
@@ -499,12 +500,12 @@ static const struct cr_place places[] = {
 int gpt2_block_load(void *weights, int index, const float *tensor)
 {
     const struct cr_runtime *rt = cr_runtime_select(0);
-    const struct cr_place *p;
+    const struct cr_weight_layout *p;
     if (!weights || !tensor || index < 0 || index >= GPT2_BLOCK_PARAMS)
         return 1;
-    for (p = places; p->param >= 0; p++)
+    for (p = layouts; p->param >= 0; p++)
         if (p->param == index)
-            cr_place(rt, p, tensor, (float *)weights);
+            cr_pack_weight(rt, p, tensor, (float *)weights);
     return 0;
 }
 
@@ -1709,15 +1710,15 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
 
 #include <stdint.h>
 
-/* One column of a panel; tensor is at the column's first element. */
-static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
+/* Packs one column of a panel.  `tensor` points to the column's first element; null: zeros. */
+static void cr_pack_column(const struct cr_weight_layout *p, const float *tensor, float *panels, long col)
 {
     float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
     for (long k = 0; k < p->rows; k++)
         y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
 }
 
-CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, const float *tensor,
+CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_layout *p, const float *tensor,
                      float *weights)
 {
     const float *from = tensor + p->source;
@@ -1730,13 +1731,13 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
     float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
     if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
         rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
-    else /* weights are many, and first read when all are there */
+    else /* stores that bypass the cache: the weights are read only after all are packed */
         rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)
-        cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);
+        cr_pack_column(p, from + n * p->col_stride, to, p->first_col + n);
     for (; p->last && end % CR_PANEL; end++)
-        cr_place_column(p, 0, to, end);
+        cr_pack_column(p, 0, to, end);
 }
 
 #ifdef GPT2_BLOCK_MAIN

@@ -12,7 +12,7 @@
 #include "pool.h"
 #include "runtime.h"
 #include "select.h"
-#include "turns.h" /* only for sin, cos */
+#include "angle_reduction.h" /* only for sin, cos */
 #include "vector.h"
 
 /* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,

@@ -239,7 +239,7 @@ check_format_main() {
             -o "$T/heads.c" &&
         $CC -O0 -Wall -Wextra -Wpedantic -Werror -DHEADS_BLOCK_MAIN "$T/heads.c" -o "$T/heads" -lm &&
         "$T/heads" $files --output "y=$T/main.npy") >"$log" 2>&1 &&
-        grep -q 'places_e5m2' "$T/heads.c"
+        grep -q 'layouts_e5m2' "$T/heads.c"
     report $? 'a main that packs e5m2'
     same 'a main that packs e5m2: its output' "$T/heads.npy" "$T/main.npy"
 }
@@ -294,7 +294,7 @@ check_format() {
     check_format_main
     check_format_choice
     formats=compiler/ir/formats.def
-    refused 'a format without a place for its pieces' $formats \
+    refused 'a format without a function that packs its pieces' $formats \
         '/^WEIGHT_FORMAT(e5m2,/,/^              "/{/rt->pack_e5m2/,/row_stride, p->col_stride/d}' \
         compiler/ir/program.c
     refused 'a format without a product' $formats 's/ gemm_e5m2,//' compiler/ir/program.c
@@ -302,7 +302,7 @@ check_format() {
         compiler/ir/program.c
     refused 'a format that cannot be read back' $formats '/rt->unpack_e5m2/s/rt.* gemm/gemm/' \
         compiler/exec/fill.c
-    refused 'a place that is empty' $formats \
+    refused 'an empty expression that packs' $formats \
         '/^WEIGHT_FORMAT(e5m2,/,/^              "/{/rt->pack_e5m2/,/p->panel_stride/d;s/^ *p->row_stride, p->col_stride)//}' \
         compiler/ir/program.c
     refused 'blocks that do not fill 32 rows' $formats 's/^WEIGHT_FORMAT(e5m2, 8, 1,/WEIGHT_FORMAT(e5m2, 8, 3,/' \

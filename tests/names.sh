@@ -219,7 +219,7 @@ compile "$T/step" ""
 
 # Ports that could be the functions of the model.
 for name in cr cr_pool cr_main Cr_main CR_MAIN _ _Foo 2x if unix main in out in_a out_a k1 k1_a \
-    sched pack places errno template stdio a__b "$long" "${long}2" "in_$long" "in_${long}2"; do
+    sched pack layouts errno template stdio a__b "$long" "${long}2" "in_$long" "in_${long}2"; do
     mkdir "$T/$name.d"
     cat >"$T/$name.d/$name.lua" <<'END'
 local x = input("execute", {2}) + input("a.execute", {2}) + input("run", {2})

@@ -311,7 +311,7 @@ static struct cr_program *program_of(struct cr_graph *graph)
 }
 
 /* Returns true if two places lay out the same elements of a parameter. */
-static bool same_elements(const struct cr_place *a, const struct cr_place *b)
+static bool same_elements(const struct cr_weight_layout *a, const struct cr_weight_layout *b)
 {
     return a->param == b->param && a->source == b->source && a->rows == b->rows &&
            a->cols == b->cols && a->first_col == b->first_col &&
@@ -339,9 +339,9 @@ START_TEST(weights_and_arena_are_shared)
     }
     ck_assert_int_eq(all->arena_bytes, arena);
     ck_assert_int_eq(all->weights_bytes, weights);
-    for (int i = 0; i < all->n_places; i++)
+    for (int i = 0; i < all->n_layouts; i++)
         for (int j = 0; j < i; j++)
-            ck_assert(!same_elements(&all->places[i], &all->places[j]));
+            ck_assert(!same_elements(&all->layouts[i], &all->layouts[j]));
     cr_program_free(all);
 }
 END_TEST

@@ -32,7 +32,7 @@ static void end(void)
 /* The formats that weights can be kept in; others are skipped. */
 static const char *format_name(int i)
 {
-    return cr_formats[i].place ? cr_formats[i].name : NULL;
+    return cr_formats[i].pack ? cr_formats[i].name : NULL;
 }
 
 static bool is_f32(int i)

@@ -548,22 +548,22 @@ DAMAGE(another_input)
             m->storage[id].offset ^= 1;
 }
 DAMAGE(weights_too_small) { m->weights_floats -= 16; }
-DAMAGE(weights_overlap) { m->places[m->n_places - 1].target = m->places[0].target; }
-DAMAGE(weights_of_no_parameter) { m->places[0].param = m->graph->outputs[0].id; }
+DAMAGE(weights_overlap) { m->layouts[m->n_layouts - 1].target = m->layouts[0].target; }
+DAMAGE(weights_of_no_parameter) { m->layouts[0].param = m->graph->outputs[0].id; }
 DAMAGE(weights_of_another)
 {
-    for (int i = 1; i < m->n_places; i++)
-        if (m->places[i].cols == m->places[0].cols && m->places[i].rows == m->places[0].rows &&
-            m->places[i].param != m->places[0].param) {
-            m->places[0].param = m->places[i].param;
+    for (int i = 1; i < m->n_layouts; i++)
+        if (m->layouts[i].cols == m->layouts[0].cols && m->layouts[i].rows == m->layouts[0].rows &&
+            m->layouts[i].param != m->layouts[0].param) {
+            m->layouts[0].param = m->layouts[i].param;
             return;
         }
     ck_abort_msg("no two places of a size");
 }
 
-static struct cr_place_info *panels_of(struct cr_module *m)
+static struct cr_layout_info *panels_of(struct cr_module *m)
 {
-    struct cr_place_info *p = m->places;
+    struct cr_layout_info *p = m->layouts;
     while (!p->panel_stride)
         p++;
     return p;
@@ -571,7 +571,7 @@ static struct cr_place_info *panels_of(struct cr_module *m)
 
 DAMAGE(plain_in_a_format)
 {
-    struct cr_place_info *p = m->places;
+    struct cr_layout_info *p = m->layouts;
     while (p->panel_stride)
         p++;
     m->graph->nodes[p->param].format = CR_FORMAT_bool;
@@ -579,7 +579,7 @@ DAMAGE(plain_in_a_format)
 DAMAGE(weights_beyond_a_parameter) { panels_of(m)->source++; }
 DAMAGE(weights_transposed)
 {
-    struct cr_place_info *p = panels_of(m);
+    struct cr_layout_info *p = panels_of(m);
     while (p->rows != p->cols || p->row_stride == p->col_stride)
         p++;
     int64_t row = p->row_stride;
@@ -636,9 +636,9 @@ DAMAGE(part_of_a_loop)
 /* Exchanges two biases. */
 DAMAGE(biases_exchanged)
 {
-    struct cr_place_info *first = NULL;
-    for (int i = 0; i < m->n_places; i++) {
-        struct cr_place_info *p = &m->places[i];
+    struct cr_layout_info *first = NULL;
+    for (int i = 0; i < m->n_layouts; i++) {
+        struct cr_layout_info *p = &m->layouts[i];
         const char *name = m->graph->nodes[p->param].name;
         if (strcmp(name, "q.bias") && strcmp(name, "k.bias"))
             continue;
@@ -835,15 +835,15 @@ static const struct {
     ROW(output_in_the_arena, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong"),
     ROW(outputs_exchanged, "plan", KEEP, 0, "kernel %d: its result v[%d] lies in the wrong space"),
     ROW(another_input, "plan", KEEP, 0, "kernel %d: its operand v[%d] lies in the wrong space"),
-    ROW(weights_too_small, "plan", KEEP, 0, "place %d of the weights: it lies outside"),
+    ROW(weights_too_small, "plan", KEEP, 0, "layout %d of the weights: it lies outside"),
     ROW(plain_in_a_format, "plan", MAY, 0, "kernel %d: it differs from the kernel whose function"),
-    ROW(weights_overlap, "plan", KEEP, 0, "place %d of the weights: it overlaps another"),
-    ROW(weights_of_no_parameter, "plan", KEEP, 0, "place 0 of the weights: it is of no parameter"),
+    ROW(weights_overlap, "plan", KEEP, 0, "layout %d of the weights: it overlaps another"),
+    ROW(weights_of_no_parameter, "plan", KEEP, 0, "layout 0 of the weights: it is of no parameter"),
     ROW(weights_of_another, "plan", KEEP, 0, "kernel %d: its "),
-    ROW(weights_beyond_a_parameter, "plan", KEEP, 0, "place %d of the weights: it takes elements"),
+    ROW(weights_beyond_a_parameter, "plan", KEEP, 0, "layout %d of the weights: it takes elements"),
     ROW(weights_transposed, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
-    ROW(panels_not_ended, "plan", KEEP, 0, "place %d of the weights: the pieces of its panels"),
-    ROW(columns_left_out, "plan", KEEP, 0, "place %d of the weights: the pieces of its panels"),
+    ROW(panels_not_ended, "plan", KEEP, 0, "layout %d of the weights: the pieces of its panels"),
+    ROW(columns_left_out, "plan", KEEP, 0, "layout %d of the weights: the pieces of its panels"),
     ROW(packed_elsewhere, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
     ROW(nothing_packed, "plan", KEEP, 0, "kernel %d: its weights are not packed where"),
     ROW(parameter_elsewhere, "plan", KEEP, 0, "kernel %d: its parameter v[%d] is not where"),

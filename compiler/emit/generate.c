@@ -80,8 +80,8 @@ static uint64_t hash_layout(const struct cr_program *p)
             hash = cr_hash_word(hash, (uint64_t)port->shape[r]);
         hash = cr_hash_word(hash, (uint64_t)port->offset);
     }
-    for (int i = 0; i < p->n_places; i++) {
-        const struct cr_place *at = &p->places[i];
+    for (int i = 0; i < p->n_layouts; i++) {
+        const struct cr_weight_layout *at = &p->layouts[i];
         const int64_t numbers[] = {at->param,      at->source,     at->rows,   at->cols,
                                    at->row_stride, at->col_stride, at->target, at->panel_stride,
                                    at->first_col,  at->last};
@@ -351,31 +351,31 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    NULL,\n};\n");
 }
 
-/* Prints functions that fill the places of each format, and their table, for
+/* Prints functions that fill the layouts of each format, and their table, for
  * generate_weights.inc. */
 static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
     for (int f = 0; f < CR_FORMAT_COUNT; f++)
-        if (cr_has_places(w->p, (enum cr_format)f))
+        if (cr_has_layouts(w->p, (enum cr_format)f))
             cr_put(t,
-                   "\nstatic void %s_fill_%s(const struct cr_runtime *rt, const struct cr_place *p,\n"
+                   "\nstatic void %s_fill_%s(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
                    "    const float *tensor, void *weights)\n{\n    %s;\n}\n",
-                   name, cr_formats[f].name, cr_formats[f].place);
+                   name, cr_formats[f].name, cr_formats[f].pack);
     cr_put(t,
-           "\n/* The places of each format, what puts a piece there, and what 32 rows of a panel take, "
+           "\n/* The layouts of each format, what puts a piece there, and what 32 rows of a panel take, "
            "in floats. */\n"
-           "static const struct %s_filler {\n    const struct cr_place *places;\n"
-           "    void (*fill)(const struct cr_runtime *rt, const struct cr_place *p,\n"
+           "static const struct %s_filler {\n    const struct cr_weight_layout *layouts;\n"
+           "    void (*fill)(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
            "                 const float *tensor, void *weights);\n    long block;\n"
            "} %s_fillers[] = {\n",
            name, name);
     for (int f = 0; f < CR_FORMAT_COUNT; f++) {
-        if (!cr_has_places(w->p, (enum cr_format)f))
+        if (!cr_has_layouts(w->p, (enum cr_format)f))
             continue;
         int64_t block = 32 * cr_column_units((enum cr_format)f, 32) * cr_formats[f].unit;
         cr_put(t, "    {");
-        cr_put_places_name(t, (enum cr_format)f);
+        cr_put_layouts_name(t, (enum cr_format)f);
         cr_put(t, ", %s_fill_%s, %lldL},\n", name, cr_formats[f].name,
                (long long)(block / (int64_t)sizeof(float)));
     }

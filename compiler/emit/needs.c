@@ -69,8 +69,8 @@ int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error)
 
 /* ---- calls ---- */
 
-/* The functions that cr_place of runtime/place.c calls, which stands in each file. */
-static const char *const of_place[] = {"load", "pack", "pack_stream"};
+/* The functions that cr_pack_weight of runtime/pack_weights.c calls, which stands in each file. */
+static const char *const of_pack_weight[] = {"load", "pack", "pack_stream"};
 
 /* Adds the names that an expression calls as rt->NAME; `at` is where the text of the next goes. */
 static char *add_called(struct cr_names *names, const char *expression, char *at)
@@ -84,14 +84,14 @@ static char *add_called(struct cr_names *names, const char *expression, char *at
     return at;
 }
 
-/* Adds the functions that lay out weights: callees of cr_place, and functions of the formats in use. */
+/* Adds the functions that lay out weights: callees of cr_pack_weight, and functions of the formats in use. */
 static char *add_loading(struct cr_needs *needs, char *at)
 {
-    for (size_t i = 0; i < sizeof of_place / sizeof *of_place; i++)
-        cr_names_add(&needs->callees, of_place[i]);
+    for (size_t i = 0; i < sizeof of_pack_weight / sizeof *of_pack_weight; i++)
+        cr_names_add(&needs->callees, of_pack_weight[i]);
     for (int format = 0; format < CR_FORMAT_COUNT; format++)
-        if (cr_has_places(needs->program, (enum cr_format)format))
-            at = add_called(&needs->callees, cr_formats[format].place, at);
+        if (cr_has_layouts(needs->program, (enum cr_format)format))
+            at = add_called(&needs->callees, cr_formats[format].pack, at);
     return at;
 }
 
@@ -145,8 +145,8 @@ bool cr_is_needed(void *context, const char *name)
         return cr_names_find(&needs->callees, name + 4) >= 0;
     if (isa)
         return needs->isas & isa;
-    if (format < CR_FORMAT_COUNT && cr_formats[format].place)
-        return cr_has_places(needs->program, format);
+    if (format < CR_FORMAT_COUNT && cr_formats[format].pack)
+        return cr_has_layouts(needs->program, format);
     for (int i = 0; i < needs->callees.n; i++)
         if (is_call_of(needs->callees.items[i], name))
             return true;

@@ -15,7 +15,7 @@
     F(api, "runtime/api.h")                                                                        \
     F(select, "runtime/select.h")                                                                  \
     F(pool_h, "runtime/pool.h")                                                                    \
-    F(place_h, "runtime/place.h")                                                                  \
+    F(place_h, "runtime/pack_weights.h")                                                                  \
     F(philox, "runtime/philox.h")                                                                  \
     F(philox_inc, "runtime/philox.inc")                                                            \
     F(words, "runtime/words.inc")                                                                  \
@@ -24,7 +24,7 @@
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
     F(rounding, "runtime/rounding.inc")                                                            \
-    F(turns, "runtime/turns.h")                                                                    \
+    F(turns, "runtime/angle_reduction.h")                                                                    \
     F(trig, "runtime/trig.inc")                                                                    \
     F(power, "runtime/power.inc")                                                                  \
     F(remainder, "runtime/remainder.inc")                                                          \
@@ -62,9 +62,9 @@
     F(neon, "runtime/vector_neon.h")                                                               \
     F(end, "runtime/vector_end.h")                                                                 \
     F(pool, "runtime/pool.c")                                                                      \
-    F(place, "runtime/place.c")                                                                    \
-    F(place_pieces_h, "runtime/place_pieces.h")                                                    \
-    F(place_pieces, "runtime/place_pieces.c")                                                      \
+    F(place, "runtime/pack_weights.c")                                                                    \
+    F(place_pieces_h, "runtime/pack_pieces.h")                                                    \
+    F(place_pieces, "runtime/pack_pieces.c")                                                      \
     F(sampler_h, "runtime/sampler.h")                                                              \
     F(sampler, "runtime/sampler.c")                                                                \
     F(linkage, "compiler/files/linkage.h")                                                         \

@@ -223,16 +223,16 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-/* Prints the table of the places of parameters that are kept in a format. */
+/* Prints the table of the layouts of parameters that are kept in a format. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
-    cr_put(t, "\n/* Where their elements go; see struct cr_place. */\n"
-              "static const struct cr_place ");
-    cr_put_places_name(t, format);
+    cr_put(t, "\n/* Where their elements go; see struct cr_weight_layout. */\n"
+              "static const struct cr_weight_layout ");
+    cr_put_layouts_name(t, format);
     cr_put(t, "[] = {\n    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,\n"
               "     * first_col, last */\n");
-    for (int i = 0; i < p->n_places; i++) {
-        const struct cr_place *at = &p->places[i];
+    for (int i = 0; i < p->n_layouts; i++) {
+        const struct cr_weight_layout *at = &p->layouts[i];
         if (p->params[at->param].format == format)
             cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
                    at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
@@ -241,29 +241,29 @@ static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_f
     cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n};\n");
 }
 
-static void print_places(struct cr_text *t, const struct cr_program *p)
+static void print_layouts(struct cr_text *t, const struct cr_program *p)
 {
     for (int format = 0; format < CR_FORMAT_COUNT; format++)
-        if (cr_has_places(p, (enum cr_format)format))
+        if (cr_has_layouts(p, (enum cr_format)format))
             print_table(t, p, (enum cr_format)format);
 }
 
-/* Prints NAME_load: for each format, a loop over its places around the statement of its row. */
+/* Prints NAME_load: for each format, a loop over its layouts around the statement of its row. */
 static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
            "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
            "    const struct cr_runtime *rt = cr_runtime_select(0);\n"
-           "    const struct cr_place *p;\n"
+           "    const struct cr_weight_layout *p;\n"
            "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n",
            w->p->name, w->upper);
     for (int format = 0; format < CR_FORMAT_COUNT; format++) {
-        if (!cr_has_places(w->p, (enum cr_format)format))
+        if (!cr_has_layouts(w->p, (enum cr_format)format))
             continue;
         cr_put(t, "    for (p = ");
-        cr_put_places_name(t, (enum cr_format)format);
+        cr_put_layouts_name(t, (enum cr_format)format);
         cr_put(t, "; p->param >= 0; p++)\n        if (p->param == index)\n");
-        cr_put_line(t, 12, "%s;", cr_formats[format].place);
+        cr_put_line(t, 12, "%s;", cr_formats[format].pack);
     }
     cr_put(t, "    return 0;\n}\n");
 }
@@ -577,7 +577,7 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
 static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
                                struct cr_needs *needs, uint64_t *done)
 {
-    static const char *const headers[] = {"runtime/select.h", "runtime/pool.h", "runtime/place.h",
+    static const char *const headers[] = {"runtime/select.h", "runtime/pool.h", "runtime/pack_weights.h",
                                           "runtime/sampler.h"};
     const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only it has a sampler */
     cr_put(t,
@@ -599,12 +599,12 @@ static void print_interface(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     cr_put(t, "\n/* ---- the functions of the header ---- */\n");
     if (w->next_state) {
-        print_places(t, p);
+        print_layouts(t, p);
         cr_put_step_source(t, w);
         return;
     }
     print_params(t, p);
-    print_places(t, p);
+    print_layouts(t, p);
     print_load(t, w);
     cr_put_pool_source(t, w);
     for (int i = 0; i < p->n_entries; i++) {
@@ -651,8 +651,8 @@ static void print_template_name(struct cr_text *t, const struct cr_standalone *w
 static void print_runtime(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
                           uint64_t *done)
 {
-    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/place.c",
-                                          "runtime/place_pieces.c", "runtime/sampler.c"};
+    static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/pack_weights.c",
+                                          "runtime/pack_pieces.c", "runtime/sampler.c"};
     const size_t n = sizeof sources / sizeof *sources - (w->generation ? 0 : 2);
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
     if (w->header)

@@ -234,8 +234,8 @@ static const char helpers[] =
     "static void pack_params(const void *args, long begin, long end, float *scratch)\n{\n"
     "    const struct packing *p = args;\n    long i;\n    (void)scratch;\n"
     "    for (i = begin; i < end; i++)\n"
-    "        cr_place(p->rt, &places[i],\n"
-    "            (const float *)(p->state + %s_tensors[places[i].param].offset), p->weights);\n"
+    "        cr_pack_weight(p->rt, &layouts[i],\n"
+    "            (const float *)(p->state + %s_tensors[layouts[i].param].offset), p->weights);\n"
     "}\n";
 
 /* Prints a line such as inputs[3] = from + 4032L, with the name of the tensor as a comment. */
@@ -328,7 +328,7 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
            "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n"
            "    status = %s_execute(packing.rt, threads, packing.weights, inputs, outputs,\n"
            "        packing.weights + %lldL);\n",
-           p->n_places, p->n_places, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
+           p->n_layouts, p->n_layouts, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
     put_ending(t, s);
     cr_put(t, "    return status;\n}\n");
 }

@@ -56,19 +56,19 @@ static bool has_format(const struct cr_program *p, enum cr_format format)
     return false;
 }
 
-/* The name of the table of a format's places is "places" for f32, else "places_NAME". */
-void cr_put_places_name(struct cr_text *t, enum cr_format format)
+/* The name of the table of a format's layouts is "layouts" for f32, else "places_NAME". */
+void cr_put_layouts_name(struct cr_text *t, enum cr_format format)
 {
-    cr_put(t, "places");
+    cr_put(t, "layouts");
     if (format != cr_format_of(CR_F32))
         cr_put(t, "_%s", cr_formats[format].name);
 }
 
-/* True if the file has a table for a format's places; the f32 table always exists, and may be
+/* True if the file has a table for a format's layouts; the f32 table always exists, and may be
  * empty. */
-bool cr_has_places(const struct cr_program *p, enum cr_format format)
+bool cr_has_layouts(const struct cr_program *p, enum cr_format format)
 {
-    return format == cr_format_of(CR_F32) || (cr_formats[format].place && has_format(p, format));
+    return format == cr_format_of(CR_F32) || (cr_formats[format].pack && has_format(p, format));
 }
 
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *w)

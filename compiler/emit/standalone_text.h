@@ -27,10 +27,10 @@ void cr_put_port_shape(struct cr_text *t, const struct cr_port *port);
 /* Prints a string literal; escapes all bytes that are not plain ASCII. */
 void cr_put_string(struct cr_text *t, const char *string);
 
-/* Prints the name of the table of a format's places.  cr_has_places: true if the file has that
+/* Prints the name of the table of a format's places.  cr_has_layouts: true if the file has that
  * table. */
-void cr_put_places_name(struct cr_text *t, enum cr_format format);
-bool cr_has_places(const struct cr_program *p, enum cr_format format);
+void cr_put_layouts_name(struct cr_text *t, enum cr_format format);
+bool cr_has_layouts(const struct cr_program *p, enum cr_format format);
 
 /* Prints the macro NAME_THREADS. */
 void cr_put_threads(struct cr_text *t, const struct cr_standalone *s);

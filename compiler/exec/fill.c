@@ -9,18 +9,18 @@
 
 enum { PIECES = 8 /* pieces for each thread, at least */ };
 
-/* By format: place_function packs a piece of a tensor, unpack_function reads K rows of a panel
+/* By format: pack_function packs a piece of a tensor, unpack_function reads K rows of a panel
  * back. */
-typedef void place_function(const struct cr_runtime *rt, const struct cr_place *p,
+typedef void pack_function(const struct cr_runtime *rt, const struct cr_weight_layout *p,
                             const float *tensor, void *weights);
 typedef void unpack_function(const struct cr_runtime *rt, long K, const void *panel, float *y);
 
 #define FORMAT(name, dtype, bits, c_type, family, description)
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
-    static void place_##name(const struct cr_runtime *rt, const struct cr_place *p,                \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, pack, unpack, gemm, gather, description)   \
+    static void pack_##name(const struct cr_runtime *rt, const struct cr_weight_layout *p,         \
                              const float *tensor, void *weights)                                   \
     {                                                                                              \
-        place;                                                                                     \
+        pack;                                                                                      \
     }                                                                                              \
     static void unpack_##name(const struct cr_runtime *rt, long K, const void *panel, float *y)    \
     {                                                                                              \
@@ -30,20 +30,20 @@ typedef void unpack_function(const struct cr_runtime *rt, long K, const void *pa
 #undef WEIGHT_FORMAT
 
 static const struct {
-    place_function *place;
+    pack_function *pack;
     unpack_function *unpack;
 } functions[CR_FORMAT_COUNT] = {
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
-    [CR_FORMAT_##name] = {place_##name, unpack_##name},
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, pack, unpack, gemm, gather, description)   \
+    [CR_FORMAT_##name] = {pack_##name, unpack_##name},
 #include "compiler/ir/formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
 };
 
-/* A place to fill, and its range in the elements of all places. */
+/* A layout to fill, and its range in the elements of all layouts. */
 struct target {
-    struct cr_place place;
-    cr_place_source *read; /* reads elements in the order of the place's strides */
+    struct cr_weight_layout layout;
+    cr_element_source *read; /* reads elements in the order of the layout's strides */
     enum cr_format format;
     const struct cr_contents *contents;
     long begin, elements, pieces;
@@ -67,10 +67,10 @@ static long panel_floats(enum cr_format format, long K)
 
 /* ---- blocks ---- */
 
-/* True if the columns of a place are whole quantised blocks, in the format of its panels. */
+/* True if the columns of a layout are whole quantised blocks, in the format of its panels. */
 static bool takes_blocks(const struct target *t)
 {
-    const struct cr_place *p = &t->place;
+    const struct cr_weight_layout *p = &t->layout;
     return t->contents->read_blocks && cr_quantised_format(t->contents->blocks) == t->format &&
            p->panel_stride && p->row_stride == 1 && p->rows % CR_PANEL == 0 &&
            p->source % CR_PANEL == 0 && (p->cols == 1 || p->col_stride % CR_PANEL == 0);
@@ -78,14 +78,14 @@ static bool takes_blocks(const struct target *t)
 
 /* Returns the panel of column n of a piece and sets the column in it; n may be one past the
  * last. */
-static unsigned char *panel_of(const struct cr_place *p, long n, float *weights, int *column)
+static unsigned char *panel_of(const struct cr_weight_layout *p, long n, float *weights, int *column)
 {
     *column = (int)((p->first_col + n) % CR_PANEL);
     return (unsigned char *)(weights + p->target) + (p->first_col + n) / CR_PANEL * p->panel_stride;
 }
 
 /* Fills the unused columns of the last panel with zeros. */
-static void end_panel(const struct cr_place *p, enum cr_quantised type, float *weights)
+static void end_panel(const struct cr_weight_layout *p, enum cr_quantised type, float *weights)
 {
     static const unsigned char zero[64];
     int column;
@@ -100,10 +100,10 @@ static void end_panel(const struct cr_place *p, enum cr_quantised type, float *w
 
 /* Packs the quantised blocks of a piece, read into `room` first; -1 if they cannot be read. */
 static int fill_blocks(const struct filling *f, const struct target *t,
-                       const struct cr_place_piece *piece, unsigned char *room)
+                       const struct cr_weight_piece *piece, unsigned char *room)
 {
     const struct cr_contents *c = t->contents;
-    const struct cr_place *p = &piece->place;
+    const struct cr_weight_layout *p = &piece->layout;
     long bytes = p->rows / CR_PANEL * cr_quantised_bytes(c->blocks);
     bool joined = piece->apart == p->rows; /* columns are contiguous */
     if (joined && c->read_blocks(c->context, piece->first, p->rows * p->cols, room))
@@ -127,21 +127,21 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 /* Packs a piece, directly from memory or read into `room` first. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
-    struct cr_place_piece piece =
-        cr_place_piece_at(&t->place, f->room, panel_floats(t->format, CR_PANEL), i);
+    struct cr_weight_piece piece =
+        cr_get_weight_piece(&t->layout, f->room, panel_floats(t->format, CR_PANEL), i);
     const float *from = t->contents->data;
     if (takes_blocks(t))
         return fill_blocks(f, t, &piece, (unsigned char *)room);
     if (from) {
-        piece.place.source = piece.first;
-        piece.place.row_stride = t->place.row_stride;
-        piece.place.col_stride = t->place.col_stride;
-    } else if (cr_place_piece_read(&piece, t->read, t->contents->context, room)) {
+        piece.layout.source = piece.first;
+        piece.layout.row_stride = t->layout.row_stride;
+        piece.layout.col_stride = t->layout.col_stride;
+    } else if (cr_read_weight_piece(&piece, t->read, t->contents->context, room)) {
         return -1;
     } else {
         from = room;
     }
-    functions[t->format].place(f->rt, &piece.place, from, f->weights);
+    functions[t->format].pack(f->rt, &piece.layout, from, f->weights);
     return 0;
 }
 
@@ -165,9 +165,9 @@ static void fill_share(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* Changes a place in a matrix of rows x cols into the same place in its transpose.  Returns false
- * if the place covers more than a part of each row, or has its elements in another order. */
-static bool transpose_place(struct cr_place *p, long rows, long cols)
+/* Changes a layout in a matrix of rows x cols into the same layout in its transpose.  Returns false
+ * if the layout covers more than a part of each row, or has its elements in another order. */
+static bool transpose_layout(struct cr_weight_layout *p, long rows, long cols)
 {
     long row = p->source / cols, col = p->source % cols;
     if (p->row_stride == 1 && p->col_stride % cols == 0 && col + p->rows <= cols) {
@@ -183,15 +183,15 @@ static bool transpose_place(struct cr_place *p, long rows, long cols)
     return true;
 }
 
-/* Appends a place to the targets. */
-static void add_target(struct filling *f, const struct cr_place *place, enum cr_format format,
+/* Appends a layout to the targets. */
+static void add_target(struct filling *f, const struct cr_weight_layout *layout, enum cr_format format,
                        const struct cr_contents *contents)
 {
-    long elements = place->rows * place->cols;
+    long elements = layout->rows * layout->cols;
     struct target *t = &f->targets[f->n++];
-    *t = (struct target){*place, contents->read, format, contents, f->elements, elements, 0};
+    *t = (struct target){*layout, contents->read, format, contents, f->elements, elements, 0};
     if (contents->read_columns &&
-        transpose_place(&t->place, contents->matrix_rows, contents->matrix_cols))
+        transpose_layout(&t->layout, contents->matrix_rows, contents->matrix_cols))
         t->read = contents->read_columns;
     f->elements += elements;
     f->reads |= !contents->data;
@@ -205,7 +205,7 @@ static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error
     long room = f->elements / (PIECES * threads);
     f->room = room < CR_PIECE_LEAST ? CR_PIECE_LEAST : room > CR_PIECE_ROOM ? CR_PIECE_ROOM : room;
     for (int i = 0; i < f->n; i++)
-        f->targets[i].pieces = cr_place_pieces(&f->targets[i].place, f->room);
+        f->targets[i].pieces = cr_count_weight_pieces(&f->targets[i].layout, f->room);
     float *scratch =
         f->reads ? cr_calloc((size_t)threads * (size_t)f->room, sizeof *scratch) : NULL;
     atomic_int failed = -1;
@@ -219,14 +219,14 @@ static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error
     return contents->fail(contents->context, error);
 }
 
-/* Returns the index of the first place whose parameter is at least `param`; places are sorted by
+/* Returns the index of the first layout whose parameter is at least `param`; layouts are sorted by
  * parameter. */
-static int first_place(const struct cr_program *program, int param)
+static int first_layout(const struct cr_program *program, int param)
 {
-    int begin = 0, end = program->n_places;
+    int begin = 0, end = program->n_layouts;
     while (begin < end) {
         int middle = begin + (end - begin) / 2;
-        if (program->places[middle].param < param)
+        if (program->layouts[middle].param < param)
             begin = middle + 1;
         else
             end = middle;
@@ -238,14 +238,14 @@ int cr_fill_weights(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error)
 {
-    int begin = first_place(program, first), end = first_place(program, first + n);
+    int begin = first_layout(program, first), end = first_layout(program, first + n);
     struct filling f = {.rt = rt, .weights = weights};
     f.targets = cr_calloc((size_t)(end - begin), sizeof *f.targets);
     for (int i = begin; i < end; i++) {
-        int param = program->places[i].param;
+        int param = program->layouts[i].param;
         const struct cr_contents *c = contents[param - first];
         if (c)
-            add_target(&f, &program->places[i], program->params[param].format, c);
+            add_target(&f, &program->layouts[i], program->params[param].format, c);
     }
     int status = fill_targets(&f, pool, error);
     free(f.targets);
@@ -253,7 +253,7 @@ int cr_fill_weights(const struct cr_program *program, int first, int n,
 }
 
 /* Unpacks a piece into a tensor, column by column. */
-static void read_place(const struct cr_place *p, enum cr_format format, const struct cr_runtime *rt,
+static void unpack_layout(const struct cr_weight_layout *p, enum cr_format format, const struct cr_runtime *rt,
                        const float *weights, float *tensor)
 {
     float *rows = cr_calloc((size_t)p->rows * CR_PANEL, sizeof *rows);
@@ -273,16 +273,16 @@ static void read_place(const struct cr_place *p, enum cr_format format, const st
 void cr_read_panels(const struct cr_program *program, int index, const struct cr_runtime *rt,
                     const float *weights, float *tensor)
 {
-    int i = first_place(program, index);
-    for (; i < program->n_places && program->places[i].param == index; i++)
-        if (program->places[i].panel_stride)
-            read_place(&program->places[i], program->params[index].format, rt, weights, tensor);
+    int i = first_layout(program, index);
+    for (; i < program->n_layouts && program->layouts[i].param == index; i++)
+        if (program->layouts[i].panel_stride)
+            unpack_layout(&program->layouts[i], program->params[index].format, rt, weights, tensor);
 }
 
 int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                    struct cr_pool *pool, float *out, struct cr_error *error)
 {
-    struct cr_place flat = {.rows = 1, .cols = n, .row_stride = n, .col_stride = 1};
+    struct cr_weight_layout flat = {.rows = 1, .cols = n, .row_stride = n, .col_stride = 1};
     struct target target;
     struct filling f = {.rt = rt, .weights = out, .targets = &target};
     add_target(&f, &flat, CR_FORMAT_f32, contents);

@@ -1,7 +1,7 @@
 /*
  * fill.h - writing tensors in the layout that the kernels read.
  *
- * Tensors are moved in pieces (runtime/place_pieces.h) that the threads share.  So a tensor that is
+ * Tensors are moved in pieces (runtime/pack_pieces.h) that the threads share.  So a tensor that is
  * drawn at random or read from a file is never in memory as a whole except where the kernels read
  * it.
  */
@@ -11,7 +11,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/ir/error.h"
 #include "quantised_columns.h"
-#include "runtime/place_pieces.h"
+#include "runtime/pack_pieces.h"
 
 /* Copies the blocks of n elements from `first` on; both are multiples of a block.  Returns 0, or -1
  * on failure. */
@@ -20,11 +20,11 @@ typedef int cr_block_source(const void *context, int64_t first, int64_t n, unsig
 /* A tensor's elements, row-major. */
 struct cr_contents {
     const float *data;     /* all elements, or null: `read` makes them */
-    cr_place_source *read; /* makes a range of elements; several threads may call it at once */
+    cr_element_source *read; /* makes a range of elements; several threads may call it at once */
     const void *context;
     /* For a matrix that is stored column-major: reads elements in the order of storage, which is
      * faster. Null for other tensors */
-    cr_place_source *read_columns;
+    cr_element_source *read_columns;
     int64_t matrix_rows, matrix_cols; /* shape of a column-major matrix */
     /* sets the error of a failed read and returns -1; null if no read can fail */
     int (*fail)(const void *context, struct cr_error *error);

@@ -140,8 +140,8 @@ static void put_layout(struct cr_text *key, const struct cr_engine *e,
     cr_put(key, "weights %" PRId64 "\n", p->weights_bytes);
     for (int i = 0; i < e->n_params; i++)
         put_param(key, e, i, files, &tensors[i]);
-    for (int i = 0; i < p->n_places; i++) {
-        const struct cr_place *at = &p->places[i];
+    for (int i = 0; i < p->n_layouts; i++) {
+        const struct cr_weight_layout *at = &p->layouts[i];
         cr_put(key, "place %d %ld %ld %ld %ld %ld %ld %ld %ld %d\n", at->param, at->source, at->rows,
                at->cols, at->row_stride, at->col_stride, at->target, at->panel_stride, at->first_col,
                at->last);

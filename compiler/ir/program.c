@@ -12,11 +12,11 @@
 
 const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #define FORMAT(name, dtype, bits, c_type, family, description)                                     \
-    {#name, dtype, bits, 1, 0, sizeof(c_type), #c_type, family, NULL, CR_CALLEE_COUNT,           \
+    {#name, dtype, bits, 1, 0, sizeof(c_type), #c_type, family, NULL, CR_CALLEE_COUNT,             \
      CR_CALLEE_COUNT, description},
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, pack, unpack, gemm, gather, description)   \
     {#name,  CR_F32,           bits,       block, scale, sizeof(c_type), #c_type, "",              \
-     #place, CR_CALLEE_##gemm, CR_CALLEE_##gather, description},
+     #pack, CR_CALLEE_##gemm, CR_CALLEE_##gather, description},
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
@@ -31,11 +31,11 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 };
 
 #define FORMAT(name, dtype, bits, c_type, family, description)
-#define WEIGHT_FORMAT(name, bits, block, scale, c_type, place, unpack, gemm, gather, description)  \
+#define WEIGHT_FORMAT(name, bits, block, scale, c_type, pack, unpack, gemm, gather, description)   \
     _Static_assert((block) > 0 && 32 % (block) == 0, "32 rows are whole blocks of " #name);        \
     _Static_assert(((block) * (bits) + (scale)) % (8 * sizeof(c_type)) == 0,                       \
                    "a block of " #name " is a whole number of " #c_type);                          \
-    _Static_assert(sizeof #place > 1 && sizeof #unpack > 1, #name " is packed and read back");
+    _Static_assert(sizeof #pack > 1 && sizeof #unpack > 1, #name " is packed and read back");
 #include "formats.def"
 #undef FORMAT
 #undef WEIGHT_FORMAT
@@ -314,7 +314,7 @@ void cr_program_free(struct cr_program *p)
     free_ports(p->inputs, p->n_inputs);
     free_ports(p->outputs, p->n_outputs);
     free_infos(p);
-    free(p->places);
+    free(p->layouts);
     free(p->text);
     free((char *)p->name);
     free(p);

@@ -20,7 +20,7 @@
 #define CR_PROGRAM_H
 
 #include "graph.h"
-#include "runtime/place.h"
+#include "runtime/pack_weights.h"
 
 /* ---- buffers ---- */
 
@@ -147,7 +147,7 @@ struct cr_format_info {
     int bits, block, scale; /* of weights: a block of `block` elements has `scale` bits of scales */
     int unit;               /* bytes of c_type: offsets in a buffer and in a slot count units */
     const char *c_type, *family;
-    const char *place;   /* of weights: the expression in C; else null */
+    const char *pack;    /* of weights: the expression in C; else null */
     enum cr_callee gemm, gather; /* of weights; else CR_CALLEE_COUNT */
     const char *description;
 };
@@ -441,8 +441,8 @@ struct cr_program {
     int n_literals;
     struct cr_port *params, *inputs, *outputs;
     int n_params, n_inputs, n_outputs;
-    struct cr_place *places; /* in order of parameters */
-    int n_places;
+    struct cr_weight_layout *layouts; /* in order of parameters */
+    int n_layouts;
     int64_t weights_bytes;
     int64_t arena_bytes, scratch_bytes; /* the maximum over entries */
     int64_t arena_bytes_least; /* lower bound of any plan's arena: the most bytes live at once */

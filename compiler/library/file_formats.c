@@ -14,7 +14,7 @@ static enum cr_format format_of(const char *type)
     if (cr_quantised_find(type, &quantised))
         return cr_quantised_format(quantised);
     enum cr_format format = cr_format_find(type, strlen(type));
-    return format < CR_FORMAT_COUNT && cr_formats[format].place ? format : CR_FORMAT_f32;
+    return format < CR_FORMAT_COUNT && cr_formats[format].pack ? format : CR_FORMAT_f32;
 }
 
 /* Sets the format of a parameter; fails if its type cannot be read. */

@@ -97,8 +97,8 @@ static void print_states(FILE *out, const struct cr_module *m, const struct cr_k
     }
 }
 
-/* Prints the kernel, its loops, the bounds of its mask and its tile programs.  The buffer is
- * printed if it is not the root, as for a part of a concat. */
+/* Prints the kernel, its loops, the bounds of its mask and its tile programs.  Prints the buffer
+ * if it is not the root, as for a part of a concat. */
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
@@ -184,7 +184,7 @@ static void print_lifetimes(FILE *out, const struct cr_module *m)
 static void print_plan(FILE *out, const struct cr_module *m)
 {
     fprintf(out, "-- weights: %lld bytes in %d places\n", 4 * (long long)m->weights_floats,
-            m->n_places);
+            m->n_layouts);
     fprintf(out, "-- arena: %lld bytes, at least %lld are live at once; bytes, offset, lifetime\n",
             4 * (long long)m->arena_floats, 4 * (long long)m->lower_bound_floats);
     if (m->activation_floats >= 0)

@@ -71,11 +71,11 @@ void cr_compiled_free(struct cr_compiled *c)
 
 bool cr_same_program(const struct cr_program *a, const struct cr_program *b)
 {
-    return a->text_length == b->text_length && a->n_places == b->n_places &&
+    return a->text_length == b->text_length && a->n_layouts == b->n_layouts &&
            a->weights_bytes == b->weights_bytes && a->arena_bytes == b->arena_bytes &&
            a->scratch_bytes == b->scratch_bytes && a->n_params == b->n_params &&
            memcmp(a->text, b->text, a->text_length) == 0 &&
-           memcmp(a->places, b->places, (size_t)a->n_places * sizeof *a->places) == 0;
+           memcmp(a->layouts, b->layouts, (size_t)a->n_layouts * sizeof *a->layouts) == 0;
 }
 
 /* ---- memory whose borders are watched, and which begins as NaN ---- */

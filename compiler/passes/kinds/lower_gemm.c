@@ -13,7 +13,7 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 4;
 }
 
-/* Nothing chooses among the columns of one matrix. */
+/* A gemm has one matrix, so nothing can choose among the columns of several. */
 static bool gemm_lacks(const struct cr_kernel *k, int i)
 {
     return &k->operands[i] == &k->v && !k->choices;
@@ -95,12 +95,12 @@ static unsigned atoms_of(const struct cr_affine *affine)
     return atoms;
 }
 
-static void ignore_piece(void *context, const struct cr_place_info *info)
+static void ignore_piece(void *context, const struct cr_layout_info *info)
 {
     (void)context, (void)info;
 }
 
-/* True if a node is stored, or one that it is a view of, down to `last`. */
+/* True if a node is stored, or is a view of a stored node, looking no further than `last`. */
 static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
 {
     while (id != last && !cr_is_stored(&lw->ev, id))
@@ -108,8 +108,8 @@ static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
     return cr_is_stored(&lw->ev, id);
 }
 
-/* Makes v, the i32 operand that chooses a matrix of a stack.  False unless its node, or the node that it
- * is a view of, is stored. */
+/* Makes v, the i32 operand that selects a matrix of a stack.  Returns false unless its node, or
+ * the node that it is a view of, is stored. */
 static bool lower_index(struct cr_lowering *lw, cr_id id)
 {
     const struct cr_map start = {0};
@@ -120,7 +120,8 @@ static bool lower_index(struct cr_lowering *lw, cr_id id)
     return cr_is_stored(&lw->ev, stored) && cr_evaluate_operand(&lw->ev, id, &start, &lw->k->v);
 }
 
-/* B: weights packed at load, of which a number may choose a matrix, or an operand packed as the kernel runs. */
+/* B: weights packed at load, possibly a stack of matrices of which an i32 selects one; or an
+ * operand that is packed at run time. */
 static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;

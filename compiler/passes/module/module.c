@@ -34,7 +34,7 @@ void cr_module_free(struct cr_module *module)
     free(module->segments);
     free(module->storage);
     free(module->packed);
-    free(module->places);
+    free(module->layouts);
     free(module->columns_of);
     cr_program_free(module->program);
     free(module);

@@ -23,10 +23,11 @@ enum {
     CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; none is dead except inputs and parameters */
     CR_HAS_KERNELS = 1 << 1, /* module->kernels, by entry, in an order that respects data flow */
     CR_HAS_LOOPS = 1 << 2,   /* module->segments, module->functions */
-    CR_HAS_PLAN = 1 << 3,    /* module->storage, module->places */
+    CR_HAS_PLAN = 1 << 3,    /* module->storage, module->layouts */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
     CR_HAS_ENTRIES = 1 << 5, /* two entries share no nodes except inputs, states and parameters */
-    CR_HAS_OUTPUTS = 1 << 6, /* each output is a node of its own that a kernel can store, and so marked */
+    CR_HAS_OUTPUTS = 1 << 6, /* each output is a separate node that a kernel can store, and it is
+                                marked as stored */
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
     CR_HAS_STATES = 1 << 8,  /* module->in_state; no kernel reads a state after its next value is stored */
     CR_HAS_GRADIENTS = 1 << 9, /* module->backwards */
@@ -50,13 +51,15 @@ struct cr_attention {
     cr_id logits;
     cr_id scores; /* the first matmul */
     struct cr_sink sink;
-    bool direct; /* no softmax: A, P and the logits are one node, the weights of the values */
+    bool direct; /* no softmax: A, P and the logits are one node, which holds the weights of the
+                    values */
 };
 
 /* The gradient that is computed from an array made of dS: see kernel.h. */
 struct cr_array_gradient {
     enum cr_array_kind kind;
-    cr_id array, result; /* a whole array is stored as a reshape of it; for a sink, `array` is delta */
+    cr_id array, result; /* `result` stores the whole array, as a reshape of `array`; for a sink,
+                            `array` is delta */
     bool apart;          /* the result is an output that nothing reads */
 };
 
@@ -101,16 +104,16 @@ static inline cr_id cr_gradient_at(const struct cr_attention_backward *b, int i)
     return i == 0 ? b->dq : i == 1 ? b->dk : i == 2 ? b->dv : b->arrays[i - 3].result;
 }
 
-/* True if the kernel stores gradient i as a node of its own. */
+/* True if the kernel stores gradient i as a separate node. */
 static inline bool cr_is_own_node(const struct cr_attention_backward *b, int i)
 {
     return !b->joined || (i >= 3 && b->arrays[i - 3].apart);
 }
 
 /*
- * Kernels first .. first + period - 1 stand for `count` repetitions, a layer each: iteration i is
- * layer start + i * direction.  A loop that reads values of another loop's layers uses the same
- * layer numbers; so a backward pass counts down (direction -1).
+ * Kernels first .. first + period - 1 are one iteration of a loop over layers, with `count`
+ * iterations: iteration i is layer start + i * direction.  Loops that read each other's values use
+ * the same layer numbers, so a backward pass counts down (direction -1).
  */
 struct cr_loop {
     int first, period, count;
@@ -128,8 +131,8 @@ struct cr_segment {
     int loop;   /* index in loops, or -1 */
 };
 
-/* The layout of a parameter's elements in the weights; see runtime/place.h. */
-struct cr_place_info {
+/* The layout of a parameter's elements in the weights; see runtime/pack_weights.h. */
+struct cr_layout_info {
     cr_id param;
     int64_t source, rows, cols, row_stride, col_stride;
     int64_t target;       /* floats from the start of the weights */
@@ -149,9 +152,9 @@ struct cr_buffer_offsets;
 struct cr_module {
     struct cr_graph *graph;
     unsigned has;
-    uint64_t *hashes; /* of the nodes, then of the outputs, after the last pass */
+    uint64_t *hashes; /* hash of each node, then of each output, after the last pass */
     int n_hashes;
-    uint64_t kernels_hash; /* of the kernels after the last pass */
+    uint64_t kernels_hash; /* hash of the kernels after the last pass */
     int ops_before; /* number of arithmetic nodes in the script's graph */
     struct cr_settings settings;
 
@@ -172,18 +175,19 @@ struct cr_module {
     int n_kernels, cap_kernels;
 
     /* states */
-    cr_id *in_state; /* by node: the state in whose memory it is stored, or CR_NONE; null if the
+    cr_id *in_state; /* by node: the state whose memory it is stored in, or CR_NONE; null if the
                         graph replaces no state */
 
     /* recompute */
     int64_t least_arena_floats; /* the smallest possible arena, if it exceeds --max-arena; else 0 */
-    int most_values;            /* the most values that it orders, if there are more; or 0 */
+    int most_values;            /* the most values that it can reorder, if the module has more;
+                                   else 0 */
     bool unrolled;              /* loops are not used, so that the arena becomes small enough */
 
     /* outline */
     int *function; /* by kernel: the first kernel with the same code */
-    struct cr_buffer_offsets *starts; /* by kernel: the operand offsets that calls pass to its code; null:
-                               * 0 */
+    struct cr_buffer_offsets *starts; /* by kernel: the operand offsets that calls pass to its
+                                         code; null: all 0 */
     struct cr_loop *loops;
     int n_loops, cap_loops;
     struct cr_segment *segments;
@@ -191,14 +195,15 @@ struct cr_module {
 
     /* plan */
     struct cr_storage *storage; /* by node */
-    int64_t *packed;            /* by kernel: the offset of its packed weights in floats, or -1 */
-    cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table, from
-                        * which kernels gather; the table itself if it has panels of its own
-                        * (gathered_tables.h); or CR_NONE */
-    struct cr_place_info *places;
-    int n_places, cap_places;
+    int64_t *packed;            /* by kernel: the offset in floats of its packed weights, or -1 */
+    cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table,
+                          which kernels gather from; the table itself if it has its own panels
+                          (gathered_tables.h); or CR_NONE */
+    struct cr_layout_info *layouts;
+    int n_layouts, cap_layouts;
     int64_t weights_floats, arena_floats;
-    int64_t lower_bound_floats; /* of the arena: the most floats that are live at once */
+    int64_t lower_bound_floats; /* of the arena: the maximum of the floats that are live at the
+                                   same time */
     int64_t activation_floats;  /* kept in it for the backward pass (activations.h), or -1 */
 
     /* schedule */
@@ -214,7 +219,7 @@ static inline const struct cr_loop *cr_loop_of(const struct cr_module *module, i
     return cr_loop_at(module->loops, module->n_loops, kernel);
 }
 
-/* Makes a module of a graph, which it owns. */
+/* Makes a module, which owns the graph. */
 struct cr_module *cr_module_new(struct cr_graph *graph);
 void cr_module_free(struct cr_module *module);
 
@@ -234,14 +239,14 @@ static inline cr_id cr_state_of(const struct cr_module *module, cr_id id)
 /* Sorts kernels by entry, node and part of the node, and numbers them. */
 void cr_sort_kernels(struct cr_module *module);
 
-/* Sets node->kernel to the kernel of which the node is the buffer; the last, if several store
- * parts; CR_NONE if none does. */
+/* Sets node->kernel to the kernel whose buffer is the node; the last one, if several kernels
+ * store parts; CR_NONE if none does. */
 void cr_number_kernels(struct cr_module *module);
 
 /* True if a kernel stores a node over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
 
-/* True if it is decided that a kernel stores a node. */
+/* True if fusion has decided that a kernel stores a node. */
 static inline bool cr_is_materialised(const struct cr_module *module, cr_id id)
 {
     return module->materialised && module->materialised[id];

@@ -22,25 +22,26 @@ enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
 struct weights {
     struct cr_module *m;
     const struct cr_graph *g;
-    int *readers;    /* by node: kernels that read it as a weight, in the entry with the most */
+    int *readers;    /* by node: the number of kernels that read it as a weight, in the entry
+                        where most do */
     int64_t *panels; /* by node: the offset of a packed weight matrix, or -1 */
-    int *newest;     /* by parameter: the first place of the newest panels that begin with it */
-    int *older;      /* by such a place: the next older one, or CR_NONE */
+    int *newest;     /* by parameter: the first layout of the newest panels that begin with it */
+    int *older;      /* by such a layout: the layout of the next older panels, or CR_NONE */
     int cap_older;
     int64_t column; /* units of a column of the panels being placed */
     int64_t target;
 };
 
-static void add_place(void *context, const struct cr_place_info *info)
+static void add_layout(void *context, const struct cr_layout_info *info)
 {
     struct weights *w = context;
-    struct cr_place_info *place = CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places);
-    *place = *info;
-    place->target = w->target + info->first_row * PANEL; /* f32, if the rows have several pieces */
-    place->panel_stride = w->column * PANEL;
+    struct cr_layout_info *layout = CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts);
+    *layout = *info;
+    layout->target = w->target + info->first_row * PANEL; /* f32, if the rows have several pieces */
+    layout->panel_stride = w->column * PANEL;
 }
 
-static bool same_place(const struct cr_place_info *a, const struct cr_place_info *b)
+static bool same_layout(const struct cr_layout_info *a, const struct cr_layout_info *b)
 {
     return a->param == b->param && a->source == b->source && a->rows == b->rows &&
            a->cols == b->cols && a->row_stride == b->row_stride && a->col_stride == b->col_stride &&
@@ -48,22 +49,22 @@ static bool same_place(const struct cr_place_info *a, const struct cr_place_info
 }
 
 /* Returns the panels of an earlier matrix, of another entry, that have the pieces of the newest one
- * (places first .. n_places - 1); or -1. */
+ * (layouts first .. n_layouts - 1); or -1. */
 static int64_t find_panels(struct weights *w, int first)
 {
-    const struct cr_place_info *places = w->m->places;
-    int n = w->m->n_places - first, i;
-    for (int at = w->newest[places[first].param]; at != CR_NONE; at = w->older[at]) {
+    const struct cr_layout_info *layouts = w->m->layouts;
+    int n = w->m->n_layouts - first, i;
+    for (int at = w->newest[layouts[first].param]; at != CR_NONE; at = w->older[at]) {
         for (i = 0; i < n && at + i < first; i++)
-            if (!same_place(&places[at + i], &places[first + i]))
+            if (!same_layout(&layouts[at + i], &layouts[first + i]))
                 break;
         if (i == n)
-            return places[at].target;
+            return layouts[at].target;
     }
     while (w->cap_older <= first)
         w->older = cr_grow(w->older, w->cap_older, &w->cap_older, sizeof *w->older);
-    w->older[first] = w->newest[places[first].param];
-    w->newest[places[first].param] = first;
+    w->older[first] = w->newest[layouts[first].param];
+    w->newest[layouts[first].param] = first;
     return -1;
 }
 
@@ -83,32 +84,32 @@ static void place_panels(struct weights *w, cr_id id)
     const struct cr_node *node = &w->g->nodes[id];
     int64_t K = node->shape[node->rank - 2], N = cr_panel_columns(w->g, id);
     enum cr_format format = cr_panel_format(w->g, id);
-    int first = w->m->n_places;
+    int first = w->m->n_layouts;
     w->column = cr_column_units(format, K);
     w->target = w->m->weights_floats;
-    cr_packed_pieces(w->g, id, add_place, w);
-    for (int i = first; i < w->m->n_places; i++)
-        w->m->places[i].last = w->m->places[i].first_col + w->m->places[i].cols == N;
+    cr_packed_pieces(w->g, id, add_layout, w);
+    for (int i = first; i < w->m->n_layouts; i++)
+        w->m->layouts[i].last = w->m->layouts[i].first_col + w->m->layouts[i].cols == N;
     w->panels[id] = w->g->n_entries > 1 ? find_panels(w, first) : -1;
     if (w->panels[id] >= 0) {
-        w->m->n_places = first;
+        w->m->n_layouts = first;
         return;
     }
     w->panels[id] = w->target;
     w->m->weights_floats += panel_floats(w, format, N);
 }
 
-/* Packs a table that has panels of its own. */
+/* Packs a table that has its own panels. */
 static void place_table(struct weights *w, cr_id id)
 {
     const struct cr_node *node = &w->g->nodes[id];
-    struct cr_place_info piece = cr_turned_table(w->g, id);
+    struct cr_layout_info piece = cr_turned_table(w->g, id);
     if (w->m->storage[id].space != CR_SPACE_NONE)
         return;
     w->column = cr_column_units(node->format, piece.rows);
     w->target = w->m->weights_floats;
-    add_place(w, &piece);
-    w->m->places[w->m->n_places - 1].last = true;
+    add_layout(w, &piece);
+    w->m->layouts[w->m->n_layouts - 1].last = true;
     w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->target};
     w->m->weights_floats += panel_floats(w, node->format, piece.cols);
 }
@@ -116,8 +117,8 @@ static void place_table(struct weights *w, cr_id id)
 static void place_elements(struct weights *w, cr_id param, int64_t target)
 {
     const struct cr_node *node = &w->g->nodes[param];
-    *CR_PUSH(w->m->places, w->m->n_places, w->m->cap_places) =
-        (struct cr_place_info){.param = param,
+    *CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts) =
+        (struct cr_layout_info){.param = param,
                                .rows = 1,
                                .cols = cr_elements(node->rank, node->shape),
                                .col_stride = 1,

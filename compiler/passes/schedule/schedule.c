@@ -91,7 +91,8 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     return buffer;
 }
 
-/* Finds panels at this offset that a kernel of another entry added; false if there are none. */
+/* Finds panels at this offset that a kernel of another entry added; returns false if there are
+ * none. */
 static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     const struct cr_program *p = s->p;
@@ -287,7 +288,8 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id i
     return add_node(s, b, id, plain);
 }
 
-/* Adds an argument for a node stored in addition to the buffer, named like a kernel of its own. */
+/* Adds an argument for a node that the kernel stores besides its buffer.  The argument is named
+ * as if the node had its own kernel. */
 static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
 {
     char title[256], plain[48];
@@ -533,9 +535,9 @@ static void add_step(struct scheduling *s, const struct cr_loop *loop, int kerne
         add_choice(s, k, &p->steps[at]);
 }
 
-/* Returns the distance from layer to layer of the first operand in a space that has a constant
- * positive distance in all iterations; 0 if there is none.  A step's result is tried before its
- * operands. */
+/* Returns the distance from layer to layer of the first operand that lies in one space at a
+ * constant positive distance in all iterations; 0 if there is none.  Tries the result of a step
+ * before its operands. */
 static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr_space space)
 {
     struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
@@ -758,34 +760,34 @@ static void add_ports(struct scheduling *s)
 
 static int by_param(const void *a, const void *b)
 {
-    const struct cr_place *x = a, *y = b;
+    const struct cr_weight_layout *x = a, *y = b;
     if (x->param != y->param)
         return x->param < y->param ? -1 : 1;
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Adds the places of parameters in the weights, sorted by parameter, so that the places of one
+/* Adds the layouts of parameters in the weights, sorted by parameter, so that the layouts of one
  * parameter are consecutive. */
-static void add_places(struct scheduling *s)
+static void add_layouts(struct scheduling *s)
 {
     struct cr_program *p = s->p;
     int *number = cr_calloc((size_t)s->g->n_nodes, sizeof *number), n = 0;
     for (cr_id id = 0; id < s->g->n_nodes; id++)
         if (s->g->nodes[id].op == CR_OP_param)
             number[id] = n++;
-    p->n_places = s->m->n_places;
-    p->places = cr_calloc((size_t)p->n_places, sizeof *p->places);
-    for (int i = 0; i < p->n_places; i++) {
-        const struct cr_place_info *at = &s->m->places[i];
-        p->places[i] = (struct cr_place){number[at->param], at->source,     at->rows,
+    p->n_layouts = s->m->n_layouts;
+    p->layouts = cr_calloc((size_t)p->n_layouts, sizeof *p->layouts);
+    for (int i = 0; i < p->n_layouts; i++) {
+        const struct cr_layout_info *at = &s->m->layouts[i];
+        p->layouts[i] = (struct cr_weight_layout){number[at->param], at->source,     at->rows,
                                          at->cols,          at->row_stride, at->col_stride,
                                          at->target,        at->panel_stride,
                                          at->first_col,     at->last};
     }
     free(number);
-    qsort(p->places, (size_t)p->n_places, sizeof *p->places, by_param);
-    for (int i = p->n_places - 1; i >= 0; i--)
-        p->params[p->places[i].param].offset = bytes_of(p->places[i].target);
+    qsort(p->layouts, (size_t)p->n_layouts, sizeof *p->layouts, by_param);
+    for (int i = p->n_layouts - 1; i >= 0; i--)
+        p->params[p->layouts[i].param].offset = bytes_of(p->layouts[i].target);
 }
 
 /* ---- for reports ---- */
@@ -878,7 +880,7 @@ void cr_pass_schedule(struct cr_module *module)
     add_steps(&s);
     add_ports(&s);
     mark_ports(&s);
-    add_places(&s);
+    add_layouts(&s);
     add_infos(&s);
     add_sizes(&s);
     cr_titles_free(&s.titles);

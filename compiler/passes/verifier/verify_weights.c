@@ -1,4 +1,4 @@
-/* Checks the layout of the weights: places do not overlap, and each parameter is where kernels read
+/* Checks the layout of the weights: layouts do not overlap, and each parameter is where kernels read
  * it. */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct check {
     struct cr_error *error;
 };
 
-/* Places first .. end - 1: the pieces of one matrix of panels, or one plain place. */
+/* Layouts first .. end - 1: the pieces of one matrix of panels, or one plain layout. */
 struct matrix {
     int first, end;
     int64_t target, floats, K, N;
@@ -32,31 +32,31 @@ static int64_t elements_of(const struct check *c, cr_id id)
     return cr_elements(c->g->nodes[id].rank, c->g->nodes[id].shape);
 }
 
-static int broken_place(const struct check *c, int place, const char *what)
+static int broken_layout(const struct check *c, int layout, const char *what)
 {
-    return cr_fail(c->error, "place %d of the weights: %s", place, what);
+    return cr_fail(c->error, "layout %d of the weights: %s", layout, what);
 }
 
 /* Fails if a piece takes elements outside its parameter. */
-static int verify_place(const struct check *c, int i)
+static int verify_layout(const struct check *c, int i)
 {
-    const struct cr_place_info *p = &c->m->places[i];
+    const struct cr_layout_info *p = &c->m->layouts[i];
     if (p->param < 0 || p->param >= c->g->n_nodes ||
         c->g->nodes[p->param].op != CR_OP_param)
-        return broken_place(c, i, "it is of no parameter");
+        return broken_layout(c, i, "it is of no parameter");
     if (p->cols < 1 || p->rows < 1 || p->rows > CR_MAX_ELEMENTS / p->cols || p->row_stride < 0 ||
         p->col_stride < 0 || p->first_col < 0)
-        return broken_place(c, i, "it has no size");
+        return broken_layout(c, i, "it has no size");
     int64_t most = elements_of(c, p->param) - 1, down, along;
     if (__builtin_mul_overflow(p->rows - 1, p->row_stride, &down) ||
         __builtin_mul_overflow(p->cols - 1, p->col_stride, &along) || p->source < 0 ||
         down > most || along > most || p->source > most - down - along)
-        return broken_place(c, i, "it takes elements that its parameter does not have");
+        return broken_layout(c, i, "it takes elements that its parameter does not have");
     return 0;
 }
 
-/* Returns the format of the parameter of a piece (cr_place_info). */
-static enum cr_format format_of(const struct check *c, const struct cr_place_info *p)
+/* Returns the format of the parameter of a piece (cr_layout_info). */
+static enum cr_format format_of(const struct check *c, const struct cr_layout_info *p)
 {
     return c->g->nodes[p->param].format;
 }
@@ -65,9 +65,9 @@ static enum cr_format format_of(const struct check *c, const struct cr_place_inf
  * columns. */
 static int64_t rows_of(const struct check *c, int first)
 {
-    const struct cr_place_info *p = &c->m->places[first];
+    const struct cr_layout_info *p = &c->m->layouts[first];
     int64_t rows = 0;
-    for (int i = first; i < c->m->n_places && c->m->places[i].first_row == rows; i++)
+    for (int i = first; i < c->m->n_layouts && c->m->layouts[i].first_row == rows; i++)
         if (__builtin_add_overflow(rows, p[i - first].rows, &rows))
             return 0;
     return rows;
@@ -75,9 +75,9 @@ static int64_t rows_of(const struct check *c, int first)
 
 /* True if a piece continues a matrix: it is below the piece before, or begins the next columns. */
 static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
-                    const struct cr_place_info *piece)
+                    const struct cr_layout_info *piece)
 {
-    const struct cr_place_info *p = &c->m->places[matrix->first];
+    const struct cr_layout_info *p = &c->m->layouts[matrix->first];
     return piece->first_col == matrix->N && piece->first_row == row &&
            piece->rows <= matrix->K - row && piece->panel_stride == column * PANEL &&
            piece->target == p->target + row * PANEL &&
@@ -86,22 +86,22 @@ static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t 
            format_of(c, piece) == format_of(c, p);
 }
 
-/* Finds a matrix of panels that begins at place `first`: pieces below and beside each other in one
+/* Finds a matrix of panels that begins at layout `first`: pieces below and beside each other in one
  * format; the pieces with the last columns pad their panel. */
 static int find_panels(const struct check *c, int first, struct matrix *matrix)
 {
-    const struct cr_place_info *p = &c->m->places[first];
+    const struct cr_layout_info *p = &c->m->layouts[first];
     int64_t row = 0;
-    if (verify_place(c, first))
+    if (verify_layout(c, first))
         return -1;
     *matrix = (struct matrix){first, first, p->target, 0, rows_of(c, first), 0};
     int64_t column = cr_column_units(format_of(c, p), matrix->K);
     for (bool last = false; !last; matrix->end++) {
-        const struct cr_place_info *piece = &c->m->places[matrix->end];
-        if (matrix->end < c->m->n_places && verify_place(c, matrix->end))
+        const struct cr_layout_info *piece = &c->m->layouts[matrix->end];
+        if (matrix->end < c->m->n_layouts && verify_layout(c, matrix->end))
             return -1;
-        if (matrix->end == c->m->n_places || !goes_on(c, matrix, column, row, piece))
-            return broken_place(c, first, "the pieces of its panels do not follow each other");
+        if (matrix->end == c->m->n_layouts || !goes_on(c, matrix, column, row, piece))
+            return broken_layout(c, first, "the pieces of its panels do not follow each other");
         row = (row + piece->rows) % matrix->K;
         last = piece->last && row == 0;
         matrix->N += row ? 0 : piece->cols;
@@ -111,20 +111,20 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
     return 0;
 }
 
-/* Groups the pieces of parameters (cr_place_info) into matrices: several pieces that share panels, or one
+/* Groups the pieces of parameters (cr_layout_info) into matrices: several pieces that share panels, or one
  * row-major piece. */
 static int find_matrices(const struct check *c, struct matrices *all)
 {
-    for (int i = 0; i < c->m->n_places; i = all->items[all->n++].end) {
-        const struct cr_place_info *p = &c->m->places[i];
+    for (int i = 0; i < c->m->n_layouts; i = all->items[all->n++].end) {
+        const struct cr_layout_info *p = &c->m->layouts[i];
         struct matrix *matrix = &all->items[all->n];
-        if (p->panel_stride ? find_panels(c, i, matrix) : verify_place(c, i))
+        if (p->panel_stride ? find_panels(c, i, matrix) : verify_layout(c, i))
             return -1;
         if (!p->panel_stride)
             *matrix = (struct matrix){i, i + 1, p->target, p->rows * p->cols, p->rows, p->cols};
         int64_t begin = p->panel_stride ? p->target : p->target / CR_ALIGN * CR_ALIGN;
         if (!cr_is_inside(begin, matrix->floats + p->target - begin, c->m->weights_floats))
-            return broken_place(c, i, "it lies outside the weights");
+            return broken_layout(c, i, "it lies outside the weights");
     }
     return 0;
 }
@@ -144,7 +144,7 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
 /* True if a matrix is one parameter, unpacked, in f32, from its first element to its last. */
 static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
 {
-    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
     return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
            format_of(c, p) == cr_format_of(CR_F32) && p->col_stride == 1 &&
            p->cols == elements_of(c, param);
@@ -153,13 +153,14 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id p
 /* True if a matrix of panels holds exactly one table. */
 static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id param)
 {
-    const struct cr_place_info *p = matrix ? &c->m->places[matrix->first] : NULL;
+    const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
     return p && p->panel_stride && p->param == param && p->last &&
            cr_is_turned_table(&c->g->nodes[param], p);
 }
 
-/* True if a kernel's operand (a parameter, a table, or several joined parameters) lies where it is
- * read.  Only the first of several joined parameters has to be aligned. */
+/* True if a kernel's operand (a parameter, a table, or several joined parameters) is laid out at
+ * the offset where the kernel reads it.  Only the first of several joined parameters has to be
+ * aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
@@ -181,23 +182,23 @@ static bool is_in_place(const struct check *c, const struct matrices *all, cr_id
 
 /* The remaining pieces of a matrix; `same`: all pieces so far were as expected. */
 struct pieces {
-    const struct cr_place_info *next, *end;
+    const struct cr_layout_info *next, *end;
     bool same;
 };
 
-/* Compares the next place with the expected piece of a weight matrix. */
-static void compare_piece(void *context, const struct cr_place_info *info)
+/* Compares the next layout with the expected piece of a weight matrix. */
+static void compare_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
-    const struct cr_place_info *place = p->next;
-    if (place == p->end) {
+    const struct cr_layout_info *layout = p->next;
+    if (layout == p->end) {
         p->same = false;
         return;
     }
-    p->same &= place->param == info->param && place->source == info->source &&
-               place->rows == info->rows && place->cols == info->cols &&
-               place->row_stride == info->row_stride && place->col_stride == info->col_stride &&
-               place->first_col == info->first_col && place->first_row == info->first_row;
+    p->same &= layout->param == info->param && layout->source == info->source &&
+               layout->rows == info->rows && layout->cols == info->cols &&
+               layout->row_stride == info->row_stride && layout->col_stride == info->col_stride &&
+               layout->first_col == info->first_col && layout->first_row == info->first_row;
     p->next++;
 }
 
@@ -207,9 +208,9 @@ static bool is_packed(const struct check *c, const struct matrix *matrix,
 {
     int64_t N = cr_extent(k, k->col) * (k->choices ? k->choices : 1);
     if (!matrix || matrix->K != cr_extent(k, k->k) || matrix->N != N ||
-        !c->m->places[matrix->first].panel_stride)
+        !c->m->layouts[matrix->first].panel_stride)
         return false;
-    struct pieces p = {&c->m->places[matrix->first], &c->m->places[matrix->end], true};
+    struct pieces p = {&c->m->layouts[matrix->first], &c->m->layouts[matrix->end], true};
     return cr_packed_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
 }
 
@@ -236,13 +237,13 @@ static int verify_readers(const struct check *c, const struct matrices *all)
 int cr_verify_weights(const struct cr_module *m, struct cr_error *error)
 {
     const struct check c = {m, m->graph, error};
-    struct matrices all = {cr_calloc((size_t)m->n_places + 1, sizeof *all.items), 0};
+    struct matrices all = {cr_calloc((size_t)m->n_layouts + 1, sizeof *all.items), 0};
     int status = find_matrices(&c, &all);
     if (!status && all.n)
         qsort(all.items, (size_t)all.n, sizeof *all.items, by_target);
     for (int i = 1; !status && i < all.n; i++)
         if (all.items[i].target < all.items[i - 1].target + all.items[i - 1].floats)
-            status = broken_place(&c, all.items[i].first, "it overlaps another");
+            status = broken_layout(&c, all.items[i].first, "it overlaps another");
     if (!status)
         status = verify_readers(&c, &all);
     free(all.items);

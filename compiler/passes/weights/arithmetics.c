@@ -97,11 +97,12 @@ enum cr_arithmetic cr_panel_arithmetic(const struct cr_graph *g, cr_id matrix)
 /* The arithmetics of the parameters of a weight matrix, as its pieces are visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_arithmetic arithmetic; /* of the first piece; CR_ARITHMETIC_COUNT before */
+    enum cr_arithmetic arithmetic; /* arithmetic of the first piece; CR_ARITHMETIC_COUNT before
+                                      it is known */
     bool same;
 };
 
-static void see_piece(void *context, const struct cr_place_info *info)
+static void see_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
     enum cr_arithmetic arithmetic = arithmetic_of(&p->g->nodes[info->param]);
@@ -110,13 +111,14 @@ static void see_piece(void *context, const struct cr_place_info *info)
     p->same &= p->arithmetic == arithmetic;
 }
 
-static void leave_piece(void *context, const struct cr_place_info *info)
+static void leave_piece(void *context, const struct cr_layout_info *info)
 {
     const struct pieces *p = context;
     p->g->nodes[info->param].arithmetic = CR_ARITHMETIC_f32;
 }
 
-/* Sets the weights of each product with several arithmetics to f32; true if there is one. */
+/* Sets the weights of each product with several arithmetics to f32; returns true if there was
+ * such a product. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;

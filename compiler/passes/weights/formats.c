@@ -17,7 +17,7 @@ static void format_names(char *names, size_t size)
 {
     size_t at = 0;
     for (int i = 0; i < CR_FORMAT_COUNT && at < size; i++)
-        if (cr_formats[i].place)
+        if (cr_formats[i].pack)
             at +=
                 (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "", cr_formats[i].name);
 }
@@ -28,7 +28,7 @@ static int read_format(const struct cr_name_rule *rule, enum cr_format *format, 
 {
     char names[256];
     *format = cr_format_find(rule->name, (size_t)rule->length);
-    if (*format < CR_FORMAT_COUNT && cr_formats[*format].place)
+    if (*format < CR_FORMAT_COUNT && cr_formats[*format].pack)
         return 0;
     format_names(names, sizeof names);
     return cr_fail(error, "%.400s: --format: '%.*s' is no format of weights, expected one of %s",
@@ -72,13 +72,13 @@ static bool has_gradients(const struct cr_graph *g)
 /* The formats of the parameters of a weight matrix, as its pieces are visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_format format; /* of the first piece; CR_FORMAT_COUNT before */
+    enum cr_format format; /* format of the first piece; CR_FORMAT_COUNT before it is known */
     bool same;
 };
 
 /* Parameters one below another count as the same only in f32: a block of another format could
  * contain numbers of both. */
-static void see_piece(void *context, const struct cr_place_info *info)
+static void see_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
     enum cr_format format = p->g->nodes[info->param].format;
@@ -100,7 +100,7 @@ static void leave_all(struct cr_graph *g)
             leave(g, id);
 }
 
-static void leave_piece(void *context, const struct cr_place_info *info)
+static void leave_piece(void *context, const struct cr_layout_info *info)
 {
     const struct pieces *p = context;
     leave(p->g, info->param);
@@ -150,8 +150,9 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
             handed[cr_in(g, id, 1)]);
 }
 
-/* Sets parameters to f32 if a node other than a product or a gather reads them, directly or through
- * moves and concats; also the parameters that the script joins with such a parameter in one matrix. */
+/* Sets parameters to f32 if a node other than a product or a gather reads them, directly or
+ * through movement ops and concats.  Also sets the parameters that the script joins in one
+ * matrix with such a parameter. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
@@ -177,7 +178,7 @@ struct summed {
     cr_id blocks; /* the first parameter whose format has blocks, or CR_NONE */
 };
 
-static void see_blocks(void *context, const struct cr_place_info *info)
+static void see_blocks(void *context, const struct cr_layout_info *info)
 {
     struct summed *s = context;
     if (s->blocks == CR_NONE && cr_formats[s->g->nodes[info->param].format].block > 1)
@@ -249,7 +250,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
 
 /* ---- settling ---- */
 
-static void note_param(void *context, const struct cr_place_info *info)
+static void note_param(void *context, const struct cr_layout_info *info)
 {
     *(cr_id *)context = info->param;
 }
@@ -307,7 +308,8 @@ static void leave_plain(struct cr_module *m)
         }
 }
 
-/* Sets the weights of each product with several formats to f32; true if there is one. */
+/* Sets the weights of each product with several formats to f32; returns true if there was such a
+ * product. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;

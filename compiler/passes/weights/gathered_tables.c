@@ -6,17 +6,17 @@
 #include "compiler/passes/module/kernel_kinds.h"
 #include "weights.h"
 
-bool cr_is_turned_table(const struct cr_node *table, const struct cr_place_info *piece)
+bool cr_is_turned_table(const struct cr_node *table, const struct cr_layout_info *piece)
 {
     return table->rank == 2 && piece->source == 0 && piece->rows == table->shape[1] &&
            piece->cols == table->shape[0] && piece->row_stride == 1 &&
            piece->col_stride == table->shape[1] && piece->first_col == 0;
 }
 
-struct cr_place_info cr_turned_table(const struct cr_graph *g, cr_id param)
+struct cr_layout_info cr_turned_table(const struct cr_graph *g, cr_id param)
 {
     const int64_t *shape = g->nodes[param].shape;
-    return (struct cr_place_info){.param = param,
+    return (struct cr_layout_info){.param = param,
                                   .rows = shape[1],
                                   .cols = shape[0],
                                   .row_stride = 1,
@@ -27,18 +27,18 @@ struct cr_place_info cr_turned_table(const struct cr_graph *g, cr_id param)
 
 /* The first piece of a matrix, and the number of pieces. */
 struct pieces {
-    struct cr_place_info first;
+    struct cr_layout_info first;
     int n;
 };
 
-static void count_piece(void *context, const struct cr_place_info *info)
+static void count_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
     if (!p->n++)
         p->first = *info;
 }
 
-/* Returns the parameter of which a product's matrix is the transpose; or CR_NONE. */
+/* Returns the parameter whose transpose is the matrix of a product; or CR_NONE. */
 static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
 {
     struct pieces p = {.n = 0};
@@ -95,8 +95,8 @@ static bool may_turn(const struct cr_module *m, int kernel, int r)
     return cr_gathers_rows(m->graph, &m->kernels[kernel], r);
 }
 
-/* Drops the f32 tables that a kernel cannot read from panels, and adds those in another format, of
- * which kernels read only rows (formats.h). */
+/* Removes the f32 tables that a kernel cannot read from panels, and adds tables in other
+ * formats, which kernels read only by rows (formats.h). */
 static void find_tables_of(struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];

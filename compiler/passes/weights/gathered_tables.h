@@ -1,9 +1,9 @@
 /*
- * gathered_tables.h - tables whose rows are gathered from panels: a row of the table is a column of the
- * panels.
+ * gathered_tables.h - tables whose rows are gathered from panels: a row of the table is a column of
+ * the panels.
  *
  * Embeddings that a model ties to its head are stored once, in the panels of the product.  A table
- * that has a format other than f32 and that no product reads as a whole has panels of its own.
+ * in a format other than f32 that no product reads as a whole has its own panels.
  */
 #ifndef CR_GATHERED_TABLES_H
 #define CR_GATHERED_TABLES_H
@@ -14,10 +14,10 @@
 void cr_find_tables(struct cr_module *module);
 
 /* True if a piece of panels is a whole table [rows, width], transposed. */
-bool cr_is_turned_table(const struct cr_node *table, const struct cr_place_info *piece);
+bool cr_is_turned_table(const struct cr_node *table, const struct cr_layout_info *piece);
 
 /* Returns the piece of a parameter's table in its own panels, transposed. */
-struct cr_place_info cr_turned_table(const struct cr_graph *graph, cr_id param);
+struct cr_layout_info cr_turned_table(const struct cr_graph *graph, cr_id param);
 
 /* True if a kernel reads only whole rows of its operand r, a parameter, by row number, each into a
  * row of a tile. */

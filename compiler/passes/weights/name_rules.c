@@ -22,10 +22,11 @@ int cr_read_name_rule(struct cr_name_rule *rule, const char **text, const char *
     return 0;
 }
 
-/* On a mismatch, the last star takes one more character. */
+/* On a mismatch, the last star matches one more character. */
 bool cr_glob_matches(const char *glob, const char *name)
 {
-    const char *star = NULL, *after = NULL; /* behind the last star, and behind its match */
+    const char *star = NULL, *after = NULL; /* the characters after the last star, and after the
+                                               text that it matches */
     while (*name) {
         if (*glob == '*') {
             star = ++glob;

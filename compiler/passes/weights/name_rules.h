@@ -13,8 +13,8 @@ struct cr_name_rule {
     int length;       /* of the name */
 };
 
-/* Reads the first rule of the list *text, the value of an option, and moves *text behind it; sets
- * *text to null after the last. */
+/* Reads the first rule of the list *text, the value of an option, and moves *text to the next
+ * rule; sets *text to null after the last one. */
 int cr_read_name_rule(struct cr_name_rule *rule, const char **text, const char *option,
                       const char *path, struct cr_error *error);
 

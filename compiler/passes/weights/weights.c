@@ -60,7 +60,7 @@ cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
 struct pieces {
     const struct cr_graph *g;
     int64_t K; /* rows */
-    void (*piece)(void *context, const struct cr_place_info *info);
+    void (*piece)(void *context, const struct cr_layout_info *info);
     void *context;
 };
 
@@ -81,7 +81,7 @@ static bool report_piece(const struct pieces *p, cr_id param, const struct part 
     if (node->op != CR_OP_param)
         return false;
     struct cr_affine at = cr_map_linear(&part->map, node->rank, node->shape);
-    struct cr_place_info info = {.param = param,
+    struct cr_layout_info info = {.param = param,
                                  .source = at.base,
                                  .rows = part->atoms.extent[ROWS],
                                  .cols = part->atoms.extent[COLUMNS],
@@ -139,7 +139,7 @@ static bool walk_pieces(const struct pieces *p, cr_id id, struct part part)
 }
 
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
-                      void (*piece)(void *context, const struct cr_place_info *info), void *context)
+                      void (*piece)(void *context, const struct cr_layout_info *info), void *context)
 {
     const struct cr_node *node = &g->nodes[id];
     if (node->rank < 2 || cr_elements(node->rank - 2, node->shape) != 1)
@@ -185,14 +185,14 @@ int64_t cr_panel_columns(const struct cr_graph *g, cr_id id)
 
 /* Matrix after matrix, all of whose K rows are one piece. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
-                      void (*piece)(void *context, const struct cr_place_info *info), void *context)
+                      void (*piece)(void *context, const struct cr_layout_info *info), void *context)
 {
     const struct cr_node *node = &g->nodes[id];
     if (node->op != CR_OP_param || node->rank != 3 || node->shape[0] == 1)
         return cr_weight_pieces(g, id, piece, context);
     int64_t K = node->shape[1], N = node->shape[2];
     for (int64_t i = 0; i < node->shape[0]; i++)
-        piece(context, &(struct cr_place_info){.param = id,
+        piece(context, &(struct cr_layout_info){.param = id,
                                                .source = i * K * N,
                                                .rows = K,
                                                .cols = N,

@@ -52,13 +52,13 @@ int64_t cr_panel_columns(const struct cr_graph *g, cr_id id);
  * have been reported then.
  */
 bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
-                      void (*piece)(void *context, const struct cr_place_info *info),
+                      void (*piece)(void *context, const struct cr_layout_info *info),
                       void *context);
 
 /* Lists the pieces of a node that a kernel reads packed, which may be a stack of matrices: these follow one
  * another along the columns. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
-                      void (*piece)(void *context, const struct cr_place_info *info),
+                      void (*piece)(void *context, const struct cr_layout_info *info),
                       void *context);
 
 #endif

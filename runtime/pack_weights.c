@@ -1,16 +1,16 @@
-#include "place.h"
+#include "pack_weights.h"
 
 #include <stdint.h>
 
-/* One column of a panel; tensor is at the column's first element. */
-static void cr_place_column(const struct cr_place *p, const float *tensor, float *panels, long col)
+/* Packs one column of a panel.  `tensor` points to the column's first element; null: zeros. */
+static void cr_pack_column(const struct cr_weight_layout *p, const float *tensor, float *panels, long col)
 {
     float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
     for (long k = 0; k < p->rows; k++)
         y[k * CR_PANEL] = tensor ? tensor[k * p->row_stride] : 0;
 }
 
-CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, const float *tensor,
+CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_layout *p, const float *tensor,
                      float *weights)
 {
     const float *from = tensor + p->source;
@@ -23,11 +23,11 @@ CR_API void cr_place(const struct cr_runtime *rt, const struct cr_place *p, cons
     float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
     if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
         rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
-    else /* weights are many, and first read when all are there */
+    else /* stores that bypass the cache: the weights are read only after all are packed */
         rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)
-        cr_place_column(p, from + n * p->col_stride, to, p->first_col + n);
+        cr_pack_column(p, from + n * p->col_stride, to, p->first_col + n);
     for (; p->last && end % CR_PANEL; end++)
-        cr_place_column(p, 0, to, end);
+        cr_pack_column(p, 0, to, end);
 }

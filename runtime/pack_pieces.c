@@ -1,13 +1,13 @@
-#include "place_pieces.h"
+#include "pack_pieces.h"
 
-/* Pieces of rows x cols, `across` beside each other; the first begins `skew` columns before the
- * place, at the border of a panel. */
+/* The grid of pieces: each has at most rows x cols elements, and `across` pieces lie side by side.  The
+ * grid begins `skew` columns before the layout, at the first column of a panel. */
 struct cr_grid {
-    int by_rows; /* whether runs go along rows */
+    int by_rows; /* runs of consecutive elements lie along rows, not columns */
     long rows, cols, skew, across;
 };
 
-/* The least number of 32s that, so many times, make up n, if it is `most` or less. */
+/* Splits n into the fewest equal parts of at most `most`; returns their size, rounded up to 32. */
 static long cr_even_part(long n, long most)
 {
     long parts = (n + most - 1) / most;
@@ -15,10 +15,11 @@ static long cr_even_part(long n, long most)
 }
 
 /*
- * Runs are as long as there is room for 32 of them, as a file is read the faster; then there are
- * as many as fit.  Both are multiples of 32: whole panels, and whole blocks of any format.
+ * Returns the grid for pieces of at most `room` floats.  Runs are as long as possible, up to room / 32,
+ * because long runs are read faster from a file.  Rows and columns of a piece are multiples of 32, so
+ * that a piece has whole panels and whole blocks of any format.
  */
-static struct cr_grid cr_grid_of(const struct cr_place *p, long room)
+static struct cr_grid cr_grid_of(const struct cr_weight_layout *p, long room)
 {
     struct cr_grid g = {1, 1, room / CR_PANEL * CR_PANEL, 0, 0};
     long most = room / CR_PANEL / CR_PANEL * CR_PANEL;
@@ -37,37 +38,37 @@ static struct cr_grid cr_grid_of(const struct cr_place *p, long room)
     return g;
 }
 
-CR_API long cr_place_pieces(const struct cr_place *place, long room)
+CR_API long cr_count_weight_pieces(const struct cr_weight_layout *layout, long room)
 {
-    const struct cr_grid g = cr_grid_of(place, room);
-    return (place->rows + g.rows - 1) / g.rows * g.across;
+    const struct cr_grid g = cr_grid_of(layout, room);
+    return (layout->rows + g.rows - 1) / g.rows * g.across;
 }
 
-CR_API struct cr_place_piece cr_place_piece_at(const struct cr_place *place, long room, long block, long i)
+CR_API struct cr_weight_piece cr_get_weight_piece(const struct cr_weight_layout *layout, long room, long block, long i)
 {
-    const struct cr_grid g = cr_grid_of(place, room);
+    const struct cr_grid g = cr_grid_of(layout, room);
     long k = i / g.across * g.rows, end = (i % g.across + 1) * g.cols - g.skew, n = end - g.cols;
-    struct cr_place_piece piece = {*place, 0, 0, 0, 0, 0};
-    struct cr_place *p = &piece.place;
+    struct cr_weight_piece piece = {*layout, 0, 0, 0, 0, 0};
+    struct cr_weight_layout *p = &piece.layout;
     n = n > 0 ? n : 0;
-    end = end < place->cols ? end : place->cols;
-    p->rows = place->rows - k < g.rows ? place->rows - k : g.rows;
+    end = end < layout->cols ? end : layout->cols;
+    p->rows = layout->rows - k < g.rows ? layout->rows - k : g.rows;
     p->cols = end - n;
-    p->last = place->last && end == place->cols;
+    p->last = layout->last && end == layout->cols;
     p->first_col += n;
     p->target += p->panel_stride ? k / CR_PANEL * block : n;
-    piece.first = place->source + k * place->row_stride + n * place->col_stride;
+    piece.first = layout->source + k * layout->row_stride + n * layout->col_stride;
     piece.lines = g.by_rows ? p->rows : p->cols;
-    piece.apart = g.by_rows ? place->row_stride : place->col_stride;
+    piece.apart = g.by_rows ? layout->row_stride : layout->col_stride;
     piece.run = g.by_rows ? p->cols : p->rows;
-    piece.step = g.by_rows ? place->col_stride : place->row_stride;
+    piece.step = g.by_rows ? layout->col_stride : layout->row_stride;
     p->source = 0;
     p->row_stride = g.by_rows ? piece.run : 1;
     p->col_stride = g.by_rows ? 1 : piece.run;
     return piece;
 }
 
-CR_API int cr_place_piece_read(const struct cr_place_piece *piece, cr_place_source *source, const void *context,
+CR_API int cr_read_weight_piece(const struct cr_weight_piece *piece, cr_element_source *source, const void *context,
                          float *out)
 {
     long lines = piece->lines, run = piece->run, step = piece->step, i, j;

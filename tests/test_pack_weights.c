@@ -1,4 +1,4 @@
-/* test_places.c - tensors read from files, a piece at a time, to where kernels read them. */
+/* test_pack_weights.c - tensors read from files, a piece at a time, to where kernels read them. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "compiler/crescent.h"
 #include "compiler/exec/tensors.h"
 #include "compiler/files/safetensors.h"
-#include "runtime/place_pieces.h"
+#include "runtime/pack_pieces.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
 
@@ -19,7 +19,7 @@ static char error[512];
 
 static void begin(void)
 {
-    snprintf(path, sizeof path, "/tmp/crescent-places-%ld.safetensors", (long)getpid());
+    snprintf(path, sizeof path, "/tmp/crescent-layouts-%ld.safetensors", (long)getpid());
 }
 
 static void end(void)
@@ -50,42 +50,42 @@ static int read_memory(const void *context, int64_t first, int64_t n, float *out
 }
 
 /* A piece begins and ends where its contract says, and there is room for it. */
-static void check_piece(const struct cr_place *whole, const struct cr_place_piece *piece, long room,
+static void check_piece(const struct cr_weight_layout *whole, const struct cr_weight_piece *piece, long room,
                         long block)
 {
-    long k = (piece->place.target - whole->target) / block * CR_PANEL;
-    ck_assert_int_eq((piece->place.target - whole->target) % block, 0);
-    ck_assert(piece->place.rows % CR_PANEL == 0 || k + piece->place.rows == whole->rows);
+    long k = (piece->layout.target - whole->target) / block * CR_PANEL;
+    ck_assert_int_eq((piece->layout.target - whole->target) % block, 0);
+    ck_assert(piece->layout.rows % CR_PANEL == 0 || k + piece->layout.rows == whole->rows);
     ck_assert_int_le(piece->lines * piece->run, room);
-    ck_assert_int_eq(piece->lines * piece->run, piece->place.rows * piece->place.cols);
+    ck_assert_int_eq(piece->lines * piece->run, piece->layout.rows * piece->layout.cols);
 }
 
 /* Panels that are written piece by piece, the last piece first, are equal to panels written at once. */
-START_TEST(pieces_make_up_a_place)
+START_TEST(pieces_cover_a_layout)
 {
     const struct cr_runtime *rt = cr_runtime_select(NULL);
     long room = _i % 2 ? CR_PIECE_LEAST : CR_PIECE_ROOM, K = shapes[_i / 4].rows;
-    struct cr_place place = {0,      shapes[_i / 4].source,     K,  shapes[_i / 4].cols,
+    struct cr_weight_layout layout = {0,      shapes[_i / 4].source,     K,  shapes[_i / 4].cols,
                              shapes[_i / 4].row_stride, shapes[_i / 4].col_stride, 64, K * CR_PANEL,
                              shapes[_i / 4].first_col,  _i / 2 % 2};
-    long size = place.source + (K - 1) * place.row_stride + (place.cols - 1) * place.col_stride + 1;
-    long n = place.target + (place.first_col + place.cols + CR_PANEL) * K, elements = 0;
+    long size = layout.source + (K - 1) * layout.row_stride + (layout.cols - 1) * layout.col_stride + 1;
+    long n = layout.target + (layout.first_col + layout.cols + CR_PANEL) * K, elements = 0;
     float *tensor = malloc((size_t)size * sizeof *tensor), *buffer = malloc((size_t)room * 4);
     float *whole = malloc((size_t)n * sizeof *whole), *parts = malloc((size_t)n * sizeof *parts);
     for (long i = 0; i < size; i++)
         tensor[i] = (float)i;
     for (long i = 0; i < n; i++)
         whole[i] = parts[i] = CANARY;
-    cr_place(rt, &place, tensor, whole);
-    long pieces = cr_place_pieces(&place, room), block = CR_PANEL * CR_PANEL;
+    cr_pack_weight(rt, &layout, tensor, whole);
+    long pieces = cr_count_weight_pieces(&layout, room), block = CR_PANEL * CR_PANEL;
     for (long i = pieces - 1; i >= 0; i--) {
-        struct cr_place_piece piece = cr_place_piece_at(&place, room, block, i);
-        check_piece(&place, &piece, room, block);
-        elements += piece.place.rows * piece.place.cols;
-        ck_assert_int_eq(cr_place_piece_read(&piece, read_memory, tensor, buffer), 0);
-        cr_place(rt, &piece.place, buffer, parts);
+        struct cr_weight_piece piece = cr_get_weight_piece(&layout, room, block, i);
+        check_piece(&layout, &piece, room, block);
+        elements += piece.layout.rows * piece.layout.cols;
+        ck_assert_int_eq(cr_read_weight_piece(&piece, read_memory, tensor, buffer), 0);
+        cr_pack_weight(rt, &piece.layout, buffer, parts);
     }
-    ck_assert_int_eq(elements, place.rows * place.cols);
+    ck_assert_int_eq(elements, layout.rows * layout.cols);
     ck_assert_mem_eq(whole, parts, (size_t)n * sizeof *whole);
     free(tensor);
     free(buffer);
@@ -277,11 +277,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("places");
-    TCase *tests = tcase_create("places");
+    Suite *suite = suite_create("pack_weights");
+    TCase *tests = tcase_create("pack_weights");
     SRunner *runner = srunner_create(suite);
     tcase_add_checked_fixture(tests, begin, end);
-    tcase_add_loop_test(tests, pieces_make_up_a_place, 0, SHAPES * 4);
+    tcase_add_loop_test(tests, pieces_cover_a_layout, 0, SHAPES * 4);
     tcase_add_loop_test(tests, parts_of_a_tensor, 0, 4);
     tcase_add_loop_test(tests, cut_file, 0, 4);
     tcase_add_loop_test(tests, same_from_files, 0, 8);
