@@ -59,9 +59,10 @@ enum {
     CRESCENT_OK = 0,
     CRESCENT_FAILED = -1,
     CRESCENT_BUG = -2,
-    CRESCENT_STOPPED = 1, /* crescent_trainer_validate: the caller asked for it; crescent_tuner_next */
+    CRESCENT_STOPPED = 1, /* from crescent_trainer_validate: the caller asked to stop; from
+                             functions that return the next item: there is none */
     CRESCENT_MAX_RANK = 8,
-    CRESCENT_NONE = -1 /* in place of an index: there is none */
+    CRESCENT_NONE = -1 /* in place of an index: no such item */
 };
 
 /* ---- context -------------------------------------------------------------------------- */
@@ -70,9 +71,9 @@ enum {
  * one. */
 typedef struct crescent_context crescent_context;
 
-/* Null if there is no memory. */
+/* Returns a new context, or null if memory is insufficient. */
 crescent_context *crescent_context_new(void);
-/* The context lives on until the last handle that was made with it is closed. */
+/* Frees a context, once the last handle that was made with it is closed too. */
 void crescent_context_free(crescent_context *context);
 
 /*
@@ -83,17 +84,18 @@ void crescent_context_free(crescent_context *context);
  */
 const char *crescent_error(const crescent_context *context);
 
-/* Makes `line` the last failure, as the functions here do theirs: for what stands on top of them, as
- * crescent_explain and crescent_autopsy_open do.  Control characters are escaped; a line that begins with
- * "bug: " is a mistake of the program's own.  Returns CRESCENT_FAILED, or of such a one CRESCENT_BUG. */
+/* Records `line` as the last failure of the context, for libraries built on this one, such as
+ * crescent_explain and crescent_autopsy_open.  Control characters are escaped.  Returns
+ * CRESCENT_FAILED, or CRESCENT_BUG if the line begins with "bug: ", which marks a mistake of the
+ * program. */
 int crescent_fail(crescent_context *context, const char *line);
 
-/* Notes of the scripts that were run in this context, one line each: keys of a config.json that were
- * passed over, parameters of one name that were declared twice in a scope.  Equal notes are kept once,
- * eight notes at most.  Null for an index behind the last one. */
+/* Returns a note of the scripts that were run in this context, one line: a key of a config.json
+ * that was ignored, or a parameter name that was declared twice in a scope.  Equal notes are
+ * kept once, and at most eight notes.  Returns null for an index past the last note. */
 const char *crescent_note_at(const crescent_context *context, int index);
 
-/* CRESCENT_VERSION of the library that is linked. */
+/* Returns CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
 
 /* The library's build, and the instruction set it uses on this machine.  The strings are constants. */
@@ -104,12 +106,13 @@ typedef struct {
     const char *isa; /* the best instruction set that the runtime and the machine both have */
 } crescent_build;
 
-/* Takes a millisecond the first time, as TinyCC itself is asked. */
+/* Fills in facts about the build.  The first call takes a millisecond, because it asks TinyCC
+ * for its version. */
 int crescent_look_at_build(crescent_context *context, crescent_build *build);
 
 /* ---- graphs --------------------------------------------------------------------------- */
 
-/* The graph that a script builds, before anything is compiled. */
+/* The graph that a script builds, before compilation. */
 typedef struct crescent_graph crescent_graph;
 
 /* A value for an option that the script declares. */
@@ -119,54 +122,57 @@ typedef struct {
 
 /* Options for running a script.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
-    const crescent_setting *settings; /* the script must declare them; of several for a key the
-                                       * last one counts */
+    const crescent_setting *settings; /* the script must declare them; the last setting of a key
+                                         counts */
     int n_settings;
     const crescent_setting *defaults; /* for options that the script declares and `settings` does
                                        * not set */
     int n_defaults;
     int64_t seed; /* not 0: the value of the option `seed`, unless a setting or default gives one */
-    const char *entry; /* of a script that returns several entries: this one alone, as if the script
-                        * returned its outputs; "": the only one; null: all of them */
-    const char *config; /* a file of values for its options, which count where no setting is for one:
-                         * JSON if its name ends in .json, of a folder its config.json, else Lua; or null */
-    const char *script; /* of a folder or a GGUF file: the script to run in place of the one for
-                         * its model_type; or null */
-    const crescent_setting *inputs; /* of an ONNX file: files of inputs, which say the sizes that are symbols
-                                     * in it and, where shapes depend on them, the inputs' elements */
+    const char *entry; /* the only entry to build, of a script that returns several; "": the
+                          script's single entry; null: all entries */
+    const char *config; /* a file of values for the script's options: JSON if its name ends in
+                           .json, config.json if it is a folder, else Lua.  Settings override it.
+                           Null: none */
+    const char *script; /* for a folder or a GGUF file: the script to run in place of the one for
+                           its model_type; or null */
+    const crescent_setting *inputs; /* for an ONNX file: files of inputs.  Their shapes give the
+                                       symbolic sizes; their elements are used where a shape
+                                       depends on them */
     int n_inputs;
-    const crescent_setting *lengths; /* of an ONNX file: symbols of sizes that stay lengths, known when the
-                                      * model runs, and their bounds: {"seq", "128"} */
+    const crescent_setting *lengths; /* for an ONNX file: symbolic sizes that stay lengths, known
+                                        when the model runs, with their bounds: {"seq", "128"} */
     int n_lengths;
-    const char *const *ignored; /* keys of the file of values that are passed over; it must have them */
+    const char *const *ignored; /* keys of the config file to ignore; the file must have them */
     int n_ignored;
 } crescent_script;
 
 /*
- * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout:
- * model_type of its config.json chooses one of the scripts of whole models, which are built in, or else
- * MODEL_TYPE.lua in the folder or on $CRESCENT_PATH, and the rest of it has values for the script's options, unless `how` names another file for them.  Or a GGUF
- * file, whose metadata say the same.  Or an ONNX file, which becomes a script (docs/onnx.md): settings are
- * sizes of its symbols, and the numbers of inputs that have to be known, "2,3".
+ * Runs the script at `path` in its sandbox.  `path` may also be a folder in Hugging Face's layout.
+ * Then model_type of its config.json chooses a built-in script, or MODEL_TYPE.lua in the folder or
+ * on $CRESCENT_PATH, and the other keys are values for the script's options, unless `how` names
+ * another file of values.  `path` may be a GGUF file, whose metadata are used in the same way.  Or
+ * it may be an ONNX file, which is translated into a script (docs/onnx.md): settings then give
+ * symbolic sizes, and elements of inputs that have to be known, "2,3".
  */
 int crescent_graph_open(crescent_context *context, const char *path, const crescent_script *how,
                         crescent_graph **graph);
 
-/* Does the same as crescent_graph_open for a text in memory.  `name` stands for the path in messages, and
- * modules are looked for in its folder. */
+/* Does the same as crescent_graph_open for a script in memory.  Messages show `name` in place of
+ * the path, and modules are searched in the folder of `name`. */
 int crescent_graph_open_text(crescent_context *context, const char *name, const char *text,
                              size_t length, const crescent_script *how, crescent_graph **graph);
 
-/* Writes the script that an ONNX file becomes, and its weights as safetensors. */
+/* Writes the script that an ONNX file is translated into, and its weights as safetensors. */
 int crescent_import(crescent_context *context, const char *path, const crescent_script *how,
                     const char *script, const char *weights);
 
-/* A graph of its own that has what this one has by now: taps that are outputs, gradients. */
+/* Makes an independent copy of a graph, with the outputs and gradients added so far. */
 int crescent_graph_copy(const crescent_graph *graph, crescent_graph **copy);
 
 void crescent_graph_close(crescent_graph *graph);
 
-/* The context that it was made with; null for null. */
+/* Returns the context that a graph was made with; null for null. */
 crescent_context *crescent_graph_context(const crescent_graph *graph);
 
 /* The path of the script, or the name of one in memory; and the folder, or the GGUF or ONNX file, that the
@@ -174,63 +180,65 @@ crescent_context *crescent_graph_context(const crescent_graph *graph);
 const char *crescent_graph_script(const crescent_graph *graph);
 const char *crescent_graph_folder(const crescent_graph *graph);
 
-/* The text of a file that nodes come from (crescent_node.file): of the script, of a module that it
- * requires, also of a built-in one.  To be freed with crescent_free; null, which is no failure, if it
- * cannot be read. */
+/* Returns the text of a source file of nodes (crescent_node.file): the script, or a module that
+ * it requires, built-in ones included.  Free it with crescent_free.  Sets it to null, without a
+ * failure, if the file cannot be read. */
 int crescent_graph_source(const crescent_graph *graph, const char *file, char **text);
 
-/* The model's name, as in generated code; null for null. */
+/* Returns the model's name, which is also its name in generated code; null for null. */
 const char *crescent_graph_name(const crescent_graph *graph);
 
-/* How long the script took. */
+/* Returns how long the script ran. */
 int64_t crescent_graph_time(const crescent_graph *graph);
 
-/* The options that the script declared, with the values they have, in order of their names. */
+/* The options that the script declared, with their values, in order of their names. */
 int crescent_graph_option_count(const crescent_graph *graph);
 int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_setting *option);
 
-/* The entries, in order of their names; a run of a model of several runs them all, and the outputs
- * of each have its name before theirs, "decode.y".  None if the script returned outputs, or if one
- * entry was chosen.  Null for a number that is no entry. */
+/* The entries, in order of their names.  There are none if the script returned outputs, or if
+ * one entry was chosen.  A run of a model with several entries runs all of them, and the name of
+ * an output begins with its entry, "decode.y". crescent_graph_entry_name returns null for an
+ * index that is out of range. */
 int crescent_graph_entry_count(const crescent_graph *graph);
 const char *crescent_graph_entry_name(const crescent_graph *graph, int index);
 
-/* Makes an output of the value that the script tapped under this name; of an output nothing
- * changes.  `asked` is how the caller calls the wish in an error ("--output"), or null. */
+/* Makes the value that the script tapped under this name an output.  Has no effect if it already
+ * is one.  `asked` is how an error names the caller's request ("--output"), or null. */
 int crescent_graph_tap(crescent_graph *graph, const char *name, const char *asked);
 
-/* The names of tapped values, in the order of the graph; null behind the last. */
+/* Returns the name of a tapped value, in the order of the graph; null past the last one. */
 const char *crescent_graph_tap_at(const crescent_graph *graph, int index);
 
 /*
- * Adds the gradient of L with respect to every parameter and every f32 input, as outputs behind
- * those there are (crescent_port.of names the tensor).  L is the sum of the script's f32 outputs,
- * each times its cotangent: ones, or, for the outputs and tapped values named in `cotangents`,
- * a further input (whose crescent_port.of is that name).  `cotangents` may be null if n is 0.
- * Once a graph.
+ * Adds gradients of L with respect to every parameter and every f32 input, as outputs that follow
+ * the existing ones (crescent_port.of names the tensor).  L is the sum of the script's f32 outputs,
+ * each multiplied by its cotangent.  A cotangent is 1, or a new input for each output or tapped
+ * value named in `cotangents` (crescent_port.of of that input is the name).  `cotangents` may be
+ * null if n is 0.  May be called once for a graph.
  */
 int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
 
-/* Options for a graph that takes the next tokens of a text and keeps earlier ones in its states. */
+/* Options for a graph that decodes incrementally: it takes the next tokens of a text and keeps
+ * what it needs of earlier tokens in states. */
 typedef struct {
-    int64_t chunk; /* tokens that can come at once: 1 to the context */
-    int last_only; /* 1: logits of the last one of them are wanted, not of all */
+    int64_t chunk; /* the most tokens of one call: 1 to the context */
+    int last_only; /* 1: compute the logits of the last token of a call only; 0: of all tokens */
 } crescent_incremental;
 
 /*
- * Makes a model of all tokens at once one that goes on from those before: an i32 input "ids" of
- * [batch, context] becomes one of the next n tokens, n being an input from 1 to the chunk; the output
- * "logits", or the only one, becomes [batch, n, ...] or [batch, 1, ...]; what the tokens before left
- * for later ones, such as keys and values, and how many they were, "at", are states.  The
- * results have the bits that the whole sequence gives.  Refused are models in which a token looks at
- * later ones, and those with other inputs.  Other outputs are dropped.  If batch or context are lengths,
- * the model is one of 1 text and of the bound.
+ * Makes a model of whole sequences incremental.  The i32 input "ids" [batch, context] becomes the
+ * next n tokens, and n becomes an input from 1 to the chunk.  The output "logits", or the only
+ * output, becomes [batch, n, ...] or, with last_only, [batch, 1, ...].  Values of earlier tokens
+ * that later ones read, such as keys and values, become states; so does "at", the number of earlier
+ * tokens.  The results have the same bits as a run of the whole sequence.  Fails if a token reads
+ * later tokens, or if there are other inputs.  Other outputs are dropped.  If batch or context is a
+ * length, it becomes 1 or the bound.
  */
 int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental *how);
 
 /* ---- models --------------------------------------------------------------------------- */
 
-/* A graph compiled, with its weights, its arena and its threads. */
+/* A compiled graph with its weights, arena and threads. */
 typedef struct crescent_model crescent_model;
 
 /* The backend that runs a model: TinyCC in memory; the system's compiler ($CC or cc); the interpreter, in
@@ -243,47 +251,48 @@ typedef enum {
     CRESCENT_BACKENDS
 } crescent_backend;
 
-/* "tcc" and so on; null for a number that is no backend. */
+/* Returns "tcc" and so on; null if the number is not a backend. */
 const char *crescent_backend_name(crescent_backend backend);
 
 /* Options for compiling a graph.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     crescent_backend backend;
     int threads;             /* 1 to 256; 0: one */
-    const char *isa;         /* "amx", "vnni", "avx512", "avx2", "neon", "plain"; null: the best there is */
+    const char *isa;         /* "amx", "vnni", "avx512", "avx2", "neon", "plain"; null: the best
+                                that the machine has */
     const char *const *skip; /* passes to leave out */
     int n_skip;
     int64_t max_arena; /* limit of the arena in bytes: values are recomputed rather than kept;
                         * 0: no limit */
-    const char *format; /* the formats of weights: a list of rules with commas, NAME for all
-                         * parameters or GLOB=NAME for parameters whose name matches; the last
-                         * match counts.  Only weights that products or gathers of rows read, and
-                         * nothing else, can have a format other than f32; other weights stay f32.
-                         * A weight without a rule is f32, or with a GGUF file in the format of its
-                         * tensor unless there are gradients.  Null: no rules.  A format other than
-                         * f32 is an error with gradients and in a training */
+    /* the formats of weights: rules separated by commas, NAME for all parameters or GLOB=NAME
+     * for parameters whose names match.  The last match counts.  Only weights that are read by
+     * nothing but products or gathers of rows can have a format other than f32; other weights
+     * stay f32.  A weight without a rule is f32; of a GGUF file it has the format of its tensor,
+     * unless there are gradients.  Null: no rules.  Formats other than f32 are refused with
+     * gradients and in training */
+    const char *format;
     const char *arithmetic; /* the arithmetic of products by weights: rules as in `format`; null:
-                             * f32.  int8 and bf16 round the left operand's rows; int8 is for weights
-                             * in q8 and q4, bf16 for weights in bf16; other products use f32.
-                             * A rule that no weight can follow is an error */
+                               f32. int8 and bf16 round the rows of the left operand; int8 is for
+                               weights in q8 and q4, bf16 for weights in bf16.  Other products
+                               use f32.  A rule that no weight can follow is an error */
     const char *target; /* the machine that sizes of tiles are chosen for: a name of
                          * crescent_target_at, or a file of sizes.  Null: "host", but "generic" in
                          * functions that emit or print.  No bit of a result depends on it. */
 } crescent_config;
 
-/* A machine that loops can be cut for. */
+/* A machine that loops can be tiled for. */
 typedef struct {
     const char *name, *about;
 } crescent_target;
 
-/* The targets that have a name, from index 0 on; CRESCENT_FAILED behind the last. */
+/* Returns the target with an index, counted from 0; CRESCENT_FAILED past the last one. */
 int crescent_target_at(int index, crescent_target *target);
 
 /* Returns the sizes of a target as the text of a file for crescent_config.target: `name = value` lines.
  * To be freed with crescent_free. */
 int crescent_target_text(crescent_context *context, const char *name, char **text);
 
-/* Compiles a graph, which stays as it is: it may be compiled again. */
+/* Compiles a graph without changing it; it may be compiled again. */
 int crescent_compile(const crescent_graph *graph, const crescent_config *config,
                      crescent_model **model);
 
@@ -299,20 +308,21 @@ typedef enum { CRESCENT_F32, CRESCENT_I32, CRESCENT_BOOL } crescent_type;
 
 typedef enum { CRESCENT_PARAM, CRESCENT_INPUT, CRESCENT_OUTPUT, CRESCENT_STATE } crescent_port_kind;
 
-/* A tensor at the border of a graph or a model. */
+/* A tensor that a graph or a model takes or returns: an input, parameter, state or output. */
 typedef struct {
     const char *name;
-    const char *of; /* an output that is a gradient: the parameter or input it is the gradient of;
-                     * an input that is a cotangent: the value it is for; others: null */
+    const char *of; /* of a gradient: the parameter or input that the loss is differentiated by;
+                       of a cotangent: the value that it multiplies; else null */
     crescent_type type;
     int rank;
     int64_t shape[CRESCENT_MAX_RANK];
-    int64_t ids; /* inputs of a model: elements are 0 to ids - 1, as they are rows of a table;
-                  * 0: any */
-    int lengths[CRESCENT_MAX_RANK]; /* inputs and outputs of a model, by axis: 1 + the number of the input
-                                     * that says how long it is, `shape` has the bound; or 0 */
-    const char *format; /* parameters of a model: how it is kept; of a graph from a GGUF file: the
-                         * format of its tensor; others: null */
+    int64_t ids; /* inputs of a model: if not 0, the elements are indices of a table, from 0 to
+                    ids - 1 */
+    int lengths[CRESCENT_MAX_RANK]; /* inputs and outputs of a model, by axis: 1 + the number of
+                                       the input that holds the axis's length, whose bound is in
+                                       `shape`; 0: a fixed size */
+    const char *format; /* parameters of a model: its format in memory; parameters of a graph
+                           from a GGUF file: the format of its tensor; others: null */
 } crescent_port;
 
 /* Ports are numbered in the order in which the script made them; outputs are sorted by name, and outputs
@@ -328,20 +338,20 @@ int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int i
 /* Returns the number of the port with a name, or CRESCENT_NONE. */
 int crescent_port_find(const crescent_model *model, crescent_port_kind kind, const char *name);
 
-/* Sets *index to the number of an input; to CRESCENT_NONE for an input of an ONNX file whose elements were
- * given when the file was opened (crescent_script.inputs).  Fails, and suggests a similar name, if no input
- * has the name, or if it is a cotangent.  `asked` names the caller's option in the error ("--input"), or
- * is null. */
+/* Sets *index to the number of the input with a name, or to CRESCENT_NONE if it is an input of
+ * an ONNX file whose elements were given when the file was opened (crescent_script.inputs).
+ * Fails if no input has the name, and suggests a similar one; also if it is a cotangent.
+ * `asked` names the caller's option in the error ("--input"), or is null. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
                         int *index);
 
 /* Returns the number of elements of a port's tensor. */
 int64_t crescent_port_elements(const crescent_port *port);
 
-/* "f32" and so on; null for a number that is no type. */
+/* Returns "f32" and so on; null if the number is not a type. */
 const char *crescent_type_name(crescent_type type);
 
-/* A shape or an index as text, "[1, 128, 768]", cut to `size` bytes; returns buf. */
+/* Writes a shape or an index as text, "[1, 128, 768]", cut to `size` bytes; returns buf. */
 char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape);
 
 /* ---- weights -------------------------------------------------------------------------- */
@@ -349,10 +359,10 @@ char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape
 /* Says if files of weights may hold tensors that the model does not have. */
 typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surplus_rule;
 
-/* What they held. */
+/* The tensors in files of weights that the model does not have. */
 typedef struct {
     int count;
-    char name[160];   /* of the first, without control characters */
+    char name[160];   /* name of the first one, without control characters */
     const char *file; /* the file that contains it: one of the caller's paths */
 } crescent_surplus;
 
@@ -383,8 +393,8 @@ int64_t crescent_uncached_weights(const crescent_model *model);
 int64_t crescent_cached_weights(const crescent_model *model); /* bytes of weights that a file keeps and the model has mapped */
 int crescent_write_cache(crescent_model *model, int64_t *written);
 
-/* Weights from the bytes of one safetensors or GGUF file, which are only read, during the call; `name`
- * stands for its path. */
+/* Loads weights from one safetensors or GGUF file in memory, which is read only during the call.
+ * Messages show `name` in place of a path. */
 int crescent_load_weights_bytes(crescent_model *model, const char *name, const void *bytes,
                                 size_t length, crescent_surplus_rule rule,
                                 crescent_surplus *surplus);
@@ -401,8 +411,8 @@ int crescent_draw_weights(crescent_model *model, int64_t seed);
 /* Parameter number `index`. */
 int crescent_set_weight(crescent_model *model, int index, const float *tensor);
 
-/* From now on the parameters are also kept as they are handed in, so that they can be read back:
- * to be called before they are.  A trainer's model has it. */
+/* Makes the model keep every parameter that is set from now on in its original layout, so that
+ * it can be read back.  Call it before setting parameters.  A trainer's model always does this. */
 int crescent_keep_weights(crescent_model *model);
 
 /* Copies a parameter that is kept. */
@@ -432,24 +442,25 @@ typedef struct {
 int crescent_read_inputs(const crescent_model *model, const crescent_input_file *files, int n,
                          void *const *tensors);
 
-/* Tensors are laid out for the bounds of lengths.  crescent_sized_port gives an input or output
- * with the sizes that it has in a run with these inputs, of which only lengths are read. */
+/* A tensor with lengths is laid out for their bounds. crescent_sized_port returns an input or
+ * output with its sizes in a run with these inputs; only inputs that are lengths are read. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port);
 
-/* Copies the elements that there are by `sized` out of a tensor that is laid out as `port` says, one after
- * another; crescent_spread copies them into one.  An element has `width` bytes: 4, or 8 of doubles.  Both
- * may be done in place.  Null, another width, and sizes that are not inside the shape are refused, with the
- * error of this thread. */
+/* Copies the elements that `sized` counts from a tensor laid out for the bounds in `port` into a
+ * dense array; crescent_spread copies a dense array into such a tensor.  An element has `width`
+ * bytes: 4, or 8 for doubles.  Source and destination may be the same.  Fails if an argument is
+ * null, the width is another one, or a size exceeds the shape; the error is this thread's. */
 int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
                   const void *tensor, void *packed);
 int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
                     const void *packed, void *tensor);
 
-/* One run, once every parameter has its values; tensors are in the order of the ports.  Outputs
- * must not overlap each other or the inputs.  The model keeps its states from run to run; a run that
- * is refused, for an id or an offset outside, leaves them as they were.  Several entries run one after
- * another, each with what those before it left in the states. */
+/* Runs the model once; every parameter must have been set.  Tensors are in the order of the
+ * ports.  Outputs must not overlap each other or the inputs.  The model keeps its states from
+ * run to run.  A run that fails because an id or an offset is out of range does not change them.
+ * Several entries run one after another, and each sees the states that the entries before it
+ * wrote. */
 int crescent_run(crescent_model *model, const void *const *inputs, void *const *outputs);
 
 /* Runs one entry of a model that was compiled with all of its entries.  Tensors are in the order
@@ -472,8 +483,8 @@ typedef struct {
 int crescent_run_traced(crescent_model *model, const void *const *inputs, void *const *outputs,
                         crescent_call_time *times);
 
-/* Copies state number `index` out or in, as int32_t for i32, else as float.  States are zeros
- * until the first run; crescent_reset_states makes all of them zeros again. */
+/* Copy state number `index` out and in, as int32_t for i32, else as float.  States are zero
+ * before the first run; crescent_reset_states sets all of them to zero. */
 int crescent_get_state(const crescent_model *model, int index, void *tensor);
 int crescent_set_state(crescent_model *model, int index, const void *tensor);
 int crescent_reset_states(crescent_model *model);
@@ -501,24 +512,27 @@ int crescent_read_gradients(const crescent_model *model, const char *path, doubl
 typedef struct {
     const char *name; /* the model's */
     crescent_backend backend;
-    const char *isa; /* of the functions that the kernels call */
+    const char *isa; /* instruction set of the functions that the kernels call */
     int threads;
     int compiled; /* 0: the interpreter runs the graph, and all below is 0 */
     int64_t passes_ns, emit_ns, compile_ns;
     size_t text_bytes;      /* of C, without the runtime */
     int ops;                /* arithmetic ops of the graph: kernels if nothing were fused */
-    int n_kernels, n_calls; /* kernels that were compiled, and calls of them in a run */
+    int n_kernels, n_calls; /* compiled kernels, and calls of kernels in a run */
     int n_products, n_rounded; /* kernels that multiply by packed weights; of those, in another
                                 * arithmetic than f32 */
     int64_t weights_bytes, arena_bytes;
     int64_t scratch_bytes;     /* a thread */
-    int64_t arena_bytes_least; /* no plan has a smaller arena: the most that is live at once */
-    int64_t activation_bytes;  /* of the arena, kept for the backward pass; -1: there is none */
-    int64_t parameter_bytes;   /* of the parameters that a run reads */
+    int64_t arena_bytes_least; /* a lower bound of the arena of any plan: the most bytes that are
+                                  live at once */
+    int64_t activation_bytes;  /* bytes of the arena that are kept for the backward pass; -1:
+                                  there is no backward pass */
+    int64_t parameter_bytes;   /* bytes of the parameters that a run reads */
     int64_t border_bytes;      /* of inputs and outputs */
-    double flops;              /* of a run, each value computed once */
-    double flops_again;        /* what max_arena adds to them: of values computed again */
-    int calls_again;           /* and calls of kernels for it */
+    double flops;              /* floating-point operations of a run, each value computed once */
+    double flops_again;        /* additional operations of values that are recomputed because of
+                                  max_arena */
+    int calls_again;           /* additional calls of kernels that recompute */
 } crescent_report;
 
 int crescent_report_of(const crescent_model *model, crescent_report *report);
@@ -530,9 +544,9 @@ typedef struct {
     const char *where; /* the line of the script, "gpt2_block.lua:12" */
     int calls;         /* in a run */
     double flops, bytes_read, bytes_written;
-    double bytes_weights; /* of bytes_read: of parameters */
-    double bytes_to_l1;   /* that its loops bring into the first-level cache: by a model of what
-                           * stays in the caches of the target ... */
+    double bytes_weights; /* of bytes_read, the bytes of parameters */
+    double bytes_to_l1;   /* bytes that its loops bring into the first-level cache, by a model of
+                             the target's caches ... */
     double bytes_to_l2;   /* ... of these, from beyond the second-level cache */
 } crescent_kernel;
 
@@ -544,8 +558,8 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
 /* Measures the machine's limits on as many threads as a model has. */
 typedef struct crescent_machine crescent_machine;
 
-/* Takes addresses of memory several times what the caches hold, of which no more is touched than
- * crescent_machine_read reads.  Not while the model runs. */
+/* Reserves addresses for several times the size of the caches; only memory that
+ * crescent_machine_read reads is touched.  Must not run at the same time as the model. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine);
 void crescent_machine_close(crescent_machine *machine);
 
@@ -582,9 +596,10 @@ typedef struct {
  * between an infinity and a number is infinite; one between a NaN and a number is NaN. */
 typedef struct {
     double max_abs, max_rel; /* rel: by the element's own expected value */
-    double max_ulp;          /* in units of the last place of a float as large as the expected
-                              * value or, if that is larger, as the array's root mean square */
-    int64_t max_ulp_each;    /* floats from one to the other; INT64_MAX if that has no meaning */
+    double max_ulp;          /* in units of the last place of the larger of the expected value
+                                and the root mean square of the array */
+    int64_t max_ulp_each;    /* the number of floats from one value to the other; INT64_MAX if
+                                one is not finite */
     int64_t worst;           /* the element that fails the most, else differs the most; or -1 */
     double got, want;        /* there */
     int64_t failures, nans;  /* elements that fail; those where one only is NaN */
@@ -613,8 +628,8 @@ int crescent_same_bits(const float *a, const float *b, int64_t n);
  */
 typedef struct crescent_inspection crescent_inspection;
 
-/* Compiles a graph, which stays as it is, up to the C, and keeps what each pass made of it.  The
- * configuration is as of crescent_compile, its backend CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a graph, without changing it, up to the C, and keeps the graph after each pass.
+ * `config` is that of crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
 int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
                      crescent_inspection **inspection);
 void crescent_inspection_close(crescent_inspection *inspection);
@@ -627,8 +642,8 @@ int crescent_inspection_report(const crescent_inspection *inspection, crescent_r
 
 /* A pass, and the sizes of its result. */
 typedef struct {
-    const char *name, *doc; /* also "script", the first one, and "emit", the last one */
-    int64_t ns;             /* with what verifies the pass */
+    const char *name, *doc; /* a pass; or "script", the first item, or "emit", the last one */
+    int64_t ns;             /* the time of the pass and of the verification after it */
     int graph;              /* the number of its graph; stages that do not change the graph have the same one */
     int kernels, functions, loops; /* -1: there are none yet */
     int64_t weights_bytes, arena_bytes, arena_bytes_least; /* 0, as the next two: not yet */
@@ -645,7 +660,7 @@ typedef struct {
     int rank;
     const int64_t *shape;
     const int64_t *index; /* permute: the axes, slice: the first element; others: zeros */
-    int axis;             /* of ops along an axis, from 0 on; others: 0 */
+    int axis;             /* the axis, from 0 on, of an op that works along one; 0 for other ops */
     double value;         /* const */
     const char *name;     /* param, input, state; of a literal the name of its elements; others: null */
     const char *tap;      /* the name that the script gave it by tap, or null */
@@ -666,16 +681,16 @@ int crescent_node_at(const crescent_inspection *inspection, int graph, int index
 
 /* An output of the last graph. */
 typedef struct {
-    const char *name; /* as in crescent_port, of a state its own */
-    const char *of;   /* a gradient: the tensor that it is the gradient of; others: null */
+    const char *name; /* as in crescent_port; for a state the name of the state */
+    const char *of;   /* of a gradient: the tensor that the loss is differentiated by; else null */
     int node;
-    int state; /* 1: it is what the state of this name holds afterwards */
+    int state; /* 1: the value that the state of this name has after a run */
 } crescent_output;
 
 int crescent_output_count(const crescent_inspection *inspection);
 int crescent_output_at(const crescent_inspection *inspection, int index, crescent_output *output);
 
-/* More properties of a kernel. */
+/* Further properties of a kernel. */
 typedef struct {
     const char *title; /* the end of its name */
     const char *kind;  /* "gemm", "map" and so on */
@@ -718,7 +733,7 @@ const char *crescent_inspection_c(const crescent_inspection *inspection, size_t 
 
 typedef enum {
     CRESCENT_LINES_KERNEL, /* a kernel's function */
-    CRESCENT_LINES_CALL,   /* a call of a kernel; in a loop it stands for all iterations */
+    CRESCENT_LINES_CALL,   /* a call of a kernel; a call in a loop stands for all iterations */
     CRESCENT_LINES_NODE    /* a call of the runtime for a node, of the first call of a kernel */
 } crescent_lines_kind;
 
@@ -726,7 +741,7 @@ typedef enum {
 typedef struct {
     crescent_lines_kind kind;
     int first, last;
-    int number; /* of the kernel, or of the node */
+    int number; /* number of the kernel, or of the node */
 } crescent_lines;
 
 /* Sorted by kind, then by their place in the text. */
@@ -760,7 +775,7 @@ int crescent_live_range_at(const crescent_inspection *inspection, int index,
  */
 typedef struct crescent_replay crescent_replay;
 
-/* Compiles a graph, which stays as it is, for CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a graph, without changing it, for CRESCENT_TCC or CRESCENT_CC. */
 int crescent_replay_open(const crescent_graph *graph, const crescent_config *config,
                          crescent_replay **replay);
 void crescent_replay_close(crescent_replay *replay);
@@ -774,7 +789,8 @@ typedef enum {
     CRESCENT_REPLAY_MODEL    /* weights as they were given, products in f32; exact values only */
 } crescent_replay_kind;
 
-/* One run, as crescent_run.  Inputs stay as they are until the last node was taken. */
+/* Does one run, as crescent_run does.  The inputs must not change until the last node has been
+ * read. */
 int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
                         const void *const *inputs, void *const *outputs);
 
@@ -790,19 +806,22 @@ typedef struct {
     int number;
     int is_output;      /* 1: an output, or the next value of a state */
     int again;          /* 1: the same node as before it; another call stores it, too */
-    int call;           /* that completes it, in a run's order; CRESCENT_NONE: no kernel stores it */
+    int call;           /* the call that completes it, in the order of a run; CRESCENT_NONE: no
+                           kernel stores it */
     int result;         /* 0: the call's own one, in its buffer (crescent_call.buffer); else a further one */
     const char *kernel; /* the C function of the call, or null */
-    const void *stored; /* row-major elements: int32_t of type CRESCENT_I32, else float; null if call is none */
+    const void *stored; /* row-major elements: int32_t for CRESCENT_I32, else float; null if call
+                           is CRESCENT_NONE */
     crescent_values exact; /* all in double precision */
     crescent_values local; /* computed from stored operands, or from the local values of operands that are
                             * not stored; infinite if out of the range of float */
-    crescent_values bound; /* of the error of `local` by rounding to f32; NaN: no bound is known */
+    crescent_values bound; /* a bound on the error of `local` that rounding to f32 causes; NaN:
+                              not known */
 } crescent_replayed;
 
-/* The next node of the last run, in the order of the graph: operands before results.  Left out are nodes
- * that neither an output nor a stored value needs.  CRESCENT_STOPPED behind the last one.  Strings live
- * until the next run, arrays until the next call. */
+/* Returns the next node of the last run, in the order of the graph: operands before results.
+ * Skips nodes that neither an output nor a stored value needs.  Returns CRESCENT_STOPPED past
+ * the last one.  Strings are valid until the next run, arrays until the next call. */
 int crescent_replay_next(crescent_replay *replay, crescent_replayed *value);
 
 /* The local values of operand number `index` of the node that crescent_replay_next gave. */
@@ -836,8 +855,8 @@ typedef enum {
     CRESCENT_INFINITE /* makes infinities of finite operands, or comes in with them */
 } crescent_verdict;
 
-/* A node: of what kernels store, and besides of what makes NaN and infinities inside of them.  Strings are
- * the autopsy's. */
+/* A node whose value a kernel stores, or a node inside a kernel that makes a NaN or an infinity.
+ * The autopsy owns the strings. */
 typedef struct {
     const char *name;  /* its tap, or the name of a parameter or input; else its scope, or its op */
     const char *op, *scope;
@@ -848,20 +867,22 @@ typedef struct {
     int rank;
     int64_t shape[CRESCENT_MAX_RANK];
     crescent_verdict verdict;
-    int culprit; /* 1: wrong, or an output is not finite because of it */
-    double error, inherited, own; /* the largest of all elements: error against double precision; of this,
-                                   * what comes with the operands, and what the kernel adds */
+    int culprit; /* 1: its kernel computed it wrongly, or it made an output infinite or NaN */
+    double error, inherited, own; /* the largest of all elements: error against double precision;
+                                     the part that comes from the operands; the part that the
+                                     kernel adds */
     double bound;    /* the most that the kernel may add, at the worst element */
     int64_t worst;   /* the element that is nearest to its bound, or beyond it by the most; of NaN and
                       * infinities the first; or CRESCENT_NONE */
     int64_t failing; /* elements beyond their bounds */
-    double got, want; /* the worst element, and what its formulas make of what the kernel read */
-    int n_operands;   /* of NaN and infinities that an elementwise op makes: of what */
+    double got, want; /* the stored value of the worst element, and its value by the node's
+                         formulas from what the kernel read */
+    int n_operands;   /* for an elementwise op that makes NaN or infinity: its operands */
     double operands[4];
 } crescent_tapped;
 
-/* Compiles a graph of one entry, for CRESCENT_TCC or CRESCENT_CC.  Of a tensor with lengths the elements that
- * there are count. */
+/* Compiles a graph of one entry, for CRESCENT_TCC or CRESCENT_CC. Elements of a tensor past its
+ * length are ignored. */
 int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *config,
                           crescent_autopsy **autopsy);
 void crescent_autopsy_close(crescent_autopsy *autopsy);
@@ -878,7 +899,7 @@ int crescent_autopsy_run(crescent_autopsy *autopsy, const void *const *inputs,
 int crescent_autopsy_count(const crescent_autopsy *autopsy);
 int crescent_autopsy_at(const crescent_autopsy *autopsy, int index, crescent_tapped *node);
 
-/* The first of them that is a culprit, or CRESCENT_NONE. */
+/* Returns the index of the first node that is a culprit, or CRESCENT_NONE. */
 int crescent_autopsy_culprit(const crescent_autopsy *autopsy);
 
 /* ---- generating ----------------------------------------------------------------------- */
@@ -897,7 +918,7 @@ typedef struct crescent_generator crescent_generator;
 
 /* Options for generating.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
-    int64_t context; /* positions there is room for; 0: as many as the model has */
+    int64_t context; /* the most positions; 0: the model's maximum */
     int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
     int all_logits;  /* 1: of every token that is fed, 0: of the last one of a call */
     int64_t least;   /* positions that are wanted of a script that does not say how many it has */
@@ -926,8 +947,8 @@ crescent_model *crescent_generator_model(crescent_generator *generator);
 
 typedef struct {
     int64_t texts, vocabulary; /* sequences that go side by side, and logits of each */
-    int64_t context, used;     /* how many positions the generator has, and how many of them are
-                                * taken */
+    int64_t context, used;     /* the number of positions that the generator has, and of those
+                                  that are taken */
     int64_t chunk;
     int all_logits; /* as it was opened */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
@@ -953,11 +974,12 @@ typedef struct {
     double temperature; /* 0: the likeliest token, and the rest has no meaning */
     int64_t top_k;      /* 0: any number */
     double top_p;       /* 0, or 1: all */
-    int64_t seed;       /* each draw is a function of it, of the text's number and of the
-                         * position */
+    int64_t seed;       /* each draw depends only on the seed, the number of the text and the
+                           position */
 } crescent_sampling;
 
-/* Chooses the next token of each text; a null `how` stands for all zero.  Fails if a logit is NaN. */
+/* Chooses the next token of each text; if `how` is null, all its fields are 0.  Fails if a logit
+ * is NaN. */
 int crescent_generator_choose(crescent_generator *generator, const crescent_sampling *how,
                               int32_t *ids);
 
@@ -972,7 +994,7 @@ int crescent_generator_reset(crescent_generator *generator);
 /* Windows of `tokens` tokens that a text is cut into.  Each window begins with the token `begin`,
  * unless that is CRESCENT_NONE.  All tokens of a window but the first are predicted. */
 typedef struct {
-    int64_t tokens; /* 2 to the positions there is room for */
+    int64_t tokens; /* tokens of a window: 2 to the positions that the model has */
     int64_t begin;
 } crescent_window;
 
@@ -980,7 +1002,7 @@ typedef struct {
  * natural, and sums are in double. */
 typedef struct {
     int64_t tokens;   /* that were predicted */
-    double loss;      /* the mean of -ln p of the token that follows; exp of it is the perplexity */
+    double loss;      /* the mean of -ln p of each next token; exp(loss) is the perplexity */
     double reference; /* the loss of the reference; NAN without one, as are the next two */
     double divergence; /* the mean of the Kullback-Leibler divergence, sum of q (ln q - ln p), where q
                         * is the reference's probability */
@@ -996,10 +1018,11 @@ int crescent_evaluate(crescent_generator *generator, crescent_generator *referen
 /* ---- training ------------------------------------------------------------------------- */
 
 /*
- * A model whose graph is one step of a training, and its state.  What the script returns under
- * the name of a parameter or an input is its value for the next step; the other inputs are data.
- * Its output `loss` must be one f32; `lr` and `tokens`, one number each, are told if there are
- * any.  The order of calls: open; weights, of crescent_trainer_model; data; start; steps.
+ * A model whose graph is one step of a training, and its state.  An output with the name of a
+ * parameter or an input is its value for the next step; the other inputs are data.  The output
+ * `loss` must be one f32.  The outputs `lr` and `tokens`, one number each, are reported if they
+ * exist.  The order of calls: open; load weights into crescent_trainer_model; set data; start;
+ * steps.
  */
 typedef struct crescent_trainer crescent_trainer;
 
@@ -1016,30 +1039,30 @@ crescent_model *crescent_trainer_model(crescent_trainer *trainer);
  * errors are found here.  To be called once a trainer, before its first step. */
 int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *files, int n);
 
-/* Data from memory: input number `index` for the steps to come, until it is set again. */
+/* Uses data from memory for input number `index` in all following steps, until it is set again. */
 int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor);
 
 /* Gives every input that has no data the value that the script says; data that nobody gives, and
  * that no output replaces, is refused. */
 int crescent_trainer_start(crescent_trainer *trainer);
 
-/* One step.  A loss that is no finite number is a failure: the state may be spoilt then and is
- * not to be saved. */
+/* Does one step.  Fails if the loss is not finite; the state may then be damaged and must not be
+ * saved. */
 int crescent_trainer_step(crescent_trainer *trainer);
 
 /* Where a training stands. */
 typedef struct {
     int64_t step;            /* steps made, also before it was resumed */
     double loss, lr, tokens; /* outputs of the last step; NAN before the first */
-    int has_lr, has_tokens;  /* whether there are such outputs */
+    int has_lr, has_tokens;  /* 1: the model has this output */
     int64_t validated;       /* the number of steps at the last validation; -1: none yet */
     double validation;       /* and what it was; NAN */
 } crescent_training;
 
 int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status);
 
-/* Copies what a port has now: the parameter, the input for the next step, the output of the last
- * one. */
+/* Copies the current value of a port: a parameter, an input for the next step, or an output of
+ * the last step. */
 int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kind, int index,
                          void *tensor);
 
@@ -1063,17 +1086,17 @@ int crescent_loss_range(const crescent_trainer *trainer, int64_t *first, int64_t
 /* ---- validation ----------------------------------------------------------------------- */
 
 /*
- * The loss on data that nothing is learned from.  The script is run once more, with its option
- * `validation`, if it declares one, set to true, and its output `loss` is compiled; parameters
- * and state are the trainer's.  Files are as in crescent_trainer_feed; an input that the training
- * reads from a file or from memory needs a file of its own.  Refused are random numbers in the loss
- * of a script without that option.  Once a trainer, after crescent_trainer_start.
+ * Prepares a loss on validation data.  Runs the script again, with its option `validation` set to
+ * true if it declares one, and compiles its output `loss`; parameters and state are the trainer's.
+ * Files are as in crescent_trainer_feed; an input that training reads from a file or from memory
+ * needs a file of its own here.  Fails if the loss depends on random numbers and the script does
+ * not declare the option.  May be called once for a trainer, after crescent_trainer_start.
  */
 int crescent_trainer_validation(crescent_trainer *trainer, const crescent_input_file *files, int n);
 
 /*
- * The mean of the losses of all batches, which is also remembered (crescent_loss_at).  `stop`,
- * which may be null, is asked before each batch whether to give up; CRESCENT_STOPPED then.
+ * Computes the mean of the losses of all batches, and records it (crescent_loss_at).  `stop` is
+ * called before each batch; if it returns true, the function returns CRESCENT_STOPPED. `stop` and
  * `loss` may be null.
  */
 int crescent_trainer_validate(crescent_trainer *trainer, int (*stop)(void *), void *argument,
@@ -1085,13 +1108,14 @@ int crescent_trainer_validate(crescent_trainer *trainer, int (*stop)(void *), vo
  * metadata the number of steps, the seed, the losses and the script's options. */
 typedef struct crescent_checkpoint crescent_checkpoint;
 
-/* Reads what a training must know before it is opened. */
+/* Reads the settings of a checkpoint that are needed before the training is opened. */
 int crescent_checkpoint_open(crescent_context *context, const char *path,
                              crescent_checkpoint **checkpoint);
 void crescent_checkpoint_close(crescent_checkpoint *checkpoint);
 int64_t crescent_checkpoint_step(const crescent_checkpoint *checkpoint);
 int64_t crescent_checkpoint_seed(const crescent_checkpoint *checkpoint);
-/* The options that the script had: the `defaults` of the crescent_script that goes on with it. */
+/* The options of the script of the training: use them as `defaults` of the crescent_script that
+ * continues it. */
 int crescent_checkpoint_option_count(const crescent_checkpoint *checkpoint);
 int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int index,
                                   crescent_setting *option);
@@ -1106,8 +1130,8 @@ int crescent_trainer_resume(crescent_trainer *trainer, const char *path);
 int crescent_trainer_save(const crescent_trainer *trainer, const char *path);
 int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *path);
 
-/* All that saving does but giving the files their names, so that what would be refused then is
- * refused now.  Either path may be null. */
+/* Does everything that saving does, except for renaming the files to their final names, so that
+ * errors show before the training.  Either path may be null. */
 int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *checkpoint,
                               const char *weights);
 
@@ -1125,7 +1149,7 @@ int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *check
  */
 typedef struct crescent_tuner crescent_tuner;
 
-/* One trial: a size of the target, its best value so far, and the new value. */
+/* One trial: a size of the target, its best value so far, and the value being tried. */
 typedef struct {
     const char *size;
     int64_t was, value;
@@ -1136,21 +1160,22 @@ typedef struct {
 
 /* What came of it. */
 typedef struct {
-    double before_ns, after_ns; /* of a run, for the target that it began with and the best */
+    double before_ns, after_ns; /* the time of a run, with the first target and with the best one */
     const char *path;           /* the file that has the best; the tuner's */
 } crescent_tuning;
 
-/* Begins with the target of the configuration, whose backend compiles.  `seconds` is how long all
- * of it takes, about. */
+/* Begins with the target of the configuration.  `seconds` is about how long the whole search
+ * takes. */
 int crescent_tuner_open(const crescent_graph *graph, const crescent_config *config, double seconds,
                         crescent_tuner **tuner);
 void crescent_tuner_close(crescent_tuner *tuner);
 
-/* Measures the next candidate; CRESCENT_STOPPED if there is none, or no time. */
+/* Measures the next candidate; returns CRESCENT_STOPPED if there is none, or if the time is
+ * over. */
 int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
 
-/* Measures the best target against the one it began with, and writes the faster one to a file.
- * If `path` is null it is this machine's file, which the target "host" reads from then on. */
+/* Compares the best target with the first one, and writes the faster one to a file.  If `path`
+ * is null, it writes this machine's file, which the target "host" reads from then on. */
 int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
 
 /* ---- tokenizers ----------------------------------------------------------------------- */
@@ -1177,50 +1202,54 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer);
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer);
 
-/* The greatest id + 1; 0 for null. */
+/* Returns the greatest id + 1; 0 for null. */
 int crescent_tokenizer_size(const crescent_tokenizer *tokenizer);
 
-/* The id of a token by its text as it stands in the file, "<|endoftext|>"; CRESCENT_NONE if there is
- * none.  And the text of an id, the tokenizer's, or null. */
+/* crescent_token_id returns the id of a token, given its text in the tokenizer's file,
+ * "<|endoftext|>", or CRESCENT_NONE. crescent_token_text returns the text of an id, owned by the
+ * tokenizer, or null. */
 int crescent_token_id(const crescent_tokenizer *tokenizer, const char *token);
 const char *crescent_token_text(const crescent_tokenizer *tokenizer, int id);
 
 /* The ids that end a text: eos_token_id of generation_config.json or config.json beside the
- * tokenizer, or eos_token of tokenizer_config.json, or <|endoftext|>.  CRESCENT_NONE for a number that
- * is no such id. */
+ * tokenizer, or eos_token of tokenizer_config.json, or <|endoftext|>. crescent_end_at returns
+ * CRESCENT_NONE for an index that is out of range. */
 int crescent_end_count(const crescent_tokenizer *tokenizer);
 int crescent_end_at(const crescent_tokenizer *tokenizer, int index);
 
 /* Says if encoding adds the tokens that the tokenizer puts around a text, such as <s>. */
 typedef enum { CRESCENT_PLAIN, CRESCENT_FRAMED } crescent_framing;
 
-/* The ids of a text, to be freed with crescent_free. */
+/* Encodes a text to ids, to be freed with crescent_free. */
 int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
                     crescent_framing framing, int32_t **ids, size_t *n);
 
-/* A text, or a pair of texts as a question and a document are, and the most ids that both may have. */
+/* A text, or a pair of texts such as a question and a document, and the most ids of both
+ * together. */
 typedef struct {
-    const char *text, *pair; /* the latter null for one text */
+    const char *text, *pair; /* pair: null for a single text */
     size_t length, pair_length;
     crescent_framing framing;
-    int64_t most; /* ids, those around the texts included; longer texts are cut as the tokenizer's file
-                   * says, or else the longer one at its end.  0: as many as there are */
+    int64_t most; /* limit of the ids, those around the texts included.  Longer texts are
+                     truncated as the tokenizer's file says; if it does not, the longer text
+                     loses its end. 0: no limit */
 } crescent_text;
 
-/* The ids, and by id the number of its segment, which BERT calls token_type_ids.  Both are one block
- * of memory, to be freed by crescent_free(ids). */
+/* The ids, and for each id the number of its segment, which BERT calls token_type_ids.  Both are
+ * one block of memory; crescent_free(ids) frees it. */
 typedef struct {
     int32_t *ids, *types;
     size_t n;
     int truncated; /* 1 if a text was cut, else 0 */
 } crescent_encoding;
 
-/* Encodes a text or a pair.  Refused are pairs where the tokenizer does not say how they stand beside
- * each other. */
+/* Encodes a text or a pair.  Fails for a pair if the tokenizer does not define how pairs are
+ * encoded. */
 int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *text,
                          crescent_encoding *encoding);
 
-/* The most ids of a text by the tokenizer's file, those around it included; 0 if it does not say. */
+/* Returns the most ids of a text that the tokenizer's file allows, those around it included; 0
+ * if the file sets no limit. */
 int64_t crescent_tokenizer_limit(const crescent_tokenizer *tokenizer);
 
 /* The special tokens that decoding shows. */
@@ -1230,25 +1259,25 @@ typedef enum {
     CRESCENT_SPECIALS_NONE
 } crescent_specials;
 
-/* Decodes ids to a zero-terminated text, to be freed with crescent_free.  The bytes are the encoded bytes,
- * also if they are no UTF-8.  An id without a token gives no text. */
+/* Decodes ids to a zero-terminated text, to be freed with crescent_free.  The bytes are returned
+ * as they are, also if they are not UTF-8.  An id without a token adds nothing. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length);
 
-/* Decodes token after token.  All pieces together are the text of crescent_decode; but with
- * CRESCENT_SPECIALS_WITHIN, tokens that encoding adds behind a text are shown. */
+/* Decodes one token after another.  The pieces together are the text of crescent_decode, except
+ * that with CRESCENT_SPECIALS_WITHIN tokens that encoding adds after a text are shown. */
 typedef struct crescent_text_stream crescent_text_stream;
 
 int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
                               crescent_text_stream **stream);
 void crescent_text_stream_close(crescent_text_stream *stream);
 
-/* The text that an id makes certain, which may be none: no character is given in part.  It is the
- * stream's until the next call. */
+/* Returns the text that is certain after this id, which may be empty: a character is never
+ * returned in part.  The stream owns the text until the next call. */
 int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **text,
                              size_t *length);
 
-/* Ends a stream; returns the bytes that are left, such as a part of a character. */
+/* Ends a stream; returns the remaining bytes, such as a part of a character. */
 int crescent_text_stream_end(crescent_text_stream *stream, const char **text, size_t *length);
 
 /* ---- vectors of texts ----------------------------------------------------------------- */
@@ -1267,26 +1296,28 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
-/* The vectors of a folder with a classifier have a number for each label: the logit, or the probability.
- * Probabilities are the softmax of the logits, or the sigmoid of each if there is one label, or if
- * config.json says that several labels may hold.  Those of a reranker whose config.json has an Identity as
- * its activation are the logits. */
+/* What an embedder returns for a folder with a classifier: the embedding, or for each label the
+ * logit or the probability.  Probabilities are the softmax of the logits, or the sigmoid of each
+ * if there is one label or if config.json allows several labels.  A reranker whose config.json
+ * has an Identity as its activation returns logits as probabilities. */
 typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
 
 /* Options; zeros are the defaults, and a null pointer stands for all zeros. */
 typedef struct {
-    const char *pooling; /* "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean" or "lasttoken"; null: as
-                          * the folder's modules.json says, or else "mean" */
+    const char *pooling; /* "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean" or
+                            "lasttoken"; null: as the folder's modules.json says, or else "mean" */
     int normalize;       /* 1: vectors have the length 1; 0: as modules.json says */
-    int64_t most;        /* tokens of a text, special ones included; longer texts are cut.  0: as
-                          * sentence_bert_config.json or the tokenizer says, or 512 */
-    const char *role;    /* "query", "document" or another name of a prompt that
-                          * config_sentence_transformers.json has: it is put in front of texts; or null */
+    int64_t most;        /* the most tokens of a text, special ones included; longer texts are
+                            truncated. 0: the limit of sentence_bert_config.json or of the
+                            tokenizer, or 512 */
+    const char *role;    /* the name of a prompt in config_sentence_transformers.json, such as
+                            "query" or "document", that is put before each text; or null */
     crescent_classification classify;
 } crescent_embedder_options;
 
-/* Opens a folder of an encoder, whose script must have the option `pooling`: graphs/bert.lua has it.
- * Weights that are kept are mapped (crescent_cache_weights).  `how` and `config` may be null. */
+/* Opens the folder of an encoder, whose script must have the option `pooling`, as
+ * graphs/bert.lua does.  Cached packed weights are mapped (crescent_cache_weights).  `how` and
+ * `config` may be null. */
 int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder);
@@ -1298,23 +1329,23 @@ void crescent_embedder_close(crescent_embedder *embedder);
 
 /* The settings of an embedder.  It owns the strings. */
 typedef struct {
-    int64_t dimensions, most; /* of a vector; tokens of a text */
+    int64_t dimensions, most; /* the size of a vector; the most tokens of a text */
     const char *pooling;
     int normalized;
     const char *prompt; /* or null */
-    int labels;         /* of a classifier, else 0 */
+    int labels;         /* the number of labels of a classifier, else 0 */
 } crescent_embedder_facts;
 
 int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);
 
-/* The name of a classifier's label; null for a number that is none. */
+/* Returns the name of a classifier's label; null for an index that is out of range. */
 const char *crescent_embedder_label(const crescent_embedder *embedder, int index);
 
-/* The tokens of a text, and whether it was changed. */
+/* The number of tokens of a text, and whether the text was changed. */
 typedef struct {
     size_t tokens;
     int truncated; /* 1: tokens were cut off */
-    int repaired;  /* 1: bytes that were no UTF-8 became U+FFFD */
+    int repaired;  /* 1: bytes that are not UTF-8 became U+FFFD */
 } crescent_embedded;
 
 /* Writes the vector of a text, facts.dimensions floats.  `what` may be null. */
@@ -1325,7 +1356,7 @@ int crescent_embed(crescent_embedder *embedder, const char *text, size_t length,
 int crescent_embed_pair(crescent_embedder *embedder, const char *text, size_t length, const char *pair,
                         size_t pair_length, float *vector, crescent_embedded *what);
 
-/* A text of several, and a second one or null. */
+/* One text of several.  `pair` is a second text, or null. */
 typedef struct {
     const char *text, *pair;
     size_t length, pair_length;
@@ -1342,25 +1373,27 @@ int crescent_embed_texts(crescent_embedder *embedder, const crescent_embed_text 
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
- * configuration `skip`, `max_arena`, `format`, `arithmetic`, `target` and `isa` count; the latter is a list of
- * the instruction sets that the C has, "avx2,plain", with plain among them, or null for all.  `report` may be
- * null; its times of compiling, isa and threads are 0. */
+ * configuration, `skip`, `max_arena`, `format`, `arithmetic`, `target` and `isa` are used.
+ * `isa` is a list of the instruction sets that the C supports, "avx2,plain", which must contain
+ * plain; null: all.  `report` may be null; its times of compiling, isa and threads are 0. */
 int crescent_emit(const crescent_graph *graph, const crescent_config *config,
                   crescent_emit_kind kind, const char *path, crescent_report *report);
 
-/* Where an emitted program has its weights: in a file, in its object code (the assembler includes the packed
- * file), or in its C as an array. */
+/* Where an emitted program keeps its weights: in a separate file, in its object code (the
+ * assembler includes the packed file), or in its C as an array. */
 typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } crescent_embedding;
 
 /* Options for a program that generates.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
-    const char *tokenizer; /* a tokenizer.json or a folder with one, or a GGUF file; null: the model's */
-    int ids_only;          /* 1: no tokenizer: ids go in and come out */
-    const char *pack;      /* packed weights are written to this file, or null; the program takes it in
-                            * place of safetensors files */
-    crescent_embedding embed; /* CRESCENT_EMBED_FILE: of the file `pack` */
-    const char *const *weights; /* safetensors files or folders to pack or embed; null: the
-                                 * model's folder, or for a script weights drawn from its seed */
+    const char *tokenizer; /* a tokenizer.json, a folder with one, or a GGUF file; null: the
+                              tokenizer of the model */
+    int ids_only;          /* 1: the program has no tokenizer: it reads and prints ids */
+    const char *pack;      /* the file that packed weights are written to, which the program
+                              reads in place of safetensors files; or null */
+    crescent_embedding embed; /* CRESCENT_EMBED_FILE embeds the file `pack` */
+    const char *const *weights; /* safetensors files or folders to pack or embed; null: those of
+                                   the model's folder, or for a script, random weights drawn from
+                                   its seed */
     int n_weights;
 } crescent_generator_source;
 
@@ -1397,7 +1430,7 @@ int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_generator_source *what, const char *header_name,
                                  char **source, char **header);
 
-/* Prints the state of a compilation after a pass, as text to be freed with crescent_free: the
+/* Returns the state of a compilation after a pass as text, to be freed with crescent_free: the
  * graph, the kernels, the plan.  `pass` may also be "script", for the graph as it was built, or
  * "emit", for the C without the runtime. */
 int crescent_dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
@@ -1416,28 +1449,29 @@ void crescent_free(void *text);
  */
 typedef struct crescent_explanation crescent_explanation;
 
-/* Compiles a graph, which stays as it is, and keeps what each pass made of it.  The configuration is as
- * of crescent_compile, its backend CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a graph, without changing it, and keeps the graph after each pass.  `config` is that
+ * of crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
 int crescent_explain(const crescent_graph *graph, const crescent_config *config,
                      crescent_explanation **explanation);
 void crescent_explanation_close(crescent_explanation *explanation);
 
-/* The model, compiled when it is first asked for: to be given its weights.  It belongs to the explanation
- * and is closed with it. */
+/* Returns the model, which is compiled at the first call.  Load its weights.  The explanation
+ * owns it and closes it. */
 int crescent_explanation_model(crescent_explanation *explanation, crescent_model **model);
 
-/* Runs the model for about so many seconds: what each kernel takes, what the machine can do meanwhile,
- * and when the calls of one run began and ended. */
+/* Runs the model for about this many seconds.  Measures the time of each kernel, the limits of
+ * the machine, and when each call of one run began and ended. */
 int crescent_explanation_measure(crescent_explanation *explanation, const void *const *inputs,
                                  void *const *outputs, double seconds);
 
-/* Runs the model once, and holds what each call of a kernel stores against the interpreter in double
- * precision, of rows past a length nothing.  The model's weights are kept (crescent_keep_weights). */
+/* Runs the model once, and compares what each call of a kernel stores with the interpreter in
+ * double precision; elements past a length are ignored.  The model keeps its weights
+ * (crescent_keep_weights). */
 int crescent_explanation_check(crescent_explanation *explanation, const void *const *inputs,
                                void *const *outputs);
 
-/* The document; a page that shows it and needs nothing else; or one run for Perfetto and chrome://tracing,
- * of an explanation that was measured. */
+/* The form of the text: the document as JSON; a self-contained page that shows it; or a trace of
+ * one run for Perfetto and chrome://tracing, if the explanation was measured. */
 typedef enum {
     CRESCENT_EXPLAIN_JSON,
     CRESCENT_EXPLAIN_HTML,
@@ -1445,7 +1479,8 @@ typedef enum {
     CRESCENT_EXPLAIN_FORMATS
 } crescent_explanation_format;
 
-/* The explanation, and beside it another one or null, as text to be freed with crescent_free. */
+/* Returns the explanation as text, to be freed with crescent_free.  `against`, which may be
+ * null, is a second explanation to compare with. */
 int crescent_explanation_text(const crescent_explanation *explanation,
                               const crescent_explanation *against,
                               crescent_explanation_format format, char **text, size_t *length);
@@ -1468,8 +1503,8 @@ typedef struct {
     const char *types;          /* elementwise ops and reductions: the types of operands and
                                  * result */
     const char *equation; /* elementwise: the C expression; others: how a script calls it */
-    const char *gradient; /* elementwise ops and reductions: for each operand, as in
-                           * compiler/ir/gradients.def */
+    const char *gradient; /* elementwise ops and reductions: the gradient for each operand, as in
+                             compiler/ir/gradients.def */
     const char *doc;
 } crescent_op;
 
@@ -1479,7 +1514,7 @@ int crescent_op_at(int index, crescent_op *op);
 /* An operator of ONNX files that has a translation.  The strings are constants. */
 typedef struct {
     const char *domain, *name; /* "" for ai.onnx */
-    int since;                 /* the first version of the domain that it is taken from */
+    int since;                 /* the first version of the domain that this translation holds for */
     const char *meaning;       /* the formula in the graph language */
 } crescent_onnx_op;
 
@@ -1488,18 +1523,19 @@ int crescent_onnx_op_at(int index, crescent_onnx_op *op);
 
 /* ---- files and memory ----------------------------------------------------------------- */
 
-/* A crescent_file appears under its name whole or not at all. */
+/* A file that appears under its name only when it is complete. */
 int crescent_file_open(crescent_context *context, const char *path, crescent_file **file);
 
-/* Adds bytes, or a whole .npy file; without a tensor only its header, which its elements follow. */
+/* Append bytes, or a whole .npy file.  If the tensor is null, only the header of the .npy file
+ * is written, and its elements have to follow. */
 int crescent_file_put(crescent_file *file, const void *bytes, size_t n);
 int crescent_file_put_npy(crescent_file *file, const crescent_port *port, const void *tensor);
 
-/* Writes all data of a file to the disk, under a temporary name.  Of several files each is finished before
- * the first is committed. */
+/* Writes all data of a file to the disk, under a temporary name.  Finish all files of a group
+ * before committing the first. */
 int crescent_file_finish(crescent_file *file);
 
-/* Renames the file to its final name, and so replaces an older file. */
+/* Renames the file to its final name.  This replaces an older file of that name. */
 int crescent_file_commit(crescent_file *file);
 
 /* Closes a file; a file that was not committed is deleted. */
@@ -1514,11 +1550,11 @@ int crescent_read_npy(crescent_context *context, const char *path, const crescen
 /* The contents of a file of tensors, or of a folder of such files. */
 typedef struct crescent_contents crescent_contents;
 
-/* A tensor under the name that the file has for it.  Strings and shape live as long as the contents. */
+/* A tensor under its name in the file.  Strings and shape live as long as the contents. */
 typedef struct {
     const char *name; /* "" in a .npy file, which has one tensor */
-    const char *type; /* as the file calls it: "F32", "<f4", "Q8_0", "float16", ... */
-    const char *file; /* that it stands in: of shards one */
+    const char *type; /* the file's name for it: "F32", "<f4", "Q8_0", "float16", ... */
+    const char *file; /* the file that contains it; of a model in shards, the shard */
     int rank;
     const int64_t *shape;
     int64_t elements, bytes;
@@ -1531,34 +1567,36 @@ int crescent_contents_open(crescent_context *context, const char *path,
                            crescent_contents **contents);
 void crescent_contents_close(crescent_contents *contents);
 
-/* "safetensors", "GGUF", ... */
+/* Returns "safetensors", "GGUF", ... */
 const char *crescent_contents_kind(const crescent_contents *contents);
 
 /* The tensors, in order of their names with numbers by value. */
 int crescent_contents_count(const crescent_contents *contents);
 int crescent_contents_at(const crescent_contents *contents, int index, crescent_tensor *tensor);
 
-/* Other facts that a file states, as text: its metadata; of a folder its model_type. */
+/* Other facts in a file, as text: its metadata; for a folder, its model_type. */
 int crescent_fact_count(const crescent_contents *contents);
 int crescent_fact_at(const crescent_contents *contents, int index, crescent_setting *fact);
 
-/* Statistics of a tensor's elements, all 0 if there are none.  min, max, mean and deviation are
- * of the finite elements. */
+/* Statistics of a tensor's elements, all 0 if it has no elements. min, max, mean and deviation
+ * are taken over the finite elements. */
 typedef struct {
     int64_t nans, infinities;
     double min, max, mean, deviation; /* the deviation divides by the number of elements */
 } crescent_statistics;
 
-/* Both read a whole tensor: into `elements` of them.  They refuse one of a type that no weight is read from. */
+/* Both read a whole tensor; crescent_contents_read writes all of its elements to `elements`.
+ * They fail for a type that weights cannot have. */
 int crescent_contents_read(const crescent_contents *contents, int index, double *elements);
 int crescent_contents_measure(const crescent_contents *contents, int index,
                               crescent_statistics *statistics);
 
-/* Memory for a tensor, aligned to 64 bytes, to be freed with crescent_free; a size beyond the
- * machine's is refused before any of it is touched.  `what` names it in the error. */
+/* Allocates memory for a tensor, aligned to 64 bytes, to be freed with crescent_free.  Fails if
+ * the size exceeds the machine's memory, before touching any of it.  `what` names the tensor in
+ * the error. */
 int crescent_memory(crescent_context *context, int64_t bytes, const char *what, void **memory);
 
-/* Nanoseconds of the clock that all times here are of; it never goes back. */
+/* Returns the time in nanoseconds of the monotonic clock that all times here are measured by. */
 int64_t crescent_clock(void);
 
 #ifdef __GNUC__

@@ -163,9 +163,9 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
     return true;
 }
 
-/* True if elementwise work and moves compute a node from `product` and from smaller contractions
- * alone, within `budget` nodes.  A smaller contraction, such as a bias for each key, is stored: in
- * an incremental graph it is a state. */
+/* True if `id` is computed by elementwise ops and movement ops from `product` and from smaller
+ * contractions only, with at most `budget` nodes visited.  A smaller contraction, such as a bias
+ * for each key, is stored: in an incremental graph it is a state. */
 static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
 {
     enum cr_kind kind = cr_kind_of(m->g, id);

@@ -56,8 +56,8 @@ void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights, cr_id id, struct cr_attention_backward *found);
 
-/* Returns by node: true if it is the gradient of an attention's logits, or elementwise work on one.  The
- * caller frees it. */
+/* Returns a list by node: true for the gradient of an attention's logits, and for elementwise
+ * work on such a gradient.  The caller frees it. */
 bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights);
 
@@ -66,8 +66,8 @@ bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *use
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id dq, struct cr_attention_backward *found);
 
-/* Matches an attention's gradients by T = `t`; of the three products it finds the existing ones.  False if
- * `t` is no T. */
+/* Matches the gradients of an attention, given T = `t`.  Finds those of the three products that
+ * exist.  Returns false if `t` is not the T of an attention. */
 bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id t, struct cr_attention_backward *found);
 

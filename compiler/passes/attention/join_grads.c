@@ -29,7 +29,7 @@ static bool is_op(const struct search *s, cr_id id, enum cr_op op)
     return id != CR_NONE && s->g->nodes[id].op == op;
 }
 
-/* Returns the only user of a node that is no output, or CR_NONE. */
+/* Returns the only user of a node, or CR_NONE if there are several or the node is an output. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
     return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
@@ -79,8 +79,8 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
     return g->n_nodes > n;
 }
 
-/* True if a node may be the T of some gradients: it is elementwise, and a matmul reads it or its
- * transpose. */
+/* True if a node may be the T of some gradients: it is elementwise, and a matmul reads the node
+ * or its transpose. */
 static bool may_be_dscores(const struct search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
@@ -204,8 +204,9 @@ static bool is_turned(const struct parts *p, int i)
     return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
 }
 
-/* Copies a part in the form that the kernel stores: a transposed product as the other one, and an
- * array that the kernel uses, too, as another node. */
+/* Copies a part in the form that the kernel stores.  A transposed product is copied as the
+ * product of swapped operands; an array that the kernel also uses inside becomes a separate
+ * node. */
 static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
 {
     bool inside = is_inside(p, i), turned = is_turned(p, i);
@@ -259,7 +260,7 @@ static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const s
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
-    int *of; /* by node: 1 + the index of the item of which it is a part, or 0 */
+    int *of; /* by node: 1 + the index of the item that it is a part of, or 0 */
 };
 
 static void add_join(struct joins *all, const struct cr_attention_backward *b)
@@ -284,9 +285,9 @@ static struct cr_attention_backward *parts_at(const struct joins *all, cr_id id,
 }
 
 /*
- * Copies the graph.  The parts stand where the first was, so the sources of the others are copied
- * ahead of it.  Parts that depend on each other are not joined: they have no output.  No rules apply:
- * they would undo the form of the parts.
+ * Copies the graph.  The parts move to the position of the first part, so operands of the other
+ * parts are copied before it.  Parts that depend on each other are not joined and have no output.
+ * No rewrite rules run, because they would undo the form of the parts.
  */
 static void rewrite(struct cr_module *module, struct joins *all)
 {
@@ -379,7 +380,7 @@ void cr_pass_join_grads(struct cr_module *module)
     struct joins all = {0};
     struct cr_users users;
     if (module->no_gradients || module->graph->n_lengths)
-        return; /* with lengths, the kernel's loops would run to the bounds */
+        return; /* with lengths, the loops of the kernel would run to the bounds */
     cr_users_list(&users, module->graph);
     if (find_joins(module, &users, &all))
         rewrite(module, &all);

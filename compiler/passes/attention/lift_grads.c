@@ -30,7 +30,7 @@
  * from it by elementwise ops, sums over some of its axes, and movement ops.  Axes of size 1 are ignored.
  */
 struct view {
-    cr_id of;                     /* or CR_NONE: the node is no view of an array */
+    cr_id of;                     /* the array that the node is a view of, or CR_NONE */
     int n;                        /* number of axes that are not summed ... */
     signed char axis[CR_MAX_RANK]; /* ... the array's axes in the order of the node ... */
     signed char in[CR_MAX_RANK];   /* ... and for each the node's axis that contains it */
@@ -51,12 +51,13 @@ struct lift {
     struct view *views;     /* by node */
     bool *is_probs;         /* by node: a view of probabilities */
     bool *depends;          /* by node: it depends on a gradient array */
-    bool *ends;             /* by node: work on a sum that is read, so not lifted */
+    bool *ends;             /* by node: elementwise work on a sum that other nodes read, so it is
+                               not lifted */
     unsigned char *lifted;  /* by node: an enum lifted */
     bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
     struct cr_rewrite *rw;
-    cr_id *whole; /* by node that is a view: in the new graph, the elementwise work on the whole
-                   * array; or CR_NONE */
+    cr_id *whole; /* by node that is a view: the elementwise work on the whole array in the new
+                     graph, or CR_NONE */
 };
 
 /* ---- views ---- */
@@ -292,8 +293,8 @@ static void find_views(struct lift *l)
     }
 }
 
-/* Ends lifting at elementwise work on a sum if its result is read: the work is then done on the
- * sum.  True if it found such a node that was not known. */
+/* Stops lifting at elementwise work on a sum whose result other nodes read; that work is then
+ * done on the sum.  Returns true if it found a node where lifting did not stop before. */
 static bool end_at_reads(struct lift *l)
 {
     bool found = false;
@@ -352,8 +353,8 @@ static void list_axes(const struct lift *l, const struct view *view, int64_t *si
     }
 }
 
-/* Moves the axes of a node, which are a view's, to the axes of the array, and expands it along the
- * others. */
+/* Moves the axes of a node, which are those of a view, to the axes of the array, and expands the
+ * node along the other axes. */
 static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 {
     int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
@@ -415,7 +416,8 @@ static cr_id whole_of(struct lift *l, cr_id id)
 
 /* ---- lifting ---- */
 
-/* Makes the sums over the axes that the view sums: keys first, then queries, then the others. */
+/* Makes the sums over the axes that the view sums over: keys first, then queries, then the
+ * others. */
 static cr_id lift_sum(struct lift *l, cr_id id)
 {
     cr_id from = l->views[id].of == CR_NONE ? cr_in(l->g, id, 0) : id;
@@ -514,7 +516,7 @@ static void rewrite(struct lift *l, struct cr_module *module)
 
 /* ---- the arrays ---- */
 
-/* Finds the arrays: gradients of logits, and probabilities; false if there are none. */
+/* Finds the arrays: gradients of logits, and probabilities.  Returns false if there are none. */
 static bool find_arrays(struct lift *l, const struct cr_module *module)
 {
     struct cr_attention_backward b;

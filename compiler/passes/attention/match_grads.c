@@ -69,7 +69,7 @@ static struct cr_map map_of(const struct loops *l, int rank, bool exchanged)
     return map;
 }
 
-/* Splits an atom in two; false if there are too many. */
+/* Splits an atom in two; returns false if there are too many atoms. */
 static bool cut(struct loops *l, const struct cr_split *split)
 {
     int a = split->atom, n = l->atoms.n;
@@ -118,13 +118,14 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 
 /* ---- the products ---- */
 
-/* Returns the only user of a node that is no output, or CR_NONE. */
+/* Returns the only user of a node, or CR_NONE if there are several or the node is an output. */
 static cr_id only_user(const struct search *s, cr_id id)
 {
     return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
 }
 
-/* Returns the product x' y, or y' x: then *turned is set.  CR_NONE if there is not exactly one. */
+/* Returns the product x' y, or y' x with *turned set.  Returns CR_NONE unless there is exactly
+ * one. */
 static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *turned)
 {
     cr_id found = CR_NONE;
@@ -420,7 +421,7 @@ static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient 
 struct walk {
     const struct search *s;
     struct cr_attention_backward *b;
-    struct nodes ahead;   /* from the scores to the logits */
+    struct nodes ahead;   /* nodes from the scores to the logits */
     struct nodes towards; /* from dS to T */
     struct nodes seen;
 };
@@ -460,7 +461,7 @@ static bool visit(struct walk *w, cr_id id)
 {
     const struct search *s = w->s;
     if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
-        return true; /* softmax reads the logits; without one, T may be made of them */
+        return true; /* softmax reads the logits; without softmax, T may be computed from them */
     bool ahead = among(w->ahead.items, w->ahead.n, id);
     if (w->seen.n == CR_MAX_VALUES || (ahead && s->users->output[id]))
         return false;
@@ -504,8 +505,8 @@ static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
     return CR_NONE;
 }
 
-/* Appends -(delta / l) x, the gradient of a sink, where x is the sink's term of the denominator l;
- * nothing if there is no such gradient.  False if there are too many arrays. */
+/* Appends the gradient of a sink, -(delta / l) x, where x is the sink's term of the denominator
+ * l; appends nothing if there is no sink.  Returns false if there are too many arrays. */
 static bool add_sink(const struct search *s, struct cr_attention_backward *b)
 {
     const struct cr_graph *g = s->g;

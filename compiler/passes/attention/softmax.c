@@ -28,7 +28,8 @@ static bool is_row_reduction(const struct cr_graph *g, cr_id id, enum cr_op op, 
     return node->op == op && cr_in(g, id, 0) == of && node->axis == node->rank - 1;
 }
 
-/* True if a node has one column, or is an expand of such a node. */
+/* True if a node has one number for each row: it has one column, or is an expand of a node with
+ * one column. */
 static bool is_row_number(const struct cr_graph *g, cr_id id, int rank)
 {
     const struct cr_node *node = &g->nodes[beneath_expand(g, id)];
@@ -162,7 +163,7 @@ bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id drop
         if (probs < 0 || !cr_match_softmax(g, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
-            return false; /* of infinite scores only the dropped ones would be NaN */
+            return false; /* if scores are infinite, only the dropped elements would be NaN */
         for (cr_id id = dropped; id != probs; id = cr_towards_factor(g, id, probs))
             part(s, id);
         return s->n < CR_SOFTMAX_PARTS;

@@ -18,7 +18,7 @@ struct cr_softmax {
     cr_id logits, exp;
     bool is_shifted;               /* subtracts the logits' maximum, or something larger */
     struct cr_sink sink;
-    cr_id parts[CR_SOFTMAX_PARTS]; /* its nodes, the probabilities first */
+    cr_id parts[CR_SOFTMAX_PARTS]; /* the nodes of the softmax; the probabilities come first */
     int n;
 };
 

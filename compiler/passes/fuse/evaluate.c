@@ -14,7 +14,8 @@ static int stop_at(struct cr_evaluate *ev, cr_id id)
     return -1;
 }
 
-/* Appends a piece of the columns: `size` of them, from `start` on, `step` apart. */
+/* Appends a piece of the columns: `size` columns with a distance of `step`, from column `start`
+ * on. */
 static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64_t size)
 {
     struct cr_row_parts *pieces = &ev->pieces;
@@ -121,8 +122,8 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
-/* Returns the node whose value takes the most ops so far.  It is stored if a program gets too long
- * or reads too many tensors. */
+/* Returns the node whose value needs the most ops.  The caller stores it if a program becomes
+ * too long or reads too many tensors. */
 static cr_id largest_part(const struct cr_evaluate *ev)
 {
     int size[CR_MAX_VALUES], largest = 0;
@@ -165,7 +166,7 @@ int cr_add_ref(struct cr_kernel *k, cr_id id)
     return k->n_refs++;
 }
 
-/* Loads an element of a node from `stored`, the node itself or one of which it is a reshape. */
+/* Loads an element of a node from `stored`, which is the node itself or a node that it reshapes. */
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -195,9 +196,9 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
 }
 
 /*
- * Returns the stored node of which this is a reshape, or CR_NONE.  Both have the same elements in
- * the same order, so the node can be read even where an atom runs across several of its axes and
- * cannot be split, as in a sum over all tokens of a batch.
+ * Returns the stored node that this node reshapes, or CR_NONE. Both have the same elements in the
+ * same order.  So the stored node can be read even where an atom runs across several of its axes
+ * and cannot be split, as in a sum over all tokens of a batch.
  */
 static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
 {
@@ -217,7 +218,7 @@ static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *
 
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
-    if (ev->core_seen) /* at another map: the whole product is needed */
+    if (ev->core_seen) /* the core was evaluated at another map: the whole product is needed */
         return stop_at(ev, id);
     ev->core_seen = true;
     ev->core_map = *map;
@@ -351,9 +352,9 @@ static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *m
 }
 
 /*
- * All reductions of a program run over its one column atom.  So the reduced axis must have the
- * extent and the length of that atom, and the map must not depend on it.  Otherwise the node has to
- * be stored.  A reduction over an axis of size 1 is its operand.
+ * All reductions of a program run over its only column atom.  So the reduced axis must have the
+ * extent and the length of that atom, and the map must not depend on the atom.  Otherwise the node
+ * has to be stored.  A reduction over an axis of size 1 is its operand.
  */
 static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
@@ -395,8 +396,8 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
     return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
-/* Evaluates the operand of a concat in which all elements of the map lie; fails if there are
- * several. */
+/* Evaluates the operand of a concat that contains all elements of the map; fails if several
+ * operands do. */
 static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -582,8 +583,8 @@ static int visible_result(const struct cr_tiles *tiles)
     return at;
 }
 
-/* If a value is its core times a positive finite number, returns the number, and in *core the
- * operand that is the core.  Otherwise returns 0. */
+/* If a value is its core multiplied by a positive finite number, returns the number, and sets
+ * *core to the core operand.  Otherwise returns 0. */
 static double factor_of_core(const struct cr_tiles *tiles, const struct cr_value *value, int *core)
 {
     double number = 0;
@@ -621,7 +622,7 @@ double cr_leave_out_factor(struct cr_tiles *tiles)
 
 void cr_leave_out_core(struct cr_tiles *tiles)
 {
-    int instead[CR_MAX_VALUES] = {0}; /* by value: the value that replaces it */
+    int instead[CR_MAX_VALUES] = {0}; /* by value: the value that it is replaced by */
     for (int i = 0; i < tiles->n; i++) {
         struct cr_value *v = &tiles->values[i];
         instead[i] = i;

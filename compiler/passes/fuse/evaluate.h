@@ -25,7 +25,7 @@ struct cr_evaluate {
     struct cr_kernel *kernel;
     struct cr_tiles *tiles;            /* the program that is being made */
     int capacity;                      /* values allocated in `tiles` */
-    struct cr_map maps[CR_MAX_VALUES]; /* by value: where its node is evaluated */
+    struct cr_map maps[CR_MAX_VALUES]; /* by value: the index map at which its node is evaluated */
 
     cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */
     struct cr_map core_map;
@@ -80,7 +80,8 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value);
  * again. */
 void cr_evaluate_again(struct cr_evaluate *ev, struct cr_tiles *tiles, int n_refs);
 
-/* Finds the address of a node's element; false if the node is no view of a stored one. */
+/* Finds the address of a node's element; returns false unless the node is a view of a stored
+ * node. */
 bool cr_evaluate_operand(struct cr_evaluate *ev, cr_id id, const struct cr_map *map,
                          struct cr_operand *operand);
 

@@ -31,7 +31,7 @@ enum {
     LONG_SUM = 8, /* the most products or reductions that a sum stores and adds at the end */
 };
 
-/* A kernel that computes a stored node, or a part of it. */
+/* A kernel that is needed to compute a stored node, or a part of one. */
 struct need {
     struct cr_goal goal;
     int kernel; /* its index in the module's kernels, not sorted yet, or CR_NONE */
@@ -42,16 +42,17 @@ struct fusion {
     struct cr_graph *g;
     struct cr_users users;
     struct cr_lowering *lowering;
-    bool *inside; /* by node: an attention's gradients' kernel computes it inside */
-    cr_id *owner; /* by node: the root whose kernel computes it, SEVERAL, or CR_NONE */
+    bool *inside; /* by node: a kernel of attention gradients computes it internally */
+    cr_id *owner; /* by node: the root of the only kernel that computes it, SEVERAL, or CR_NONE */
     int *cost;    /* by node: the cost of computing it from stored nodes */
-    bool *index;  /* by node: it depends on indices alone, as masks do */
-    int *spread;  /* by node: its cost if the row numbers that it broadcasts were stored */
-    bool *by_row; /* by node: several kernels compute it, from stored numbers of a row */
+    bool *index;  /* by node: it depends only on indices, as masks do */
+    int *spread;  /* by node: its cost if the row values that it broadcasts were stored */
+    bool *by_row; /* by node: several kernels compute it from stored row values */
     int *depth;   /* by node: the longest path of ops to it from stored nodes */
-    bool *computed; /* by node: rows of queries or keys that attention computes itself */
-    cr_id *with;  /* by node: the first node that its kernel stores, if it is a further one; or CR_NONE */
-    int *cleared; /* by node: n_stored when its kernels were made */
+    bool *computed; /* by node: rows of queries or keys that attention kernels compute themselves */
+    cr_id *with;  /* by node: the first node that its kernel stores, if it is not that node
+                     itself; or CR_NONE */
+    int *cleared; /* by node: the value of n_stored when its kernels were made */
     int n_stored; /* starts at 1 */
     struct need *needs;
     int n_needs, cap_needs;
@@ -114,9 +115,9 @@ static int terms_of(const struct fusion *f, const int *terms, cr_id id)
 }
 
 /*
- * Stores the partial sums of a long sum of products, as of the gradient of a weight that many
- * steps share.  Each product, as large as the weight, is added as soon as it is computed: none is
- * kept until the end, and the steps are equal kernels.
+ * Stores the partial sums of a long sum of products, such as the gradient of a weight that many
+ * steps share.  Each product is as large as the weight.  It is added as soon as it is computed, so
+ * no product is kept until the end, and the steps are equal kernels.
  */
 static void store_long_sums(struct fusion *f)
 {
@@ -139,7 +140,7 @@ static void mark_inside(void *context, cr_id id)
     ((struct fusion *)context)->inside[id] = true;
 }
 
-/* Stores the node of which an operand is a view. */
+/* Stores the node that an operand is a view of. */
 static void store_viewed(struct fusion *f, cr_id id)
 {
     while (!f->m->materialised[id] && cr_kind_of(f->g, id) == CR_KIND_MOVE)
@@ -200,14 +201,15 @@ static cr_id claim_epilogue(struct fusion *f, cr_id id)
     return end;
 }
 
-/* True if the only user is a stored concat: the value goes directly to its part. */
+/* True if the only user is a stored concat: the value is then written directly into its part of
+ * the concat. */
 static bool goes_to_concat(const struct fusion *f, cr_id id)
 {
     cr_id user = cr_only_user(&f->users, id);
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user];
 }
 
-/* Returns by node: true if it is the scores of an attention; the caller frees it. */
+/* Returns a list by node: true for the scores of an attention.  The caller frees it. */
 static bool *find_scores(const struct fusion *f)
 {
     bool *scores = cr_calloc((size_t)f->g->n_nodes, sizeof *scores);
@@ -222,7 +224,7 @@ static bool *find_scores(const struct fusion *f)
  * nodes. */
 struct rows {
     cr_id nodes[CR_MAX_VALUES];
-    bool own[CR_MAX_VALUES]; /* it is, or depends on, a concat or a reduction of the rows */
+    bool own[CR_MAX_VALUES]; /* it is a concat or a reduction of the rows, or depends on one */
     int n;
     bool too_many;
 };
@@ -235,7 +237,8 @@ static int find_row(const struct rows *rows, cr_id id)
     return -1;
 }
 
-/* Appends a node behind its operands; true if it is the rows' own. */
+/* Appends a node after its operands; returns true if it depends on a concat or a reduction of
+ * the rows. */
 static bool collect_rows(const struct fusion *f, struct rows *rows, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(f->g, id);
@@ -323,7 +326,7 @@ static bool is_transposed(const struct fusion *f, cr_id id)
     return false;
 }
 
-/* Stores the node of which an operand is a view, unless an epilogue computes it. */
+/* Stores the node that an operand is a view of, unless an epilogue computes that node. */
 static void store_operand(struct fusion *f, cr_id id)
 {
     cr_id viewed = id;
@@ -361,8 +364,8 @@ static void store_packed(struct fusion *f)
 
 /* ---- what several kernels need ---- */
 
-/* True if a node depends on indices alone, as masks do: it is never worth storing.  A view of a
- * stored node does not count, although it costs nothing. */
+/* True if a node depends only on indices, as masks do: storing it never pays.  A view of a
+ * stored node is not such a node, although it costs nothing. */
 static bool is_index(const struct fusion *f, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(f->g, id);
@@ -473,7 +476,7 @@ static cr_id needed_by(const struct fusion *f, cr_id id, cr_id user)
 {
     if (f->g->nodes[user].op == CR_OP_concat && f->m->materialised[user] &&
         !cr_backward_at(f->m, user))
-        return id; /* a part of a concat has a kernel of its own */
+        return id; /* the kernel of a part of a concat computes only that part */
     if (f->with[user] != CR_NONE)
         return f->with[user];
     return f->m->materialised[user] ? user : f->owner[user];
@@ -567,8 +570,8 @@ static int n_needs_of(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op == CR_OP_write ? 2 : f->g->nodes[id].n_in;
 }
 
-/* Returns the root of kernel i.  A write has two: the value below, unless it is a state that the
- * write replaces and that holds it already, then the rows. */
+/* Returns the root of kernel i.  A write needs two kernels: the first copies the old value,
+ * unless the write replaces a state in place; the second stores the rows. */
 static cr_id need_root(const struct fusion *f, cr_id id, int i)
 {
     bool itself = has_one_kernel(f, id) || (f->g->nodes[id].op == CR_OP_write && i == 1);
@@ -601,9 +604,9 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
 
 static void clear_node(struct fusion *f, cr_id id);
 
-/* Returns a gather that a kernel computes from a table whose format is not f32, but not by whole
- * rows; or CR_NONE.  If it is stored, a kernel reads whole rows: the graph, not its kernels,
- * determines which parameters have a format. */
+/* Returns a gather that a kernel computes element by element from a table whose format is not
+ * f32; or CR_NONE. Once the gather is stored, a kernel reads whole rows.  So the graph alone,
+ * not the choice of kernels, determines which parameters can have a format. */
 static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
 {
     for (int p = 0; p < CR_PROGRAMS; p++)
@@ -617,8 +620,8 @@ static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
     return CR_NONE;
 }
 
-/* Makes a kernel, in place of the one made when fewer nodes were stored.  Returns the obstacle, see
- * cr_lower; then the kernel is all zero. */
+/* Makes a kernel, which replaces the one made when fewer nodes were stored.  Returns the
+ * obstacle (see cr_lower); the kernel is then all zeros. */
 static cr_id make_kernel(struct fusion *f, struct need *need)
 {
     struct cr_module *m = f->m;
@@ -640,9 +643,9 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     return obstacle;
 }
 
-/* Returns the node to store for an obstacle: the obstacle, or, if it is a product whose only use is
- * that a vector is added to its rows, the sum.  A product begins with that vector, so the sum has
- * the same bits in any kernel. */
+/* Returns the node to store for an obstacle: the obstacle itself, or the sum if the obstacle is
+ * a product that is only used in a sum with a vector (a bias).  The product starts its
+ * accumulators with the bias, so the sum has the same bits in any kernel. */
 static cr_id with_bias(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     const struct cr_graph *g = f->g;
@@ -674,7 +677,7 @@ static bool clear_need(struct fusion *f, int need)
     return obstacle == CR_NONE;
 }
 
-/* Gives each gradient of an attention, listed by its first node, a kernel of its own. */
+/* Makes a kernel for each gradient of an attention, listed by its first node. */
 static void divide_gradients(struct fusion *f, cr_id first)
 {
     struct cr_attention_backward *b = f->m->backwards;
@@ -733,9 +736,9 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* Drops the kernels that could not be made, and sorts the others by node.  Operands precede their
- * users, so this is an order of execution.  The verifier checks that every stored node has its
- * kernels. */
+/* Removes the kernels that could not be made, and sorts the others by node.  Operands precede
+ * their users, so this is an execution order.  The verifier checks that every stored node has
+ * its kernels. */
 static void order_kernels(struct cr_module *m)
 {
     int n = 0;

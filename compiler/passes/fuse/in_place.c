@@ -30,7 +30,8 @@ static bool same_place(const struct cr_kernel *k, const struct cr_affine *a,
     return same;
 }
 
-/* Returns the only value that reads value i, once; -1 if there is none, or i is a result. */
+/* Returns the value that reads value i, if it is the only one and reads it once; -1 otherwise,
+ * or if i is a result. */
 static int only_reader(const struct cr_tiles *tiles, int i)
 {
     int uses = 0, reader = -1;
@@ -107,8 +108,8 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 
 /* ---- outputs over inputs ---- */
 
-/* By node: the first and last kernel that stores it, and the last that reads it, in order of
- * execution; or -1. */
+/* By node, in execution order: the first and last kernel that stores it, and the last one that
+ * reads it; or -1. */
 struct uses {
     int first_stored, last_stored, last_read;
 };

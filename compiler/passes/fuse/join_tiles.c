@@ -23,12 +23,13 @@
 #include "in_place.h"
 #include "lower.h"
 
-/* Two kernels being joined: `k` is a copy of the earlier, to which the later's values are added. */
+/* Two kernels being joined: `k` is a copy of the earlier one, and the values of the later one
+ * are appended to it. */
 struct joint {
     const struct cr_graph *g;
     const struct cr_kernel *earlier, *later;
     struct cr_kernel k;
-    int map[CR_MAX_VALUES]; /* by value of the later program: its value in the joint one */
+    int map[CR_MAX_VALUES]; /* by value of the later program: its value in the joined program */
     bool shares;            /* both read some array */
 };
 
@@ -60,7 +61,8 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 
 /* ---- one program of two ---- */
 
-/* True if two values are equal.  Loads of one element may belong to different views of it. */
+/* True if two values are equal.  Two loads of one element are equal, even if they read different
+ * views of it. */
 static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->by_row == b->by_row && a->vector == b->vector &&
@@ -146,8 +148,8 @@ static int join_value(struct joint *j, const struct cr_value *value)
     return add_value(j, &v);
 }
 
-/* Makes the later root the first result, as the kernel runs where that stood; the earlier root goes
- * last. */
+/* Makes the root of the later kernel the first result, because the joined kernel runs in its
+ * position; the root of the earlier kernel becomes the last result. */
 static void set_results(struct joint *j)
 {
     struct cr_kernel *k = &j->k;
@@ -161,7 +163,8 @@ static void set_results(struct joint *j)
     k->program.results[0] = j->map[j->later->program.result];
 }
 
-/* True if each state that the joint kernel writes over is last read where it is written. */
+/* True if, for each state that the joined kernel overwrites, the last read of an element occurs
+ * where the element is written. */
 static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_stored; i++) {

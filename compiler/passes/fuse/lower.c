@@ -24,8 +24,8 @@ static bool writes_rows(const struct cr_graph *g, const struct cr_kernel *k)
     return cr_kind_of(g, k->root) == CR_KIND_WRITE && k->buffer == k->root;
 }
 
-/* Returns the node whose axes are the first loops: the root, the reduction down columns of which
- * the root is a reshape, or the rows of a write. */
+/* Returns the node whose axes are the outermost loops: the root, the column reduction that the
+ * root reshapes, or the rows of a write. */
 static cr_id first_top(const struct cr_lowering *lw)
 {
     cr_id root = lw->k->root, id = root;
@@ -39,8 +39,8 @@ static cr_id first_top(const struct cr_lowering *lw)
     return cr_is_reduction_down(lw, id) ? id : root;
 }
 
-/* Searches elementwise work and moves for the contraction below a node; CR_NONE if there is none
- * within `budget` nodes. */
+/* Returns the contraction that a node is computed from by elementwise ops and movement ops;
+ * CR_NONE if at most `budget` visited nodes do not include one. */
 static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int *budget)
 {
     if (--*budget < 0)

@@ -13,7 +13,8 @@
 
 #include "compiler/passes/module/module.h"
 
-/* The node that a kernel computes, and where it goes: into itself, or into its part of a concat. */
+/* The node that a kernel computes, and where it is stored: in its own buffer, or in its part of
+ * a concat. */
 struct cr_goal {
     cr_id root, buffer; /* `buffer`: the root or the concat */
     int64_t start;      /* offset of the part, along the axis of the concat */

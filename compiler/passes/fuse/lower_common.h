@@ -13,9 +13,9 @@
 
 /* The loops of a kernel: the axes of a node, split into atoms. */
 struct cr_root_loops {
-    cr_id top;                    /* the root, or the node of which it is a reshape */
+    cr_id top;                    /* the root, or the node that the root reshapes */
     int n[CR_MAX_RANK];           /* by axis: number of its atoms */
-    int64_t extent[CR_MAX_ATOMS]; /* of all atoms, outermost first */
+    int64_t extent[CR_MAX_ATOMS]; /* by atom, outermost first */
 };
 
 /* The state of lowering one kernel. */
@@ -25,7 +25,9 @@ struct cr_lowering {
     const struct cr_graph *g;
     struct cr_root_loops loops;
     cr_id core;                                   /* the contraction below the top, or CR_NONE */
-    const struct cr_attention_backward *backward; /* if the root is its output: the top is probs */
+    const struct cr_attention_backward *backward; /* for a kernel whose root is an output of
+                                                     these gradients: `top` is then the
+                                                     probabilities */
     struct cr_map root_map;
     int n_root_atoms;
     struct cr_affine
@@ -35,8 +37,8 @@ struct cr_lowering {
 /* Sets the loops to the axes of a node, an atom each. */
 void cr_set_top(struct cr_lowering *lw, cr_id top);
 
-/* Splits an atom of the root in two; false if it is not the root's, has a length, or there are too
- * many. */
+/* Splits an atom of the root in two; returns false if the atom does not belong to the root or
+ * has a length, or if there are too many atoms. */
 bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split);
 
 /* Numbers the atoms of the root and maps its axes onto them. */

@@ -24,8 +24,8 @@ static void separate_outputs(struct cr_graph *g)
     free(taken);
 }
 
-/* Makes reshapes of one permute read the first of them: all have the same element order, so an
- * epilogue can end there, and the node need not be stored in two orders. */
+/* Makes reshapes of one permute read the first of them.  All have the same element order, so an
+ * epilogue can end at that reshape, and the node need not be stored in two orders. */
 static void chain_reshapes(struct cr_graph *g)
 {
     cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first);

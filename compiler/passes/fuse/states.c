@@ -1,7 +1,7 @@
 /*
- * states.c - decides where the next value of a state is computed: in the state's memory, if all
- * kernels that read the old value can run before; else in memory of its own, from which it is
- * copied at the end.
+ * states.c - decides where the next value of a state is computed: in the memory of the state, if
+ * all kernels that read the old value can run before; otherwise in a separate buffer, which is
+ * copied into the state at the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +14,22 @@
 
 /* ---- the order of kernels ---- */
 
-/* The kernels, and which of them must come before which. */
+/* The kernels, and the order constraints between them. */
 struct order {
     const struct cr_module *m;
     size_t nodes;      /* number of nodes at the start; copies are appended later */
     int *first, *last; /* by node: the first and last kernel that stores it, or -1 */
-    cr_id *next;       /* by entry and state: the node that is stored over it, or CR_NONE */
+    cr_id *next;       /* by entry and state: the node that is stored in the state's memory, or
+                          CR_NONE */
     int *from, *to;    /* kernel `from` comes before kernel `to` */
     bool *late;        /* by kernel: it runs after the others of its entry */
     int n, cap, cap_to;
-    int *found; /* kernels in their order; incomplete if there is a cycle */
+    int *found; /* kernels in execution order; incomplete if there is a cycle */
     int n_found;
 };
 
-/* Finds the kernels that store each node, which are adjacent.  No node replaces a state in place
- * yet. */
+/* Finds the kernels that store each node, which are adjacent.  Assumes that no node replaces a
+ * state in place. */
 static void begin_order(struct order *o, const struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes;
@@ -101,9 +102,10 @@ static void find_edges(struct order *o)
     }
 }
 
-/* Marks a kernel as late if it has to wait for a later kernel and none waits for it: it only writes
- * a state.  It then runs after all others: directly behind the last reader it would stand between
- * the kernels of a layer, and that layer would differ from the rest. */
+/* Marks a kernel as late if it has to wait for a later kernel and no kernel waits for it: it
+ * only writes a state.  Late kernels run after all others.  If such a kernel ran right after the
+ * last reader, it would stand between the kernels of a layer, and that layer would differ from
+ * the other layers. */
 static void find_late(struct order *o)
 {
     for (int i = 0; i < o->m->n_kernels; i++)
@@ -143,8 +145,8 @@ static int turn_of(const struct order *o, int kernel)
     return turn * o->m->n_kernels + kernel;
 }
 
-/* Finds the order: repeatedly takes the kernel with the smallest key that waits for none.  False if
- * there is a cycle. */
+/* Finds an order: repeatedly takes the kernel with the smallest key that waits for no other
+ * kernel.  Returns false if there is a cycle. */
 static bool find_order(struct order *o)
 {
     int n_kernels = o->m->n_kernels, n_ready = 0;
@@ -196,8 +198,9 @@ static bool may_write_over(const struct order *o, const struct cr_output *output
     return true;
 }
 
-/* Decides which values are computed in place: all that may, if they have an order.  If there is a
- * cycle, those on it or behind it are added one by one as long as there is an order. */
+/* Decides which values are computed in place: all that may, if an execution order then exists.
+ * If there is a cycle, the values on it or after it are added one by one, as long as an order
+ * exists. */
 static void find_in_place(struct order *o)
 {
     const struct cr_graph *g = o->m->graph;
@@ -236,7 +239,8 @@ static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id ro
     *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
 }
 
-/* Stores the next value in memory of its own, and adds a node that copies it into the state's memory. */
+/* Stores the next value in a separate buffer, and adds a node that copies it into the state's
+ * memory. */
 static void add_copied(struct cr_module *m, struct cr_output *o)
 {
     struct cr_graph *g = m->graph;

@@ -91,8 +91,8 @@ static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, i
            k->v.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
 }
 
-/* The last outer loop is over heads.  The one before it is over groups of heads that share keys if
- * keys do not depend on the last one; else the first one is over a batch. */
+/* The last outer loop is over heads.  The loop before it is over groups of heads that share
+ * keys, if keys do not depend on the last loop.  Otherwise the first loop is over a batch. */
 static const char *attention_role(const struct cr_graph *g, const struct cr_kernel *k, int i)
 {
     int last = k->n_outer - 1;

@@ -1,6 +1,6 @@
 /*
- * kind_scan.c - SCAN: running sums along an axis of a stored tensor.  The axes before it are items, and
- * those behind it columns, which are cut into blocks.
+ * kind_scan.c - SCAN: running sums along an axis of a stored tensor.  Axes before the scanned one
+ * become items, and axes after it become columns, which are cut into blocks.
  */
 #include "compiler/ir/text.h"
 #include "compiler/passes/fuse/lower_common.h"

@@ -30,10 +30,10 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
-    return ev->core_seen; /* else a value between scores and logits is stored */
+    return ev->core_seen; /* otherwise a value between scores and logits is stored */
 }
 
-/* Lowers the program of the sink, a score that belongs to no key, if there is one. */
+/* Lowers the program of the sink, if there is one.  A sink is a score that belongs to no key. */
 static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attention,
                        const struct cr_map *map)
 {
@@ -363,8 +363,9 @@ static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id 
             vanishes_if_hidden(lw, array, cr_in(g, id, 1), hidden));
 }
 
-/* Without softmax, dS may differ from 0 at hidden keys: fails unless the array is 0 there.  If the
- * kernel sets those elements to 0, the program needs no masks of the scores: removes them, too. */
+/* Without softmax, dS may be nonzero at hidden keys: fails unless the array is 0 there.  If the
+ * kernel itself sets those elements to 0, the program needs no masks of the scores, and they are
+ * removed. */
 static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
 {
     struct cr_evaluate *ev = &lw->ev;
@@ -489,9 +490,9 @@ static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i
     return map;
 }
 
-/* Lowers the address of the element of result i at the map `at` of a node, of which a result of its
- * own may be a reshape; such a result is added to the nodes that the kernel stores.  Fails if atom j
- * does not move it by one. */
+/* Lowers the address of the element of result i at the map `at` of a node.  If another result of
+ * the node's kernel reshapes it, that result is added to the nodes that the kernel stores.
+ * Fails if atom j does not move the address by one. */
 static bool lower_result(struct cr_lowering *lw, int i, cr_id of, const struct cr_map *at, int j)
 {
     struct cr_kernel *k = lw->k;
@@ -610,7 +611,8 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
 
 /* ---- work ---- */
 
-/* The last key at or before an edge, or the first one at or behind it, for a query. */
+/* Returns, for a query, the last key at or before an upper edge, or the first key at or after a
+ * lower edge. */
 static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
 {
     int64_t at = edge->moves ? row + edge->offset : edge->at;

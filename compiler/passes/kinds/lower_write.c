@@ -29,8 +29,8 @@ static void write_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
     remarks->rows_at = &k->write.at;
 }
 
-/* Fails unless the rows of a write begin at a number or a loaded i32 (`at`), and row `row` of the
- * loops goes to row at + row of the result. */
+/* Fails unless the first row of a write is a constant or a loaded i32 (`at`), and row `row` of
+ * the loops is stored at row at + row of the result. */
 static int verify_write(const struct cr_kernel_check *c)
 {
     const struct cr_write *w = &c->k->write;

@@ -12,7 +12,7 @@ struct finder {
     struct cr_evaluate *ev;
     struct cr_choice *visible;
     int n_visible;
-    struct shift shift; /* of all bounds that move with the query */
+    struct shift shift; /* the shift of all bounds that move with the query */
     bool moves;         /* a bound that moves was found */
     int budget;         /* nodes to visit: a shared subtree is visited once for each path to it */
 };
@@ -36,8 +36,8 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 
 enum { MOST_BOUNDS = 2 * CR_MAX_BOUNDS, MOST_TERMS = 8 };
 
-/* A condition on a query and a key, which implies that all bounds hold.  If it is exact, the bounds
- * are equivalent to it.  A bound without edges is never true. */
+/* A condition on a query and a key, which implies that all bounds hold.  If it is exact, it is
+ * equivalent to the bounds.  A bound without edges is never true. */
 struct condition {
     struct cr_bound bounds[MOST_BOUNDS];
     int n;
@@ -76,8 +76,8 @@ static bool is_within(const struct cr_bound *a, const struct cr_bound *b)
     return same_edge(&all.first, &b->first) && same_edge(&all.last, &b->last);
 }
 
-/* Adds a bound unless another one hides all that it hides.  Without room, the condition is no
- * longer exact. */
+/* Adds a bound, unless another bound hides everything that it hides.  If there is no room, the
+ * condition is no longer exact. */
 static void add_bound(struct condition *to, const struct cr_bound *bound)
 {
     for (int i = 0; i < to->n; i++) {
@@ -130,7 +130,7 @@ struct relation {
     int n;
     struct cr_affine sum;
     struct shift shift; /* positions that are added to the sum ... */
-    bool subtracts;     /* ... or subtracted from it, all of them */
+    bool subtracts;     /* ... or all of them are subtracted from it */
     double reach;       /* an upper limit of all partial sums */
     double limit;       /* numbers up to this are exact and do not wrap */
 };
@@ -213,8 +213,9 @@ static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bo
     return true;
 }
 
-/* Reads a term that is a maximum, minimum or abs: sum + max(a, b) >= 0 if sum + a >= 0 or sum + b
- * >= 0; sum - max(a, b) >= 0 if both hold.  A minimum is the other way round; |a| is max(a, -a). */
+/* Reads a term that is a maximum, minimum or abs. sum + max(a, b) >= 0 if sum + a >= 0 or sum +
+ * b >= 0; sum - max(a, b) >= 0 if both hold.  For a minimum the two cases are swapped; |a| is
+ * max(a, -a). */
 static struct condition read_largest(struct finder *f, const struct relation *r,
                                      const struct mask_term *t)
 {
@@ -249,7 +250,8 @@ static bool is_position(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* Adds a position to the shift; fails if it is none, there is no room, or signs differ. */
+/* Adds a position to the shift; fails if the value is not a position, if there is no room, or if
+ * the signs differ. */
 static bool add_position(const struct finder *f, struct relation *r, const struct mask_term *t)
 {
     if (!is_position(f->ev->g, t->id) || r->shift.n == CR_MAX_SHIFTS ||

@@ -67,7 +67,8 @@ static int64_t count_members(const struct cr_kernel *k, bool skips)
     return shared ? cr_extent(k, last) : 1;
 }
 
-/* Sets how many heads that share keys an item has: as many as leave enough items. */
+/* Sets how many heads that share keys an item has: as many as possible while there are enough
+ * items. */
 static void cut_members(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     int64_t all = s->few && !s->many && s->M == 1 ? count_members(k, skips) : 1;
@@ -77,7 +78,8 @@ static void cut_members(struct attention *s, const struct cr_kernel *k, const st
     s->member = CR_NONE;
 }
 
-/* Sets the tiling: an item has a chunk of the queries, a step at most query_rows of them. */
+/* Sets the tiling: an item has a chunk of the queries, and a step has at most query_rows of
+ * them. */
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     s->M = cr_extent(k, k->row);
@@ -186,7 +188,8 @@ static void pack_values(struct cr_builder *b, const struct attention *s)
             cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
 }
 
-/* The address of the current head's numbers in a slot that has `each` of them for every head. */
+/* Returns the address of the current head's values in a slot that has `each` values for every
+ * head. */
 static struct cr_address of_member(struct cr_builder *b, const struct attention *s, int slot, int64_t each)
 {
     struct cr_address start = cr_start_of(slot);
@@ -346,9 +349,8 @@ static void fold_chosen(struct cr_builder *b, const struct attention *s)
 }
 
 /*
- * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, an element
- * that is not chosen becomes 0, even where it is NaN.  As long as nothing is chosen for a query,
- * its sums stay 0 times the values, and its scale is 1.
+ * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, dropped elements become 0, even where they are NaN. As long as all keys of a query so far were
+ * dropped, its sums stay 0 times the values, and its scale is 1.
  */
 static void drop(struct cr_builder *b, const struct attention *s)
 {
@@ -390,7 +392,7 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     }
 }
 
-/* Goes through blocks of keys for queries i to i + m: online softmax, or direct weights, and the
+/* Loops over blocks of keys for queries i to i + m: online softmax, or direct weights, and the
  * weighted sums of values. */
 static void loop_over_keys(struct cr_builder *b, struct attention *s)
 {
@@ -413,8 +415,8 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
 
 /* ---- after them ---- */
 
-/* If one probability of a query is NaN, all are, also the probabilities of skipped keys.  Then the largest
- * factor of dropout is computed over all keys. */
+/* If one probability of a query is NaN, all of them are NaN, including the probabilities of
+ * skipped keys.  In that case the largest factor of dropout is computed over all keys. */
 static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
@@ -582,7 +584,8 @@ static void start_member(struct cr_builder *b, const struct attention *s)
         compute_queries(b, s);
 }
 
-/* Does one query of several heads: each block of the keys that they share serves all of them. */
+/* Computes one query of several heads: each block of the keys that they share serves all of
+ * them. */
 static void attend_members(struct cr_builder *b, struct attention *s, const struct cr_share *i,
                            const struct cr_share *heads)
 {

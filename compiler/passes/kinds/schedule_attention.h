@@ -10,8 +10,8 @@ struct cr_extremes {
 };
 
 /*
- * The scratch and the variables that the forward kernel and the gradients have in common.  A step
- * does queries i to i + m; for these it goes through blocks of keys, j to j + n.
+ * The scratch and the variables that the forward kernel and the gradients share.  A step computes
+ * queries i to i + m, and loops over blocks of keys, j to j + n.
  */
 struct cr_attention_vars {
     int queries, scores, dropout;     /* slots; see take_..._scratch */
@@ -23,7 +23,8 @@ struct cr_attention_vars {
     bool alone;      /* a step is one query, whose scores lie in a row */
     bool shifted;    /* the position of a query is its row plus the variable `shift` */
     int shift;
-    struct cr_extremes extremes[CR_MAX_VALUES]; /* by value of the mask: variables of its range */
+    struct cr_extremes extremes[CR_MAX_VALUES]; /* by value of the mask: the variables that hold
+                                                   its range */
 };
 
 /* Declares v->shift, the position of query 0, if the kernel loads it at run time. */
@@ -49,8 +50,8 @@ bool cr_masks_by_data(struct cr_builder *b);
  * for the queries of the step. */
 void cr_let_step_extremes(struct cr_builder *b, struct cr_attention_vars *v);
 
-/* Returns the condition that a mask that depends on data may leave a score of the block visible;
- * CR_NONE without such a mask. */
+/* Returns the condition that a mask that depends on data may leave some score of the block
+ * visible; CR_NONE if there is no such mask. */
 cr_expr cr_may_be_seen(struct cr_builder *b, const struct cr_attention_vars *v);
 
 /* Narrows the variable `var`, the end (upper) or beginning of a range of keys, to the keys visible
@@ -108,8 +109,8 @@ void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr fi
  * slot `queries`.  Returns a constant: the positive factor from these scores to logits. */
 int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v);
 
-/* Computes the logits of the same block, up to that factor: runs the program of scores, and hides
- * what lies outside the bounds. */
+/* Computes the logits of the same block, without that factor: runs the program of scores, and
+ * hides scores outside the bounds. */
 void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v);
 
 /* Does the online softmax on the block in the slot `scores`; `factor` is a constant. */

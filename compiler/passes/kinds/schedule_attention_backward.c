@@ -72,7 +72,7 @@ static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
     return false;
 }
 
-/* Declares the scratch of the other arrays, of which one block exists at a time. */
+/* Declares the scratch of the other arrays; only one block of each exists at a time. */
 static void take_array_scratch(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -517,15 +517,15 @@ static void widen_key_range(struct cr_builder *b, struct backward *s)
         return;
     s->finite = let_finite(b, s);
     cr_expr finite = cr_var(b, s->finite);
-    if (s->v.last >= 0) /* it is a variable, not all keys */
+    if (s->v.last >= 0) /* the number of visible keys is a variable, not all keys */
         cr_set(b, s->v.last,
                cr_select(b, finite, cr_var(b, s->v.last), cr_number(b, s->keys)));
     if (s->v.first >= 0)
         cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
 }
 
-/* True if exponentials may have to be computed again.  The first pass leaves them in scratch if
- * there is only one block of keys, and no keys are hidden. */
+/* True if exponentials may have to be recomputed.  The first pass leaves them in scratch if
+ * there is only one block of keys and no keys are hidden. */
 static bool makes_again(struct cr_builder *b, const struct backward *s)
 {
     return s->keys > CR_KEY_BLOCK || cr_hides_keys(b);
@@ -533,8 +533,8 @@ static bool makes_again(struct cr_builder *b, const struct backward *s)
 
 /* ---- the second time ---- */
 
-/* The condition that exponentials must be computed again: there are several blocks, or the range
- * was widened. */
+/* Returns the condition that exponentials must be recomputed: there are several blocks, or the
+ * range was widened. */
 static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
 {
     cr_expr many = CR_NONE, infinite = CR_NONE;
@@ -559,7 +559,8 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores);
     if (makes_again(b, s)) {
-        bool skips = cr_may_skip(b); /* then it is unknown which block is left in scratch */
+        bool skips = cr_may_skip(b); /* then the block whose exponentials scratch holds is not
+                                        known */
         if (!skips)
             cr_begin_if(b, lost_exponentials(b, s), NULL);
         struct cr_argument factor = cr_at_slot(cr_score_block(b, &s->v));
@@ -605,8 +606,8 @@ static void drop(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* Computes dP - delta, where dP = g V', with dropout times its factors (and drop computes P times
- * the factors).  Without softmax there is no delta. */
+/* Computes dP - delta, where dP = g V', multiplied by the factors of dropout if there is dropout
+ * (drop computes P times the factors).  Without softmax, delta is not subtracted. */
 static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;

@@ -103,8 +103,8 @@ static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool up
     return cr_select(b, farther, moved, at);
 }
 
-/* The key at an edge of bound i; a variable if it is more than one sum, so that it is computed
- * once. */
+/* Returns the key at an edge of bound i.  If the edge is the minimum or maximum of several sums,
+ * it is put in a variable, so that it is computed once. */
 static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                         int i)
 {
@@ -253,9 +253,9 @@ static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
 }
 
 /*
- * Hides the keys of a block that lie outside a bound, if any query has such keys: row r of the
- * block is key j + r, column c is query i + c.  An edge that stays limits the hidden rows, an edge
- * that moves limits the hidden columns of each row.
+ * Hides the keys of a block that lie outside a bound, if any query has such keys.  Row r of the
+ * block is key j + r, column c is query i + c.  A fixed edge limits the hidden rows; an edge that
+ * moves with the query limits the hidden columns of each row.
  */
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
                          const struct cr_bound *bound, int block, int constant)
@@ -300,7 +300,7 @@ static cr_expr minus(struct cr_builder *b, int var)
     return cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), cr_var(b, var));
 }
 
-/* Returns an edge that moves with the query and hides all keys behind it (upper) or before it; or
+/* Returns an edge that moves with the query and hides all keys after it (upper) or before it; or
  * null. */
 static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
 {

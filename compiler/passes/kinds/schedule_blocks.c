@@ -1,12 +1,13 @@
 /*
  * The tiling of a product by a packed weight: the rows and columns of an item and of a call of
- * gemm, and whether k is done in parts.
+ * gemm, and whether k is split into parts.
  *
- * The outer loop of an item goes through its columns, the inner one through its rows, a call at a
- * time.  So weights are read into the second-level cache once for every block of rows, provided
- * that the columns of a call stay there during the inner loop.  Rows are read once if a block of
- * them also fits, else once for each call's columns.  Large blocks read weights less often, small
- * blocks fit the cache; with a long k no block does both, unless k is cut, too.
+ * The outer loop of an item iterates over its columns, the inner one over its rows, one call of
+ * gemm at a time.  So weights are read into the second-level cache once for every block of rows,
+ * provided that the columns of a call stay there during the inner loop.  If a block of rows also
+ * fits in the cache, it is read once, otherwise once for the columns of each call.  Large blocks
+ * read weights less often, and small blocks fit the cache; with a long k no block does both, unless
+ * k is split, too.
  */
 #include "schedule_gemm.h"
 
@@ -89,7 +90,7 @@ static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops 
 }
 
 /*
- * Tries blocks from large to small, and takes one that reads clearly less than all before.  If
+ * Tries blocks from large to small, and takes one that reads clearly less than all larger ones.  If
  * there are many rows, a block is at most half of them, so that threads share the work of a
  * prologue.
  */

@@ -17,8 +17,8 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_begins_anew(b, &v->j_part, s->groups);
 }
 
-/* The left operand of one call: rounded rows, rows of the prologue (K floats apart), or the tensor
- * in place, from k0 on if k is done in parts. */
+/* Returns the left operand of one call: rounded rows, rows of the prologue (K floats apart), or
+ * the tensor in place, from column k0 on if k is split into parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
                                       const struct cr_gemm_vars *v, int slot)
 {

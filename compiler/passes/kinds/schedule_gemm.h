@@ -13,9 +13,9 @@ struct cr_gemm_loops {
     int64_t group; /* columns of an item */
     int64_t groups;
     int64_t rows, cols; /* of one call */
-    int64_t depth;      /* of k in one call; K, or less if the product is made in parts */
+    int64_t depth;      /* columns of A in one call: K, or less if k is split into parts */
     bool stream;        /* the result is stored past the caches */
-    enum cr_format weights;        /* of the right operand; f32 ... */
+    enum cr_format weights;        /* the format of the right operand; f32 ... */
     enum cr_arithmetic arithmetic; /* ... unless that is a packed weight */
 };
 
@@ -69,8 +69,9 @@ void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                    const struct cr_gemm_vars *v, const struct cr_steps *i,
                    const struct cr_gemm_operand *rows, int slot);
 
-/* Computes rows i0 to i1 of A into scratch, and rounds them if the arithmetic does.  The loop has
- * the additional condition `until` unless it is CR_NONE.  Returns the slot that products read. */
+/* Computes rows i0 to i1 of A into scratch, and rounds them if the arithmetic needs that.
+ * `until`, unless it is CR_NONE, is an additional condition of the loop.  Returns the slot that
+ * products read. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 

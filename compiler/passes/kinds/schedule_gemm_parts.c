@@ -19,8 +19,8 @@ static int64_t step_rows(int64_t block, int64_t most)
     return tiles == 3 ? block : cr_min(block, full);
 }
 
-/* True if the runtime widens weights into a buffer, a strip of a panel at a time.  A call then has
- * twice the rows, since it widens each strip once for all of them. */
+/* True if the runtime widens weights into a buffer, one strip of a panel at a time.  A call then
+ * has twice as many rows, because each strip is widened once for all rows of the call. */
 static bool widens_strips(const struct cr_gemm_loops *s)
 {
     return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
@@ -125,7 +125,8 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- one call and its epilogue ---- */
 
-/* True if a vector varies along columns only; with a single column, if it is one element. */
+/* True if an operand varies only along columns; if there is a single column, true if it has one
+ * element. */
 static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *row)
 {
     if (k->gemm.N > 1)
@@ -137,10 +138,10 @@ static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *r
 }
 
 /*
- * If the first op on the product adds a vector to all its rows, gemm can begin with that vector:
- * *bias is its address, and the sum becomes the core of the epilogue.  The vector is recognised by
- * the rank of its node.  Its strides would not do: with a single row any operand looks like a
- * vector, and that row would get other bits than in a batch.
+ * If the first op on the product adds a vector to all its rows, gemm can start its accumulators
+ * with that vector: *bias is its address, and the sum becomes the core of the epilogue.  The vector
+ * is recognised by the rank of its node, not by its strides: with a single row any operand has the
+ * strides of a vector, and that row would get other bits than in a batch.
  */
 static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
                       struct cr_address *bias)
@@ -265,8 +266,8 @@ static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gem
                                 .cols = cr_var(b, v->j.count)};
 }
 
-/* Where the number chooses no matrix of the stack, the product is NaN, as rows are that a gather does not
- * find.  The binding then has the first matrix. */
+/* If the index is not that of a matrix of the stack, the product is NaN, like rows of a gather
+ * with an invalid index.  The binding then reads the first matrix. */
 static void void_product(struct cr_builder *b, const struct cr_gemm_vars *v,
                          const struct cr_tile *product)
 {

@@ -28,7 +28,8 @@ struct reader {
 
 enum { BUDGET = 16 * CR_MAX_VALUES };
 
-/* The requested ends of an interval, as bits: a variable is declared only if it is used. */
+/* The ends of an interval that a caller needs, as bits: a variable is declared only if it is
+ * used. */
 enum { LEAST = 1, GREATEST = 2 };
 
 /* The interval of an i32 in a block, with the requested ends.  `fits` is the condition that no
@@ -200,7 +201,7 @@ static int let_number(struct reader *r, int value)
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)));
 }
 
-/* In a BLOCK walk, replaces the requested ends of an interval by their variables. */
+/* In a BLOCK walk, replaces those ends of an interval that are needed by their variables. */
 static struct interval with_extremes(const struct reader *r, struct interval found,
                                      const struct cr_extremes *x, int ends)
 {

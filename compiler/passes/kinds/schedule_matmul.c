@@ -1,11 +1,11 @@
 /*
  * A matrix product of two computed operands.  The kernel packs the columns of the right operand.
- * If the left operand is stored transposed, as in the gradient of a weight, X' dY, it copies its
- * rows to contiguous memory.  A long k is done in parts; each part adds to the sums of the part
- * before.
+ * If the left operand is stored transposed, as in the gradient of a weight, X' dY, the kernel
+ * copies its rows to contiguous memory.  A long k is split into parts; each part adds to the sums
+ * of the part before.
  *
  * An item has two loops.  Each step of the outer loop packs its part of one operand, which stays in
- * the second-level cache.  The inner loop goes through all of the other operand, which is packed
+ * the second-level cache.  The inner loop iterates over the whole other operand, which is packed
  * before both loops: once for all consecutive items of a thread that share it.
  */
 #include "schedule_gemm.h"
@@ -35,8 +35,8 @@ static bool is_whole(const struct matmul *m)
 
 /* ---- sizes ---- */
 
-/* Sets the rows and columns of an item: so many that packing costs little beside multiplying, but
- * so few that every thread gets items. */
+/* Sets the rows and columns of an item: large enough that packing costs little compared with
+ * multiplying, and small enough that every thread gets items. */
 static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
 {
     s->blocks = cr_ceil_div(s->M, t->matmul_rows);
@@ -67,9 +67,9 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     return s;
 }
 
-/* Decides where operands are packed: columns that all items of a thread share are packed once, all
- * together.  A large gradient of a weight gets streaming stores, since it is read only after the backward
- * pass. */
+/* Decides where operands are packed: columns that all items of a thread share are packed once,
+ * all together.  A large gradient of a weight is written by streaming stores, since it is read
+ * only after the backward pass. */
 static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct matmul m = {.s = cut_loops(k, t)};
@@ -175,8 +175,8 @@ static void pack_now(struct cr_builder *b, const struct matmul *m, const struct 
 
 /* ---- the operands as gemm takes them ---- */
 
-/* The left operand of one call: rows of the prologue (K floats apart), copied rows, or the tensor
- * in place, from k0 on if k is done in parts. */
+/* Returns the left operand of one call: rows of the prologue (K floats apart), copied rows, or
+ * the tensor in place, from column k0 on if k is split into parts. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
                                       const struct cr_gemm_vars *v, int slot)
 {

@@ -70,8 +70,8 @@ static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t 
                                 .dest_strided = cr_coef(&k->dest, k->col) != 1};
 }
 
-/* Narrows a job to the block of rows that an item does.  If the rows are a length of the run, a
- * block may lie past it: then this begins a loop, which such an item does not enter, and returns
+/* Restricts a job to the block of rows of one item.  If the number of rows is a length, a block
+ * may lie past it: then this begins a loop that runs zero times for such an item, and returns
  * true.  Without outer loops, the number of items follows from the length. */
 static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
 {

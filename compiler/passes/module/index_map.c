@@ -69,8 +69,8 @@ int cr_affine_single(const struct cr_affine *affine)
 }
 
 /*
- * Adds one term of an offset, coef * atom, to the axis along which it moves.  A term that also
- * reaches into the axis above needs a split where the axis ends.
+ * Adds one term of an offset, coef * atom, to the axis that it moves along.  A term that crosses
+ * into the axis above requires a split of the atom at the end of the axis.
  */
 static enum cr_map_status place_term(int rank, const int64_t *shape, const int64_t *stride,
                                      int atom, int64_t coef, int64_t extent, struct cr_map *out,

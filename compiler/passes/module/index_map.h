@@ -59,11 +59,12 @@ struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t
 struct cr_affine cr_affine_atom(int atom);
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor);
 
-/* True if the affine takes each value 0 .. size-1 exactly once, over the atoms on which it
- * depends. */
+/* True if the affine takes each value 0 .. size-1 exactly once, over the atoms that it depends
+ * on. */
 bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *atoms, int64_t size);
 
-/* Returns the only atom on which it depends, if its coefficient is 1 and the base 0; or -1. */
+/* Returns the only atom that an affine depends on, if the coefficient is 1 and the base 0; or
+ * -1. */
 int cr_affine_single(const struct cr_affine *affine);
 
 #endif

@@ -81,7 +81,8 @@ struct cr_tiles {
     int n;
     union {
         int result; /* the value that is stored, or that another program reads */
-        int results[CR_MAX_STORED]; /* TILE: the same, then the values of the other stored nodes */
+        int results[CR_MAX_STORED]; /* TILE: the index of the first stored value, then those of
+                                       the values of the other stored nodes */
     };
     int n_more; /* number of results after the first */
 };
@@ -108,9 +109,9 @@ struct cr_edge {
 };
 
 /*
- * One part of a mask: a query sees the keys up to the edge `last` or from the edge `first` on.
- * Most bounds have one of the two: a causal mask is a bound with `last`, a window has one bound of
- * each kind.  A bound with both hides the keys between, and at most one of its edges moves.
+ * One bound of a mask: a query sees the keys up to the edge `last`, or from the edge `first` on.
+ * Most bounds have one edge: a causal mask is a bound with `last`; a window has one bound of each
+ * kind.  A bound with both edges hides the keys between them, and at most one of the edges moves.
  */
 struct cr_bound {
     struct cr_edge first, last;
@@ -156,8 +157,8 @@ struct cr_operand {
     struct cr_affine at;
 };
 
-/* The tile programs of a kernel, in the order in which they run, and the most operands and results.
- * Each kind has some of them; the others are all zero. */
+/* The tile programs of a kernel, in the order in which they run, and the maximum numbers of
+ * operands and results.  A kind uses some of them; the others are all zeros. */
 enum {
     CR_PROLOGUE,
     CR_MORE_QUERIES,
@@ -177,16 +178,16 @@ enum cr_array_kind {
     CR_SUM_OVER_KEYS,
     CR_SUM_OVER_QUERIES,
     CR_WHOLE_ARRAY, /* the array, or its sum over some of the outer loops */
-    CR_OF_SINK,     /* no array: the gradient of each query's sink, -delta exp(sink) / sum */
+    CR_OF_SINK,     /* not an array: the gradient of each query's sink, -delta exp(sink) / sum */
     CR_SCATTERED,   /* a table for each outer iteration: row r sums the elements with index r */
 };
 
 /*
- * The rows that a `write` stores: row r, over outer atoms alone, goes to row at + r of the axis,
- * if that exists.  `dest` is the index for `at` = 0.
+ * The rows that a `write` stores.  Row r, a function of outer atoms only, is stored at row at + r
+ * of the axis, if there is such a row.  `dest` is the index for `at` = 0.
  */
 struct cr_write {
-    struct cr_operand at; /* one i32; ref -1: the constant at.at.base */
+    struct cr_operand at; /* an i32; if ref is -1: the constant at.at.base */
     struct cr_affine row;
     int64_t rows; /* size of the axis */
     int64_t step; /* elements from one row to the next */
@@ -196,8 +197,10 @@ struct cr_kernel {
     enum cr_kernel_kind kind;
     cr_id root;
     union {
-        cr_id buffer; /* the node whose storage holds the root: itself, a concat or a write */
-        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: the buffer, then whole nodes */
+        cr_id buffer; /* the node whose storage contains the root: the root itself, a concat or a
+                         write */
+        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: the buffer, then other nodes in
+                                        full */
     };
     int n_stored;
     int entry;  /* the entry that calls it */
@@ -210,19 +213,20 @@ struct cr_kernel {
                    * may have no `col`, which is the column of V and G. */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads, except packed weights */
     int n_refs;
-    int64_t streams[CR_MAX_STREAMS]; /* of random numbers; passed with each call, as refs are */
+    int64_t streams[CR_MAX_STREAMS]; /* of random numbers; passed with each call, like refs */
     int n_streams;
     cr_id core;   /* the contraction that its root is an epilogue of, or CR_NONE */
     cr_id packed; /* the node of operand b if that is made of parameters alone, and so packed at load; or
                    * CR_NONE */
-    int64_t choices; /* GEMM: `packed` is a stack of so many matrices, and the i32 that is operand v says
-                      * by which of them it multiplies; 0: it is one matrix */
+    int64_t choices; /* GEMM: if not 0, `packed` is a stack of this many matrices, and the i32
+                        operand v selects one of them */
 
     union {
         struct {
-            struct cr_tiles prologue; /* if n > 0: the rows of A (or Q) over (row, k), or the first
-                                       * of their parts */
-            struct cr_tiles more_queries[CR_MAX_PARTS - 1]; /* ATTENTION: the other parts */
+            struct cr_tiles prologue; /* if n > 0: computes the rows of A (or Q) over (row, k),
+                                         or the first part of them */
+            /* ATTENTION: the other parts of the prologue */
+            struct cr_tiles more_queries[CR_MAX_PARTS - 1];
             struct cr_tiles key_rows[CR_MAX_PARTS]; /* ATTENTION, if n > 0: the rows of K over (key,
                                                      * k), by part */
             struct cr_tiles sink;     /* ATTENTION, if n > 0: over row, one score more in each
@@ -238,7 +242,7 @@ struct cr_kernel {
                                                    * logits to another array over (row, key) */
             struct cr_tiles index; /* over (row, key): the i32 index by which an array is scattered */
         };
-        struct cr_tiles programs[CR_PROGRAMS]; /* all tile programs above, by number */
+        struct cr_tiles programs[CR_PROGRAMS]; /* all tile programs above, indexed by number */
     };
     union {
         struct {
@@ -247,7 +251,7 @@ struct cr_kernel {
             struct cr_operand a, b;
             struct cr_operand v; /* ATTENTION: V[key, col]; GEMM: which matrix of a stack */
             struct cr_operand g; /* ATTENTION_BACKWARD: the gradient of the output: G[row, col] */
-            struct cr_operand delta; /* and delta[row], which softmax's gradient subtracts */
+            struct cr_operand delta; /* delta[row], which the gradient of softmax subtracts */
         };
         struct cr_operand operands[CR_OPERANDS]; /* the same five, by number */
     };
@@ -261,7 +265,7 @@ struct cr_kernel {
         };
         struct cr_affine results[CR_RESULTS]; /* the same, by number */
     };
-    int stored_in[CR_RESULTS]; /* by result: the index in `stored` of the node that has it */
+    int stored_in[CR_RESULTS]; /* by result: the index in `stored` of the node that contains it */
 
     /* The kind's own member; TILE and COLUMNS have none.  K, N and keys are the extents of the
      * atoms k, col and key. */
@@ -273,8 +277,8 @@ struct cr_kernel {
             int64_t K, N, keys;
             struct cr_row_parts query_parts, key_parts; /* of computed rows */
             double factor;        /* the factor of the scores before softmax */
-            bool direct;          /* no softmax: the scores' program computes the weights of the
-                                   * values, 0 for a hidden key */
+            bool direct;          /* no softmax: the program of scores computes the weights of
+                                     the values, 0 for a hidden key */
             bool chooses;         /* a dropout of 0 makes the product 0, even for NaN */
             bool sees_all;        /* hidden keys are computed, too: their dropout may be infinite */
             unsigned hides_gradients; /* ATTENTION_BACKWARD: the programs, as bits, whose results
@@ -331,7 +335,7 @@ static inline cr_id cr_packed(const struct cr_kernel *kernel)
     return kernel->packed;
 }
 
-/* Returns the node that is most of its work: the contraction, if there is one, or the root. */
+/* Returns the node that does most of the work: the contraction, if there is one, or the root. */
 static inline cr_id cr_main_node(const struct cr_kernel *kernel)
 {
     return kernel->core == CR_NONE ? kernel->root : kernel->core;

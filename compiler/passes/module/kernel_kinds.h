@@ -35,7 +35,7 @@ struct cr_program_part {
     bool score;      /* it may read CR_SCORE */
     bool reduces;    /* it may have reductions over its columns */
     bool ends_down;  /* it ends with a reduction down its rows, the only one */
-    bool whole_rows; /* its gathers may read whole rows of a table */
+    bool whole_rows; /* gathers of its programs may read whole rows of a table */
     const char *title; /* printed before its ops, in the comment of the kernel's function */
 };
 
@@ -52,11 +52,12 @@ struct cr_remarks {
     int64_t keys;     /* the keys that a query may see, or 0 */
     const struct cr_bound *bounds; /* bounds of the keys that a query sees */
     int n_bounds;
-    double factor;                   /* that scores are multiplied by */
-    bool chooses;                    /* where dropout is 0 the product is 0, even of NaN */
+    double factor;                   /* the factor that scores are multiplied by */
+    bool chooses;                    /* where the factor of dropout is 0, the product is 0, even
+                                        if the other factor is NaN */
     const char *array[CR_MAX_ARRAYS]; /* the use of each array, such as "summed over keys"; or null */
     const struct cr_operand *chosen_by; /* the i32 that says which matrix of a stack it multiplies by; or null */
-    const struct cr_operand *rows_at; /* where the rows begin that it writes; or null */
+    const struct cr_operand *rows_at; /* the index of the first row that it writes; or null */
 };
 
 /*
@@ -67,16 +68,18 @@ struct cr_remarks {
 struct cr_kernel_parts {
     struct cr_program_part programs[CR_PROGRAMS];
     struct cr_operand_part operands[CR_OPERANDS];
-    unsigned results[CR_RESULTS]; /* by result: the loops of its index; 0: the kind lacks it */
+    unsigned results[CR_RESULTS]; /* by result: the loops that its index depends on; 0: the kind
+                                     lacks this result */
 
     enum cr_step_kind step; /* the kind of step that runs it (compiler/ir/steps.def); 0: a call */
 
-    bool elementwise; /* it is its program alone, by element or row; may store several nodes */
+    bool elementwise; /* it consists of its program only, by element or row; may store several
+                         nodes */
     bool several;     /* it may store several nodes */
     bool in_place;    /* a result may be stored over an operand with the same index */
     bool starts;      /* cr_set_buffer_offsets (buffer_offsets.h) shifts every index of its refs and its result */
     bool packs;       /* operand b may be weights that are packed at load */
-    bool narrow;      /* its result may have no columns, if the program reduces them */
+    bool narrow;      /* its result may have no column axis, if the program reduces columns */
     bool writes_rows; /* it stores some rows of its buffer, known only at run time */
 
     /* Lists the numbers in its own member on which a kernel's code depends, at most CR_MAX_NUMBERS;
@@ -96,7 +99,7 @@ struct cr_kernel_parts {
     /* Returns the atom of the columns of a program across CR_LOOP_SUM.  Null: kernel->k. */
     int (*sum_atom)(const struct cr_kernel *kernel, int program);
 
-    /* Sets the remarks that the kind has; the others keep their values.  Null: it has none. */
+    /* Sets the remarks that the kind has; others do not change.  Null: the kind has no remarks. */
     void (*remark)(const struct cr_kernel *kernel, struct cr_remarks *remarks);
 
     /* Returns how many elements of operand `i` are read from its index on.  Null: 1. */
@@ -114,7 +117,8 @@ struct cr_kernel_parts {
      * atoms in the kind's own member; false if an atom gets two.  Null: the member has no atoms. */
     bool (*take_roles)(struct cr_kernel_check *check);
 
-    /* Checks the kind's own member; 0 or -1.  Null: there is nothing to check. */
+    /* Checks the member of the kernel that only this kind has; returns 0 or -1.  Null: there is
+     * none to check. */
     int (*verify)(const struct cr_kernel_check *check);
 };
 

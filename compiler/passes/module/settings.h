@@ -8,7 +8,7 @@
 
 struct cr_target;
 
-/* All zero are the defaults. */
+/* The settings of a compilation; zeros are the defaults. */
 struct cr_settings {
     const char *path;        /* the script, for messages */
     const char *const *skip; /* names of passes to leave out */

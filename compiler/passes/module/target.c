@@ -28,8 +28,8 @@ const struct cr_target_size cr_target_sizes[] = {
 enum { N_SIZES = sizeof cr_target_sizes / sizeof *cr_target_sizes };
 const int cr_n_target_sizes = N_SIZES;
 
-/* The first row that fits counts.  A model of -1 ends the list; an empty list stands for the whole
- * family. */
+/* The first row that matches counts.  A list of models ends with -1; an empty list matches the
+ * whole family. */
 const struct cr_processor cr_processors[] = {
     {"zen5", "AMD Zen 5 (EPYC 9005, Ryzen 9000)", "AuthenticAMD", 26, {-1}, "tile_columns = 32\n"},
     {"zen4",

@@ -4,7 +4,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* By node: true if it belongs to the backward pass or depends on a node that does. */
+/* Returns a list by node: true if it belongs to the backward pass or depends on a node that
+ * does. */
 static bool *find_backward_nodes(const struct cr_graph *g)
 {
     bool *backward = cr_calloc((size_t)g->n_nodes, sizeof *backward);
@@ -30,7 +31,7 @@ static bool *find_backward_kernels(const struct cr_module *m)
     return kernels;
 }
 
-/* Returns the floats of a value if it is stored in the arena and not counted yet; else 0. */
+/* Returns the floats of a value if it is stored in the arena and was not counted before; else 0. */
 static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
 {
     const struct cr_node *node = &m->graph->nodes[id];

@@ -148,7 +148,7 @@ static int by_start(const void *x, const void *y)
     return order_of(((const struct gap *)x)->after, ((const struct gap *)y)->after);
 }
 
-/* True if the gaps are in ascending order, as they are for parts of one place. */
+/* True if the gaps are in ascending order, as they are for parts that have a single place. */
 static bool are_sorted(const struct packer *p)
 {
     for (int i = 1; i < p->n_gaps; i++)
@@ -157,7 +157,7 @@ static bool are_sorted(const struct packer *p)
     return true;
 }
 
-/* Returns the lowest offset that the part may have: it lies in no gap. */
+/* Returns the lowest offset where the part overlaps no gap. */
 static int64_t lowest(struct packer *p)
 {
     int64_t offset = 0;
@@ -215,9 +215,9 @@ static int64_t place_parts(struct packer *p)
 /* ---- many places ---- */
 
 /*
- * Each place is compared with all before it, which is too slow for more than MANY places.  Then
- * parts of similar size share a *slot*, one after another in time, and only slots are compared.
- * If there are more than MANY_SLOTS slots, they are placed side by side.
+ * Each place is compared with all earlier ones, which is too slow for more than MANY places.  Then
+ * parts of similar size share a *slot*, one after another in time, and only slots are compared.  If
+ * there are more than MANY_SLOTS slots, they are laid out side by side.
  */
 enum { MANY = 8192, MANY_SLOTS = 1024, UNIT = CR_ALIGN };
 

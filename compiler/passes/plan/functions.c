@@ -88,7 +88,7 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
         put_value(b, g, &tiles->values[i], starts);
 }
 
-/* Returns the format of packed weights; -1 if there are none. */
+/* Returns the format of packed weights; -1 if the kernel has none. */
 static int panel_format(const struct cr_graph *g, const struct cr_kernel *k)
 {
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_format(g, cr_packed(k));
@@ -130,8 +130,8 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
             put_affine(b, &k->results[i], i ? 0 : starts->at[CR_START_RESULT]);
 }
 
-/* Hashes whole words.  The bytes after the last one are ignored: keys that differ only there are
- * compared. */
+/* Hashes whole words.  Bytes after the last whole word are ignored: keys that differ only there
+ * collide and are told apart by comparison. */
 static uint64_t hash_bytes(const struct bytes *b)
 {
     uint64_t h = 0, word;
@@ -207,13 +207,15 @@ struct joining {
     const struct cr_module *m;
     const int *function;
     struct cr_buffer_offsets *starts; /* by function: the offsets of its first kernel */
-    int *joined;              /* by function: the first that differs only in offsets, or itself */
-    int *n;                   /* by such a first one: how many functions it joins */
-    uint32_t *moves;          /* by such a first one: a bit for each offset that differs */
+    int *joined;              /* by function: the first function that differs from it only in
+                                 offsets, or itself */
+    int *n;                   /* by first function: how many functions were joined into it */
+    uint32_t *moves;          /* by first function: a bit for each offset that differs among the
+                                 joined functions */
 };
 
-/* True if calls may pass the kernel's offsets.  A state is written in place, so its offset is in
- * the code. */
+/* True if calls may pass the kernel's offsets as arguments.  A state is written in place, so its
+ * offset is a constant in the code. */
 static bool may_move(const struct cr_module *m, const struct cr_kernel *k)
 {
     return cr_has_buffer_offsets(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
@@ -227,7 +229,7 @@ static uint32_t differences(const struct cr_buffer_offsets *a, const struct cr_b
     return bits;
 }
 
-/* Compares the first kernel of each function; the others have the same offsets. */
+/* Compares the first kernel of each function; other kernels of a function have the same offsets. */
 static void find_joined(struct joining *j)
 {
     struct known known;
@@ -255,8 +257,8 @@ static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
             starts->at[i] = 0;
 }
 
-/* Joins functions, unless there are too few: two or three short ones are easier to read than one
- * with offsets. */
+/* Joins functions that differ only in offsets, if there are enough of them: two or three short
+ * functions are easier to read than one with offsets. */
 static void join_functions(const struct cr_module *m, struct cr_functions *f)
 {
     size_t n = (size_t)m->n_kernels;

@@ -37,8 +37,8 @@ struct finder {
 
 /* ---- when values are alive ---- */
 
-/* Finds by node the first kernel that writes it and the last that writes or reads it; -1 if there
- * is none. */
+/* Finds for each node the first kernel that writes it and the last one that writes or reads it;
+ * -1 if there is none. */
 static void find_first_and_last(struct finder *f)
 {
     struct cr_lifetimes *l = f->found;
@@ -59,7 +59,7 @@ static void find_first_and_last(struct finder *f)
     }
 }
 
-/* True if a value belongs into the arena: a kernel computes it, and it is no output. */
+/* True if a value is stored in the arena: a kernel computes it, and it is not an output. */
 static bool is_in_arena(const struct finder *f, cr_id id)
 {
     return f->found->first[id] >= 0 && !f->output[id];
@@ -266,7 +266,7 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 
 /* ---- stacks ---- */
 
-/* Returns the value of a field in a layer; CR_NONE if there is none in the arena. */
+/* Returns the value of a field in a layer; CR_NONE if the layer has no such value in the arena. */
 static cr_id value_of(const struct finder *f, const struct field *field, int layer)
 {
     const struct cr_loop *loop = field->loop;
@@ -289,8 +289,8 @@ static bool are_together(const struct finder *f, const struct field *a, const st
 }
 
 /*
- * The most fields of a stack, the largest ones: each is compared with all before it.  Each value
- * of the other fields has a part of the arena for itself.
+ * The maximum number of fields in a stack; the largest ones are chosen, because each is compared
+ * with all earlier ones.  Each value of the other fields has its own part of the arena.
  */
 enum { MANY = 1024 };
 

@@ -31,14 +31,15 @@ struct origin {
 struct search {
     const struct cr_module *m;
     const int *function; /* by kernel: the first kernel whose code it shares */
-    const struct cr_buffer_offsets *starts; /* by kernel: its offsets in its operands */
+    const struct cr_buffer_offsets *starts; /* by kernel: the offsets that it adds to its
+                                               operands */
     struct cr_loops *found;
     int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
     struct origin *origin;     /* by node */
-    bool *crossed;             /* by kernel, and one more: kernels on both sides of its start write
-                                  one value */
-    int *most[LONGEST + 1];    /* by period (null: no loop has it) and first kernel: the most
-                                  iterations of a loop; 3 and 2 need a test */
+    bool *crossed;             /* by kernel, and one more: kernels on both sides of the border
+                                  before it write the same value */
+    int *most[LONGEST + 1];    /* by period (null: no loop has it) and first kernel: the maximum
+                                  iterations of a loop; 3 and 2 need a further test */
     bool *taken;               /* by kernel: it is in a chosen loop */
 };
 
@@ -61,7 +62,7 @@ static void find_writers(struct search *s)
 }
 
 /* Finds the borders between kernels where no iteration may begin or end, because kernels on both
- * sides write one value and other kernels run between its writers.  If the writers of a value are
+ * sides write the same value and other kernels run between them.  If the writers of a value are
  * consecutive, a loop may consist of some of them. */
 static void find_crossed(struct search *s)
 {
@@ -71,7 +72,7 @@ static void find_crossed(struct search *s)
         writers[m->kernels[i].buffer]++;
     s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
     for (int i = 0, last = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer; /* other stored nodes have one writer */
+        cr_id id = m->kernels[i].buffer; /* other stored nodes have only one writer */
         bool in_a_row = writers[id] == s->last_def[id] - s->first_def[id] + 1;
         if (last < s->last_def[id] && !in_a_row)
             last = s->last_def[id];
@@ -158,9 +159,9 @@ static bool is_progression(const struct search *s, const struct cr_loop *loop, i
 }
 
 /*
- * True if an operand changes by equal steps, except perhaps in the first or the last iteration.
- * If there are only two, and the origins differ in kind, a kernel must compute the operand in one
- * of them: else only their functions are common.
+ * True if an operand moves by equal steps, except perhaps in the first or the last iteration.  If
+ * there are only two iterations and the operand lies in different spaces in them, a kernel must
+ * compute the operand in one of them; otherwise the iterations share only their functions.
  */
 static bool is_even(const struct search *s, const struct cr_loop *loop, int at, int ref)
 {
@@ -236,14 +237,14 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
     return true;
 }
 
-/* By kernel: the number of consecutive kernels from it on that have a property; for `whole`, of
- * kernels a period apart. */
+/* By kernel: the number of consecutive kernels, from it on, that have a property; for `whole`,
+ * of kernels one period apart. */
 struct runs {
     int *alike;   /* it has the function and entry of the kernel a period later; since kernels are
                    * sorted by entry, a run stays in one */
-    int *stepped; /* it is alike, and all operands may step to that kernel */
+    int *stepped; /* it has the same function, and all operands may move by a step to that kernel */
     int *even;    /* it is stepped, and the next step is equal */
-    int *whole;   /* no crossed border at its start */
+    int *whole;   /* its border is not crossed */
 };
 
 /*
@@ -273,9 +274,9 @@ static int lesser(int a, int b)
 }
 
 /*
- * Returns an upper bound of the iterations of a loop that begins at `first`.  With four or more,
- * the first and the last iteration may differ from the others, so only the steps between count
- * (see is_even).  For two or three, is_loop must decide.
+ * Returns an upper bound of the iterations of a loop that begins at `first`.  With four or more
+ * iterations, the first and the last may differ from the others, so only the steps between them
+ * count (see is_even).  For two or three, is_loop must decide.
  */
 static int most_iterations(const struct runs *r, int first, int period)
 {
@@ -354,7 +355,7 @@ static int find_loop(const struct search *s, int first, int end, struct cr_loop 
 
 /* Kernels at which loops begin, in lists by the calls that the loops save. */
 struct queue {
-    int *head; /* by saving: the first kernel of the list, or -1 */
+    int *head; /* by saving: the first kernel of the list of kernels with that saving, or -1 */
     int *next; /* by kernel: the next in the list */
 };
 
@@ -379,8 +380,8 @@ static int take_from_queue(struct queue *q, int saving, int *kernels)
     return n;
 }
 
-/* Returns the end of the free kernels from `kernel` on, at most `length` of them: the first kernel
- * that is in a loop, or the limit. */
+/* Returns the end of the run of free kernels that begins at `kernel`: the first kernel that is
+ * in a loop, or kernel + length. */
 static int end_of_room(const struct search *s, int kernel, int length)
 {
     int most = lesser(length, s->m->n_kernels - kernel);
@@ -388,8 +389,8 @@ static int end_of_room(const struct search *s, int kernel, int length)
     return end ? (int)(end - s->taken) : kernel + most;
 }
 
-/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If other loops took some of
- * its kernels, its best loop now goes back into the queue. */
+/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If another loop has taken
+ * some of its kernels, the best loop that remains is put back into the queue. */
 static void choose_loop(struct search *s, struct queue *q, int kernel, int wanted)
 {
     struct cr_loop loop;

@@ -36,11 +36,11 @@ enum {
 
 struct recompute {
     struct cr_module *m;
-    struct cr_kernel *kernels; /* as fuse made them, with the graph's size then */
+    struct cr_kernel *kernels; /* the kernels and the number of nodes when fuse had made them */
     int n_kernels, n_nodes, n_operands;
     struct cr_made *values; /* each all that one kernel stores, or a concat; in the order of kernels */
     int n;
-    int *first_kernel; /* by value, and one more: several kernels make a concat */
+    int *first_kernel; /* by value, and one more; a concat has several kernels */
     int *value_of;     /* by node: its value, or -1 */
     bool *output;      /* by node */
     struct cr_order order;
@@ -229,10 +229,10 @@ static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
 }
 
 /*
- * Gives the module the kernels of the order for a budget, and returns its arena, with loops if
- * that is at most `enough`.  INT64_MAX if there is no such order, or it uses less than least_used
- * of the budget.  The arena may be smaller than the order's peak, which counts all that a kernel stores until
- * the last of it is read.
+ * Gives the module the kernels in the order for a budget, and returns its arena, with loops if that
+ * is at most `enough`.  Returns INT64_MAX if there is no such order, or if the order uses less than
+ * least_used of the budget.  The arena may be smaller than the peak of the order, which counts
+ * everything that a kernel stores until the last read of any of it.
  */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t enough)
 {

@@ -17,11 +17,11 @@ struct search {
     const struct cr_made *values;
     int n;
     int *first_reader, *readers; /* by value, and one past the last: readers[first_reader[v] ..] */
-    int *ahead;                  /* by value: the number of its readers that were computed */
+    int *ahead;                  /* by value: how many of its readers have been computed */
     int64_t budget, live;
     int now; /* the next value that is computed for the first time */
     bool *alive;
-    int *locks;    /* by value: number of computations in progress that need it */
+    int *locks;    /* by value: how many computations in progress need it */
     int *next;     /* by value: the time of its next read, or NEVER */
     double *again; /* by value: the cost of recomputing it */
     struct cr_order *order;
@@ -31,8 +31,8 @@ struct search {
 
 /*
  * Lists the readers of each value in ascending order, by a counting sort.  While the lists are
- * filled, count[v + 1] is the next free place of value v; afterwards it is the start of the list
- * of v + 1.
+ * filled, count[v + 1] is the index of the next free item for value v; afterwards it is the start
+ * of the list of v + 1.
  */
 static void find_readers(struct search *s)
 {
@@ -65,8 +65,8 @@ static int next_read(struct search *s, int v)
     return next;
 }
 
-/* Returns the cost of recomputing a value.  Dropped operands have to be computed first; only the
- * longest chain of them counts. */
+/* Returns the cost of recomputing a value.  Operands that were dropped have to be recomputed
+ * first; only the longest chain of them counts. */
 static double work_again(const struct search *s, int v)
 {
     double before = 0;
@@ -153,7 +153,7 @@ static bool make(struct search *s, int v)
 
 /* ---- finishing ---- */
 
-/* Removes the calls whose value is dropped before it is read. */
+/* Removes calls whose value is dropped before any read. */
 static void drop_unread(struct search *s)
 {
     struct cr_order *order = s->order;

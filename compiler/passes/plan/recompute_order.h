@@ -2,8 +2,8 @@
  * recompute_order.h - finds an order of computing values, some of them repeatedly, within a memory
  * limit.
  *
- * The code knows no kernels: values are numbered in the order in which a program computes them,
- * and each reads some earlier ones.
+ * The code does not deal with kernels: values are numbered in the order in which a program computes
+ * them, and each reads some earlier ones.
  */
 #ifndef CR_RECOMPUTE_ORDER_H
 #define CR_RECOMPUTE_ORDER_H
@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 struct cr_made {
-    int64_t floats; /* its size while it is live; 0: it is outputs alone, with memory of their own */
+    int64_t floats; /* its size while it is live; 0: it consists of outputs, which have separate
+                       memory */
     bool wanted;    /* it contains an output, so it is computed even if nothing reads it */
     double work;    /* the cost of computing it */
     int *reads;     /* the values that it reads, each once, ascending */

@@ -7,9 +7,9 @@
 struct push {
     struct cr_rewrite *rw;
     enum cr_op op;
-    struct cr_attr attr; /* of the view; its last two sizes are set for each node */
-    int rank;            /* of the nodes to which the view applies */
-    int64_t shape[CR_MAX_RANK]; /* their batch axes: all sizes but the last two */
+    struct cr_attr attr; /* the attribute of the view; its last two sizes are set for each node */
+    int rank;            /* rank of the nodes that the view is applied to */
+    int64_t shape[CR_MAX_RANK]; /* their batch axes: all sizes except the last two */
     int budget;
 };
 
@@ -42,8 +42,8 @@ static cr_id view(struct push *p, cr_id id)
     return cr_rewrite_add(p->rw, p->op, 1, &id, &attr);
 }
 
-/* Pushes the view into an expand along the last axes: the operand is viewed, then expanded.  An
- * operand without batch axes stays as it is.  For any other expand the view is applied to its
+/* Moves the view below an expand along the last axes: the operand is viewed, then expanded.  An
+ * operand without batch axes does not change.  For any other expand the view is applied to its
  * result. */
 static cr_id push_expand(struct push *p, cr_id id)
 {

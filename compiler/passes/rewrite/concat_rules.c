@@ -92,8 +92,8 @@ static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct ra
     return can_take(g, id, r, &joined, &budget) && joined;
 }
 
-/* Searches elementwise work for a concat of two operands along the axis; CR_NONE if there is
- * none. */
+/* Returns the concat of two operands along the axis that a node is computed from by elementwise
+ * work; CR_NONE if there is none. */
 static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];

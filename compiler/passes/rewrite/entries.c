@@ -17,7 +17,7 @@ struct copy {
     const struct cr_graph *from;
     struct cr_graph *to;
     unsigned *needed; /* by node of `from`: a bit for each entry */
-    cr_id *map;       /* by node of `from`: its node of `to`, of the entry copied last */
+    cr_id *map;       /* by node of `from`: its copy in `to` for the entry that was copied last */
 };
 
 /* Copies a node whose operands are copied.  A tap names the value of the first entry only. */

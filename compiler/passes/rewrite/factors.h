@@ -14,7 +14,7 @@ enum { CR_MAX_FACTORS = 8 };
 
 struct cr_factors {
     double number;               /* the product of the constant factors */
-    cr_id nodes[CR_MAX_FACTORS]; /* the others, ascending; a bool node c chooses: ... */
+    cr_id nodes[CR_MAX_FACTORS]; /* the other factors, ascending; a bool node c selects: ... */
     int n;                       /* ... where(c, x, 0); ~c stands for where(c, 0, x) */
 };
 

@@ -30,8 +30,9 @@ struct fma {
 struct readers {
     cr_id *only;  /* by node: its only reader, CR_NONE if there is none, n_nodes if several */
     bool *fixed;  /* by node: it depends on no input or state but scalar integers */
-    bool *beside; /* by node: neither the logits nor a state depend on it */
-    bool *result; /* by node: an output, not a side output from which logits are made */
+    bool *beside; /* by node: neither the logits nor a state depends on it */
+    bool *result; /* by node: it is an output, but not a side output that the logits are computed
+                     from */
 };
 
 /* Finds the outputs, and the nodes of entries with logits that neither these nor a state need. */
@@ -71,7 +72,7 @@ static void find_only(struct readers *r, const struct cr_graph *g)
         }
 }
 
-/* True if a node is no output and `user` is its only reader, and reads it once. */
+/* True if `user` is the only reader of a node, reads it once, and the node is not an output. */
 static bool only_for(const struct readers *r, cr_id id, cr_id user)
 {
     return !r->result[id] && r->only[id] == user;

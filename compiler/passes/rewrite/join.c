@@ -32,8 +32,8 @@ static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id i
     return g->nodes[b].rank == 2 && weights[b];
 }
 
-/* Copies a weight - leaves and moves of them - and enters it in the map, if it is not copied
- * yet. */
+/* Copies a weight (leaves and movement ops on them) and enters it in the map, if it is not
+ * copied yet. */
 static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
 {
     if (rw->map[id] == CR_NONE) {
@@ -77,7 +77,7 @@ static cr_id moved(const struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* The kind of the vector that a product is added to, directly or behind movement ops. */
+/* Returns the kind of the vector that is added to a product, directly or after movement ops. */
 static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
 {
     cr_id from = product, user = cr_only_user(users, product);
@@ -153,7 +153,8 @@ static void join(struct cr_rewrite *rw, const struct group *group)
         struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
         attr.index[node->rank - 1] = start;
         rw->map[member] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
-        rw->map[group->members[i]] = rw->map[member]; /* if biased, the sum is its only reader */
+        rw->map[group->members[i]] = rw->map[member]; /* if biased, the sum with the bias is its
+                                                         only reader */
         struct cr_node *made = &rw->to->nodes[rw->map[member]];
         if (node->tap && !made->tap)
             made->tap = node->tap;
@@ -171,7 +172,8 @@ static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
            cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
 
-/* True if a projection and its weights stay within CR_MAX_ELEMENTS with so many columns. */
+/* True if a projection and its weights do not exceed CR_MAX_ELEMENTS when they have this many
+ * columns. */
 static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
 {
     const struct cr_node *product = &g->nodes[id], *weights = &g->nodes[cr_in(g, id, 1)];
@@ -196,7 +198,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     bool *weights = cr_find_weights(g);
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
-    int64_t *columns = cr_calloc(n, sizeof *columns); /* from there to the last one */
+    int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: those of its chain from it on */
     cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
     for (size_t i = 0; i < n * N_ADDED; i++)
         next[i / N_ADDED] = first[i] = CR_NONE;
@@ -221,7 +223,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     return next;
 }
 
-/* True if there is anything to join. */
+/* True if any products can be joined. */
 static bool any_linked(const cr_id *next, int n)
 {
     for (cr_id id = 0; id < n; id++)
@@ -230,7 +232,7 @@ static bool any_linked(const cr_id *next, int n)
     return false;
 }
 
-/* Copies the graph.  The joined product stands in the place of the group's first member. */
+/* Copies the graph.  The joined product takes the position of the group's first member. */
 static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users)
 {
     size_t n = (size_t)rw->from->n_nodes;

@@ -14,7 +14,7 @@
 /* A product that a state keeps and that only a sum reads. */
 struct kept {
     cr_id product;
-    cr_id value;  /* the product, or moves of it: the value that is written */
+    cr_id value;  /* the value that is written: the product, or movement ops on it */
     cr_id write;
     cr_id reader; /* the only node that reads the write: a move, or the sum */
 };
@@ -29,7 +29,7 @@ static bool is_among(const struct cr_graph *g, int n, cr_id id)
     return false;
 }
 
-/* Returns the only reader of a node that is no output, or CR_NONE. */
+/* Returns the only reader of a node, or CR_NONE if there are several or the node is an output. */
 static cr_id only_reader(const struct cr_graph *g, const struct cr_users *users, cr_id id)
 {
     return is_among(g, g->n_outputs, id) ? CR_NONE : cr_only_user(users, id);
@@ -43,7 +43,8 @@ static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, 
     return id != CR_NONE && g->nodes[id].op == CR_OP_add;
 }
 
-/* Finds the product that a write keeps and only a sum reads; false if there is none. */
+/* Finds the product that a write stores and that only a sum reads; returns false if there is
+ * none. */
 static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr_id write,
                       struct kept *kept)
 {
@@ -150,8 +151,8 @@ static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct
     return cr_rewrite_add(rw, CR_OP_mul, 2, in, NULL);
 }
 
-/* By write: the write of the first factor, and the product of both; 0 if the write keeps no
- * product. */
+/* By write: the write of the first factor, and the product of both factors; 0 if the write does
+ * not store a product. */
 struct products {
     cr_id *first, *product;
 };

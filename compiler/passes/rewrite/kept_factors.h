@@ -5,9 +5,9 @@
 #include "compiler/ir/graph.h"
 
 /*
- * Takes a graph of cr_incremental.  Where a state holds a product that one sum alone reads, states
- * hold the factors instead.  In the graph of all tokens the sum and the product become one fma
- * (fma.c), which rounds once; a product in a state is rounded before it is added.  Returns the
+ * Takes a graph of cr_incremental.  If a state holds a product that only one sum reads, states hold
+ * the factors instead.  In the graph of all tokens the product and the sum become one fma (fma.c),
+ * which rounds once, whereas a product in a state would be rounded before it is added.  Returns the
  * graph, or frees it and returns another.
  */
 struct cr_graph *cr_keep_factors(struct cr_graph *g);

@@ -6,8 +6,7 @@
 
 #include "compiler/ir/eval.h"
 
-/* Makes a tensor in which each part of x, `size` elements along the axis, stands `times` times in a
- * row. */
+/* Repeats each part of x, `size` elements along the axis, `times` times in a row. */
 static cr_id repeat(struct cr_rewrite *rw, cr_id x, int axis, int64_t size, int64_t times)
 {
     const struct cr_node *node = &rw->to->nodes[x];
@@ -49,8 +48,8 @@ static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
     return (struct span){of, node->index[axis], node->shape[axis]};
 }
 
-/* concat({a, a, b, b}), where x consists of a and b, is x with each part twice.  Parameters are
- * left alone: a concat of them is a layout. */
+/* Replaces concat({a, a, b, b}), where x consists of a and b, by x with each part repeated.
+ * Does not change a concat of parameters, which is a layout. */
 cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

@@ -48,7 +48,7 @@ static void link_product(struct cr_rewrite *rw, cr_id id)
     rw->newest_product[right] = id;
 }
 
-/* The table is at most half full, so there are twice as many slots as nodes. */
+/* The hash table has twice as many slots as nodes, so it is at most half full. */
 static cr_id *grow_links(cr_id *links, int from, int to)
 {
     cr_id *grown = cr_calloc((size_t)to / 2 + 1, sizeof *grown);

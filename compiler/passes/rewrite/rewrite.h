@@ -26,8 +26,8 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pass_list.h"
 
-/* A node about to be made.  `in` holds the first three operands; cr_draft_operand returns any of
- * them. */
+/* A node that is about to be made.  `in` holds the first three operands; cr_draft_operand
+ * returns any of them. */
 struct cr_draft {
     enum cr_op op;
     int n;
@@ -45,12 +45,12 @@ bool cr_infer_draft(struct cr_rewrite *rw, const struct cr_draft *draft, struct 
 cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
 /*
- * A rule, and the ops to which it applies, as bits.  It returns the node that stands for a draft,
- * or CR_NONE.  The nodes that it makes with cr_rewrite_add go through the rules, too.
+ * A rule, and the ops that it applies to, as bits.  It returns the node that replaces a draft, or
+ * CR_NONE. Nodes that it makes with cr_rewrite_add also go through the rules.
  *
- * A rule that depends on the draft and its operands alone gives the same answer when the graph is
- * copied again: it does not apply.  A rule that searches other nodes sets rw->looks_around, since
- * its answer may then change.
+ * A rule that depends only on the draft and its operands gives the same answer when the graph is
+ * copied again, so no second copy is needed for it.  A rule that searches other nodes sets
+ * rw->looks_around, since its answer may then change.
  */
 struct cr_rewrite_rule {
     cr_id (*apply)(struct cr_rewrite *rw, const struct cr_draft *draft);
@@ -74,14 +74,16 @@ struct cr_rewrite {
     uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that apply to it, as bits */
     struct cr_graph *from, *to;
     cr_id *map; /* by node of `from`: its node of `to`, or CR_NONE */
-    bool *live; /* by node of `from`: an output needs it, or it is an input, state or parameter */
+    bool *live; /* by node of `from`: an output depends on it, or it is an input, state or
+                   parameter */
     struct cr_rewrite_slot *table; /* open hashing over the nodes of `to` */
     int table_size;                /* a power of two */
     bool keeps_dead;               /* nodes that nothing reads stay in `to` */
     bool has_concat;               /* `to` has a concat */
     bool looks_around;             /* a rule searched nodes other than its draft and operands */
     bool is_settled;       /* at the end: another copy by the same rules would equal `to` */
-    cr_id *newest_product; /* by node of `to`: the newest matmul whose right operand it is, or 0 */
+    cr_id *newest_product; /* by node of `to`: the newest matmul that has it as right operand, or
+                              0 */
     cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
 };
 

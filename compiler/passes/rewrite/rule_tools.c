@@ -28,7 +28,8 @@ static bool repeats_matrices(const struct cr_graph *g, cr_id id)
                                    2 * sizeof *in->shape) == 0;
 }
 
-/* Transposes below an expand of matrices, so that there is one spelling. */
+/* Transposes the operand of an expand of matrices rather than the result, so that the graph has
+ * one form for both. */
 cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_attr attr = {0};

@@ -150,8 +150,8 @@ static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* a + -b and -b + a are a - b, to the bit.  neg moves behind an expand, so that the rule finds
- * it. */
+/* Replaces a + -b and -b + a by a - b, which has the same bits.  Moves neg above an expand, so
+ * that the rule finds it. */
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -235,7 +235,7 @@ static bool is_at_least(const struct cr_node *node, double least)
     return node->op == CR_OP_const && fabs(node->value) >= least;
 }
 
-/* If |a| is at least this, a x x x overflows wherever x x does. */
+/* If |a| is at least this, a x x x overflows whenever x x does. */
 #define LEAST_OF_CUBE 1e-19
 
 /*
@@ -259,7 +259,7 @@ static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, cr_multiply(rw, cr_in(g, a, 0), cr_multiply(rw, x, x)), x);
 }
 
-/* In gradients, (a + c x) + x is a + (c + 1) x. */
+/* In gradients, replaces (a + c x) + x by a + (c + 1) x. */
 static cr_id count_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -553,9 +553,9 @@ static bool is_weight(const struct cr_graph *g, cr_id id)
     return weight;
 }
 
-/* The transpose of a' b is b' a, also if other axes are permuted: so the product is stored in the
- * order in which it is read, and a gradient has the layout of its parameter.  Weights stay on the
- * right, where products read them as panels in their own format. */
+/* Replaces the transpose of a' b by b' a, also if other axes are permuted.  So the product is
+ * stored in the order in which it is read, and a gradient has the layout of its parameter.
+ * Weights stay on the right, where products read them as panels in their own format. */
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

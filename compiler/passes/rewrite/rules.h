@@ -4,7 +4,7 @@
 
 #include "rewrite.h"
 
-/* All rules.  A graph that went through them has one spelling for each formula that later passes
+/* All rules.  After they were applied, a graph has one form for each formula that later passes
  * match. */
 extern const struct cr_rewrite_rules cr_rules;
 

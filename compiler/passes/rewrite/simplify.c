@@ -1,9 +1,11 @@
 /*
- * simplify.c - constant folding, common subexpressions, dead code, movement ops merged.
+ * simplify.c - constant folding, common subexpression elimination, dead code elimination, merging
+ * of movement ops.
  *
- * The rules are in rules.c.  Some of them look at other nodes than the one being made, so one
- * rule may enable another for a node that was copied before.  Therefore the graph is copied again
- * until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks that.
+ * The rules are in rules.c.  Some of them look at other nodes than the one being made, so one rule
+ * may make another applicable to a node that was copied before.  Therefore the graph is copied
+ * again until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks
+ * that.
  */
 #include <assert.h>
 

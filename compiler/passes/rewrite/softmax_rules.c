@@ -299,8 +299,9 @@ cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* In gradients, where(c, 0 / n, 0) is 0, where n counts the true c of a row: the gradient of a
- * maximum is spelled so.  Adding this 0 to the gradient of softmax changes nothing. */
+/* In gradients, replaces where(c, 0 / n, 0) by 0, where n counts the true c of a row: this is
+ * the form of the gradient of a maximum.  Adding this 0 to the gradient of softmax changes
+ * nothing. */
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -322,8 +323,8 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- sums of softmaxes ---- */
 
-/* Searches elementwise work, reshapes and permutes for the product that they start from.  Returns
- * CR_NONE if it is not among `budget` nodes. */
+/* Returns the product that a node is computed from by elementwise work, reshapes and permutes;
+ * CR_NONE if `budget` visited nodes do not include it. */
 static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
 {
     enum cr_op op = g->nodes[id].op;

@@ -4,12 +4,12 @@
 
 #include "compiler/ir/mem.h"
 
-/* The tree of immediate post-dominators: the parent of a node is the node where the paths from its
- * readers meet.  The root is not a node; it stands for CR_NONE. */
+/* The tree of immediate post-dominators: the parent of a node is the first node that all paths
+ * from its readers pass.  The root is not a node; CR_NONE stands for it. */
 struct tree {
     cr_id root;
     cr_id *above; /* by node: its parent */
-    cr_id *far;   /* by node: a further ancestor, the target of its long step */
+    cr_id *far;   /* by node: a more distant ancestor, the target of its long step */
     int *depth;   /* by node: steps to the root */
 };
 
@@ -30,8 +30,9 @@ static void end_tree(struct tree *t)
     free(t->depth);
 }
 
-/* Adds a node below `above`.  If the next two long steps from there are equally long, the long step
- * of the node spans both, so that the path to any ancestor has a logarithmic number of steps. */
+/* Adds a node below `above`.  If the next two long steps from there have equal length, the long
+ * step of the node spans both, so that the path to any ancestor has a logarithmic number of
+ * steps. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];

@@ -12,7 +12,8 @@ struct stretch {
 
 /* ---- what locations have in common ---- */
 
-/* The step inside ports from the first iteration to the second; 0 if there is only one. */
+/* Returns the step of the offset in a port from the first iteration to the second; 0 if there is
+ * only one. */
 static int64_t within_step(const struct stretch *s)
 {
     return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].within - s->at[s->begin].within;

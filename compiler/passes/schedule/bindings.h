@@ -1,9 +1,9 @@
 /*
- * bindings.h - what an argument is in each iteration of a loop over layers, in closed form.
+ * bindings.h - the location of an argument in each iteration of a loop over layers, in closed form.
  *
- * The locations of all iterations are given.  This file finds their common form: all the same, at
- * equal distances, two in turns, or, if no form fits, a table.  The first and the last iteration
- * may differ from the rest.
+ * The locations of all iterations are given.  This file finds their common form: all equal, at
+ * equal distances, alternating between two, or, if no form fits, a table.  The first and the last
+ * iteration may differ from the others.
  */
 #ifndef CR_BINDINGS_H
 #define CR_BINDINGS_H
@@ -16,7 +16,7 @@
 void cr_find_form(struct cr_program *program, struct cr_binding *binding,
                   const struct cr_loop *loop, const struct cr_location *locations);
 
-/* Where what a slot is given lies. */
+/* Returns the location of the operand that is bound to a slot. */
 struct cr_location cr_location_of(const struct cr_program *program, const struct cr_slot *slot,
                                   struct cr_given given);
 

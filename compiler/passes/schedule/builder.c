@@ -33,7 +33,8 @@ bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
     return e->op == CR_EXPR_NUMBER;
 }
 
-/* A variable below CR_NONE stands for a number, not for a variable of the function. */
+/* An expression below CR_NONE is a variable with a known number, not a variable of the function.
+ * Returns the number. */
 static int64_t *known_value(struct cr_builder *b, int var)
 {
     return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
@@ -81,8 +82,9 @@ static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
     }
 }
 
-/* Returns the result of an op one of whose operands, `other`, is not a number, and the other one is;
- * CR_NONE if the op is needed.  Operands of AND and OR are 0 or 1. */
+/* Returns the result of an op with one constant operand, if it is `other`, the operand that is
+ * not constant, or a constant; CR_NONE if the op has to be computed.  Operands of AND and OR are
+ * 0 or 1. */
 static cr_expr fold_half(struct cr_builder *b, enum cr_expr_op op, int64_t number, cr_expr other,
                          bool right)
 {
@@ -167,7 +169,7 @@ static const struct cr_statement *find_let(const struct cr_builder *b, const cha
     return NULL;
 }
 
-/* True if two expressions are the same sum or the like; those with calls never are. */
+/* True if two expressions are the same tree of operators; an expression with a call never is. */
 static bool is_same_expr(const struct cr_function *f, cr_expr x, cr_expr y)
 {
     const struct cr_expr_node *s = &f->exprs[x], *t = &f->exprs[y];

@@ -34,7 +34,7 @@ struct cr_builder {
     const struct cr_kernel *k;
     const struct cr_target *target;
     struct cr_function *f;
-    int ref[CR_MAX_REFS];       /* by ref: the slot of a tensor that the kernel reads */
+    int ref[CR_MAX_REFS];       /* by ref: the slot of the tensor that the kernel reads */
     int stream[CR_MAX_STREAMS]; /* slots of its random streams */
     int weight;                 /* slot of its packed weights, or CR_NONE */
     union {
@@ -86,8 +86,8 @@ cr_expr cr_minus_var(struct cr_builder *b, int var, int origin);
 
 /* ---- statements ---- */
 
-/* Declares a variable.  Returns the one of the same name and value if the block has it.  One whose value is a number, and does not change, is that number wherever it
- * is used, and has no declaration. */
+/* Declares a variable.  Returns the variable of the same name and value if the block has one.  A
+ * variable that is a constant number is not declared: the number is used instead. */
 int cr_let(struct cr_builder *b, const char *name, cr_expr value);
 
 /* Declares a variable with a note for the reader, or null; `changes` allows cr_set later. */
@@ -111,7 +111,7 @@ void cr_begin_item_loop(struct cr_builder *b, int64_t items);
 
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note);
 
-/* Begins a block that is no statement; cr_end ends it, too. */
+/* Begins a block without a statement of its own; cr_end ends it, too. */
 void cr_begin_plain(struct cr_builder *b);
 void cr_end(struct cr_builder *b);
 void cr_remark(struct cr_builder *b, const char *note);

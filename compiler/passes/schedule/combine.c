@@ -15,7 +15,7 @@ static bool is_step(const struct search *s, int value, enum cr_op op)
            s->shapes[value].shape != CR_SHAPE_DIAGONAL;
 }
 
-/* True if a value is such a tile with a single use. */
+/* True if a value is a tile with a single use that can be combined. */
 static bool is_inner(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_tiles *tiles = s->tiles;

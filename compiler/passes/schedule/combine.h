@@ -7,7 +7,7 @@
 
 enum { CR_MAX_COMBINED = 2 }; /* the most tile operands, and the most number operands */
 
-/* The function that computes a value instead of its own op. */
+/* The runtime function that computes a value in place of the function of its own op. */
 struct cr_combined {
     bool by_later;         /* computed inside a later value, its only user */
     enum cr_callee callee; /* a function of tiles, then numbers; CR_CALLEE_COUNT: its own op */

@@ -6,8 +6,8 @@
 #include "compiler/ir/identifiers.h"
 #include "compiler/passes/module/kernel_kinds.h"
 
-/* Returns the axis of a node's tensor that `coef` elements are a step of, and that has as many as
- * `extent`; CR_NONE if there is none. */
+/* Returns the axis of a node's tensor that has `extent` elements and a stride of `coef`; CR_NONE
+ * if there is none. */
 static int axis_of(const struct cr_node *node, int64_t coef, int64_t extent)
 {
     int64_t stride = 1;

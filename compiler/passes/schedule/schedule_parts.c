@@ -85,8 +85,8 @@ static void end_share(struct cr_builder *b, const struct cr_share *share)
     cr_end(b);
 }
 
-/* Declares a share of `size` rows, a length: there are size / block shares, rounded up, of equal
- * size. */
+/* Declares an equal share of `size` rows, where `size` is a length: there are size / block
+ * shares, rounded up. */
 static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block,
                                       cr_expr size)
 {

@@ -63,8 +63,8 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top);
  */
 void cr_begin_items(struct cr_builder *b, int64_t below);
 
-/* As cr_begin_items, but an item covers the first n outer loops only: the caller begins the others inside
- * an item. */
+/* Like cr_begin_items, but an item covers only the first n outer loops: the caller begins the
+ * others inside an item. */
 void cr_begin_items_of_outer(struct cr_builder *b, int n, int64_t below);
 void cr_end_items(struct cr_builder *b);
 
@@ -103,8 +103,8 @@ cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share);
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
                                cr_expr first, cr_expr last, int64_t step, cr_expr until);
 
-/* As cr_begin_steps, over one share.  A share that one step covers has no loop, unless it may be
- * empty. */
+/* Like cr_begin_steps, over one share.  A share that one step covers has no loop, unless it may
+ * be empty. */
 struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const char *count,
                                const struct cr_share *share, int64_t step, cr_expr until);
 

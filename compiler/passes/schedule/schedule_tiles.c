@@ -37,9 +37,9 @@ struct tiling {
     int last_use[CR_MAX_VALUES];
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
-    char role[24]; /* what the value that is computed now is, such as "mean" */
+    char role[24]; /* the role of the value that is being computed, such as "mean" */
     const char *roles[CR_MAX_VALUES]; /* by value: its role, or null */
-    int rows; /* the variable that holds job->rows if that is no variable itself; or CR_NONE */
+    int rows; /* the variable that holds job->rows if that is an expression; or CR_NONE */
 };
 
 /* ---- temporaries ---- */
@@ -119,7 +119,7 @@ static void find_last_uses(struct tiling *t)
         const int *args = by_function ? c->tile : tiles->values[i].arg;
         int n = by_function ? c->n_tiles : c->by_later ? 0 : cr_value_args(&tiles->values[i]);
         t->last_use[i] = i;
-        t->spots[i].temp = -1; /* also for values that are not computed */
+        t->spots[i].temp = -1; /* also for values that are not computed here */
         for (int a = 0; t->shapes[i].needed && a < n; a++)
             t->last_use[args[a]] = i;
     }
@@ -146,8 +146,8 @@ static void call_load(struct tiling *t, const struct spot *to, struct cr_address
                 cr_at(to->address), cr_n(b, to->ld), cr_at(from), cr_n(b, rs), cr_n(b, cs));
 }
 
-/* Places a load: in place if its columns have a stride of 1, or if it has one number for each row,
- * at any stride.  Otherwise the elements are copied into a temporary. */
+/* Prepares a load: the tensor is read in place if its columns have a stride of 1, or if it has
+ * one number for each row, at any stride.  Otherwise the elements are copied into a temporary. */
 static void place_load(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     int64_t rs = coef(&v->at, t->job->row), cs = coef(&v->at, t->job->col);

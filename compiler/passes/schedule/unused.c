@@ -79,7 +79,8 @@ static void use_statement(const struct cr_function *f, const struct cr_statement
     }
 }
 
-/* Goes from the last statement to the first, so that each use is seen before the declaration. */
+/* Iterates from the last statement to the first, so that each use is seen before the
+ * declaration. */
 void cr_drop_unused(struct cr_builder *b)
 {
     struct cr_function *f = b->f;

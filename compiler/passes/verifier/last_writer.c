@@ -53,7 +53,7 @@ static struct subtree child(struct subtree t, bool second)
     return (struct subtree){2 * t.node, t.first, middle};
 }
 
-/* True if a range has no cell of a subtree (misses), or all of them (holds). */
+/* misses: true if a range contains no cell of a subtree. holds: true if it contains all of them. */
 static bool misses(const struct cr_last_writer *w, struct subtree t, struct cr_range r)
 {
     return t.first >= t.end || w->bounds[t.end] <= r.begin || r.end <= w->bounds[t.first];

@@ -30,7 +30,7 @@ void cr_last_writer_end(struct cr_last_writer *w);
 
 void cr_write_range(struct cr_last_writer *w, struct cr_range range, int writer);
 
-/* Returns `writer` if it wrote all of the range, else another writer of a part of it. */
+/* Returns `writer` if it wrote the whole range, else another writer of a part of it. */
 int cr_other_writer(const struct cr_last_writer *w, struct cr_range range, int writer);
 
 #endif

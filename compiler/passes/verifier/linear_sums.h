@@ -24,7 +24,7 @@ struct cr_summand {
 struct cr_linear {
     int64_t number;
     int n;
-    bool lost; /* too many summands, or an overflow: its value is unknown */
+    bool lost; /* there are too many summands, or an overflow: the value is unknown */
     struct cr_summand summands[CR_MAX_SUMMANDS];
 };
 
@@ -43,7 +43,7 @@ struct cr_unknown {
     int64_t
         grain; /* the unknown is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on;
                     * 0: for all items */
-    int64_t cycle; /* the unknown is the item modulo this, unless it is 0 */
+    int64_t cycle; /* if not 0, the unknown is the item modulo this */
 };
 
 struct cr_unknowns {

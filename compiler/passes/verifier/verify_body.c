@@ -171,7 +171,7 @@ static void forget_sets(struct cr_walk *w, const struct cr_statement *loop)
     } while (depth > 0);
 }
 
-/* True if a loop goes through the items of the call in order, each once. */
+/* True if a loop iterates over the items of the call in order, each once. */
 static bool is_over_items(const struct cr_walk *w, const struct cr_statement *s)
 {
     return s->var == CR_VAR_ITEM && s->step == 1 && is_var(w, s->value, CR_VAR_BEGIN) &&

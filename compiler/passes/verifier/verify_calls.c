@@ -21,8 +21,8 @@ struct run {
     const struct cr_program *p;
     const struct cr_entry *entry;
     struct state *states; /* by buffer */
-    int *held;            /* by input that is a state: the buffer whose value is in its memory;
-                           * CR_NONE: the value from before the run */
+    int *held;            /* by input that is a state: the buffer whose value its memory holds;
+                             CR_NONE: the value from before the run */
     struct cr_last_writer arena;
     struct cr_step_walk at;
 };
@@ -186,7 +186,7 @@ static int verify_nesting(const struct run *r, const struct cr_step *step)
     return 0;
 }
 
-/* Checks that what a step names exists, and the numbers of its own. */
+/* Checks that everything that a step names exists, and the step's own numbers. */
 static int verify_step(const struct run *r, const struct cr_step *step)
 {
     if (verify_nesting(r, step))
@@ -249,7 +249,7 @@ static int verify_location(const struct run *r, const struct cr_step *call, int 
                   (long long)at.offset, (long long)expected.offset);
 }
 
-/* True if the element that chooses a part is one of the buffer that it is said to be in. */
+/* True if the element that selects a part belongs to the buffer that the binding names. */
 static bool is_number_there(const struct run *r, const struct cr_step *step,
                             const struct cr_chosen_part *choice)
 {
@@ -294,8 +294,8 @@ static bool is_next(const struct cr_buffer *b)
 
 /*
  * The buffer of an argument has the argument's format, belongs to this entry, lies where the form
- * of the binding says, and is as large as the function reaches.  If the function writes it, it is
- * in the arena, an output or the next value of a state; if the argument is packed, it is a weight.
+ * of the binding says, and is as large as the function accesses.  If the function writes it, it is
+ * in the arena, an output or the next value of a state.  If the argument is packed, it is a weight.
  */
 static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot, int64_t bound)
 {

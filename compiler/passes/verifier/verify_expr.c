@@ -13,8 +13,8 @@ void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
         w->keeping.differs = var;
 }
 
-/* Makes an unknown that is a function of two sums: it is the same for items for which both sums
- * are. */
+/* Makes an unknown that is a function of two sums: it is equal for all items for which both sums
+ * are equal. */
 static int new_unknown_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b)
 {
     return cr_new_unknown(&w->u, cr_common_grain(cr_grain(&w->u, a), cr_grain(&w->u, b)));

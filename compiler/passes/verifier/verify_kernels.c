@@ -253,8 +253,8 @@ static int n_results_in(const struct cr_kernel *k, int stored)
     return n;
 }
 
-/* Returns the result of a stored node, if it is the only one, else one whose index begins at `start`;
- * -1 if there is none. */
+/* Returns the result of a stored node if there is only one; otherwise a result whose index
+ * begins at `start`, or -1 if there is none. */
 static int find_result(const struct cr_kernel *k, int stored, bool only, int64_t start)
 {
     int i = cr_n_results_of(k) - 1;

@@ -126,7 +126,7 @@ int cr_check_function(struct cr_program_check *c, int function)
     c->statement = CR_NONE;
     c->kept = cr_calloc((size_t)c->f->n_body, sizeof *c->kept);
     int status = cr_verify_function(c);
-    if (c->f->n_body && !status) /* else no call runs it: see verify_calls.c */
+    if (c->f->n_body && !status) /* a function without a body is never called: see verify_calls.c */
         status = cr_verify_body(c) || cr_verify_scratch(c);
     free(c->kept);
     if (!status && c->p->scratch_bytes < c->f->scratch_floats * (int64_t)sizeof(float))
@@ -160,7 +160,7 @@ void cr_check_end(struct cr_program_check *c)
 
 /* ---- all of it ---- */
 
-/* Two buffers may not be the same output. */
+/* Fails if two buffers are the same output. */
 static int verify_outputs(const struct cr_program_check *c)
 {
     bool *seen = cr_calloc((size_t)c->p->n_outputs, sizeof *seen);

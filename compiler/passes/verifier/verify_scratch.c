@@ -69,7 +69,8 @@ struct writes {
     bool *written; /* by slot: it was written */
     int *order;    /* written slots, in order */
     int n_written;
-    int *keeper;     /* by slot: the keeping block (its statement) that writes it, or NOWHERE */
+    int *keeper;     /* by slot: the block (its statement) that writes the slot and keeps its
+                        results for later items, or NOWHERE */
     int *from_start; /* by slot: the loop whose first iteration has to write it, or NOWHERE */
     struct block *blocks;
     int n_blocks, cap_blocks;
