@@ -321,7 +321,7 @@ report $? 'the headers of rooms leave out something'
 by_name() {
     (cd "$1" && kinds=$(sed -n 's/^KIND(\([A-Z_]*\),.*/\1/p' compiler/passes/module/kernel_kinds.def | paste -sd '|') &&
         members=$(echo "$kinds" | tr '[:upper:]' '[:lower:]') &&
-        grep -rnE --include='*.[ch]' "\\<CR_KERNEL_($kinds)\\>|(->|\\]\\.|\\<k\\.|\\<kernel\\.)($members)\\." compiler |
+        grep -rnE --include='*.[ch]' "\\<CR_KERNEL_($kinds)\\>|(->|\\]\\.|\\<k\\.|\\<kernel\\.)($members)(_rows)?\\." compiler |
         grep -v '^compiler/passes/kinds/')
 }
 

@@ -178,8 +178,9 @@ static int store_obstacles(struct cr_module *m, struct cr_lowering *lowering)
 static int length_of(const struct cr_kernel *k)
 {
     int n = 0;
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        n += k->programs[p].n;
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        n += tiles->n;
     return n;
 }
 
@@ -199,7 +200,7 @@ START_TEST(what_has_no_obstacle_is_lowered)
             continue;
         ck_assert_int_eq(cr_lower(lowering, &goal, &kernel), CR_NONE);
         ck_assert_int_le(kernel.n_refs, CR_MAX_REFS);
-        ck_assert_int_le(length_of(&kernel), CR_PROGRAMS * CR_MAX_VALUES);
+        ck_assert_int_le(length_of(&kernel), CR_MAX_PROGRAMS * CR_MAX_VALUES);
         ck_assert(id != root || kernel.kind == limits[_i].kind);
         cr_kernel_free(&kernel);
     }
@@ -275,10 +276,10 @@ START_TEST(kinds_are_what_their_rows_say)
         struct cr_module *m = fused(models[i]);
         for (int j = 0; j < m->n_kernels; j++) {
             const struct cr_kernel *k = &m->kernels[j];
-            const struct cr_kernel_parts *parts = cr_parts_of(k);
+            const struct cr_tiles *tiles;
             reached[k->kind] = true;
-            for (int p = 0; p < CR_PROGRAMS; p++)
-                ck_assert(k->programs[p].n ? parts->programs[p].loops : !parts->programs[p].needed);
+            for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+                ck_assert(tiles->n || !cr_parts_of(k)->programs[p].needed);
         }
         cr_module_free(m);
     }

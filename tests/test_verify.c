@@ -2,6 +2,7 @@
  * test_verify.c - tests of the verifier by damage: each row damages a valid module in one way, by a pass
  * of the test, and the driver must name the pass, the place and the fault.
  */
+#include "compiler/passes/module/kernel_kinds.h"
 #include "damage.h"
 
 /* ---- modules to damage ---- */
@@ -89,12 +90,11 @@ static struct cr_kernel *tile_of(struct cr_module *m)
 static struct cr_value *value_of(struct cr_module *m, enum cr_source source)
 {
     for (int i = 0; i < m->n_kernels; i++) {
-        struct cr_tiles *all[] = {&m->kernels[i].program, &m->kernels[i].prologue,
-                                  &m->kernels[i].scores, &m->kernels[i].dropout};
-        for (int t = 0; t < 4; t++)
-            for (int v = 0; v < all[t]->n; v++)
-                if (all[t]->values[v].source == source)
-                    return &all[t]->values[v];
+        struct cr_tiles *tiles;
+        for (int p = 0; (tiles = cr_program_of(&m->kernels[i], p)); p++)
+            for (int v = 0; v < tiles->n; v++)
+                if (tiles->values[v].source == source)
+                    return &tiles->values[v];
     }
     ck_abort_msg("no value of source %d", (int)source);
     return NULL;
@@ -230,8 +230,13 @@ DAMAGE(nothing) { (void)m; }
 /* ---- damage to kernels ---- */
 
 DAMAGE(no_such_kind) { tile_of(m)->kind = (enum cr_kernel_kind)17; }
-DAMAGE(another_kind) { kernel_of(m, CR_KERNEL_GEMM)->kind = CR_KERNEL_TILE; }
-DAMAGE(packed_by_no_product) { tile_of(m)->packed = 0; }
+DAMAGE(another_kind)
+{
+    struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
+    k->kind = CR_KERNEL_TILE;
+    k->parts = cr_kernel_kinds[k->kind].parts;
+}
+DAMAGE(parts_of_another_kind) { kernel_of(m, CR_KERNEL_GEMM)->kind = CR_KERNEL_TILE; }
 DAMAGE(core_of_no_node) { tile_of(m)->core = m->graph->n_nodes; }
 DAMAGE(no_such_root) { tile_of(m)->root = m->graph->n_nodes; }
 DAMAGE(another_root) { tile_of(m)->root = 0; }
@@ -309,19 +314,21 @@ DAMAGE(another_matrix)
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
     while (cr_packed(k) == CR_NONE)
         k++;
-    k->packed = k->root;
+    k->gemm.weights.node = k->root;
 }
-DAMAGE(no_epilogue) { kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0; }
-DAMAGE(prologue_of_a_tile)
+DAMAGE(no_epilogue)
 {
-    tile_of(m)->prologue = (struct cr_tiles){.values = calloc(1, sizeof(struct cr_value)), .n = 1};
+    kernel_of(m, CR_KERNEL_ATTENTION)->program.n = 0;
 }
 DAMAGE(keys_too_few) { kernel_of(m, CR_KERNEL_ATTENTION)->attention.keys--; }
-DAMAGE(keys_elsewhere) { kernel_of(m, CR_KERNEL_ATTENTION)->b.at.base += 100000; }
+DAMAGE(keys_elsewhere)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION)->attention.key.at.base += 100000;
+}
 DAMAGE(values_by_query)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION);
-    k->v.at.coef[k->row] = 1;
+    k->attention.value.at.coef[k->row] = 1;
 }
 DAMAGE(too_many_bounds)
 {
@@ -330,54 +337,61 @@ DAMAGE(too_many_bounds)
 DAMAGE(one_gradient_twice)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->dest_v = k->dest_k;
-    k->dest_v.coef[k->col] = k->dest_v.coef[k->k];
-    k->dest_v.coef[k->k] = 0;
+    struct cr_affine *dest = k->results;
+    dest[CR_DV] = dest[CR_DK];
+    dest[CR_DV].coef[k->col] = dest[CR_DV].coef[k->k];
+    dest[CR_DV].coef[k->k] = 0;
 }
 /* The number of an array of a kind, in the kernel of an attention's gradients. */
 static int array_of(const struct cr_kernel *k, enum cr_array_kind kind)
 {
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        if (k->attention.arrays[i] == kind)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
+        if (k->attention_backward.arrays[i] == kind)
             return i;
     ck_abort_msg("no array of kind %d", (int)kind);
     return 0;
 }
 
-DAMAGE(array_too_many) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.n_arrays++; }
+DAMAGE(array_too_many)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention_backward.n_arrays++;
+}
 DAMAGE(array_of_no_kind)
 {
-    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.arrays[0] = CR_SCATTERED + 1;
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention_backward.arrays[0] = CR_SCATTERED + 1;
 }
 DAMAGE(gradient_of_no_sink)
 {
-    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.arrays[0] = CR_OF_SINK;
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention_backward.arrays[0] = CR_OF_SINK;
 }
-DAMAGE(sums_at_once) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention.serial = 0; }
+DAMAGE(sums_at_once)
+{
+    kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->attention_backward.serial = 0;
+}
 DAMAGE(array_summed_further)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->dest_array[array_of(k, CR_WHOLE_ARRAY)].coef[k->row]--;
+    k->results[CR_OF_ARRAY + array_of(k, CR_WHOLE_ARRAY)].coef[k->row]--;
 }
 DAMAGE(sums_elsewhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->dest_array[array_of(k, CR_SUM_OVER_KEYS)].base--;
+    k->results[CR_OF_ARRAY + array_of(k, CR_SUM_OVER_KEYS)].base--;
 }
 DAMAGE(sums_for_each_key)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.arrays[array_of(k, CR_SUM_OVER_KEYS)] = CR_SUM_OVER_QUERIES;
+    k->attention_backward.arrays[array_of(k, CR_SUM_OVER_KEYS)] = CR_SUM_OVER_QUERIES;
 }
 DAMAGE(stored_nowhere)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
+    k->stored_in[CR_OF_ARRAY + array_of(k, CR_WHOLE_ARRAY)] = k->n_stored;
 }
 DAMAGE(stored_in_an_input)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    cr_id *stored = &k->stored[k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)]];
+    cr_id *stored = &k->stored[k->stored_in[CR_OF_ARRAY + array_of(k, CR_WHOLE_ARRAY)]];
     for (int i = 0; i < k->n_refs; i++)
         if (m->graph->nodes[k->refs[i]].name)
             *stored = k->refs[i];
@@ -387,7 +401,7 @@ DAMAGE(stored_no_node) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored[1] =
 DAMAGE(stored_in_another)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->stored_in[3 + array_of(k, CR_WHOLE_ARRAY)] = 0;
+    k->stored_in[CR_OF_ARRAY + array_of(k, CR_WHOLE_ARRAY)] = 0;
 }
 DAMAGE(gradient_stored_twice) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 0; }
 DAMAGE(stored_apart) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 1; }
@@ -456,23 +470,23 @@ DAMAGE(joined_over_what_is_read)
 DAMAGE(index_without_table)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->attention.arrays[array_of(k, CR_SCATTERED)] = CR_SUM_OVER_KEYS;
+    k->attention_backward.arrays[array_of(k, CR_SCATTERED)] = CR_SUM_OVER_KEYS;
 }
 DAMAGE(table_without_index)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    free(k->index.values);
-    k->index = (struct cr_tiles){.n = 0};
+    free(k->attention_backward.index.values);
+    k->attention_backward.index = (struct cr_tiles){.n = 0};
 }
 DAMAGE(table_too_short)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->atoms.extent[k->attention.bucket]--;
+    k->atoms.extent[k->attention_backward.bucket]--;
 }
 DAMAGE(scores_of_scores)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD);
-    k->scores.values[0].source = CR_SCORE;
+    k->attention.scores.values[0].source = CR_SCORE;
 }
 DAMAGE(rows_too_many) { kernel_of(m, CR_KERNEL_SCATTER)->scatter.rows++; }
 
@@ -619,18 +633,18 @@ static struct cr_kernel *attention_of(struct cr_module *m)
 
 DAMAGE(no_edge) { attention_of(m)->attention.bounds[0].last.moves = false; }
 DAMAGE(edges_that_both_move) { attention_of(m)->attention.bounds[0].first.moves = true; }
-DAMAGE(columns_not_made) { attention_of(m)->attention.key_parts.n = 1; }
-DAMAGE(part_twice) { attention_of(m)->attention.key_parts.items[1].start = 0; }
+DAMAGE(columns_not_made) { attention_of(m)->attention_rows.key_parts.n = 1; }
+DAMAGE(part_twice) { attention_of(m)->attention_rows.key_parts.items[1].start = 0; }
 DAMAGE(part_without_program)
 {
     struct cr_kernel *k = attention_of(m);
-    k->attention.key_parts.items[2] = k->attention.key_parts.items[1];
-    k->attention.key_parts.n = 3;
+    k->attention_rows.key_parts.items[2] = k->attention_rows.key_parts.items[1];
+    k->attention_rows.key_parts.n = 3;
 }
 DAMAGE(part_of_a_loop)
 {
     struct cr_kernel *k = attention_of(m);
-    k->attention.query_parts.items[1].atom = k->key;
+    k->attention_rows.query_parts.items[1].atom = k->key;
 }
 
 /* Exchanges two biases. */
@@ -714,7 +728,7 @@ static const struct {
     /* kernels */
     ROW(no_such_kind, "fuse", KEEP, 0, "kernel %d: no such kind"),
     ROW(another_kind, "fuse", KEEP, 0, "kernel %d: "),
-    ROW(packed_by_no_product, "fuse", KEEP, 0, "kernel %d: it has packed weights, which its kind has not"),
+    ROW(parts_of_another_kind, "fuse", KEEP, 0, "kernel %d: no such kind"),
     ROW(core_of_no_node, "fuse", KEEP, 0, "kernel %d: no such node"),
     ROW(no_such_root, "fuse", KEEP, 0, "kernel %d: no such node"),
     ROW(another_root, "fuse", KEEP, 0, "kernel %d: v[0] is not the next part of v[%d]"),
@@ -758,10 +772,9 @@ static const struct {
     ROW(no_core, "fuse", KEEP, 0, "kernel %d: its core is no matmul"),
     ROW(another_matrix, "fuse", KEEP, 0, "kernel %d: its packed weights v[%d] are no "),
     ROW(no_epilogue, "fuse", KEEP, 0, "kernel %d: it has no program"),
-    ROW(prologue_of_a_tile, "fuse", KEEP, 0, "kernel %d: it has a tile program that its kind"),
     ROW(keys_too_few, "fuse", KEEP, 0, "kernel %d: there are not as many keys as its loop has"),
-    ROW(keys_elsewhere, "fuse", KEEP, 0, "kernel %d: the index of b goes from "),
-    ROW(values_by_query, "fuse", KEEP, 0, "kernel %d: the index of v goes along atom %d"),
+    ROW(keys_elsewhere, "fuse", KEEP, 0, "kernel %d: the index of key goes from "),
+    ROW(values_by_query, "fuse", KEEP, 0, "kernel %d: the index of value goes along atom %d"),
     ROW(too_many_bounds, "fuse", KEEP, 0, "kernel %d: it has 5 bounds"),
     PARTS(no_edge, "fuse", "kernel %d: bound 0 has no edge, or two that move"),
     PARTS(edges_that_both_move, "fuse", "kernel %d: bound 0 has no edge, or two that move"),
@@ -795,7 +808,8 @@ static const struct {
           "node %d: the gradients of an attention are no results of one kernel"),
     ROW(gradients_not_joined, "join_grads", KEEP, 0,
         "node %d: the gradients of an attention are no results of one kernel"),
-    TILES(stored_beside_its_state, "states", "node %d: it is not stored in the state that it replaces"),
+    TILES(stored_beside_its_state, "states",
+          "node %d: it is not stored in the state that it replaces"),
     TILES(joined_over_what_is_read, "join_tiles",
           "kernel %d: it reads v[%d], where v[%d] is written over it"),
     KERNEL(SLOPES, array_too_many, "kernel %d: array %d is not there, or nothing is made of it"),

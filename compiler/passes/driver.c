@@ -5,6 +5,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/verify.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/verifier/verifier.h"
 #include "pass_list.h"
 #include "passes.h"
@@ -124,8 +125,8 @@ static bool have_kernels_changed(struct cr_module *m)
         hash = cr_hash_word(hash, 2 * (uint64_t)m->graph->nodes[id].kernel + m->materialised[id]);
     for (int i = 0; i < m->n_kernels; i++) {
         hash = hash_bytes(hash, &m->kernels[i], sizeof *m->kernels);
-        for (int p = 0; p < CR_PROGRAMS; p++) {
-            const struct cr_tiles *tiles = &m->kernels[i].programs[p];
+        const struct cr_tiles *tiles;
+        for (int p = 0; (tiles = cr_program_of(&m->kernels[i], p)); p++) {
             int n = tiles->n < 0 || tiles->n > CR_MAX_VALUES ? 0 : tiles->n;
             hash = hash_bytes(hash, tiles->values, (size_t)n * sizeof *tiles->values);
         }

@@ -55,33 +55,19 @@ static void print_atoms(FILE *out, const struct cr_kernel *k, const struct cr_re
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
-/* Prints a tile program under the title of its role, but not scores that are the plain product. */
+/* Prints a tile program under its title, but not scores that are the plain product. */
 static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks,
                           int p)
 {
-    const char *const titles[CR_PROGRAMS] = {
-        [CR_PROLOGUE] = "rows of the left operand",
-        [CR_MORE_QUERIES] = "rows of the left operand, part 2",
-        [CR_MORE_QUERIES + 1] = "rows of the left operand, part 3",
-        [CR_MORE_QUERIES + 2] = "rows of the left operand, part 4",
-        [CR_KEYS] = "rows of keys",
-        [CR_KEYS + 1] = "rows of keys, part 2",
-        [CR_KEYS + 2] = "rows of keys, part 3",
-        [CR_KEYS + 3] = "rows of keys, part 4",
-        [CR_SINK] = "one score more",
-        [CR_SCORES] = "scores",
-        [CR_DROPOUT] = k->dropout.n && remarks->chooses ? "probabilities, 0 where this is, times"
-                                                        : "probabilities times",
-        [CR_INDEX] = "index",
-        [CR_PROGRAM] =
-            cr_parts_of(k)->programs[CR_PROGRAM].core ? "epilogue" : cr_kernel_kinds[k->kind].name,
-    };
-    bool array = p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n;
-    const char *title = array ? remarks->array[p - CR_ARRAY] : titles[p];
-    if (p != CR_SCORES || k->scores.n > 1)
-        print_tiles(out, k, title, &k->programs[p]);
-    if (p == CR_SCORES && k->scores.n && remarks->factor != 1)
-        fprintf(out, "--     scores times %g\n", remarks->factor);
+    const struct cr_program_part *part = &cr_parts_of(k)->programs[p];
+    const struct cr_tiles *tiles = cr_program_of(k, p);
+    const char *title = cr_title_of(k, p);
+    if (!title)
+        title = part->label ? part->label : cr_kernel_kinds[k->kind].name;
+    if (!part->scaled || tiles->n > 1)
+        print_tiles(out, k, title, tiles);
+    if (part->scaled && tiles->n && remarks->factor != 1)
+        fprintf(out, "--     %s times %g\n", part->name, remarks->factor);
 }
 
 /* Prints the states that a kernel stores over; for several stored nodes, each with its state. */
@@ -104,6 +90,7 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     const struct cr_kernel *k = &m->kernels[i];
     const struct cr_where *where = &m->graph->nodes[k->root].where;
     const struct cr_remarks remarks = cr_remarks_of(k);
+    const struct cr_packed_weights *weights = cr_weights_of(k);
     char bound[128];
     fprintf(out, "--   kernel %d: %s v[%d]", i, cr_kernel_kinds[k->kind].name, (int)k->root);
     if (k->buffer != k->root)
@@ -114,9 +101,9 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         fprintf(out, ", rows from v[%d] on", (int)k->refs[remarks.rows_at->ref]);
     else if (remarks.rows_at)
         fprintf(out, ", rows from %lld on", (long long)remarks.rows_at->at.base);
-    if (remarks.chosen_by)
-        fprintf(out, ", by the one of %lld matrices that v[%d] says", (long long)k->choices,
-                (int)k->refs[remarks.chosen_by->ref]);
+    if (weights && weights->choices)
+        fprintf(out, ", by the one of %lld matrices that v[%d] says", (long long)weights->choices,
+                (int)k->refs[weights->choice.ref]);
     print_states(out, m, k);
     if (k->again)
         fputs(", again", out);
@@ -127,7 +114,7 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
     for (int b = 0; b < remarks.n_bounds; b++)
         fprintf(out, "--     key %s\n",
                 cr_bound_text(bound, sizeof bound, &remarks.bounds[b], "row"));
-    for (int p = 0; p < CR_PROGRAMS; p++)
+    for (int p = 0; cr_program_of(k, p); p++)
         print_program(out, k, &remarks, p);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "compiler/passes/fuse/in_place.h"
+#include "compiler/passes/module/kernel_kinds.h"
 
 /* ---- kernels ---- */
 
@@ -17,7 +18,11 @@ static bool has_source(const struct cr_tiles *tiles, enum cr_source source)
 
 static bool is_gather(const struct cr_kernel *k)
 {
-    return has_source(&k->program, CR_GATHER) || has_source(&k->prologue, CR_GATHER);
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        if (has_source(tiles, CR_GATHER))
+            return true;
+    return false;
 }
 
 static bool is_scatter(const struct cr_kernel *k)
@@ -129,7 +134,7 @@ static bool is_unpacked(const struct cr_kernel *k)
 
 static bool is_norm_product(const struct cr_kernel *k)
 {
-    return k->kind == CR_KERNEL_GEMM && has_source(&k->prologue, CR_REDUCE);
+    return k->kind == CR_KERNEL_GEMM && has_source(&k->gemm.prologue, CR_REDUCE);
 }
 
 static bool is_attention(const struct cr_kernel *k)
@@ -172,18 +177,18 @@ static bool is_long_backward(const struct cr_kernel *k)
 
 static bool has_dropout(const struct cr_kernel *k)
 {
-    return is_attention(k) && k->dropout.n > 0;
+    return is_attention(k) && k->attention.dropout.n > 0;
 }
 
 static bool has_dropout_backward(const struct cr_kernel *k)
 {
-    return is_backward(k) && has_source(&k->dropout, CR_RANDOM);
+    return is_backward(k) && has_source(&k->attention.dropout, CR_RANDOM);
 }
 
 static bool makes_of_array(const struct cr_kernel *k, enum cr_array_kind kind)
 {
-    for (int i = 0; is_backward(k) && i < k->attention.n_arrays; i++)
-        if (k->attention.arrays[i] == kind)
+    for (int i = 0; is_backward(k) && i < k->attention_backward.n_arrays; i++)
+        if (k->attention_backward.arrays[i] == kind)
             return true;
     return false;
 }
@@ -205,7 +210,7 @@ static bool stores_array(const struct cr_kernel *k)
 
 static bool sums_arrays(const struct cr_kernel *k)
 {
-    return stores_array(k) && k->attention.serial;
+    return stores_array(k) && k->attention_backward.serial;
 }
 
 static bool scatters_array(const struct cr_kernel *k)
@@ -225,7 +230,7 @@ static bool is_backward_in_place(const struct cr_kernel *k)
 
 static bool is_attention_with_more(const struct cr_kernel *k)
 {
-    return is_attention(k) && has_source(&k->program, CR_MAP) && k->prologue.n > 0;
+    return is_attention(k) && has_source(&k->program, CR_MAP) && k->attention_rows.queries->n > 0;
 }
 
 static bool is_tile_again(const struct cr_kernel *k)
@@ -250,7 +255,7 @@ static bool has_own_gradients(const struct cr_kernel *k)
 
 static bool is_chosen(const struct cr_kernel *k)
 {
-    return k->choices > 0;
+    return cr_weights_of(k) && cr_weights_of(k)->choices > 0;
 }
 
 static bool is_columns_again(const struct cr_kernel *k)

@@ -108,7 +108,7 @@ static bool complete_all(struct cr_graph *g, const struct search *s, const bool 
  * and the largest id. */
 struct parts {
     const struct cr_attention_backward *b;
-    cr_id nodes[CR_RESULTS], first, last;
+    cr_id nodes[CR_MAX_STORED], first, last;
     int n;
 };
 
@@ -248,7 +248,7 @@ static void set_nodes(const struct cr_rewrite *rw, struct cr_attention_backward 
 /* Copies the parts side by side, and maps each to what its readers read. */
 static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const struct parts *p)
 {
-    cr_id results[CR_RESULTS];
+    cr_id results[CR_MAX_STORED];
     for (int i = 0; i < p->n; i++)
         results[i] = copy_part(rw, p, i);
     set_nodes(rw, b, results);

@@ -609,9 +609,10 @@ static void clear_node(struct fusion *f, cr_id id);
  * not the choice of kernels, determines which parameters can have a format. */
 static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
 {
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        for (int i = 0; cr_parts_of(k)->programs[p].loops && i < k->programs[p].n; i++) {
-            const struct cr_value *v = &k->programs[p].values[i];
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; i < tiles->n; i++) {
+            const struct cr_value *v = &tiles->values[i];
             const struct cr_node *table = v->source == CR_GATHER ? &f->g->nodes[k->refs[v->ref]] : NULL;
             if (table && table->op == CR_OP_param && table->format != cr_format_of(CR_F32) &&
                 !f->m->materialised[v->node] && !cr_gathers_rows(f->g, k, v->ref))

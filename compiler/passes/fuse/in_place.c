@@ -79,11 +79,12 @@ static bool reads_before(const struct cr_kernel *k, int ref, int result)
 /* True if another program, or an operand of a contraction, reads the ref. */
 static bool reads_elsewhere(const struct cr_kernel *k, int ref)
 {
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        for (int i = 0; p != CR_PROGRAM && i < k->programs[p].n; i++)
-            if (reads_ref(&k->programs[p].values[i], ref))
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; tiles != &k->program && i < tiles->n; i++)
+            if (reads_ref(&tiles->values[i], ref))
                 return true;
-    for (int i = 0; i < CR_OPERANDS; i++)
+    for (int i = 0; cr_operand_of(k, i); i++)
         if (cr_ref_of_operand(k, i) == ref)
             return true;
     return false;

@@ -102,7 +102,7 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;
     kernel->row = kernel->col = kernel->k = kernel->key = CR_NO_ATOM;
-    kernel->core = kernel->packed = CR_NONE;
+    kernel->core = CR_NONE;
     lw->k = lw->ev.kernel = kernel;
     lw->own_index = NULL;
     lw->backward =
@@ -123,6 +123,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
     while (!cr_kernel_kinds[kind].fits(lw))
         kind++; /* the last one fits all */
     lw->k->kind = (enum cr_kernel_kind)kind;
+    lw->k->parts = cr_kernel_kinds[kind].parts;
     if (cr_kernel_kinds[kind].lower(lw))
         return true;
     cr_kernel_free(lw->k);

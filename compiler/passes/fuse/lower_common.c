@@ -60,12 +60,14 @@ static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *
                         void *context)
 {
     struct cr_kernel *k = lw->k;
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        for (int i = 0; i < k->programs[p].n; i++)
-            visit(&k->programs[p].values[i].at, context);
-    for (int i = 0; i < CR_OPERANDS; i++)
-        visit(&k->operands[i].at, context);
-    for (int i = 0; i < CR_RESULTS; i++)
+    struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; i < tiles->n; i++)
+            visit(&tiles->values[i].at, context);
+    struct cr_operand *operand;
+    for (int i = 0; (operand = cr_operand_of(k, i)); i++)
+        visit(&operand->at, context);
+    for (int i = 0; i < CR_MAX_STORED; i++)
         visit(&k->results[i], context);
     if (lw->own_index)
         visit(lw->own_index, context);
@@ -161,23 +163,6 @@ bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core)
     if (k->col >= 0)
         ev->fixed |= 1u << k->col;
     return cr_evaluate_end(ev, &k->program, k->col);
-}
-
-bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
-{
-    struct cr_kernel *k = lw->k;
-    struct cr_evaluate *ev = &lw->ev;
-    cr_evaluate_begin(ev, &k->prologue, CR_NONE, k->k, true);
-    k->prologue.result = cr_evaluate(ev, id, map);
-    if (k->prologue.result < 0 || !cr_evaluate_end(ev, &k->prologue, k->k))
-        return false;
-    const struct cr_value *only = &k->prologue.values[0];
-    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
-    if (k->prologue.n == 1 && only->source == CR_LOAD && is_float) {
-        k->a = (struct cr_operand){only->ref, only->at};
-        k->prologue.n = 0;
-    }
-    return true;
 }
 
 /* ---- reductions ---- */

@@ -63,9 +63,6 @@ int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);
  */
 bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core);
 
-/* Lowers the rows of A (or of queries): an operand in memory, or a prologue. */
-bool cr_lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map);
-
 /* Finds a stored operand that is read as a whole, from its first element. */
 bool cr_lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand);
 

@@ -36,7 +36,7 @@ static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
     return 3;
 }
 
-/* Appends the numbers that describe an attention, or its gradients. */
+/* Lists the numbers that both kinds have. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     int n = 0;
@@ -47,13 +47,6 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     numbers[n++] = k->attention.direct;
     numbers[n++] = k->attention.chooses;
     numbers[n++] = k->attention.sees_all;
-    numbers[n++] = k->attention.hides_gradients;
-    numbers[n++] = k->attention.bucket;
-    numbers[n++] = k->attention.serial;
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        numbers[n++] = k->attention.arrays[i];
-    n += part_numbers(&k->attention.query_parts, numbers + n);
-    n += part_numbers(&k->attention.key_parts, numbers + n);
     numbers[n++] = k->attention.n_shifts;
     for (int i = 0; i < k->attention.n_shifts; i++)
         numbers[n++] = k->attention.shift[i];
@@ -64,8 +57,10 @@ static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-_Static_assert(11 + CR_MAX_SHIFTS + CR_MAX_ARRAYS + 2 * (1 + 3 * CR_MAX_PARTS) + 2 * 3 * CR_MAX_BOUNDS <=
-                   CR_MAX_NUMBERS,
+_Static_assert(8 + CR_MAX_SHIFTS + 2 * 3 * CR_MAX_BOUNDS + 2 * (1 + 3 * CR_MAX_PARTS) <=
+                       CR_MAX_NUMBERS &&
+                   8 + CR_MAX_SHIFTS + 2 * 3 * CR_MAX_BOUNDS + 4 + 2 * CR_MAX_ARRAYS <=
+                       CR_MAX_NUMBERS,
                "the numbers of an attention");
 
 /* ---- remarks ---- */
@@ -78,17 +73,23 @@ static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remar
     remarks->bounds = k->attention.bounds;
     remarks->n_bounds = k->attention.n_bounds;
     remarks->factor = k->attention.factor;
-    remarks->chooses = k->attention.chooses;
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        remarks->array[i] = cr_array_titles[k->attention.arrays[i]];
+}
+
+/* The title of a dropout that chooses. */
+static const char *attention_title(const struct cr_kernel *k, int i)
+{
+    bool dropout = cr_program_of(k, i) == &k->attention.dropout;
+    return dropout && k->attention.dropout.n && k->attention.chooses
+               ? "probabilities, 0 where this is, times"
+               : NULL;
 }
 
 /* True if an outer loop is the first axis of a tensor of values of three axes or more. */
 static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, int atom)
 {
-    const struct cr_node *values = &g->nodes[k->refs[k->v.ref]];
+    const struct cr_node *values = &g->nodes[k->refs[k->attention.value.ref]];
     return values->rank > 2 && values->shape[0] == k->atoms.extent[atom] &&
-           k->v.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
+           k->attention.value.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
 }
 
 /* The last outer loop is over heads.  The loop before it is over groups of heads that share
@@ -98,63 +99,115 @@ static const char *attention_role(const struct cr_graph *g, const struct cr_kern
     int last = k->n_outer - 1;
     if (i == last)
         return "head";
-    if (i == last - 1 && !k->b.at.coef[k->outer[last]] && !is_first_axis(g, k, k->outer[i]))
+    if (i == last - 1 && !k->attention.key.at.coef[k->outer[last]] &&
+        !is_first_axis(g, k, k->outer[i]))
         return "group";
     return i == 0 ? "batch" : NULL;
 }
 
 /* ---- attention ---- */
 
+/* The numbers of the programs of the first parts of queries and keys. */
+enum { QUERIES, KEYS = QUERIES + CR_MAX_PARTS, END_OF_ROWS = KEYS + CR_MAX_PARTS };
+
 /* The atom of the columns that a program of queries or keys computes; k if it computes whole
  * rows. */
 static int part_atom(const struct cr_kernel *k, int program)
 {
-    bool of_keys = program >= CR_KEYS && program < CR_KEYS + CR_MAX_PARTS;
-    const struct cr_row_parts *parts = of_keys ? &k->attention.key_parts : &k->attention.query_parts;
-    int i = program - (of_keys ? CR_KEYS : CR_PROLOGUE);
+    bool of_keys = program >= KEYS && program < END_OF_ROWS;
+    const struct cr_row_parts *parts =
+        of_keys ? &k->attention_rows.key_parts : &k->attention_rows.query_parts;
+    int i = program - (of_keys ? KEYS : QUERIES);
     return i < parts->n ? parts->items[i].atom : k->k;
 }
 
+static int forward_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    int n = attention_numbers(k, numbers);
+    n += part_numbers(&k->attention_rows.query_parts, numbers + n);
+    return n + part_numbers(&k->attention_rows.key_parts, numbers + n);
+}
+
+/* The operands by number; the kernel may compute queries and keys. */
+enum { QUERY, KEY, VALUE, GRAD, DELTA };
+
+static bool attention_lacks(const struct cr_kernel *k, int i)
+{
+    return (i == QUERY && k->attention_rows.queries->n) || (i == KEY && k->attention_rows.keys->n);
+}
+
 /* A program that computes rows of queries or keys, or a part of their columns. */
-#define ROWS(of, text)                                                                             \
-    {                                                                                              \
-        .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART, .across = CR_LOOP_SUM,         \
-        .reduces = true, .title = (text)                                                           \
-    }
-#define QUERIES(text) ROWS(CR_LOOP_ROW, text)
-#define KEYS(text) ROWS(CR_LOOP_KEY, text)
+#define ROWS(of, member, text, words)                                                              \
+    {.at = CR_PART(attention_rows.member),                                                         \
+     .name = #member,                                                                              \
+     .loops = CR_LOOP_OUTER | (of) | CR_LOOP_SUM | CR_LOOP_PART,                                   \
+     .across = CR_LOOP_SUM,                                                                        \
+     .reduces = true,                                                                              \
+     .title = (text),                                                                              \
+     .label = (words)}
+#define ROWS_OF_QUERIES(i, text, words) ROWS(CR_LOOP_ROW, queries[i], text, words)
+#define ROWS_OF_KEYS(i, text, words) ROWS(CR_LOOP_KEY, keys[i], text, words)
+
+/* The programs of both kinds. */
+#define SINK                                                                                       \
+    {.at = CR_PART(attention.sink),                                                                \
+     .name = "sink",                                                                               \
+     .loops = CR_LOOP_OUTER | CR_LOOP_ROW,                                                         \
+     .across = CR_LOOP_ROW,                                                                        \
+     .title = "one score more",                                                                    \
+     .label = "one score more"}
+#define SCORES                                                                                     \
+    {.at = CR_PART(attention.scores),                                                              \
+     .name = "scores",                                                                             \
+     .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+     .across = CR_LOOP_ROW,                                                                        \
+     .needed = true,                                                                               \
+     .core = true,                                                                                 \
+     .scaled = true,                                                                               \
+     .title = "scores",                                                                            \
+     .label = "scores"}
+#define DROPOUT                                                                                    \
+    {.at = CR_PART(attention.dropout),                                                             \
+     .name = "dropout",                                                                            \
+     .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+     .across = CR_LOOP_ROW,                                                                        \
+     .hidden = true,                                                                               \
+     .title = "probabilities times",                                                               \
+     .label = "probabilities times"}
+
+/* The operands of both kinds. */
+#define OPERANDS                                                                                   \
+    [QUERY] = {CR_PART(attention.query), "query", CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},      \
+    [KEY] = {CR_PART(attention.key), "key", CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},            \
+    [VALUE] = {CR_PART(attention.value), "value", CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}
 
 const struct cr_kernel_parts cr_parts_attention = {
-    .programs = {[CR_PROLOGUE] = QUERIES("queries first"),
-                 [CR_MORE_QUERIES] = QUERIES("the second part of queries"),
-                 [CR_MORE_QUERIES + 1] = QUERIES("the third part of queries"),
-                 [CR_MORE_QUERIES + 2] = QUERIES("the fourth part of queries"),
-                 [CR_KEYS] = KEYS("keys first"),
-                 [CR_KEYS + 1] = KEYS("the second part of keys"),
-                 [CR_KEYS + 2] = KEYS("the third part of keys"),
-                 [CR_KEYS + 3] = KEYS("the fourth part of keys"),
-                 [CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
-                              .across = CR_LOOP_ROW,
-                              .title = "one score more"},
-                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                                .across = CR_LOOP_ROW,
-                                .needed = true,
-                                .core = true,
-                                .title = "scores"},
-                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                                 .across = CR_LOOP_ROW,
-                                 .title = "probabilities times"},
-                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                                 .across = CR_LOOP_COL,
-                                 .needed = true,
-                                 .core = true,
-                                 .title = "then"}},
-    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
-                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
-                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL}},
+    .programs =
+        {ROWS_OF_QUERIES(0, "queries first", "rows of the left operand"),
+         ROWS_OF_QUERIES(1, "the second part of queries", "rows of the left operand, part 2"),
+         ROWS_OF_QUERIES(2, "the third part of queries", "rows of the left operand, part 3"),
+         ROWS_OF_QUERIES(3, "the fourth part of queries", "rows of the left operand, part 4"),
+         ROWS_OF_KEYS(0, "keys first", "rows of keys"),
+         ROWS_OF_KEYS(1, "the second part of keys", "rows of keys, part 2"),
+         ROWS_OF_KEYS(2, "the third part of keys", "rows of keys, part 3"),
+         ROWS_OF_KEYS(3, "the fourth part of keys", "rows of keys, part 4"),
+         SINK,
+         SCORES,
+         DROPOUT,
+         {.at = CR_PART(program),
+          .name = "program",
+          .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+          .across = CR_LOOP_COL,
+          .needed = true,
+          .core = true,
+          .title = "then",
+          .label = "epilogue"}},
+    .operands = {OPERANDS},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .starts = true,
-    .numbers = attention_numbers,
+    .numbers = forward_numbers,
+    .lacks = attention_lacks,
+    .title = attention_title,
     .sum_atom = part_atom,
     .remark = attention_remark,
     .role = attention_role,
@@ -167,7 +220,7 @@ const struct cr_kernel_parts cr_parts_attention = {
 /* The number of gradients: of queries, keys and values, and of each array. */
 static int n_gradients(const struct cr_kernel *k)
 {
-    return 3 + k->attention.n_arrays;
+    return 3 + k->attention_backward.n_arrays;
 }
 
 /* A whole array is summed along the outer loops on which its index does not depend. */
@@ -180,63 +233,91 @@ static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summe
         [CR_WHOLE_ARRAY] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
         [CR_SCATTERED] = CR_LOOP_OUTER | CR_LOOP_BUCKET,
     };
-    bool whole = i >= 3 && k->attention.arrays[i - 3] == CR_WHOLE_ARRAY;
+    bool whole = i >= 3 && k->attention_backward.arrays[i - 3] == CR_WHOLE_ARRAY;
     for (int o = 0; o < k->n_outer && whole; o++)
         if (!k->results[i].coef[k->outer[o]])
             *summed |= 1u << k->outer[o];
-    return i < 3 ? cr_parts_attention_backward.results[i] : loops[k->attention.arrays[i - 3]];
+    return i < 3 ? cr_parts_attention_backward.results[i]
+                 : loops[k->attention_backward.arrays[i - 3]];
+}
+
+/* Lists the numbers of both kinds, then its own. */
+static int gradient_numbers(const struct cr_kernel *k, int64_t *numbers)
+{
+    const struct cr_kernel_attention_backward *own = &k->attention_backward;
+    int n = attention_numbers(k, numbers);
+    numbers[n++] = own->bucket;
+    numbers[n++] = own->serial;
+    numbers[n++] = own->scores_hidden;
+    numbers[n++] = own->n_arrays;
+    for (int i = 0; i < own->n_arrays; i++) {
+        numbers[n++] = own->arrays[i];
+        numbers[n++] = own->hidden[i];
+    }
+    return n;
 }
 
 /* True if operand i is delta in a kernel without softmax, which needs no delta. */
 static bool lacks_delta(const struct cr_kernel *k, int i)
 {
-    return &k->operands[i] == &k->delta && k->attention.direct;
+    return i == DELTA && k->attention.direct;
 }
 
-#define ARRAY                                                                                      \
-    {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
+/* An array's title is what becomes of it. */
+static const char *gradient_title(const struct cr_kernel *k, int i)
+{
+    for (int array = 0; array < k->attention_backward.n_arrays; array++)
+        if (cr_program_of(k, i) == &k->attention_backward.array[array])
+            return cr_array_titles[k->attention_backward.arrays[array]];
+    return attention_title(k, i);
+}
+
+#define ARRAY(i)                                                                                   \
+    {.at = CR_PART(attention_backward.array[i]),                                                   \
+     .name = "array " #i,                                                                          \
+     .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,                                           \
      .across = CR_LOOP_ROW,                                                                        \
      .core = true,                                                                                 \
      .score = true,                                                                                \
-     .title = "array"}
+     .title = "array",                                                                             \
+     .label = "array"}
 
 const struct cr_kernel_parts cr_parts_attention_backward = {
-    .programs = {[CR_SINK] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW,
-                              .across = CR_LOOP_ROW,
-                              .title = "one score more"},
-                 [CR_SCORES] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                                .across = CR_LOOP_ROW,
-                                .needed = true,
-                                .core = true,
-                                .title = "scores"},
-                 [CR_DROPOUT] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                                 .across = CR_LOOP_ROW,
-                                 .title = "probabilities times"},
-                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                                 .across = CR_LOOP_ROW,
-                                 .needed = true,
-                                 .core = true,
-                                 .score = true,
-                                 .title = "then"},
-                 [CR_ARRAY] = ARRAY,
-                 [CR_ARRAY + 1] = ARRAY,
-                 [CR_ARRAY + 2] = ARRAY,
-                 [CR_INDEX] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
-                               .across = CR_LOOP_ROW,
-                               .title = "by the index"}},
-    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
-                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},
-                 {true, CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
-                 {true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL},
-                 {true, CR_LOOP_OUTER | CR_LOOP_ROW}},
+    .programs = {SINK,
+                 SCORES,
+                 DROPOUT,
+                 {.at = CR_PART(program),
+                  .name = "program",
+                  .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                  .across = CR_LOOP_ROW,
+                  .needed = true,
+                  .core = true,
+                  .score = true,
+                  .title = "then",
+                  .label = "epilogue"},
+                 ARRAY(0),
+                 ARRAY(1),
+                 ARRAY(2),
+                 {.at = CR_PART(attention_backward.index),
+                  .name = "index",
+                  .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_KEY,
+                  .across = CR_LOOP_ROW,
+                  .title = "by the index",
+                  .label = "index"}},
+    .operands = {OPERANDS,
+                 [GRAD] = {CR_PART(attention_backward.grad), "grad",
+                           CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL},
+                 [DELTA] = {CR_PART(attention_backward.delta), "delta",
+                            CR_LOOP_OUTER | CR_LOOP_ROW}},
     .results = {CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
                 CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_SUM,
                 CR_LOOP_OUTER | CR_LOOP_KEY | CR_LOOP_COL},
     .several = true,
-    .numbers = attention_numbers,
+    .numbers = gradient_numbers,
     .n_results = n_gradients,
     .result_loops = gradient_loops,
     .lacks = lacks_delta,
+    .title = gradient_title,
     .remark = attention_remark,
     .role = attention_role,
     .take_roles = cr_take_gradient_roles,

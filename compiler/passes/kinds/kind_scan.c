@@ -38,7 +38,7 @@ static int verify_scan(const struct cr_kernel_check *c)
 }
 
 const struct cr_kernel_parts cr_parts_scan = {
-    .operands[0].used = true,
+    .operands[0] = {CR_PART(scan.a), "a", 0},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .numbers = scan_numbers,
     .elements_read = scan_reads,
@@ -59,7 +59,7 @@ bool cr_lower_scan(struct cr_lowering *lw)
     k->scan.cols = cr_elements(root->rank - root->axis - 1, root->shape + root->axis + 1);
     k->scan.reverse = root->index[0] != 0;
     cr_assign_rows(lw, 0);
-    return cr_lower_whole(lw, cr_in(lw->g, k->root, 0), &k->a);
+    return cr_lower_whole(lw, cr_in(lw->g, k->root, 0), &k->scan.a);
 }
 
 double cr_flops_scan(const struct cr_kernel *kernel, double elements)
@@ -109,7 +109,8 @@ int64_t cr_schedule_scan(struct cr_builder *b)
     CR_CALL(b, CR_CALLEE_cumsum, b->f->slots[b->out].format, cr_x(rows),
             cr_x(cr_share_size(b, &part)),
             first_row(b, cr_start_of(b->out), item, part.first, last), cr_n(b, step),
-            first_row(b, cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE), item, part.first, last),
+            first_row(b, cr_operand_at(b, &k->scan.a, -1, CR_NONE, -1, CR_NONE), item, part.first,
+                      last),
             cr_n(b, step));
     cr_end(b);
     return k->scan.items * blocks;

@@ -20,14 +20,14 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
 {
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    cr_evaluate_begin(ev, &k->scores, attention->scores, k->key, false);
+    cr_evaluate_begin(ev, &k->attention.scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
-    k->scores.result = cr_evaluate(ev, attention->logits, map);
+    k->attention.scores.result = cr_evaluate(ev, attention->logits, map);
     if (ev->obstacle == attention->scores) /* used twice: storing only the scores does not help */
         ev->obstacle = attention->logits;
-    if (k->scores.result < 0 || !cr_evaluate_end(ev, &k->scores, k->row))
+    if (k->attention.scores.result < 0 || !cr_evaluate_end(ev, &k->attention.scores, k->row))
         return false;
-    k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->scores);
+    k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->attention.scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
     return ev->core_seen; /* otherwise a value between scores and logits is stored */
@@ -43,11 +43,12 @@ static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attent
     if (!attention->sink.there)
         return true;
     row.axis[lw->g->nodes[attention->probs].rank - 1] = (struct cr_affine){0};
-    cr_evaluate_begin(ev, &k->sink, CR_NONE, CR_NO_ATOM, false);
-    k->sink.result = attention->sink.node == CR_NONE
-                         ? cr_evaluate_number(ev, attention->sink.number, attention->probs)
-                         : cr_evaluate(ev, attention->sink.node, &row);
-    return k->sink.result >= 0 && cr_evaluate_end(ev, &k->sink, k->row);
+    cr_evaluate_begin(ev, &k->attention.sink, CR_NONE, CR_NO_ATOM, false);
+    k->attention.sink.result =
+        attention->sink.node == CR_NONE
+            ? cr_evaluate_number(ev, attention->sink.number, attention->probs)
+            : cr_evaluate(ev, attention->sink.node, &row);
+    return k->attention.sink.result >= 0 && cr_evaluate_end(ev, &k->attention.sink, k->row);
 }
 
 /* True if a value is finite whatever the tensors hold: it is computed from constants, random
@@ -90,22 +91,23 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
         return true;
     k->attention.chooses =
         cr_find_factors(lw->g, attention->dropped, &factors) && cr_choose(lw->g, &factors);
-    cr_evaluate_begin(ev, &k->dropout, attention->probs, k->key, false);
-    k->dropout.result = cr_evaluate(ev, attention->dropped, map);
-    if (k->dropout.result < 0)
+    cr_evaluate_begin(ev, &k->attention.dropout, attention->probs, k->key, false);
+    k->attention.dropout.result = cr_evaluate(ev, attention->dropped, map);
+    if (k->attention.dropout.result < 0)
         return false;
-    cr_leave_out_core(&k->dropout);
-    k->attention.sees_all = !is_finite(lw->g, &k->dropout, k->dropout.result);
+    cr_leave_out_core(&k->attention.dropout);
+    k->attention.sees_all = !is_finite(lw->g, &k->attention.dropout, k->attention.dropout.result);
     ev->obstacle = attention->logits;
     return ev->core_seen && memcmp(ev->core_map.axis, map->axis, rank * sizeof *map->axis) == 0 &&
-           cr_evaluate_end(ev, &k->dropout, k->row);
+           cr_evaluate_end(ev, &k->attention.dropout, k->row);
 }
 
 /* Finds or makes the atom for the columns of a part of a row; parts of equal size share an atom. */
 static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 {
     const struct cr_kernel *k = lw->k;
-    const struct cr_row_parts *all[] = {&k->attention.query_parts, &k->attention.key_parts};
+    const struct cr_row_parts *all[] = {&k->attention_rows.query_parts,
+                                        &k->attention_rows.key_parts};
     for (int i = 0; i < 2; i++)
         for (int p = 0; p < all[i]->n; p++) {
             *atom = all[i]->items[p].atom;
@@ -168,15 +170,16 @@ static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_ma
 static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
-    if (!lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 1, &k->attention.query_parts,
-                         &k->prologue))
+    if (!lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 1, &k->attention_rows.query_parts,
+                         k->attention_rows.queries))
         return false;
-    const struct cr_value *only = &k->prologue.values[0];
-    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
-    if (k->attention.query_parts.n > 1 || k->prologue.n != 1 || only->source != CR_LOAD || !is_float)
+    struct cr_row_parts *parts = &k->attention_rows.query_parts;
+    struct cr_tiles *rows = k->attention_rows.queries;
+    bool is_float = lw->g->nodes[rows->values->node].dtype == CR_F32;
+    if (parts->n > 1 || rows->n != 1 || rows->values->source != CR_LOAD || !is_float)
         return true;
-    k->a = (struct cr_operand){only->ref, only->at};
-    k->attention.query_parts.n = k->prologue.n = 0;
+    k->attention.query = (struct cr_operand){rows->values->ref, rows->values->at};
+    parts->n = rows->n = 0;
     return true;
 }
 
@@ -186,13 +189,13 @@ static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
 {
     struct cr_kernel *k = lw->k;
     int n_refs = k->n_refs;
-    if (cr_evaluate_operand(&lw->ev, id, map, &k->b))
+    if (cr_evaluate_operand(&lw->ev, id, map, &k->attention.key))
         return true;
     k->n_refs = n_refs;
     cr_id obstacle = lw->ev.obstacle;
     if (!cr_computes_keys(cr_extent(k, k->row), k->attention.keys) ||
-        !lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 2, &k->attention.key_parts,
-                         k->key_rows)) {
+        !lower_row_parts(lw, id, map, lw->g->nodes[id].rank - 2, &k->attention_rows.key_parts,
+                         k->attention_rows.keys)) {
         lw->ev.obstacle = obstacle;
         return false;
     }
@@ -263,7 +266,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     if (!lower_dropout(lw, attention, &logits) || !lower_sink(lw, attention, &logits) ||
         !lower_scores(lw, attention, &logits, &scores) ||
         !lower_query_key(lw, attention, &scores) ||
-        !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->v))
+        !cr_evaluate_operand(&lw->ev, cr_in(lw->g, attention->output, 1), &v, &k->attention.value))
         return false;
     cr_assign_outer(lw);
     return true;
@@ -374,21 +377,20 @@ static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidde
     return vanishes_if_hidden(lw, array, lw->backward->logits, 0);
 }
 
-/* Lowers the program from dS to T, or to another array of queries by keys. */
-static bool lower_array(struct cr_lowering *lw, int program, cr_id array,
-                        const struct hidden *hidden)
+/* Lowers the program from dS to T, or to another array of queries by keys.  Sets *is_hidden if it
+ * leaves out masks, so that the kernel has to set hidden elements to 0. */
+static bool lower_array(struct cr_lowering *lw, struct cr_tiles *tiles, bool *is_hidden,
+                        cr_id array, const struct hidden *hidden)
 {
     const struct cr_attention_backward *b = lw->backward;
     struct cr_kernel *k = lw->k;
     struct cr_evaluate *ev = &lw->ev;
-    struct cr_tiles *tiles = &k->programs[program];
     int budget = 4 * CR_MAX_VALUES;
     cr_evaluate_begin(ev, tiles, b->dlogits, k->key, false);
     ev->score = b->scores;
     ev->score_map = &lw->root_map;
     see_through(ev, array, hidden->masks, hidden->n, &budget);
-    if (ev->n_visible)
-        k->attention.hides_gradients |= 1u << program;
+    *is_hidden = ev->n_visible > 0;
     ev->obstacle = b->dlogits;
     if (b->direct && !lower_hidden(lw, array, hidden))
         return false;
@@ -409,10 +411,11 @@ static bool lower_index(struct cr_lowering *lw, cr_id scatter)
     struct cr_map map = {0};
     for (int i = 0; i < 2; i++)
         map.axis[i] = lw->root_map.axis[turned->index[i]];
-    cr_evaluate_begin(ev, &k->index, CR_NONE, k->key, false);
-    k->index.result = cr_evaluate(ev, cr_in(lw->g, scatter, 1), &map);
-    return k->index.result >= 0 && cr_evaluate_end(ev, &k->index, k->row) &&
-           cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention.bucket);
+    struct cr_tiles *index = &k->attention_backward.index;
+    cr_evaluate_begin(ev, index, CR_NONE, k->key, false);
+    index->result = cr_evaluate(ev, cr_in(lw->g, scatter, 1), &map);
+    return index->result >= 0 && cr_evaluate_end(ev, index, k->row) &&
+           cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention_backward.bucket);
 }
 
 /* Lowers the programs of T and of the other arrays; ev->visible are the masks of the scores. */
@@ -420,14 +423,15 @@ static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backw
 {
     struct hidden hidden = {.n = lw->ev.n_visible};
     memcpy(hidden.masks, lw->ev.visible, sizeof hidden.masks);
-    if (!lower_array(lw, CR_PROGRAM, b->dscores, &hidden))
+    struct cr_kernel_attention_backward *own = &lw->k->attention_backward;
+    if (!lower_array(lw, &lw->k->program, &own->scores_hidden, b->dscores, &hidden))
         return false;
-    lw->k->attention.n_arrays = b->n_arrays;
+    own->n_arrays = b->n_arrays;
     for (int i = 0; i < b->n_arrays; i++) {
-        lw->k->attention.arrays[i] = b->arrays[i].kind;
+        own->arrays[i] = b->arrays[i].kind;
         if (b->arrays[i].kind == CR_OF_SINK)
             continue;
-        if (!lower_array(lw, CR_ARRAY + i, b->arrays[i].array, &hidden) ||
+        if (!lower_array(lw, &own->array[i], &own->hidden[i], b->arrays[i].array, &hidden) ||
             (b->arrays[i].kind == CR_SCATTERED && !lower_index(lw, b->arrays[i].result)))
             return false;
     }
@@ -522,7 +526,7 @@ static bool lower_table(struct cr_lowering *lw, int i)
     cr_id id = cr_gradient_at(lw->backward, i);
     int rank = lw->g->nodes[id].rank;
     struct cr_map map = {0};
-    map.axis[0] = cr_affine_atom(lw->k->attention.bucket);
+    map.axis[0] = cr_affine_atom(lw->k->attention_backward.bucket);
     for (int axis = 1; axis < rank; axis++)
         map.axis[axis] = lw->root_map.axis[axis - 1];
     return lower_result(lw, i, id, &map, CR_NO_ATOM);
@@ -543,8 +547,8 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
                   : lower_matrix_result(lw, 3 + i, k->row, keys ? CR_NO_ATOM : k->key)))
             return false;
         for (int o = 0; b->arrays[i].kind == CR_WHOLE_ARRAY && o < k->n_outer; o++)
-            if (!k->dest_array[i].coef[k->outer[o]])
-                k->attention.serial |= 1u << k->outer[o];
+            if (!k->results[CR_OF_ARRAY + i].coef[k->outer[o]])
+                k->attention_backward.serial |= 1u << k->outer[o];
     }
     return true;
 }
@@ -592,17 +596,18 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
                                            .direct = b->direct};
     const struct cr_graph *g = lw->g;
     struct cr_map scores;
-    k->attention.bucket = CR_NO_ATOM;
+    k->attention_backward.bucket = CR_NO_ATOM;
     k->attention.direct = b->direct;
     if (!lower_backward_atoms(lw, b) || !lower_dropout(lw, &attention, &lw->root_map) ||
         !lower_sink(lw, &attention, &lw->root_map) ||
         !lower_scores(lw, &attention, &lw->root_map, &scores) ||
         !is_root_map(lw, &scores, b->probs) || !lower_arrays(lw, b) ||
-        !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->a) ||
-        !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->b) ||
-        !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->g) ||
-        !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->v) ||
-        (!b->direct && !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->delta)))
+        !lower_matrix(lw, cr_in(g, b->scores, 0), k->row, k->k, &k->attention.query) ||
+        !lower_matrix(lw, cr_in(g, b->scores, 1), k->k, k->key, &k->attention.key) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 0), k->row, k->col, &k->attention_backward.grad) ||
+        !lower_matrix(lw, cr_in(g, b->ddropped, 1), k->col, k->key, &k->attention.value) ||
+        (!b->direct &&
+         !lower_matrix(lw, b->delta, k->row, CR_NO_ATOM, &k->attention_backward.delta)))
         return false;
     lw->ev.obstacle = CR_NONE;
     cr_assign_outer(lw);

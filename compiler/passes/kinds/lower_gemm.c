@@ -8,40 +8,45 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     numbers[0] = k->gemm.K;
     numbers[1] = k->gemm.N;
-    numbers[2] = k->packed != CR_NONE;
-    numbers[3] = k->choices;
+    numbers[2] = k->gemm.weights.node != CR_NONE;
+    numbers[3] = k->gemm.weights.choices;
     return 4;
 }
 
-/* A gemm has one matrix, so nothing can choose among the columns of several. */
+/* The operands by number. */
+enum { A, B, CHOICE };
+
+/* Rows may be computed, and columns packed at load; if B is one matrix, no i32 selects another. */
 static bool gemm_lacks(const struct cr_kernel *k, int i)
 {
-    return &k->operands[i] == &k->v && !k->choices;
+    if (i == A)
+        return k->gemm.prologue.n > 0;
+    return i == B ? k->gemm.weights.node != CR_NONE : !k->gemm.weights.choices;
 }
 
 static void gemm_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
 {
     remarks->summands = k->gemm.K;
-    remarks->chosen_by = k->choices ? &k->v : NULL;
 }
 
 /* Fails unless the packed weights are a K x N matrix. */
 static int verify_packed(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
-    cr_id packed = k->packed;
+    cr_id packed = k->gemm.weights.node;
+    int64_t choices = k->gemm.weights.choices;
     int64_t K = k->gemm.K, N = k->gemm.N;
     if (packed == CR_NONE)
-        return k->choices ? cr_kernel_fault(c, "it chooses among weights that it has not") : 0;
+        return choices ? cr_kernel_fault(c, "it chooses among weights that it has not") : 0;
     if (!cr_check_node(c, packed))
         return cr_kernel_fault(c, "it has packed weights of no node");
     const struct cr_node *node = &c->g->nodes[packed];
     if (node->rank < 2 || node->shape[node->rank - 2] != K || node->shape[node->rank - 1] != N ||
-        cr_check_elements(c, packed) != K * N * (k->choices ? k->choices : 1))
+        cr_check_elements(c, packed) != K * N * (choices ? choices : 1))
         return cr_kernel_fault(c, "its packed weights v[%d] are no %lld x %lld", (int)packed,
                                (long long)K, (long long)N);
-    if (k->choices && (N % CR_PANEL || node->op != CR_OP_param ||
-                       c->g->nodes[k->refs[k->v.ref]].dtype != CR_I32))
+    if (choices && (N % CR_PANEL || node->op != CR_OP_param ||
+                    c->g->nodes[k->refs[k->gemm.weights.choice.ref]].dtype != CR_I32))
         return cr_kernel_fault(c, "it cannot choose among the weights v[%d]", (int)packed);
     return 0;
 }
@@ -57,22 +62,28 @@ static int verify_gemm(const struct cr_kernel_check *c)
 }
 
 const struct cr_kernel_parts cr_parts_gemm = {
-    .programs = {[CR_PROLOGUE] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
-                                  .across = CR_LOOP_SUM,
-                                  .reduces = true,
-                                  .whole_rows = true,
-                                  .title = "each row first"},
-                 [CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                                 .across = CR_LOOP_COL,
-                                 .needed = true,
-                                 .core = true,
-                                 .title = "then"}},
-    .operands = {{true, CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
-                 {true, CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL},
-                 {true, 0}},
+    .programs = {{.at = CR_PART(gemm.prologue),
+                  .name = "prologue",
+                  .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM,
+                  .across = CR_LOOP_SUM,
+                  .reduces = true,
+                  .whole_rows = true,
+                  .title = "each row first",
+                  .label = "rows of the left operand"},
+                 {.at = CR_PART(program),
+                  .name = "program",
+                  .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                  .across = CR_LOOP_COL,
+                  .needed = true,
+                  .core = true,
+                  .title = "then",
+                  .label = "epilogue"}},
+    .operands = {[A] = {CR_PART(gemm.a), "a", CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},
+                 [B] = {CR_PART(gemm.b), "b", CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_COL},
+                 [CHOICE] = {CR_PART(gemm.weights.choice), "v", 0}},
+    .weights = CR_PART(gemm.weights),
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .in_place = true,
-    .packs = true,
     .starts = true,
     .numbers = gemm_numbers,
     .lacks = gemm_lacks,
@@ -117,7 +128,26 @@ static bool lower_index(struct cr_lowering *lw, cr_id id)
     while (!cr_is_stored(&lw->ev, stored) && cr_kind_of(lw->g, stored) == CR_KIND_MOVE)
         stored = cr_in(lw->g, stored, 0);
     lw->ev.obstacle = stored;
-    return cr_is_stored(&lw->ev, stored) && cr_evaluate_operand(&lw->ev, id, &start, &lw->k->v);
+    return cr_is_stored(&lw->ev, stored) &&
+           cr_evaluate_operand(&lw->ev, id, &start, &lw->k->gemm.weights.choice);
+}
+
+/* Lowers the rows of A: an operand in memory, or a prologue. */
+static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
+{
+    struct cr_kernel *k = lw->k;
+    struct cr_evaluate *ev = &lw->ev;
+    cr_evaluate_begin(ev, &k->gemm.prologue, CR_NONE, k->k, true);
+    k->gemm.prologue.result = cr_evaluate(ev, id, map);
+    if (k->gemm.prologue.result < 0 || !cr_evaluate_end(ev, &k->gemm.prologue, k->k))
+        return false;
+    const struct cr_value *only = &k->gemm.prologue.values[0];
+    bool is_float = lw->g->nodes[only->node].dtype == CR_F32;
+    if (k->gemm.prologue.n == 1 && only->source == CR_LOAD && is_float) {
+        k->gemm.a = (struct cr_operand){only->ref, only->at};
+        k->gemm.prologue.n = 0;
+    }
+    return true;
 }
 
 /* B: weights packed at load, possibly a stack of matrices of which an i32 selects one; or an
@@ -127,16 +157,16 @@ static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map 
     struct cr_kernel *k = lw->k;
     cr_id matrix = cr_weight_matrix(lw->g, id);
     if (cr_weight_pieces(lw->g, matrix, ignore_piece, NULL)) {
-        k->packed = matrix;
+        k->gemm.weights.node = matrix;
         return true;
     }
     struct cr_stacked choice;
     if (cr_find_choice(lw->g, id, &choice) && !is_stored_to(lw, id, choice.gather)) {
-        k->packed = choice.stack;
-        k->choices = lw->g->nodes[choice.stack].shape[0];
+        k->gemm.weights.node = choice.stack;
+        k->gemm.weights.choices = lw->g->nodes[choice.stack].shape[0];
         return lower_index(lw, choice.index);
     }
-    return cr_evaluate_operand(&lw->ev, id, map, &k->b);
+    return cr_evaluate_operand(&lw->ev, id, map, &k->gemm.b);
 }
 
 /* The epilogue determines the atom of columns and where it reads the product; the maps of both
@@ -147,6 +177,7 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     cr_id core = lw->core;
     int r = lw->g->nodes[core].rank;
     k->core = core;
+    k->gemm.weights.node = CR_NONE;
     k->gemm.K = lw->g->nodes[cr_in(lw->g, core, 0)].shape[r - 1];
     k->gemm.N = lw->g->nodes[core].shape[r - 1];
     if (!cr_lower_epilogue(lw, core))
@@ -158,10 +189,9 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     if (k->k >= 0)
         lw->ev.fixed |= 1u << k->k;
     a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
-    if (!cr_lower_rows(lw, cr_in(lw->g, core, 0), &a) ||
-        !lower_columns(lw, cr_in(lw->g, core, 1), &b))
+    if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) || !lower_columns(lw, cr_in(lw->g, core, 1), &b))
         return false;
-    unsigned outer = k->packed == CR_NONE ? atoms_of(&k->b.at) : 0;
+    unsigned outer = k->gemm.weights.node == CR_NONE ? atoms_of(&k->gemm.b.at) : 0;
     cr_assign_rows(lw, outer);
     return true;
 }

@@ -18,7 +18,7 @@ static void scatter_remark(const struct cr_kernel *k, struct cr_remarks *remarks
 /* The kernel reads all rows of A and all indices of B. */
 static int64_t scatter_reads(const struct cr_kernel *k, int i)
 {
-    return &k->operands[i] == &k->a ? k->scatter.rows * k->scatter.width : k->scatter.rows;
+    return i == 0 ? k->scatter.rows * k->scatter.width : k->scatter.rows;
 }
 
 static int verify_scatter(const struct cr_kernel_check *c)
@@ -30,7 +30,7 @@ static int verify_scatter(const struct cr_kernel_check *c)
 }
 
 const struct cr_kernel_parts cr_parts_scatter = {
-    .operands = {{.used = true}, {.used = true}},
+    .operands = {{CR_PART(scatter.a), "a", 0}, {CR_PART(scatter.b), "b", 0}},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .numbers = scatter_numbers,
     .remark = scatter_remark,
@@ -51,7 +51,7 @@ bool cr_lower_scatter(struct cr_lowering *lw)
     k->scatter.rows = cr_elements(positions->rank, positions->shape);
     k->scatter.width = cr_elements(root->rank - 1, root->shape + 1);
     cr_assign_rows(lw, 0);
-    return cr_lower_whole(lw, rows, &k->a) && cr_lower_whole(lw, index, &k->b);
+    return cr_lower_whole(lw, rows, &k->scatter.a) && cr_lower_whole(lw, index, &k->scatter.b);
 }
 
 double cr_flops_scatter(const struct cr_kernel *k, double elements)

@@ -14,7 +14,7 @@ static int list_affine(const struct cr_affine *affine, int64_t *numbers)
 
 static int write_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
-    const struct cr_write *w = &k->write;
+    const struct cr_kernel_write *w = &k->write;
     int n = 0;
     numbers[n++] = w->rows;
     numbers[n++] = w->step;
@@ -33,7 +33,7 @@ static void write_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
  * the loops is stored at row at + row of the result. */
 static int verify_write(const struct cr_kernel_check *c)
 {
-    const struct cr_write *w = &c->k->write;
+    const struct cr_kernel_write *w = &c->k->write;
     const struct cr_node *node = &c->g->nodes[c->k->buffer];
     int axis = node->axis, ref = w->at.ref;
     int64_t rows = c->g->nodes[cr_in(c->g, c->k->buffer, 1)].shape[axis];
@@ -55,11 +55,13 @@ static int verify_write(const struct cr_kernel_check *c)
 }
 
 const struct cr_kernel_parts cr_parts_write = {
-    .programs[CR_PROGRAM] = {.loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                             .across = CR_LOOP_COL,
-                             .needed = true,
-                             .reduces = true,
-                             .title = "steps"},
+    .programs[0] = {.at = CR_PART(program),
+                    .name = "program",
+                    .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
+                    .across = CR_LOOP_COL,
+                    .needed = true,
+                    .reduces = true,
+                    .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .narrow = true,
     .writes_rows = true,

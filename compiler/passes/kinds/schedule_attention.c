@@ -46,13 +46,14 @@ struct attention {
  */
 static bool reads_in_place(const struct cr_kernel *k)
 {
-    bool rows = cr_coef(&k->v.at, k->col) == 1 && cr_coef(&k->b.at, k->k) == 1 &&
-                (k->prologue.n || cr_coef(&k->a.at, k->k) == 1);
-    for (int i = 0; i < k->scores.n; i++) {
-        const struct cr_value *v = &k->scores.values[i];
+    bool rows = cr_coef(&k->attention.value.at, k->col) == 1 &&
+                cr_coef(&k->attention.key.at, k->k) == 1 &&
+                (k->attention_rows.queries->n || cr_coef(&k->attention.query.at, k->k) == 1);
+    for (int i = 0; i < k->attention.scores.n; i++) {
+        const struct cr_value *v = &k->attention.scores.values[i];
         rows &= v->source != CR_GATHER || !cr_coef(&v->at, k->key);
     }
-    return rows && !k->key_rows->n && !k->dropout.n && !k->attention.direct;
+    return rows && !k->attention_rows.keys->n && !k->attention.dropout.n && !k->attention.direct;
 }
 
 /*
@@ -62,8 +63,8 @@ static bool reads_in_place(const struct cr_kernel *k)
 static int64_t count_members(const struct cr_kernel *k, bool skips)
 {
     int last = k->n_outer ? k->outer[k->n_outer - 1] : -1;
-    bool shared = last >= 0 && !k->atoms.length[last] && !cr_coef(&k->b.at, last) &&
-                  !cr_coef(&k->v.at, last) && !k->sink.n && !skips;
+    bool shared = last >= 0 && !k->atoms.length[last] && !cr_coef(&k->attention.key.at, last) &&
+                  !cr_coef(&k->attention.value.at, last) && !k->attention.sink.n && !skips;
     return shared ? cr_extent(k, last) : 1;
 }
 
@@ -113,12 +114,12 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->v.queries =
             take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
     }
-    if (k->key_rows->n)
+    if (k->attention_rows.keys->n)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
-    if (k->prologue.n)
+    if (k->attention_rows.queries->n)
         s->made = take(b, "rows", s->rows * s->members * k->attention.K, "of queries");
     s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
-    if (k->dropout.n)
+    if (k->attention.dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
     if (k->attention.chooses)
         s->chosen = take(b, "chosen", CR_LANES * s->rows, "lanes of the largest factor so far");
@@ -128,7 +129,7 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
     s->v.max = take(b, "max", s->rows * s->members, "of a query's scores so far");
     s->v.sum = take(b, "sum", s->rows * s->members, "of exp(score - max) so far");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
-    if (k->sink.n)
+    if (k->attention.sink.n)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
 
@@ -184,8 +185,9 @@ static void pack_values(struct cr_builder *b, const struct attention *s)
     const struct cr_kernel *k = b->k;
     CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), columns_of(b),
             cr_at_slot(s->values), cr_n(b, s->keys * CR_PANEL),
-            cr_at(cr_operand_at(b, &k->v, -1, CR_NONE, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)));
+            cr_at(cr_operand_at(b, &k->attention.value, -1, CR_NONE, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.value.at, k->key)),
+            cr_n(b, cr_coef(&k->attention.value.at, k->col)));
 }
 
 /* Returns the address of the current head's values in a slot that has `each` values for every
@@ -202,7 +204,7 @@ static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
     if (!b->k->attention.direct)
         cr_start_softmax(b, &s->v);
-    if (b->k->sink.n)
+    if (b->k->attention.sink.n)
         cr_see_sink(b, &s->v, s->sink, s->rows);
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, columns_of(b), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
@@ -220,12 +222,12 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
     int n = 0;
     if (s->chunks > 1)
         return; /* the next item is of the same head */
-    if (!k->prologue.n)
-        fetches[n++] = (struct cr_fetch){&k->a, k->row, k->k, k->attention.K};
+    if (!k->attention_rows.queries->n)
+        fetches[n++] = (struct cr_fetch){&k->attention.query, k->row, k->k, k->attention.K};
     if (s->M <= s->keys) {
-        if (!k->key_rows->n)
-            fetches[n++] = (struct cr_fetch){&k->b, k->key, k->k, k->attention.K};
-        fetches[n++] = (struct cr_fetch){&k->v, k->key, k->col, k->attention.N};
+        if (!k->attention_rows.keys->n)
+            fetches[n++] = (struct cr_fetch){&k->attention.key, k->key, k->k, k->attention.K};
+        fetches[n++] = (struct cr_fetch){&k->attention.value, k->key, k->col, k->attention.N};
     }
     cr_fetch_next_head(b, &s->v, n, fetches);
 }
@@ -287,8 +289,12 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
     const struct cr_kernel *k = b->k;
     struct cr_steps j =
         cr_begin_steps(b, "key", "n_keys", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS, CR_NONE);
-    struct made_rows rows = {&k->attention.key_parts,   k->key_rows, k->key,
-                             cr_min(s->keys, KEY_ROWS), j.first,     cr_var(b, j.count)};
+    struct made_rows rows = {&k->attention_rows.key_parts,
+                             k->attention_rows.keys,
+                             k->key,
+                             cr_min(s->keys, KEY_ROWS),
+                             j.first,
+                             cr_var(b, j.count)};
     make_rows(b, &rows, cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
     cr_end(b);
 }
@@ -297,8 +303,9 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
 static struct cr_address compute_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    struct made_rows rows = {&k->attention.query_parts, &k->prologue, k->row, s->rows, s->v.i.first,
-                             cr_var(b, s->v.i.count)};
+    struct made_rows rows = {
+        &k->attention_rows.query_parts, k->attention_rows.queries, k->row, s->rows, s->v.i.first,
+        cr_var(b, s->v.i.count)};
     struct cr_address made = of_member(b, s, s->made, k->attention.K);
     make_rows(b, &rows, made);
     return made;
@@ -310,12 +317,12 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
     const struct cr_kernel *k = b->k;
     int64_t k_step = 1, row_step = k->attention.K;
     struct cr_address at;
-    if (k->prologue.n) {
+    if (k->attention_rows.queries->n) {
         at = compute_queries(b, s);
     } else {
-        at = cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE);
-        k_step = cr_coef(&k->a.at, k->k);
-        row_step = cr_coef(&k->a.at, k->row);
+        at = cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE);
+        k_step = cr_coef(&k->attention.query.at, k->k);
+        row_step = cr_coef(&k->attention.query.at, k->row);
     }
     CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, depth_of(b), m_of(b, s),
             cr_at_slot(s->v.queries), cr_n(b, k->attention.K * CR_PANEL), cr_at(at),
@@ -357,9 +364,9 @@ static void drop(struct cr_builder *b, const struct attention *s)
     const struct cr_kernel *k = b->k;
     struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores), dropout = cr_at_slot(s->v.dropout);
-    if (k->dropout.n == 0)
+    if (k->attention.dropout.n == 0)
         return;
-    cr_block_program(b, &s->v, &k->dropout, s->v.dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &k->attention.dropout, s->v.dropout, s->v.dropout);
     CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n, m, scores, ld, scores, ld, dropout, ld);
     if (!k->attention.chooses)
         return;
@@ -431,7 +438,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     cr_expr is_finite = cr_call_value(b, cr_make_call(b, finite, 5, arguments));
     cr_expr keys = cr_size(b, b->k->key);
     cr_begin_keys(b, &s->v, cr_select(b, is_finite, keys, cr_number(b, 0)), keys);
-    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &b->k->attention.dropout, s->v.dropout, s->v.dropout);
     see_chosen(b, s);
     cr_end(b);
     fold_chosen(b, s);
@@ -490,10 +497,11 @@ static void score_program(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_value values[CR_MAX_VALUES];
-    struct cr_tiles program = {.values = values, .n = k->scores.n, .result = k->scores.result};
+    struct cr_tiles program = {
+        .values = values, .n = k->attention.scores.n, .result = k->attention.scores.result};
     int64_t block = cr_min(s->keys, CR_KEY_BLOCK);
     struct cr_tile scores = {cr_start_of(s->v.scores), block};
-    memcpy(values, k->scores.values, (size_t)program.n * sizeof *values);
+    memcpy(values, k->attention.scores.values, (size_t)program.n * sizeof *values);
     for (int i = 0; i < program.n; i++)
         values[i].by_row = same_for_keys(k, &program, i);
     struct cr_tile_job job = {.tiles = &program,
@@ -518,17 +526,18 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
     struct cr_argument n = n_of(b, s), scores = cr_at_slot(s->v.scores);
     struct cr_argument scale = cr_at_slot(s->v.scale);
     CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, depth_of(b), scores,
-            cr_at(cr_operand_at(b, &k->b, k->key, s->v.j.first, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->b.at, k->key)), cr_at(query));
-    if (k->scores.n > 1)
+            cr_at(cr_operand_at(b, &k->attention.key, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->key)), cr_at(query));
+    if (k->attention.scores.n > 1)
         score_program(b, s);
     cr_hide_outside(b, &s->v, s->v.scores, -INFINITY);
     CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n, scores,
             cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)),
             cr_at(of_member(b, s, s->v.max, 1)), cr_at(of_member(b, s, s->v.sum, 1)), scale);
     CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b),
-            cr_at(of_member(b, s, s->sums, s->width)), scores, cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->v.at, k->key)), scale);
+            cr_at(of_member(b, s, s->sums, s->width)), scores,
+            cr_at(cr_operand_at(b, &k->attention.value, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.value.at, k->key)), scale);
 }
 
 /* Does the queries one by one, each with the keys it sees. */
@@ -539,9 +548,10 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
     s->v.alone = true;
     s->v.i = cr_begin_share(b, "query", "n_queries", i, 1, CR_NONE);
     start_rows(b, s, cr_size(b, k->key));
-    struct cr_address query = k->prologue.n
-                                  ? compute_queries(b, s)
-                                  : cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE);
+    struct cr_address query =
+        k->attention_rows.queries->n
+            ? compute_queries(b, s)
+            : cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE);
     cr_let_step_extremes(b, &s->v);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
     if (skips)
@@ -580,7 +590,7 @@ static void start_member(struct cr_builder *b, const struct attention *s)
             cr_at_constant(b, 0), n0, n0);
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n1, columns_of(b),
             cr_at(of_member(b, s, s->sums, s->width)), n0, cr_at_constant(b, 0), n0, n0);
-    if (b->k->prologue.n)
+    if (b->k->attention_rows.queries->n)
         compute_queries(b, s);
 }
 
@@ -599,8 +609,9 @@ static void attend_members(struct cr_builder *b, struct attention *s, const stru
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
     begin_members(b, s, heads);
     attend_block(b, s,
-                 k->prologue.n ? of_member(b, s, s->made, k->attention.K)
-                               : cr_operand_at(b, &k->a, k->row, s->v.i.first, -1, CR_NONE));
+                 k->attention_rows.queries->n
+                     ? of_member(b, s, s->made, k->attention.K)
+                     : cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE));
     end_members(b, s);
     cr_end(b);
     begin_members(b, s, heads);
@@ -618,7 +629,7 @@ static int64_t schedule_members(struct cr_builder *b, struct attention *s)
     struct cr_share heads =
         cr_let_share(b, "head0", "head1", 1, parts, s->part, cr_number(b, s->members));
     cr_let_shift(b, &s->v);
-    s->finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
+    s->finite = cr_let_finite(b, "finite", &b->k->attention.value, b->k->key, b->k->col);
     attend_members(b, s, &i, &heads);
     cr_end_items(b);
     return cr_outer_items(b->k) / s->members * parts;
@@ -632,7 +643,7 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     s->v.alone = false;
     let_visible(b, s, i);
     pack_values(b, s);
-    if (b->k->key_rows->n)
+    if (b->k->attention_rows.keys->n)
         compute_keys(b, s);
     s->v.i = cr_begin_share(b, "query", "n_queries", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
@@ -676,7 +687,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "query0", "query1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     cr_let_shift(b, &s.v);
-    s.finite = cr_let_finite(b, "finite", &b->k->v, b->k->key, b->k->col);
+    s.finite = cr_let_finite(b, "finite", &b->k->attention.value, b->k->key, b->k->col);
     attend_few_or_many(b, &s, &i);
     cr_end_items(b);
     return cr_outer_items(b->k) * s.chunks;

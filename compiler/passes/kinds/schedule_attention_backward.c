@@ -51,9 +51,10 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
 /* True if a program reads the product of queries and keys, which then has a slot of its own. */
 static bool takes_product(const struct cr_kernel *k)
 {
-    for (int p = CR_PROGRAM; p < CR_INDEX; p++)
-        for (int i = 0; i < k->programs[p].n; i++)
-            if (k->programs[p].values[i].source == CR_SCORE)
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; i < tiles->n; i++)
+            if (tiles->values[i].source == CR_SCORE)
                 return true;
     return false;
 }
@@ -61,13 +62,13 @@ static bool takes_product(const struct cr_kernel *k)
 /* True if an array is computed from dS by a program; else it is dS itself. */
 static bool is_worked(const struct cr_kernel *k, int array)
 {
-    return k->array[array].n > 1;
+    return k->attention_backward.array[array].n > 1;
 }
 
 static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
 {
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        if (k->attention.arrays[i] == kind)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
+        if (k->attention_backward.arrays[i] == kind)
             return true;
     return false;
 }
@@ -80,23 +81,23 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
     s->v.product = takes_product(k) ? take(b, "product", block, "of queries and keys")
                                     : s->v.scores;
     bool worked = false;
-    for (int i = 0; i < k->attention.n_arrays; i++)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
         worked |= is_worked(k, i);
     if (worked)
         s->array = take(b, "array", block, "what is made of the logits' gradients");
-    for (int i = 0; i < k->attention.n_arrays; i++) {
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
         char name[16];
         snprintf(name, sizeof name, "lanes%d", i);
-        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
             s->lanes[i] = take(b, name, CR_LANES * s->rows, "of sums over keys");
     }
     if (has_array(k, CR_SUM_OVER_QUERIES))
         s->ones = take(b, "ones", s->rows * CR_PANEL_FLOATS, "packed: a column of ones");
-    if (k->attention.serial)
+    if (k->attention_backward.serial)
         s->old = take(b, "old", block, "the sum so far");
-    if (!k->index.n)
+    if (!k->attention_backward.index.n)
         return;
-    s->table = take(b, "table", cr_extent(k, k->attention.bucket), "sums by index");
+    s->table = take(b, "table", cr_extent(k, k->attention_backward.bucket), "sums by index");
     s->index = cr_scratch(b, "index", CR_FORMAT_i32, block, "of a block");
 }
 
@@ -117,7 +118,7 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->v.scores =
         take(b, "scores", s->block * panel, "a block of keys x queries");
     s->dscores = take(b, "dscores", s->block * panel, "their gradients");
-    if (b->k->dropout.n)
+    if (b->k->attention.dropout.n)
         s->v.dropout = take(b, "dropout", s->block * panel, "factors of the probabilities");
     if (b->k->attention.chooses)
         s->dropped = take(b, "dropped", s->block * panel, "the probabilities times those");
@@ -128,7 +129,7 @@ static void take_scratch(struct cr_builder *b, struct backward *s)
     s->v.max = take(b, "max", s->rows, "of a query's scores");
     s->v.sum = take(b, "sum", s->rows, "of exp(score - max)");
     s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
-    if (b->k->sink.n)
+    if (b->k->attention.sink.n)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
     s->delta = take(b, "delta", s->rows, "sum(output * its gradient)");
     take_array_scratch(b, s);
@@ -143,9 +144,6 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
 {
     return cr_x(cr_var(b, s->v.j.count));
 }
-
-/* Numbers of results: gradients of queries, keys and values, then the result of each array. */
-enum { DQ, DK, DV, OF_ARRAY };
 
 /* The slot that a result is stored in. */
 static int slot_of(const struct cr_builder *b, int result)
@@ -178,11 +176,11 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
     if (has_array(k, CR_SUM_OVER_QUERIES))
         CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, s->rows), n1, cr_at_slot(s->ones),
                 cr_n(b, s->rows * CR_PANEL), cr_at_constant(b, 1), n0, n0);
-    for (int i = 0; i < k->attention.n_arrays; i++) {
-        if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
-            fill_zeros(b, n1, s->keys, result_from(b, OF_ARRAY + i, -1, CR_NONE), 0);
-        if (k->attention.arrays[i] == CR_SCATTERED)
-            fill_zeros(b, n1, cr_extent(k, k->attention.bucket), cr_start_of(s->table), 0);
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_QUERIES)
+            fill_zeros(b, n1, s->keys, result_from(b, CR_OF_ARRAY + i, -1, CR_NONE), 0);
+        if (k->attention_backward.arrays[i] == CR_SCATTERED)
+            fill_zeros(b, n1, cr_extent(k, k->attention_backward.bucket), cr_start_of(s->table), 0);
     }
 }
 
@@ -191,8 +189,8 @@ static unsigned summed_loops(const struct cr_kernel *k, int array)
 {
     unsigned loops = 0;
     for (int o = 0; o < k->n_outer; o++)
-        if (k->attention.arrays[array] == CR_WHOLE_ARRAY &&
-            !k->dest_array[array].coef[k->outer[o]])
+        if (k->attention_backward.arrays[array] == CR_WHOLE_ARRAY &&
+            !k->results[CR_OF_ARRAY + array].coef[k->outer[o]])
             loops |= 1u << o;
     return loops;
 }
@@ -201,20 +199,19 @@ static unsigned summed_loops(const struct cr_kernel *k, int array)
 static void start_sums(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    for (int i = 0; i < k->attention.n_arrays; i++) {
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
         unsigned summed = summed_loops(k, i);
         int loops = 0;
         for (int o = 0; o < k->n_outer && summed; o++) {
-            if (!(k->attention.serial >> k->outer[o] & 1) || summed >> o & 1)
+            if (!(k->attention_backward.serial >> k->outer[o] & 1) || summed >> o & 1)
                 continue;
             b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
                                         cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
             loops++;
         }
         if (summed)
-            fill_zeros(b, cr_n(b, s->M), s->keys,
-                       result_from(b, OF_ARRAY + i, -1, CR_NONE),
-                       cr_coef(&k->dest_array[i], k->row));
+            fill_zeros(b, cr_n(b, s->M), s->keys, result_from(b, CR_OF_ARRAY + i, -1, CR_NONE),
+                       cr_coef(&k->results[CR_OF_ARRAY + i], k->row));
         for (; loops > 0; loops--)
             cr_end(b);
     }
@@ -226,15 +223,14 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
-    for (int i = 0; i < k->attention.n_arrays; i++) {
-        const struct cr_affine *dest = &k->dest_array[i];
-        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
+        const struct cr_affine *dest = &k->results[CR_OF_ARRAY + i];
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
             CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, CR_LANES), m,
                     cr_at_slot(s->lanes[i]), m, cr_at_constant(b, 0), n0, n0);
-        if (k->attention.arrays[i] == CR_WHOLE_ARRAY && k->attention.n_bounds &&
+        if (k->attention_backward.arrays[i] == CR_WHOLE_ARRAY && k->attention.n_bounds &&
             !summed_loops(k, i))
-            fill_zeros(b, m, s->keys,
-                       result_from(b, OF_ARRAY + i, k->row, s->v.i.first),
+            fill_zeros(b, m, s->keys, result_from(b, CR_OF_ARRAY + i, k->row, s->v.i.first),
                        cr_coef(dest, k->row));
     }
 }
@@ -243,14 +239,14 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 static struct cr_argument block_at(struct cr_builder *b, const struct backward *s, int array)
 {
     const struct cr_kernel *k = b->k;
-    return cr_at(cr_element(b, slot_of(b, OF_ARRAY + array), &k->dest_array[array], k->row,
-                            s->v.i.first, k->key, s->v.j.first));
+    return cr_at(cr_element(b, slot_of(b, CR_OF_ARRAY + array), &k->results[CR_OF_ARRAY + array],
+                            k->row, s->v.i.first, k->key, s->v.j.first));
 }
 
 /* Stores a block of a whole array, or adds it to what other heads stored. */
 static void store_block(struct cr_builder *b, const struct backward *s, int block, int array)
 {
-    const struct cr_affine *dest = &b->k->dest_array[array];
+    const struct cr_affine *dest = &b->k->results[CR_OF_ARRAY + array];
     struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
     struct cr_argument key_step = cr_n(b, cr_coef(dest, b->k->key));
     struct cr_argument row_step = cr_n(b, cr_coef(dest, b->k->row));
@@ -289,9 +285,9 @@ static void scatter(struct cr_builder *b, const struct backward *s, int block)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument ld = cr_n(b, CR_PANEL);
-    cr_block_program(b, &s->v, &k->index, s->index, s->index);
-    CR_CALL(b, CR_CALLEE_scatter_tile, CR_FORMAT_f32, n_of(b, s), m_of(b, s),
-            cr_at_slot(s->table), cr_n(b, cr_extent(k, k->attention.bucket)), cr_at_slot(block), ld,
+    cr_block_program(b, &s->v, &k->attention_backward.index, s->index, s->index);
+    CR_CALL(b, CR_CALLEE_scatter_tile, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_at_slot(s->table),
+            cr_n(b, cr_extent(k, k->attention_backward.bucket)), cr_at_slot(block), ld,
             cr_at_slot(s->index), ld);
 }
 
@@ -299,21 +295,21 @@ static void scatter(struct cr_builder *b, const struct backward *s, int block)
 static void make_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    for (int i = 0; i < k->attention.n_arrays; i++) {
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
         int block = is_worked(k, i) ? s->array : s->dscores;
         if (is_worked(k, i))
-            cr_block_program(b, &s->v, &k->array[i], s->dscores, s->array);
-        if (k->attention.arrays[i] == CR_OF_SINK)
+            cr_block_program(b, &s->v, &k->attention_backward.array[i], s->dscores, s->array);
+        if (k->attention_backward.arrays[i] == CR_OF_SINK)
             continue; /* store_sinks has stored it */
-        if (k->attention.hides_gradients >> (CR_ARRAY + i) & 1)
+        if (k->attention_backward.hidden[i])
             cr_hide_outside(b, &s->v, block, 0);
-        if (k->attention.arrays[i] == CR_SUM_OVER_KEYS)
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
             sum_keys(b, s, block, s->lanes[i]);
-        if (k->attention.arrays[i] == CR_SUM_OVER_QUERIES)
-            sum_queries(b, s, block, OF_ARRAY + i);
-        if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_QUERIES)
+            sum_queries(b, s, block, CR_OF_ARRAY + i);
+        if (k->attention_backward.arrays[i] == CR_WHOLE_ARRAY)
             store_block(b, s, block, i);
-        if (k->attention.arrays[i] == CR_SCATTERED)
+        if (k->attention_backward.arrays[i] == CR_SCATTERED)
             scatter(b, s, block);
     }
 }
@@ -322,15 +318,15 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
 static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    for (int i = 0; i < k->attention.n_arrays; i++) {
-        const struct cr_affine *dest = &k->dest_array[i];
-        if (k->attention.arrays[i] != CR_SUM_OVER_KEYS)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
+        const struct cr_affine *dest = &k->results[CR_OF_ARRAY + i];
+        if (k->attention_backward.arrays[i] != CR_SUM_OVER_KEYS)
             continue;
         struct cr_call fold = {.callee = CR_CALLEE_REDUCE_LANES, .op = CR_OP_sum};
         const struct cr_argument arguments[] = {m_of(b, s), cr_at_slot(s->lanes[i])};
         cr_do_call(b, cr_make_call(b, fold, 2, arguments));
         CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1), m_of(b, s),
-                cr_at(result_from(b, OF_ARRAY + i, k->row, s->v.i.first)), cr_n(b, 0),
+                cr_at(result_from(b, CR_OF_ARRAY + i, k->row, s->v.i.first)), cr_n(b, 0),
                 cr_n(b, cr_coef(dest, k->row)), cr_at_slot(s->lanes[i]), cr_n(b, 0));
     }
 }
@@ -339,13 +335,13 @@ static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
 static void end_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        if (k->attention.arrays[i] == CR_SCATTERED)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
+        if (k->attention_backward.arrays[i] == CR_SCATTERED)
             CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, cr_n(b, 1),
-                    cr_n(b, cr_extent(k, k->attention.bucket)),
-                    cr_at(result_from(b, OF_ARRAY + i, -1, CR_NONE)), cr_n(b, 0),
-                    cr_n(b, cr_coef(&k->dest_array[i], k->attention.bucket)), cr_at_slot(s->table),
-                    cr_n(b, 0));
+                    cr_n(b, cr_extent(k, k->attention_backward.bucket)),
+                    cr_at(result_from(b, CR_OF_ARRAY + i, -1, CR_NONE)), cr_n(b, 0),
+                    cr_n(b, cr_coef(&k->results[CR_OF_ARRAY + i], k->attention_backward.bucket)),
+                    cr_at_slot(s->table), cr_n(b, 0));
 }
 
 /* ---- before the keys ---- */
@@ -357,13 +353,17 @@ static void start_item(struct cr_builder *b, struct backward *s)
     const struct cr_kernel *k = b->k;
     struct cr_argument keys = cr_n(b, s->keys);
     CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, keys, cr_n(b, s->K), cr_at_slot(s->packed_keys),
-            cr_n(b, s->keys * CR_PANEL), cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->b.at, k->key)), cr_n(b, cr_coef(&k->b.at, k->k)));
-    s->keys_finite = cr_let_finite(b, "keys_finite", &k->b, k->key, k->k);
+            cr_n(b, s->keys * CR_PANEL),
+            cr_at(cr_operand_at(b, &k->attention.key, -1, CR_NONE, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->key)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->k)));
+    s->keys_finite = cr_let_finite(b, "keys_finite", &k->attention.key, k->key, k->k);
     if (k->attention.direct)
-        s->values_finite = cr_let_finite(b, "values_finite", &k->v, k->key, k->col);
-    fill_zeros(b, keys, s->K, result_from(b, DK, -1, CR_NONE), cr_coef(&k->dest_k, k->key));
-    fill_zeros(b, keys, s->N, result_from(b, DV, -1, CR_NONE), cr_coef(&k->dest_v, k->key));
+        s->values_finite = cr_let_finite(b, "values_finite", &k->attention.value, k->key, k->col);
+    fill_zeros(b, keys, s->K, result_from(b, CR_DK, -1, CR_NONE),
+               cr_coef(&k->results[CR_DK], k->key));
+    fill_zeros(b, keys, s->N, result_from(b, CR_DV, -1, CR_NONE),
+               cr_coef(&k->results[CR_DV], k->key));
     start_arrays(b, s);
 }
 
@@ -387,10 +387,10 @@ static void pack_both(struct cr_builder *b, const struct backward *s,
 static void fetch_next(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    const struct cr_fetch fetches[] = {{&k->a, k->row, k->k, s->K},
-                                       {&k->g, k->row, k->col, s->N},
-                                       {&k->b, k->key, k->k, s->K},
-                                       {&k->v, k->key, k->col, s->N}};
+    const struct cr_fetch fetches[] = {{&k->attention.query, k->row, k->k, s->K},
+                                       {&k->attention_backward.grad, k->row, k->col, s->N},
+                                       {&k->attention.key, k->key, k->k, s->K},
+                                       {&k->attention.value, k->key, k->col, s->N}};
     cr_fetch_next_head(b, &s->v, s->M <= s->keys ? 4 : 2, fetches);
 }
 
@@ -412,19 +412,20 @@ static void start_step(struct cr_builder *b, struct backward *s)
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
     if (!k->attention.direct)
         cr_start_softmax(b, &s->v);
-    if (k->sink.n)
+    if (k->attention.sink.n)
         cr_see_sink(b, &s->v, s->sink, s->rows);
     cr_let_key_range(b, &s->v, cr_number(b, s->keys), CR_NONE);
     fetch_next(b, s);
-    pack_both(b, s, &k->a, k->k, s->K, s->v.queries, s->query_rows);
-    pack_both(b, s, &k->g, k->col, s->N, s->grads, s->grad_rows);
+    pack_both(b, s, &k->attention.query, k->k, s->K, s->v.queries, s->query_rows);
+    pack_both(b, s, &k->attention_backward.grad, k->col, s->N, s->grads, s->grad_rows);
     if (!k->attention.direct) {
         CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_n(b, 1), m, cr_at_slot(s->delta), n0,
-                cr_at(cr_operand_at(b, &k->delta, k->row, s->v.i.first, -1, CR_NONE)), n0,
-                cr_n(b, cr_coef(&k->delta.at, k->row)));
+                cr_at(cr_operand_at(b, &k->attention_backward.delta, k->row, s->v.i.first, -1,
+                                    CR_NONE)),
+                n0, cr_n(b, cr_coef(&k->attention_backward.delta.at, k->row)));
         negate(b, s, s->delta, "minus_delta");
     }
-    fill_zeros(b, m, s->K, result_from(b, DQ, k->row, s->v.i.first), cr_coef(&k->dest, k->row));
+    fill_zeros(b, m, s->K, result_from(b, CR_DQ, k->row, s->v.i.first), cr_coef(&k->dest, k->row));
     start_rows_of_arrays(b, s);
     cr_let_step_extremes(b, &s->v);
 }
@@ -455,9 +456,9 @@ static void store_sinks(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s), row = cr_at_slot(s->sink);
-    for (int i = 0; i < k->attention.n_arrays; i++) {
-        const struct cr_affine *dest = &k->dest_array[i];
-        if (k->attention.arrays[i] != CR_OF_SINK)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++) {
+        const struct cr_affine *dest = &k->results[CR_OF_ARRAY + i];
+        if (k->attention_backward.arrays[i] != CR_OF_SINK)
             continue;
         cr_sink_row(b, &s->v, s->sink, s->rows);
         CR_CALL_MAP(b, CR_OP_sub, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->v.max),
@@ -468,7 +469,7 @@ static void store_sinks(struct cr_builder *b, const struct backward *s)
         CR_CALL_MAP(b, CR_OP_mul, CR_FORMAT_f32, 0, n1, m, row, n0, row, n0, cr_at_slot(s->delta),
                     n0);
         CR_CALL(b, CR_CALLEE_store, CR_FORMAT_f32, n1, m,
-                cr_at(result_from(b, OF_ARRAY + i, k->row, s->v.i.first)), n0,
+                cr_at(result_from(b, CR_OF_ARRAY + i, k->row, s->v.i.first)), n0,
                 cr_n(b, cr_coef(dest, k->row)), row, n0);
     }
 }
@@ -593,7 +594,7 @@ static void drop(struct cr_builder *b, const struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument dscores = cr_at_slot(s->dscores), dropout = cr_at_slot(s->v.dropout);
     struct cr_argument delta = cr_at_slot(s->delta);
-    cr_block_program(b, &s->v, &b->k->dropout, s->v.dropout, s->v.dropout);
+    cr_block_program(b, &s->v, &b->k->attention.dropout, s->v.dropout, s->v.dropout);
     if (b->k->attention.chooses) {
         choose(b, s, s->dscores, s->dscores);
         CR_CALL_MAP(b, CR_OP_add, CR_FORMAT_f32, 0, n, m, dscores, ld, dscores, ld, delta, n0);
@@ -611,14 +612,15 @@ static void drop(struct cr_builder *b, const struct backward *s)
 static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
-    bool plain = k->dropout.n || k->attention.direct;
+    bool plain = k->attention.dropout.n || k->attention.direct;
     struct cr_argument start = plain ? cr_null : cr_at_slot(s->delta);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_n(b, s->N),
-            cr_at(cr_operand_at(b, &k->v, k->key, s->v.j.first, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->v.at, k->key)), cr_n(b, cr_coef(&k->v.at, k->col)),
-            cr_at_slot(s->grads), cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores),
-            cr_n(b, CR_PANEL), start, cr_n(b, 0), cr_tile_columns(b), cr_none_ahead(b));
-    if (k->dropout.n)
+            cr_at(cr_operand_at(b, &k->attention.value, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.value.at, k->key)),
+            cr_n(b, cr_coef(&k->attention.value.at, k->col)), cr_at_slot(s->grads),
+            cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores), cr_n(b, CR_PANEL), start, cr_n(b, 0),
+            cr_tile_columns(b), cr_none_ahead(b));
+    if (k->attention.dropout.n)
         drop(b, s);
 }
 
@@ -631,7 +633,7 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
                     ld, cr_at_slot(s->v.scores), ld);
     make_arrays(b, s);
     cr_block_program(b, &s->v, &b->k->program, s->dscores, s->dscores);
-    if (b->k->attention.hides_gradients >> CR_PROGRAM & 1)
+    if (b->k->attention_backward.scores_hidden)
         cr_hide_outside(b, &s->v, s->dscores, 0);
 }
 
@@ -652,7 +654,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument step = cr_n(b, cr_coef(&k->dest, k->row));
-    struct cr_argument to = cr_at(result_from(b, DQ, k->row, s->v.i.first));
+    struct cr_argument to = cr_at(result_from(b, CR_DQ, k->row, s->v.i.first));
     struct cr_address keys =
         cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
@@ -672,10 +674,12 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
         cr_begin_if_seen(b, &s->v, s->finite);
     make_probabilities(b, s);
     make_dprobs(b, s);
-    int dropped = k->attention.chooses ? s->dropped : k->dropout.n ? s->v.dropout : s->v.scores;
-    add_transposed(b, s, dropped, s->grad_rows, s->N, DV);
+    int dropped = k->attention.chooses     ? s->dropped
+                  : k->attention.dropout.n ? s->v.dropout
+                                           : s->v.scores;
+    add_transposed(b, s, dropped, s->grad_rows, s->N, CR_DV);
     make_dscores(b, s);
-    add_transposed(b, s, s->dscores, s->query_rows, s->K, DK);
+    add_transposed(b, s, s->dscores, s->query_rows, s->K, CR_DK);
     add_dq(b, s);
     if (skips)
         cr_end(b);
@@ -687,7 +691,7 @@ static int64_t serial_heads(const struct cr_kernel *k)
 {
     int64_t heads = 1;
     for (int o = 0; o < k->n_outer; o++)
-        if (k->attention.serial >> k->outer[o] & 1)
+        if (k->attention_backward.serial >> k->outer[o] & 1)
             heads *= cr_extent(k, k->outer[o]);
     return heads;
 }
@@ -697,21 +701,21 @@ static void begin_heads(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     int64_t below = 1, items = cr_outer_items(k) / serial_heads(k);
-    if (!k->attention.serial) {
+    if (!k->attention_backward.serial) {
         cr_begin_items(b, 1);
         return;
     }
     cr_begin_item_loop(b, items);
     for (int o = k->n_outer - 1; o >= 0; o--) {
         int64_t size = cr_extent(k, k->outer[o]);
-        if (k->attention.serial >> k->outer[o] & 1)
+        if (k->attention_backward.serial >> k->outer[o] & 1)
             continue;
         b->outer[o] = cr_let(b, b->outer_name[o], cr_digit(b, below, size, below * size == items));
         below *= size;
     }
     start_sums(b, s);
     for (int o = 0; o < k->n_outer; o++) {
-        if (k->attention.serial >> k->outer[o] & 1)
+        if (k->attention_backward.serial >> k->outer[o] & 1)
             b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
                                         cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
     }
@@ -721,7 +725,7 @@ static void end_heads(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
     for (int o = 0; o < k->n_outer; o++)
-        if (k->attention.serial >> k->outer[o] & 1)
+        if (k->attention_backward.serial >> k->outer[o] & 1)
             cr_end(b);
     cr_end_items(b);
 }
@@ -758,7 +762,7 @@ void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel
     long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
     cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
            (long long)cr_extent(k, k->row), K, keys, K, keys, N);
-    for (int i = 0; i < k->attention.n_arrays; i++)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
         cr_put(text, ",\n   and that of the logits %s%s", is_worked(k, i) ? "worked on and " : "",
-               cr_array_titles[k->attention.arrays[i]]);
+               cr_array_titles[k->attention_backward.arrays[i]]);
 }

@@ -345,7 +345,7 @@ struct cr_band cr_band_of_queries(struct cr_builder *b, const struct cr_attentio
 
 void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
 {
-    struct cr_tile_job job = {.tiles = &b->k->sink,
+    struct cr_tile_job job = {.tiles = &b->k->attention.sink,
                               .row = -1,
                               .col = b->k->row,
                               .max_rows = 1,
@@ -424,12 +424,13 @@ static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n = count_of(b, &v->j), m = count_of(b, &v->i);
-    bool made = k->kind == CR_KERNEL_ATTENTION && k->key_rows->n;
+    bool made = k->kind == CR_KERNEL_ATTENTION && k->attention_rows.keys->n;
     struct cr_argument keys =
         cr_at(made ? cr_offset(b, cr_start_of(v->keys), v->j.first, CR_NONE, k->attention.K)
-                   : cr_operand_at(b, &k->b, k->key, v->j.first, -1, CR_NONE));
-    struct cr_argument key_step = cr_n(b, made ? k->attention.K : cr_coef(&k->b.at, k->key));
-    struct cr_argument k_step = cr_n(b, made ? 1 : cr_coef(&k->b.at, k->k));
+                   : cr_operand_at(b, &k->attention.key, k->key, v->j.first, -1, CR_NONE));
+    struct cr_argument key_step =
+        cr_n(b, made ? k->attention.K : cr_coef(&k->attention.key.at, k->key));
+    struct cr_argument k_step = cr_n(b, made ? 1 : cr_coef(&k->attention.key.at, k->k));
     struct cr_argument K = cr_x(cr_size(b, k->k));
     struct cr_argument queries = cr_at_slot(v->queries), product = cr_at_slot(v->product);
     struct cr_argument panel = cr_n(b, k->attention.K * CR_PANEL), ld = cr_n(b, CR_PANEL);
@@ -448,8 +449,8 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;
     multiply_scores(b, v);
-    if (k->scores.n > 1 || v->product != v->scores)
-        cr_block_program(b, v, &k->scores, v->product, v->scores);
+    if (k->attention.scores.n > 1 || v->product != v->scores)
+        cr_block_program(b, v, &k->attention.scores, v->product, v->scores);
     cr_hide_outside(b, v, v->scores, k->attention.direct ? 0 : -INFINITY);
 }
 

@@ -85,7 +85,7 @@ static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_
  * weights or of rounded rows. */
 static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops *s)
 {
-    return !k->prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&
+    return !k->gemm.prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&
            cr_formats[s->weights].block == 1;
 }
 
@@ -138,7 +138,7 @@ static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const 
     double floats = (double)s->K * (double)s->N * element_floats(s->weights);
     if (others * steps >= wanted || floats > kept_floats(t) / 2)
         return;
-    if (!k->prologue.n)
+    if (!k->gemm.prologue.n)
         s->cols = cr_round_up(cr_ceil_div(s->N, cr_ceil_div(wanted, others)), CR_PANEL_FLOATS);
     else if (s->M / least > s->blocks && !k->atoms.length[k->row])
         cut_rows(s, cr_min(cr_ceil_div(wanted, outer * steps), s->M / least), t->gemm_step_cols, t);

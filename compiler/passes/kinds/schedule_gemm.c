@@ -27,13 +27,13 @@ static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm
     if (rounded)
         return (struct cr_gemm_operand){
             cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, rounded), rounded, 1};
-    if (k->prologue.n)
+    if (k->gemm.prologue.n)
         return (struct cr_gemm_operand){
             cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, s->K), s->K, 1};
     bool cut = cr_is_cut(s);
-    return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, cut ? k->k : -1,
-                                                  cut ? v->k.first : CR_NONE),
-                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+    return (struct cr_gemm_operand){cr_operand_at(b, &k->gemm.a, k->row, v->i.first,
+                                                  cut ? k->k : -1, cut ? v->k.first : CR_NONE),
+                                    cr_coef(&k->gemm.a.at, k->row), cr_coef(&k->gemm.a.at, k->k)};
 }
 
 /* The panels of one call, from k0 on if k is done in parts. */
@@ -118,8 +118,8 @@ static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s
     const struct cr_kernel *k = b->k;
     int slot = cr_rounded_rows(b, s);
     struct cr_steps i = cr_begin_share(b, "row", "m", &v->i_part, s->rows, until);
-    struct cr_gemm_operand rows = {cr_operand_at(b, &k->a, k->row, i.first, -1, CR_NONE),
-                                   cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+    struct cr_gemm_operand rows = {cr_operand_at(b, &k->gemm.a, k->row, i.first, -1, CR_NONE),
+                                   cr_coef(&k->gemm.a.at, k->row), cr_coef(&k->gemm.a.at, k->k)};
     cr_round_rows(b, s, v, &i, &rows, slot);
     cr_end(b);
     return slot;
@@ -130,7 +130,7 @@ static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
 {
     int slot = CR_NONE;
-    if (b->k->prologue.n)
+    if (b->k->gemm.prologue.n)
         slot = cr_schedule_prologue(b, s, v, begins_block(b, s, v));
     else if (cr_rounded_units(s))
         slot = schedule_rounding(b, s, v, begins_block(b, s, v));
@@ -163,6 +163,6 @@ void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
 {
     cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
            (long long)k->gemm.K, (long long)k->gemm.K, (long long)k->gemm.N);
-    if (k->choices)
-        cr_put(text, ", one of %lld", (long long)k->choices);
+    if (k->gemm.weights.choices)
+        cr_put(text, ", one of %lld", (long long)k->gemm.weights.choices);
 }

@@ -103,17 +103,16 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                           "rows of the left operand");
     int rounded = rounds ? cr_rounded_rows(b, s) : CR_NONE;
     struct cr_steps i = cr_begin_share(b, "row", "m", &v->i_part, rows, until);
-    struct cr_tile_job job = {
-        .tiles = &k->prologue,
-        .row = k->row,
-        .col = k->k,
-        .max_rows = rows,
-        .max_cols = s->K,
-        .first_row = i.first,
-        .first_col = CR_NONE,
-        .rows = cr_var(b, i.count),
-        .cols = cr_size(b, k->k),
-        .dest = {cr_start_of(slot), s->K}};
+    struct cr_tile_job job = {.tiles = &k->gemm.prologue,
+                              .row = k->row,
+                              .col = k->k,
+                              .max_rows = rows,
+                              .max_cols = s->K,
+                              .first_row = i.first,
+                              .first_col = CR_NONE,
+                              .rows = cr_var(b, i.count),
+                              .cols = cr_size(b, k->k),
+                              .dest = {cr_start_of(slot), s->K}};
     if (!rounds)
         job.dest.address = cr_offset(b, job.dest.address, i.first, v->i_part.first, s->K);
     cr_schedule_tiles(b, &job);
@@ -272,11 +271,12 @@ static void void_product(struct cr_builder *b, const struct cr_gemm_vars *v,
                          const struct cr_tile *product)
 {
     const struct cr_kernel *k = b->k;
-    if (!k->choices)
+    if (!k->gemm.weights.choices)
         return;
-    cr_expr number = cr_load(b, b->ref[k->v.ref], k->v.at.base);
+    cr_expr number = cr_load(b, b->ref[k->gemm.weights.choice.ref], k->gemm.weights.choice.at.base);
     cr_expr below = cr_binary(b, CR_EXPR_LESS, number, cr_number(b, 0));
-    cr_expr above = cr_binary(b, CR_EXPR_GREATER, number, cr_number(b, k->choices - 1));
+    cr_expr above =
+        cr_binary(b, CR_EXPR_GREATER, number, cr_number(b, k->gemm.weights.choices - 1));
     cr_begin_if(b, cr_binary(b, CR_EXPR_OR, below, above), "there is no such matrix");
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
             cr_x(cr_var(b, v->j.count)), cr_at(product->address), cr_n(b, product->ld),

@@ -42,7 +42,7 @@ struct interval {
 
 static const struct cr_value *value_of(const struct reader *r, int value)
 {
-    return &r->b->k->scores.values[value];
+    return &r->b->k->attention.scores.values[value];
 }
 
 static bool is_i32(const struct reader *r, int value)
@@ -444,7 +444,7 @@ static cr_expr may_be_seen(struct reader *r, int value, double hidden)
 static cr_expr walk_mask(struct reader *r)
 {
     const struct cr_kernel *k = r->b->k;
-    return may_be_seen(r, k->scores.result, k->attention.direct ? 0 : -INFINITY);
+    return may_be_seen(r, k->attention.scores.result, k->attention.direct ? 0 : -INFINITY);
 }
 
 /* False if there is only one block of keys, or if a whole array is stored: a skipped block would
@@ -454,10 +454,10 @@ bool cr_masks_by_data(struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     struct cr_extremes none[CR_MAX_VALUES];
     struct reader r = {.b = b, .walk = ASK, .extremes = none, .budget = BUDGET};
-    for (int i = 0; i < k->attention.n_arrays; i++)
-        if (k->attention.arrays[i] == CR_WHOLE_ARRAY)
+    for (int i = 0; i < k->attention_backward.n_arrays; i++)
+        if (k->attention_backward.arrays[i] == CR_WHOLE_ARRAY)
             return false;
-    return k->attention.keys > CR_KEY_BLOCK && k->scores.n && walk_mask(&r) != CR_NONE;
+    return k->attention.keys > CR_KEY_BLOCK && k->attention.scores.n && walk_mask(&r) != CR_NONE;
 }
 
 void cr_let_step_extremes(struct cr_builder *b, struct cr_attention_vars *v)

@@ -25,7 +25,8 @@ struct matmul {
 
 static bool is_transposed(const struct cr_kernel *k)
 {
-    return !k->prologue.n && cr_coef(&k->a.at, k->row) == 1 && cr_coef(&k->a.at, k->k) > 1;
+    return !k->gemm.prologue.n && cr_coef(&k->gemm.a.at, k->row) == 1 &&
+           cr_coef(&k->gemm.a.at, k->k) > 1;
 }
 
 static bool is_whole(const struct matmul *m)
@@ -61,7 +62,7 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     struct cr_gemm_loops s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = k->gemm.K};
     s.depth = s.K;
     cut_items(&s, cr_outer_items(k), t);
-    if (s.K > t->matmul_depth && !k->prologue.n && !cr_needs_product(k))
+    if (s.K > t->matmul_depth && !k->gemm.prologue.n && !cr_needs_product(k))
         s.depth = cr_min(s.K, cr_round_up(t->matmul_depth, CR_SUM_BLOCK));
     cr_cut_calls(&s, t, t->gemm_step_cols);
     return s;
@@ -154,8 +155,9 @@ static struct operands take_scratch(struct cr_builder *b, const struct matmul *m
     int64_t columns = m->columns == BY_STEP ? s->cols : s->group;
     int64_t rows = m->rows == BY_STEP ? s->rows : s->block;
     struct operands o = {
-        .rows = {&k->a, k->row, CR_NONE, &v->i_part, &v->i, &v->j_part, true, s->groups > 1},
-        .columns = {&k->b, k->col, CR_NONE, &v->j_part, &v->j, &v->i_part, false, s->blocks > 1}};
+        .rows = {&k->gemm.a, k->row, CR_NONE, &v->i_part, &v->i, &v->j_part, true, s->groups > 1},
+        .columns = {&k->gemm.b, k->col, CR_NONE, &v->j_part, &v->j, &v->i_part, false,
+                    s->blocks > 1}};
     o.columns.slot = cr_scratch(b, "panels", CR_FORMAT_f32,
                                 s->depth * cr_round_up(columns, CR_PANEL_FLOATS), "packed columns");
     if (m->rows != IN_PLACE)
@@ -183,7 +185,7 @@ static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul 
     const struct cr_kernel *k = b->k;
     bool whole = is_whole(m);
     int64_t K = m->s.K;
-    if (k->prologue.n)
+    if (k->gemm.prologue.n)
         return (struct cr_gemm_operand){
             cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first, K), K, 1};
     if (m->rows == BY_STEP)
@@ -192,9 +194,9 @@ static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul 
         return (struct cr_gemm_operand){cr_offset(b, cr_start_of(slot), v->i.first, v->i_part.first,
                                                   row_distance(m)),
                                         row_distance(m), 1};
-    return (struct cr_gemm_operand){cr_operand_at(b, &k->a, k->row, v->i.first, whole ? -1 : k->k,
-                                                  whole ? CR_NONE : v->k.first),
-                                    cr_coef(&k->a.at, k->row), cr_coef(&k->a.at, k->k)};
+    return (struct cr_gemm_operand){cr_operand_at(b, &k->gemm.a, k->row, v->i.first,
+                                                  whole ? -1 : k->k, whole ? CR_NONE : v->k.first),
+                                    cr_coef(&k->gemm.a.at, k->row), cr_coef(&k->gemm.a.at, k->k)};
 }
 
 static struct cr_gemm_operand columns_of(struct cr_builder *b, const struct matmul *m,
@@ -250,7 +252,7 @@ int64_t cr_schedule_matmul(struct cr_builder *b)
     b->f->traffic = traffic_of(s, cr_outer_items(k), b->target);
     int row_slot = o.rows.slot;
     cr_begin_gemm_items(b, s, &v);
-    if (k->prologue.n)
+    if (k->gemm.prologue.n)
         row_slot = cr_schedule_prologue(b, s, &v, CR_NONE);
     if (!is_whole(&m))
         v.k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, k->k), s->depth, CR_NONE);

@@ -16,11 +16,11 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     struct cr_share part = cr_let_share(b, "row0", "row1", 1, items, block,
                                         cr_number(b, rows));
     struct cr_argument width = cr_n(b, k->scatter.width);
-    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_share_size(b, &part)),
-            width, cr_at(cr_offset(b, cr_start_of(b->out), part.first, CR_NONE, k->scatter.width)),
-            width, cr_x(cr_var(b, part.first)), cr_n(b, k->scatter.rows),
-            cr_at(cr_operand_at(b, &k->a, -1, CR_NONE, -1, CR_NONE)), width,
-            cr_at(cr_operand_at(b, &k->b, -1, CR_NONE, -1, CR_NONE)));
+    CR_CALL(b, CR_CALLEE_scatter_add, CR_FORMAT_f32, cr_x(cr_share_size(b, &part)), width,
+            cr_at(cr_offset(b, cr_start_of(b->out), part.first, CR_NONE, k->scatter.width)), width,
+            cr_x(cr_var(b, part.first)), cr_n(b, k->scatter.rows),
+            cr_at(cr_operand_at(b, &k->scatter.a, -1, CR_NONE, -1, CR_NONE)), width,
+            cr_at(cr_operand_at(b, &k->scatter.b, -1, CR_NONE, -1, CR_NONE)));
     cr_end(b);
     return items;
 }

@@ -34,7 +34,7 @@ static bool all_by_row(const struct cr_tiles *tiles)
 /* Declares the row that an item of a write stores to, and begins an `if` that the row exists. */
 static struct cr_written_row begin_written_row(struct cr_builder *b)
 {
-    const struct cr_write *w = &b->k->write;
+    const struct cr_kernel_write *w = &b->k->write;
     struct cr_written_row written = {.dest = b->k->dest, .step = w->step};
     cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
                                : cr_load(b, b->ref[w->at.ref], w->at.at.base);

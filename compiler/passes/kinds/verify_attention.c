@@ -26,13 +26,13 @@ static bool take_part_roles(struct cr_kernel_check *c, const struct cr_row_parts
 
 bool cr_take_attention_roles(struct cr_kernel_check *c)
 {
-    return take_part_roles(c, &c->k->attention.query_parts) &&
-           take_part_roles(c, &c->k->attention.key_parts);
+    return take_part_roles(c, &c->k->attention_rows.query_parts) &&
+           take_part_roles(c, &c->k->attention_rows.key_parts);
 }
 
 bool cr_take_gradient_roles(struct cr_kernel_check *c)
 {
-    return cr_take_role(c, c->k->attention.bucket, CR_LOOP_BUCKET);
+    return cr_take_role(c, c->k->attention_backward.bucket, CR_LOOP_BUCKET);
 }
 
 /* ---- sizes, masks and arrays ---- */
@@ -66,32 +66,34 @@ static int verify_bounds(const struct cr_kernel_check *c)
 static int verify_arrays(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
-    int n = k->attention.n_arrays, scattered = 0;
+    const struct cr_kernel_attention_backward *own = &k->attention_backward;
+    int n = own->n_arrays, scattered = 0;
     unsigned serial = 0;
     if (n < 0 || n > CR_MAX_ARRAYS)
         return cr_kernel_fault(c, "it has %d arrays", n);
     for (int i = 0; i < CR_MAX_ARRAYS; i++) {
-        bool sink = i < n && k->attention.arrays[i] == CR_OF_SINK;
-        if ((k->array[i].n > 0) != (i < n && !sink) || (sink && !k->sink.n) ||
-            (i < n && k->attention.arrays[i] > CR_SCATTERED))
+        bool sink = i < n && own->arrays[i] == CR_OF_SINK;
+        if ((own->array[i].n > 0) != (i < n && !sink) || (sink && !k->attention.sink.n) ||
+            (i < n && own->arrays[i] > CR_SCATTERED))
             return cr_kernel_fault(c, "array %d is not there, or nothing is made of it", i);
-        scattered += i < n && k->attention.arrays[i] == CR_SCATTERED;
+        scattered += i < n && own->arrays[i] == CR_SCATTERED;
         for (int o = 0; i < n && o < k->n_outer; o++)
-            if (k->attention.arrays[i] == CR_WHOLE_ARRAY && !k->dest_array[i].coef[k->outer[o]])
+            if (own->arrays[i] == CR_WHOLE_ARRAY && !k->results[CR_OF_ARRAY + i].coef[k->outer[o]])
                 serial |= 1u << k->outer[o];
     }
-    if (k->attention.serial != serial)
+    if (own->serial != serial)
         return cr_kernel_fault(c, "its loops are not those that its arrays are summed along");
-    if (scattered > 1 || (k->index.n > 0) != scattered || (k->attention.bucket >= 0 && !scattered))
+    if (scattered > 1 || (own->index.n > 0) != scattered || (own->bucket >= 0 && !scattered))
         return cr_kernel_fault(c, "it has an index for no table, or a table without");
-    if (scattered && c->g->nodes[k->index.values[k->index.result].node].dtype != CR_I32)
+    const struct cr_value *index = &own->index.values[own->index.result];
+    if (scattered && c->g->nodes[index->node].dtype != CR_I32)
         return cr_kernel_fault(c, "its index is no whole number");
     return 0;
 }
 
 /* Fails unless the parts compute each column of the rows once, each with a program. */
 static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row_parts *parts,
-                            int first)
+                            const struct cr_tiles *programs)
 {
     const struct cr_kernel *k = c->k;
     int64_t K = k->attention.K, made = 0;
@@ -105,7 +107,7 @@ static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row
                 there[at] = true;
             made++;
         }
-        fine &= k->programs[p ? first + p : first == CR_KEYS ? CR_KEYS : CR_PROLOGUE].n > 0;
+        fine &= programs[p].n > 0;
     }
     free(there);
     return fine && (made == K || !parts->n)
@@ -121,14 +123,14 @@ static int verify_both(const struct cr_kernel_check *c)
         return cr_kernel_fault(c, "K or N is not the extent of its loop");
     if (k->attention.keys != cr_extent(k, k->key))
         return cr_kernel_fault(c, "there are not as many keys as its loop has");
-    if (verify_bounds(c) || verify_row_parts(c, &k->attention.query_parts, CR_PROLOGUE))
-        return -1;
-    return verify_row_parts(c, &k->attention.key_parts, CR_KEYS);
+    return verify_bounds(c);
 }
 
 int cr_verify_attention(const struct cr_kernel_check *c)
 {
-    if (verify_both(c))
+    const struct cr_kernel_attention_rows *rows = &c->k->attention_rows;
+    if (verify_both(c) || verify_row_parts(c, &rows->query_parts, rows->queries) ||
+        verify_row_parts(c, &rows->key_parts, rows->keys))
         return -1;
     return cr_verify_core(c, c->k->attention.N, c->k->attention.keys);
 }

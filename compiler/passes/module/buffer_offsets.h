@@ -17,7 +17,7 @@ struct cr_buffer_offsets {
     int64_t at[CR_MAX_REFS + 1];
 };
 
-/* True if the kernel has operand `i` and reads it from memory: it is neither a packed weight nor
+/* True if the kernel reads operand `i` of its kind from memory: it is neither a packed weight nor
  * computed row by row. */
 bool cr_reads_operand(const struct cr_kernel *kernel, int i);
 

@@ -1,10 +1,6 @@
 #include "kernel.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "compiler/ir/mem.h"
 
 bool cr_goes_down(const struct cr_graph *g, cr_id id)
 {
@@ -35,27 +31,6 @@ const char *cr_bound_text(char *buffer, size_t size, const struct cr_bound *boun
         n += snprintf(buffer + n, size - (size_t)n, " or ");
     put_edge(buffer + n, size - (size_t)n, &bound->first, ">=", row);
     return buffer;
-}
-
-void cr_kernel_free(struct cr_kernel *kernel)
-{
-    for (int i = 0; i < CR_PROGRAMS; i++)
-        free(kernel->programs[i].values);
-}
-
-static void copy_tiles(struct cr_tiles *copy, const struct cr_tiles *tiles)
-{
-    *copy = *tiles;
-    copy->values = cr_calloc((size_t)tiles->n, sizeof *copy->values);
-    if (tiles->n)
-        memcpy(copy->values, tiles->values, (size_t)tiles->n * sizeof *copy->values);
-}
-
-void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
-{
-    *copy = *kernel;
-    for (int i = 0; i < CR_PROGRAMS; i++)
-        copy_tiles(&copy->programs[i], &kernel->programs[i]);
 }
 
 bool cr_reads_node(const struct cr_kernel *kernel, cr_id id)

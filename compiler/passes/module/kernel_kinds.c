@@ -1,53 +1,43 @@
 #include "kernel_kinds.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-const char *const cr_program_names[CR_PROGRAMS] = {
-    [CR_PROLOGUE] = "prologue",
-    [CR_MORE_QUERIES] = "queries, part 2",
-    [CR_MORE_QUERIES + 1] = "queries, part 3",
-    [CR_MORE_QUERIES + 2] = "queries, part 4",
-    [CR_KEYS] = "keys",
-    [CR_KEYS + 1] = "keys, part 2",
-    [CR_KEYS + 2] = "keys, part 3",
-    [CR_KEYS + 3] = "keys, part 4",
-    [CR_SINK] = "sink",
-    [CR_SCORES] = "scores",
-    [CR_DROPOUT] = "dropout",
-    [CR_PROGRAM] = "program",
-    [CR_ARRAY] = "array 0",
-    [CR_ARRAY + 1] = "array 1",
-    [CR_ARRAY + 2] = "array 2",
-    [CR_INDEX] = "index",
-};
-const char *const cr_operand_names[CR_OPERANDS] = {"a", "b", "v", "g", "delta"};
+#include "compiler/ir/mem.h"
 
-/* Numbers and names must refer to the same parts. */
-#define SAME(array, number, name)                                                                  \
-    _Static_assert(offsetof(struct cr_kernel, array[number]) == offsetof(struct cr_kernel, name),  \
-                   #name)
-SAME(programs, CR_PROLOGUE, prologue);
-SAME(programs, CR_MORE_QUERIES, more_queries);
-SAME(programs, CR_KEYS, key_rows);
-SAME(programs, CR_SINK, sink);
-SAME(programs, CR_SCORES, scores);
-SAME(programs, CR_DROPOUT, dropout);
-SAME(programs, CR_PROGRAM, program);
-SAME(operands, CR_OPERANDS - 1, delta);
-SAME(programs, CR_ARRAY, array);
-SAME(programs, CR_INDEX, index);
-SAME(results, 2, dest_v);
-SAME(results, 3, dest_array);
-
-int cr_column_atom(const struct cr_kernel *k, int program)
+int cr_column_atom(const struct cr_kernel *k, int i)
 {
     const struct cr_kernel_parts *parts = cr_parts_of(k);
-    switch (parts->programs[program].across) {
+    switch (parts->programs[i].across) {
     case CR_LOOP_COL:
         return k->col;
     case CR_LOOP_ROW:
         return k->row;
     default:
-        return parts->sum_atom ? parts->sum_atom(k, program) : k->k;
+        return parts->sum_atom ? parts->sum_atom(k, i) : k->k;
     }
+}
+
+void cr_kernel_free(struct cr_kernel *kernel)
+{
+    struct cr_tiles *tiles;
+    for (int p = 0; kernel->parts && (tiles = cr_program_of(kernel, p)); p++)
+        free(tiles->values);
+}
+
+/* Gives a copied program values of its own. */
+static void copy_values(struct cr_tiles *tiles)
+{
+    const struct cr_value *values = tiles->values;
+    tiles->values = cr_calloc((size_t)tiles->n, sizeof *values);
+    if (tiles->n)
+        memcpy(tiles->values, values, (size_t)tiles->n * sizeof *values);
+}
+
+void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel)
+{
+    struct cr_tiles *tiles;
+    *copy = *kernel;
+    for (int p = 0; (tiles = cr_program_of(copy, p)); p++)
+        copy_values(tiles);
 }

@@ -2,10 +2,12 @@
  * kernel_kinds.h - the parts of each kind of kernel: one row a kind.
  *
  * Code that copies, compares, hashes, prints or checks kernels loops over their programs, operands
- * and results by number.  The kind's row describes each of them.
+ * and results.  The kind's row lists them, and says where in struct cr_kernel each stands.
  */
 #ifndef CR_KERNEL_KINDS_H
 #define CR_KERNEL_KINDS_H
+
+#include <stddef.h>
 
 #include "compiler/ir/program.h"
 #include "kernel.h"
@@ -26,8 +28,13 @@ enum {
     CR_LOOP_PART = 64, /* the columns of a part of a row */
 };
 
-/* A tile program; the kind lacks it if `loops` is 0. */
+/* The place in struct cr_kernel of a part: CR_PART(gemm.prologue), or CR_PART(program). */
+#define CR_PART(member) offsetof(struct cr_kernel, member)
+
+/* A tile program. */
 struct cr_program_part {
+    size_t at;        /* CR_PART */
+    const char *name; /* in messages; null behind the last program */
     unsigned loops;
     unsigned across; /* the loop over the columns of its tiles */
     bool needed;     /* false: it may be empty */
@@ -35,14 +42,22 @@ struct cr_program_part {
     bool score;      /* it may read CR_SCORE */
     bool reduces;    /* it may have reductions over its columns */
     bool ends_down;  /* it ends with a reduction down its rows, the only one */
-    bool whole_rows; /* gathers of its programs may read whole rows of a table */
-    const char *title; /* printed before its ops, in the comment of the kernel's function */
+    bool whole_rows; /* its gathers may read whole rows of a table */
+    bool scaled;     /* its result is multiplied by the factor of the remarks */
+    bool hidden;     /* the bounds of the remarks are told after it, in the comment of the function */
+    const char *title; /* printed before its ops, in that comment */
+    const char *label; /* printed before its values, in the dump; null: the kind's name */
 };
 
+/* An operand that no program loads. */
 struct cr_operand_part {
-    bool used;
-    unsigned loops; /* the loops on which its index may depend */
+    size_t at;        /* CR_PART */
+    const char *name; /* in messages; null behind the last operand */
+    unsigned loops;   /* the loops on which its index may depend */
 };
+
+/* The most programs and operands of a kind. */
+enum { CR_MAX_PROGRAMS = 12, CR_MAX_OPERANDS = 5 };
 
 enum { CR_MAX_NUMBERS = 80 };
 
@@ -52,11 +67,7 @@ struct cr_remarks {
     int64_t keys;     /* the keys that a query may see, or 0 */
     const struct cr_bound *bounds; /* bounds of the keys that a query sees */
     int n_bounds;
-    double factor;                   /* the factor that scores are multiplied by */
-    bool chooses;                    /* where the factor of dropout is 0, the product is 0, even
-                                        if the other factor is NaN */
-    const char *array[CR_MAX_ARRAYS]; /* the use of each array, such as "summed over keys"; or null */
-    const struct cr_operand *chosen_by; /* the i32 that says which matrix of a stack it multiplies by; or null */
+    double factor;                    /* the factor that scores are multiplied by */
     const struct cr_operand *rows_at; /* the index of the first row that it writes; or null */
 };
 
@@ -66,10 +77,11 @@ struct cr_remarks {
  * "Null:" gives the answer that then holds.
  */
 struct cr_kernel_parts {
-    struct cr_program_part programs[CR_PROGRAMS];
-    struct cr_operand_part operands[CR_OPERANDS];
-    unsigned results[CR_RESULTS]; /* by result: the loops that its index depends on; 0: the kind
-                                     lacks this result */
+    struct cr_program_part programs[CR_MAX_PROGRAMS + 1]; /* in the order in which they run */
+    struct cr_operand_part operands[CR_MAX_OPERANDS + 1];
+    unsigned results[CR_MAX_STORED]; /* by result: the loops that its index depends on; 0: the kind
+                                        lacks this result */
+    size_t weights; /* CR_PART of its struct cr_packed_weights; 0: it reads no packed weights */
 
     enum cr_step_kind step; /* the kind of step that runs it (compiler/ir/steps.def); 0: a call */
 
@@ -77,8 +89,8 @@ struct cr_kernel_parts {
                          nodes */
     bool several;     /* it may store several nodes */
     bool in_place;    /* a result may be stored over an operand with the same index */
-    bool starts;      /* cr_set_buffer_offsets (buffer_offsets.h) shifts every index of its refs and its result */
-    bool packs;       /* operand b may be weights that are packed at load */
+    bool starts;      /* cr_set_buffer_offsets (buffer_offsets.h) shifts every index of its refs and
+                         its result */
     bool narrow;      /* its result may have no column axis, if the program reduces columns */
     bool writes_rows; /* it stores some rows of its buffer, known only at run time */
 
@@ -89,15 +101,19 @@ struct cr_kernel_parts {
     /* Returns the number of results.  Null: the number of nodes that the kernel stores. */
     int (*n_results)(const struct cr_kernel *kernel);
 
-    /* True if a kernel lacks operand `i`, which others of its kind have.  Null: false. */
+    /* True if a kernel lacks operand `i`, which others of its kind read from memory.  Null: false. */
     bool (*lacks)(const struct cr_kernel *kernel, int i);
+
+    /* Returns what stands for the title and the label of program `i` of a kernel; or null.  Null:
+     * null. */
+    const char *(*title)(const struct cr_kernel *kernel, int i);
 
     /* Returns the loops of the index of result i, as bits; sets *summed to the atoms along which the
      * kernel sums it, so that its index lacks them.  Null: results[0], and no atoms. */
     unsigned (*result_loops)(const struct cr_kernel *kernel, int i, unsigned *summed);
 
-    /* Returns the atom of the columns of a program across CR_LOOP_SUM.  Null: kernel->k. */
-    int (*sum_atom)(const struct cr_kernel *kernel, int program);
+    /* Returns the atom of the columns of program `i`, across CR_LOOP_SUM.  Null: kernel->k. */
+    int (*sum_atom)(const struct cr_kernel *kernel, int i);
 
     /* Sets the remarks that the kind has; others do not change.  Null: the kind has no remarks. */
     void (*remark)(const struct cr_kernel *kernel, struct cr_remarks *remarks);
@@ -145,12 +161,44 @@ struct cr_kernel_kind_info {
 
 extern const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS];
 
-/* The names by number: "prologue", "a" ... */
-extern const char *const cr_program_names[CR_PROGRAMS], *const cr_operand_names[CR_OPERANDS];
-
 static inline const struct cr_kernel_parts *cr_parts_of(const struct cr_kernel *kernel)
 {
-    return cr_kernel_kinds[kernel->kind].parts;
+    return kernel->parts;
+}
+
+/* Returns tile program `i` of a kernel; null behind the last one of its kind. */
+static inline struct cr_tiles *cr_program_of(const struct cr_kernel *kernel, int i)
+{
+    const struct cr_program_part *part = &cr_parts_of(kernel)->programs[i];
+    return part->name ? (struct cr_tiles *)((char *)kernel + part->at) : NULL;
+}
+
+/* Returns what stands for the title and the label of program `i` of this kernel, or null. */
+static inline const char *cr_title_of(const struct cr_kernel *kernel, int i)
+{
+    return cr_parts_of(kernel)->title ? cr_parts_of(kernel)->title(kernel, i) : NULL;
+}
+
+/* Returns operand `i` of a kernel; null behind the last one of its kind. */
+static inline struct cr_operand *cr_operand_of(const struct cr_kernel *kernel, int i)
+{
+    const struct cr_operand_part *part = &cr_parts_of(kernel)->operands[i];
+    return part->name ? (struct cr_operand *)((char *)kernel + part->at) : NULL;
+}
+
+/* Returns the packed weights that a kernel reads, or null. */
+static inline const struct cr_packed_weights *cr_weights_of(const struct cr_kernel *kernel)
+{
+    size_t at = cr_parts_of(kernel)->weights;
+    const struct cr_packed_weights *weights = (const void *)((const char *)kernel + at);
+    return at && weights->node != CR_NONE ? weights : NULL;
+}
+
+/* Returns the node whose weights it reads packed, or CR_NONE. */
+static inline cr_id cr_packed(const struct cr_kernel *kernel)
+{
+    const struct cr_packed_weights *weights = cr_weights_of(kernel);
+    return weights ? weights->node : CR_NONE;
 }
 
 /* Returns the number of results of a kernel. */
@@ -168,8 +216,14 @@ static inline struct cr_remarks cr_remarks_of(const struct cr_kernel *kernel)
     return remarks;
 }
 
-/* Returns the atom of the columns of a program's tiles, or -1. */
-int cr_column_atom(const struct cr_kernel *kernel, int program);
+/* Returns the atom of the columns of the tiles of program `i`, or -1. */
+int cr_column_atom(const struct cr_kernel *kernel, int i);
+
+/* Frees the tile programs of a kernel, which may be all zero. */
+void cr_kernel_free(struct cr_kernel *kernel);
+
+/* Copies a kernel and its tile programs. */
+void cr_kernel_copy(struct cr_kernel *copy, const struct cr_kernel *kernel);
 
 /* Lists the numbers on which a kernel's code depends; equal kernels have equal ones. */
 static inline int cr_kernel_numbers(const struct cr_kernel *kernel, int64_t *numbers)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "kernel_kinds.h"
 
 struct cr_module *cr_module_new(struct cr_graph *graph)
 {

@@ -117,13 +117,14 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, g->nodes[k->refs[i]].format);
     for (int i = 1; i < k->n_stored; i++)
         put_int(b, g->nodes[k->stored[i]].dtype);
-    for (int i = 0; i < CR_PROGRAMS; i++)
-        if (cr_parts_of(k)->programs[i].loops)
-            put_tiles(b, g, &k->programs[i], starts);
-    for (int i = 0; i < CR_OPERANDS; i++) {
+    const struct cr_tiles *tiles;
+    for (int i = 0; (tiles = cr_program_of(k, i)); i++)
+        put_tiles(b, g, tiles, starts);
+    const struct cr_operand *operand;
+    for (int i = 0; (operand = cr_operand_of(k, i)); i++) {
         int ref = cr_ref_of_operand(k, i);
-        put_int(b, k->operands[i].ref);
-        put_affine(b, &k->operands[i].at, ref < 0 ? 0 : starts->at[ref]);
+        put_int(b, operand->ref);
+        put_affine(b, &operand->at, ref < 0 ? 0 : starts->at[ref]);
     }
     for (int i = 0; i < cr_n_results_of(k); i++)
         put_int(b, k->stored_in[i]),

@@ -10,6 +10,7 @@
 #include "activations.h"
 #include "arena_offsets.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"

@@ -17,6 +17,7 @@
 
 #include "arena_offsets.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "functions.h"
 #include "lifetimes.h"
 #include "loops.h"
@@ -154,8 +155,9 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, bool a
         k->root = k->buffer;
     for (int i = 0; i < k->n_refs; i++) {
         k->refs[i] = latest[kernel->refs[i]];
-        for (int p = 0; p < CR_PROGRAMS && k->refs[i] != kernel->refs[i]; p++)
-            rename_node(&k->programs[p], kernel->refs[i], k->refs[i]);
+        struct cr_tiles *tiles;
+        for (int p = 0; k->refs[i] != kernel->refs[i] && (tiles = cr_program_of(k, p)); p++)
+            rename_node(tiles, kernel->refs[i], k->refs[i]);
     }
 }
 

@@ -79,16 +79,15 @@ static void put_weights(struct cr_text *t, const struct cr_builder *b)
 static void put_programs(struct cr_text *t, const struct cr_kernel *k)
 {
     const struct cr_remarks remarks = cr_remarks_of(k);
-    for (int p = 0; p < CR_PROGRAMS; p++) {
-        const char *title = cr_parts_of(k)->programs[p].title;
-        if (p >= CR_ARRAY && p < CR_ARRAY + CR_MAX_ARRAYS && k->programs[p].n)
-            title = remarks.array[p - CR_ARRAY];
-        bool chooses = p == CR_DROPOUT && k->dropout.n && remarks.chooses;
-        put_ops(t, chooses ? "probabilities, 0 where this is, times" : title, &k->programs[p]);
-        if (p == CR_SCORES && k->scores.n && remarks.factor != 1)
-            cr_put(t, "scores times %.9g\n", remarks.factor);
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++) {
+        const struct cr_program_part *part = &cr_parts_of(k)->programs[p];
+        const char *title = cr_title_of(k, p);
+        put_ops(t, title ? title : part->title, tiles);
+        if (part->scaled && tiles->n && remarks.factor != 1)
+            cr_put(t, "%s times %.9g\n", part->name, remarks.factor);
         char bound[128];
-        for (int i = 0; i < remarks.n_bounds && p == CR_DROPOUT; i++)
+        for (int i = 0; i < remarks.n_bounds && part->hidden; i++)
             cr_put(t, "mask: query i sees keys %s\n",
                    cr_bound_text(bound, sizeof bound, &remarks.bounds[i], "i"));
     }

@@ -306,9 +306,10 @@ static bool runs_to(const struct cr_kernel *k, int length)
     for (int a = 0; a < k->atoms.n; a++)
         if (k->atoms.length[a] == length + 1)
             return true;
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        for (int i = 0; i < k->programs[p].n; i++)
-            if (k->programs[p].values[i].table_length == length + 1)
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; i < tiles->n; i++)
+            if (tiles->values[i].table_length == length + 1)
                 return true;
     return false;
 }
@@ -497,18 +498,20 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
-/* Has the weights of a step be the matrix that its operand v chooses of a stack. */
+/* Has the weights of a step be the matrix of a stack that a number chooses. */
 static void add_choice(struct scheduling *s, const struct cr_kernel *k, const struct cr_step *step)
 {
     const struct cr_function *f = &s->p->functions[step->function];
-    const struct cr_node *stack = &s->g->nodes[cr_packed(k)];
+    const struct cr_packed_weights *weights = cr_weights_of(k);
+    const struct cr_operand *by = &weights->choice;
+    const struct cr_node *stack = &s->g->nodes[weights->node];
     int weight = k->n_refs + k->n_stored - 1;
     struct cr_binding *binding = &s->p->bindings[step->first_binding + weight];
     enum cr_format format = f->slots[weight].format;
-    binding->choice.bound = k->choices;
-    binding->choice.by = step->first_binding + k->v.ref;
+    binding->choice.bound = weights->choices;
+    binding->choice.by = step->first_binding + by->ref;
     binding->choice.element =
-        k->v.at.base - start_in(s, (int)(k - s->m->kernels), k->v.ref, f->n_bound) / bytes_of(1);
+        by->at.base - start_in(s, (int)(k - s->m->kernels), by->ref, f->n_bound) / bytes_of(1);
     binding->choice.stride =
         cr_column_units(format, stack->shape[1]) * stack->shape[2] * cr_formats[format].unit;
 }
@@ -531,7 +534,7 @@ static void add_step(struct scheduling *s, const struct cr_loop *loop, int kerne
     int at = p->n_steps - 1;
     for (int slot = 0; slot < f->n_bound; slot++)
         add_binding(s, loop, kernel, slot, f);
-    if (k->choices)
+    if (cr_weights_of(k) && cr_weights_of(k)->choices)
         add_choice(s, k, &p->steps[at]);
 }
 

@@ -41,7 +41,6 @@ static int verify_loops(struct cr_kernel_check *c)
 
 /* The rules of a kind for one of its tile programs. */
 struct program_rule {
-    const char *name;
     const struct cr_program_part *part;
     int across; /* the atom along the columns of its tiles, or -1 */
 };
@@ -55,13 +54,13 @@ static int verify_access(const struct cr_kernel_check *c, const struct program_r
     int64_t size = 0;
     if (v->source == CR_LOAD || v->source == CR_GATHER) {
         if (v->ref < 0 || v->ref >= c->k->n_refs)
-            return cr_kernel_fault(c, "%s: there is no operand %d", rule->name, v->ref);
+            return cr_kernel_fault(c, "%s: there is no operand %d", rule->part->name, v->ref);
         size = cr_check_elements(c, c->k->refs[v->ref]);
     }
     if (v->source == CR_GATHER) {
         if (v->table_stride < 1 || v->table_rows < 1 || size % v->table_stride != 0 ||
             size / v->table_stride != v->table_rows)
-            return cr_kernel_fault(c, "%s: v[%d] is no table of %lld rows", rule->name,
+            return cr_kernel_fault(c, "%s: v[%d] is no table of %lld rows", rule->part->name,
                                    (int)c->k->refs[v->ref], (long long)v->table_rows);
         size = v->table_stride;
     }
@@ -71,10 +70,10 @@ static int verify_access(const struct cr_kernel_check *c, const struct program_r
         size = node->op == CR_OP_random ? cr_check_elements(c, v->node) : 0;
         if (v->ref < 0 || v->ref >= c->k->n_streams ||
             c->k->streams[v->ref] != (int64_t)node->value)
-            return cr_kernel_fault(c, "%s: stream %d is not that of v[%d]", rule->name, v->ref,
-                                   (int)v->node);
+            return cr_kernel_fault(c, "%s: stream %d is not that of v[%d]", rule->part->name,
+                                   v->ref, (int)v->node);
     }
-    return cr_verify_index(c, &v->at, rule->part->loops, size, rule->name);
+    return cr_verify_index(c, &v->at, rule->part->loops, size, rule->part->name);
 }
 
 /* True if a value is one number for each row. */
@@ -121,29 +120,31 @@ static int verify_source(const struct cr_kernel_check *c, const struct program_r
     switch (v->source) {
     case CR_MAP:
         if (kind != CR_KIND_ELEMENTWISE || node->op != v->op)
-            return cr_kernel_fault(c, "%s: value %d is no %s", rule->name, i, cr_ops[v->op].name);
+            return cr_kernel_fault(c, "%s: value %d is no %s", rule->part->name, i,
+                                   cr_ops[v->op].name);
         break;
     case CR_REDUCE:
         if (kind != CR_KIND_REDUCE || node->op != v->op || !v->by_row || !rule->part->reduces ||
             down != rule->part->ends_down ||
             reduced_size(c, v->node) != v->parts * cr_extent(c->k, down ? c->k->row : across))
-            return cr_kernel_fault(c, "%s: value %d cannot be reduced", rule->name, i);
+            return cr_kernel_fault(c, "%s: value %d cannot be reduced", rule->part->name, i);
         break;
     case CR_CORE:
         if (!rule->part->core)
-            return cr_kernel_fault(c, "%s: value %d is of a product that is not there", rule->name,
-                                   i);
+            return cr_kernel_fault(c, "%s: value %d is of a product that is not there",
+                                   rule->part->name, i);
         break;
     case CR_SCORE:
         if (!rule->part->score || node->op != CR_OP_matmul)
-            return cr_kernel_fault(c, "%s: value %d is of scores that are not there", rule->name,
-                                   i);
+            return cr_kernel_fault(c, "%s: value %d is of scores that are not there",
+                                   rule->part->name, i);
         break;
     case CR_CONST:
         break;
     case CR_GATHER:
         if (!cr_can_gather(c->g, tiles, v, across < 0 ? 0 : v->at.coef[across]))
-            return cr_kernel_fault(c, "%s: value %d gathers more than one row", rule->name, i);
+            return cr_kernel_fault(c, "%s: value %d gathers more than one row", rule->part->name,
+                                   i);
         return verify_access(c, rule, v);
     default:
         return verify_access(c, rule, v);
@@ -160,12 +161,14 @@ static int verify_value(const struct cr_kernel_check *c, const struct program_ru
                  v->parts >= (v->source == CR_REDUCE) && v->parts <= CR_MAX_PARTS;
     if (!known || !cr_check_node(c, v->node) ||
         (v->source == CR_MAP && cr_ops[v->op].kind != CR_KIND_ELEMENTWISE))
-        return cr_kernel_fault(c, "%s: there is no such value as %d", rule->name, i);
+        return cr_kernel_fault(c, "%s: there is no such value as %d", rule->part->name, i);
     for (int a = 0; a < cr_value_args(v); a++)
         if (v->arg[a] < 0 || v->arg[a] >= i)
-            return cr_kernel_fault(c, "%s: value %d is made of value %d", rule->name, i, v->arg[a]);
+            return cr_kernel_fault(c, "%s: value %d is made of value %d", rule->part->name, i,
+                                   v->arg[a]);
     if (v->by_row && !is_by_row(c, tiles, v, rule->across))
-        return cr_kernel_fault(c, "%s: value %d is not the same in all columns", rule->name, i);
+        return cr_kernel_fault(c, "%s: value %d is not the same in all columns", rule->part->name,
+                               i);
     return verify_source(c, rule, tiles, i);
 }
 
@@ -184,13 +187,13 @@ static int verify_program(const struct cr_kernel_check *c, const struct program_
 {
     int cores = 0;
     if (!tiles->n)
-        return rule->part->needed ? cr_kernel_fault(c, "it has no %s", rule->name) : 0;
+        return rule->part->needed ? cr_kernel_fault(c, "it has no %s", rule->part->name) : 0;
     if (tiles->n < 0 || tiles->n > CR_MAX_VALUES || tiles->n_more != n_more_results(c, tiles))
-        return cr_kernel_fault(c, "%s: it has %d values and %d results", rule->name, tiles->n,
+        return cr_kernel_fault(c, "%s: it has %d values and %d results", rule->part->name, tiles->n,
                                1 + tiles->n_more);
     for (int i = 0; i <= tiles->n_more; i++)
         if (tiles->results[i] < 0 || tiles->results[i] >= tiles->n)
-            return cr_kernel_fault(c, "%s: the result is value %d of %d", rule->name,
+            return cr_kernel_fault(c, "%s: the result is value %d of %d", rule->part->name,
                                    tiles->results[i], tiles->n);
     for (int i = 0; i < tiles->n; i++) {
         if (verify_value(c, rule, tiles, i))
@@ -198,23 +201,20 @@ static int verify_program(const struct cr_kernel_check *c, const struct program_
         cores += tiles->values[i].source == CR_CORE;
     }
     if (cores != rule->part->core)
-        return cr_kernel_fault(c, "%s: it takes the product %d times", rule->name, cores);
+        return cr_kernel_fault(c, "%s: it takes the product %d times", rule->part->name, cores);
     if (rule->part->ends_down &&
         (tiles->result != tiles->n - 1 || tiles->values[tiles->result].source != CR_REDUCE))
-        return cr_kernel_fault(c, "%s: it does not end with a reduction", rule->name);
+        return cr_kernel_fault(c, "%s: it does not end with a reduction", rule->part->name);
     return 0;
 }
 
-/* Checks each program of the kind; fails if the kernel has another one. */
+/* Checks each program of the kind. */
 static int verify_programs(const struct cr_kernel_check *c)
 {
-    for (int i = 0; i < CR_PROGRAMS; i++) {
-        const struct program_rule rule = {cr_program_names[i], &c->parts->programs[i],
-                                          cr_column_atom(c->k, i)};
-        const struct cr_tiles *tiles = &c->k->programs[i];
-        if (!rule.part->loops && tiles->n)
-            return cr_kernel_fault(c, "it has a tile program that its kind has not");
-        if (rule.part->loops && verify_program(c, &rule, tiles))
+    const struct cr_tiles *tiles;
+    for (int i = 0; (tiles = cr_program_of(c->k, i)); i++) {
+        const struct program_rule rule = {&c->parts->programs[i], cr_column_atom(c->k, i)};
+        if (verify_program(c, &rule, tiles))
             return -1;
     }
     return 0;
@@ -224,19 +224,18 @@ static int verify_programs(const struct cr_kernel_check *c)
 
 static int verify_operand(const struct cr_kernel_check *c, int i)
 {
-    const struct cr_operand *o = &c->k->operands[i];
+    const struct cr_operand *o = cr_operand_of(c->k, i);
+    const char *name = c->parts->operands[i].name;
     int64_t read = c->parts->elements_read ? c->parts->elements_read(c->k, i) : 1;
     if (o->ref < 0 || o->ref >= c->k->n_refs)
-        return cr_kernel_fault(c, "operand %s: there is no operand %d", cr_operand_names[i],
-                               o->ref);
+        return cr_kernel_fault(c, "operand %s: there is no operand %d", name, o->ref);
     return cr_verify_index(c, &o->at, c->parts->operands[i].loops,
-                           cr_check_elements(c, c->k->refs[o->ref]) - read + 1,
-                           cr_operand_names[i]);
+                           cr_check_elements(c, c->k->refs[o->ref]) - read + 1, name);
 }
 
 static int verify_operands(const struct cr_kernel_check *c)
 {
-    for (int i = 0; i < CR_OPERANDS; i++)
+    for (int i = 0; cr_operand_of(c->k, i); i++)
         if (cr_reads_operand(c->k, i) && verify_operand(c, i))
             return -1;
     return 0;
@@ -379,8 +378,6 @@ static int verify_root(const struct cr_kernel_check *c, struct cr_made_part *all
     const struct cr_kernel *k = c->k;
     if (!cr_check_node(c, k->root) || (k->core != CR_NONE && !cr_check_node(c, k->core)))
         return cr_kernel_fault(c, "no such node");
-    if (k->packed != CR_NONE && !c->parts->packs)
-        return cr_kernel_fault(c, "it has packed weights, which its kind has not");
     if (verify_stored_nodes(c))
         return -1;
     const struct cr_node *buffer = &c->g->nodes[k->buffer];
@@ -432,7 +429,7 @@ static int verify_refs(const struct cr_kernel_check *c, const struct cr_made_par
 static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
-    if ((unsigned)k->kind >= CR_KERNEL_KINDS)
+    if ((unsigned)k->kind >= CR_KERNEL_KINDS || k->parts != cr_kernel_kinds[k->kind].parts)
         return cr_kernel_fault(c, "no such kind");
     c->parts = cr_parts_of(k);
     if (verify_root(c, all) || verify_refs(c, all) || verify_loops(c) || verify_programs(c))

@@ -91,10 +91,12 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
     bool same = true;
-    for (int i = 0; same && i < CR_PROGRAMS; i++)
-        same = same_tiles(g, &a->programs[i], &b->programs[i]);
-    for (int i = 0; same && i < CR_OPERANDS; i++)
-        same = same_operand(&a->operands[i], &b->operands[i]);
+    const struct cr_tiles *tiles;
+    for (int i = 0; same && (tiles = cr_program_of(a, i)); i++)
+        same = same_tiles(g, tiles, cr_program_of(b, i));
+    const struct cr_operand *operand;
+    for (int i = 0; same && (operand = cr_operand_of(a, i)); i++)
+        same = same_operand(operand, cr_operand_of(b, i));
     for (int i = 0; same && i < cr_n_results_of(a); i++)
         same = a->stored_in[i] == b->stored_in[i] && same_affine(&a->results[i], &b->results[i]);
     return same;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/gathered_tables.h"
 #include "compiler/passes/weights/weights.h"
 #include "verifier.h"
@@ -206,12 +207,13 @@ static void compare_piece(void *context, const struct cr_layout_info *info)
 static bool is_packed(const struct check *c, const struct matrix *matrix,
                       const struct cr_kernel *k)
 {
-    int64_t N = cr_extent(k, k->col) * (k->choices ? k->choices : 1);
+    int64_t choices = cr_weights_of(k)->choices;
+    int64_t N = cr_extent(k, k->col) * (choices ? choices : 1);
     if (!matrix || matrix->K != cr_extent(k, k->k) || matrix->N != N ||
         !c->m->layouts[matrix->first].panel_stride)
         return false;
     struct pieces p = {&c->m->layouts[matrix->first], &c->m->layouts[matrix->end], true};
-    return cr_packed_pieces(c->g, k->packed, compare_piece, &p) && p.same && p.next == p.end;
+    return cr_packed_pieces(c->g, cr_packed(k), compare_piece, &p) && p.same && p.next == p.end;
 }
 
 /* Fails unless every kernel reads its parameters as they were placed: plain, or packed. */

@@ -264,12 +264,13 @@ enum cr_format cr_panel_format(const struct cr_graph *g, cr_id matrix)
 
 double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
 {
-    cr_id matrix = cr_packed(k);
-    if (matrix == CR_NONE)
+    const struct cr_packed_weights *weights = cr_weights_of(k);
+    if (!weights)
         return 0;
-    const struct cr_node *node = &g->nodes[matrix];
-    int64_t elements = cr_elements(node->rank, node->shape) / (k->choices ? k->choices : 1);
-    return (double)cr_format_bytes(cr_panel_format(g, matrix), elements);
+    const struct cr_node *node = &g->nodes[weights->node];
+    int64_t matrices = weights->choices ? weights->choices : 1;
+    int64_t elements = cr_elements(node->rank, node->shape) / matrices;
+    return (double)cr_format_bytes(cr_panel_format(g, weights->node), elements);
 }
 
 /* Returns the most elements that a kernel reads of its operand r.  An elementwise kernel gathers no

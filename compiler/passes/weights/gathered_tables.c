@@ -70,14 +70,15 @@ bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
     const struct cr_node *table = &g->nodes[k->refs[r]];
     if (table->rank != 2)
         return false;
-    for (int i = 0; i < CR_OPERANDS; i++)
+    for (int i = 0; cr_operand_of(k, i); i++)
         if (cr_ref_of_operand(k, i) == r)
             return false;
-    for (int p = 0; p < CR_PROGRAMS; p++)
-        for (int i = 0; cr_parts_of(k)->programs[p].loops && i < k->programs[p].n; i++) {
-            const struct cr_value *v = &k->programs[p].values[i];
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        for (int i = 0; i < tiles->n; i++) {
+            const struct cr_value *v = &tiles->values[i];
             if ((v->source == CR_LOAD || v->source == CR_GATHER) && v->ref == r &&
-                !takes_rows(table, &k->programs[p], columns_of(k, p), v))
+                !takes_rows(table, tiles, columns_of(k, p), v))
                 return false;
         }
     return true;

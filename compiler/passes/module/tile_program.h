@@ -1,0 +1,83 @@
+/* tile_program.h - the work of a kernel on a tile: a list of values, each made of earlier ones. */
+#ifndef CR_TILE_PROGRAM_H
+#define CR_TILE_PROGRAM_H
+
+#include "compiler/ir/graph.h"
+#include "index_map.h"
+
+enum { CR_MAX_VALUES = 96 };
+enum { CR_MAX_PARTS = 4 };  /* the most parts of a row */
+enum { CR_MAX_STORED = 6 }; /* the most nodes that a kernel stores */
+
+enum cr_source {
+    CR_LOAD,   /* an element of ref, at index `at` */
+    CR_GATHER, /* an element of ref, at index `at` of the row whose number is value arg[0] */
+    CR_IOTA,   /* the number `at`, as an index */
+    CR_RANDOM, /* number `at` of the random stream `ref`, with the seed arg[0] */
+    CR_CONST,  /* `number` */
+    CR_CORE,   /* the contraction's result */
+    CR_SCORE,  /* ATTENTION_BACKWARD: the product of query and key */
+    CR_MAP,    /* elementwise op of arg[..] */
+    CR_REDUCE, /* op over the columns of arg[0] */
+};
+
+/* One value of a tile program. */
+struct cr_value {
+    enum cr_source source;
+    cr_id node;
+    enum cr_op op;
+    int arg[CR_MAX_PARTS];
+    int parts;            /* REDUCE: the number of tiles, side by side, that it reduces */
+    int ref;              /* LOAD, GATHER: index in kernel->refs; RANDOM: in streams */
+    struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
+    int64_t table_rows;   /* GATHER */
+    int table_length;     /* GATHER: 1 + the number of the length that counts its rows, or 0 */
+    int64_t table_stride; /* GATHER */
+    double number;        /* CONST */
+    bool by_row;          /* equal in all columns: one number a row */
+    bool vector;          /* LOAD: of a node with one axis */
+};
+
+/* Returns the number of earlier values that a value reads: arg[0], ... */
+static inline int cr_value_args(const struct cr_value *value)
+{
+    switch (value->source) {
+    case CR_MAP:
+        return cr_ops[value->op].arity;
+    case CR_REDUCE:
+        return value->parts;
+    case CR_GATHER:
+    case CR_RANDOM:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+struct cr_tiles {
+    struct cr_value *values;
+    int n;
+    union {
+        int result;                 /* the value that is stored, or that another program reads */
+        int results[CR_MAX_STORED]; /* TILE: the index of the first stored value, then those of
+                                       the values of the other stored nodes */
+    };
+    int n_more; /* number of results after the first */
+};
+
+/* True if a value is a result of its program. */
+static inline bool cr_is_result(const struct cr_tiles *tiles, int value)
+{
+    for (int i = 0; i <= tiles->n_more; i++)
+        if (tiles->results[i] == value)
+            return true;
+    return false;
+}
+
+/* An operand that no tile program loads: its elements are at index `at` of ref. */
+struct cr_operand {
+    int ref;
+    struct cr_affine at;
+};
+
+#endif
