@@ -326,7 +326,7 @@ standalone = $(foreach s,standalone extend entries machines train_c pool,$(call 
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
-    $(scale) $(foreach s,recompute names listing train files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
+    $(scale) $(foreach s,recompute names listing train micro_batches files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 

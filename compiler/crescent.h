@@ -1042,6 +1042,12 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
 /* Uses data from memory for input number `index` in all following steps, until it is set again. */
 int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor);
 
+/* Returns the number of micro-batches of a step, 1 if the script says nothing of them.  In a step over
+ * micro-batches the tensor of crescent_trainer_set_input is that of each micro-batch, one after another;
+ * each takes a batch of the files of crescent_trainer_feed; and outputs have their entry in front of
+ * their names: update.loss. */
+int crescent_trainer_micro_batches(const crescent_trainer *trainer);
+
 /* Gives every input that has no data the value that the script says; data that nobody gives, and
  * that no output replaces, is refused. */
 int crescent_trainer_start(crescent_trainer *trainer);

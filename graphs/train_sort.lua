@@ -13,6 +13,7 @@ local transformer, gpt2, llama = require "transformer", require "gpt2", require 
 local o = options {
     task = {"train", "answer"},
     B = 64, digits = 10,                      -- sequences at a time, their length
+    micro_batches = 1,                        -- so many times B sequences make a step
     model = {"gpt2", "llama"},
     n_layer = 2, n_embd = 48, n_head = 3,
     steps = 2500, lr = {number = 0.003}, warmup = 100, seed = 0,
@@ -87,7 +88,8 @@ end
 -- beyond the last one would draw.
 local function train()
     local step, next_step = optim.step()
-    local draw = o.validation and 16777216 or step
+    local micro = optim.micro_batches(o.micro_batches)
+    local draw = o.validation and 16777216 or micro.number(step)
     local question = scope("question", whole, random(draw, {o.B, o.digits}, o.seed) * VALUES)
     local all = concat({question, scope("sorted", sort, question)}, 2)
     local logits = model(all:slice({0, 0}, {o.B, T}))
@@ -96,13 +98,14 @@ local function train()
     local loss = scope("loss", nn.cross_entropy, said, target)
 
     local params = parameters()
-    local grads = scope("clip", optim.clip_grad_norm, optim.gradients(loss, params), 1)
+    local mean = micro.mean(optim.gradients(loss, params))
+    local grads = scope("clip", optim.clip_grad_norm, mean, 1)
     local lr = optim.cosine_schedule(step, {lr = o.lr, warmup = o.warmup, steps = o.steps})
     local next = optim.adamw(params, grads, {lr = lr, betas = {0.9, 0.95}, weight_decay = 0.1,
         decays = function(name, p) return p.rank > 1 end})
-    next.step, next.loss, next.lr = next_step, loss, lr
-    next.tokens = const(o.B * T, {}, "i32")
-    return next
+    next.step, next.loss, next.lr = next_step, micro.mean(loss, "loss"), lr
+    next.tokens = const(o.micro_batches * o.B * T, {}, "i32")
+    return micro.step(next)
 end
 
 -- Answers questions, one digit after the other: each is the likeliest after what was said.

@@ -476,6 +476,10 @@ TRAINING = {
     "train_schedule": dict(optimiser="adamw", lr=0.05, weight_decay=0.2, decay_matrices_only=True,
                            warmup=2, steps=7, loss="mse"),
     "train_cosine": dict(optimiser="sgd", lr=0.5, warmup=0, steps=7),
+    # of tests/scripts/micro_batches.lua
+    "train_micro_batches": dict(optimiser="adamw", lr=0.05, weight_decay=0.1, clip=0.5,
+                                decay_matrices_only=True, warmup=3, period=20, least=0, steps=20,
+                                micro_batches=6),
 }
 
 
@@ -503,29 +507,39 @@ def optimiser(net, o):
 
 
 def learning_rate(step, o):
-    lr, warmup, steps = o.get("lr", 0.1), o.get("warmup", -1), 5
+    lr, warmup, steps = o.get("lr", 0.1), o.get("warmup", -1), o.get("period", 5)
+    least = o.get("least", lr / 10)
     if warmup < 0:
         return lr
     if step < warmup:
         return lr * (step + 1) / warmup
     progress = min((step - warmup) / (steps - warmup), 1)
-    return lr / 10 + (lr - lr / 10) * (1 + math.cos(math.pi * progress)) / 2
+    return least + (lr - least) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def loss_of(net, o, ids, target):
+    logits = net.fc2(F.gelu(net.fc1(net.embed(ids))))
+    if o.get("loss") != "mse":
+        return F.cross_entropy(logits, target)
+    goal = (torch.arange(7)[None, :] == target[:, None]).to(net.fc1.bias.dtype)
+    return F.mse_loss(logits, goal)
+
+
+def micro_batches_of(o, step, tensor):
+    """The rows of a step; without micro-batches each step has the whole tensor."""
+    n = o.get("micro_batches")
+    return tensor[step * n:(step + 1) * n] if n else [tensor]
 
 
 def train(net, o, ids, target):
     """All parameters in order of their names, and the losses."""
     opt, losses = optimiser(net, o), []
-    dtype = net.fc1.bias.dtype
     for step in range(o.get("steps", 6)):
         for group in opt.param_groups:
             group["lr"] = learning_rate(step, o)
-        logits = net.fc2(F.gelu(net.fc1(net.embed(ids))))
-        if o.get("loss") == "mse":
-            goal = (torch.arange(7)[None, :] == target[:, None]).to(dtype)
-            loss = F.mse_loss(logits, goal)
-        else:
-            loss = F.cross_entropy(logits, target)
         opt.zero_grad()
+        pairs = list(zip(micro_batches_of(o, step, ids), micro_batches_of(o, step, target)))
+        loss = sum(loss_of(net, o, *pair) for pair in pairs) / len(pairs)
         loss.backward()
         if o.get("clip"):
             nn.utils.clip_grad_norm_(net.parameters(), o["clip"])
@@ -537,8 +551,9 @@ def train(net, o, ids, target):
 
 def make_training(name, options):
     rng = np.random.RandomState(zlib.crc32(name.encode()))
-    ids, target = rng.randint(0, 7, 9), rng.randint(0, 7, 9)
-    target[4] = -100  # does not count
+    shape = (options["steps"] * options["micro_batches"], 9) if "micro_batches" in options else 9
+    ids, target = rng.randint(0, 7, shape), rng.randint(0, 7, shape)
+    target[..., 4] = -100  # does not count
     net = small_net()
     randomise(net, rng)
     start = {key: value.clone() for key, value in net.state_dict().items()}
@@ -553,9 +568,13 @@ def make_training(name, options):
     for file, array in ("ids", ids), ("target", target), ("params", params), ("losses", losses):
         np.save(os.path.join(folder, file + ".npy"), array)
     with open(os.path.join(folder, "case.txt"), "w") as f:
-        f.write("script tests/scripts/train_steps.lua\n")
-        for key, value in options.items():
-            f.write("set %s=%s\n" % (key, option_text(value)))
+        if "micro_batches" in options:
+            f.write("script tests/scripts/micro_batches.lua\nset what=unrolled\n"
+                    "set micro_batches=%d\n" % options["micro_batches"])
+        else:
+            f.write("script tests/scripts/train_steps.lua\n")
+            for key, value in options.items():
+                f.write("set %s=%s\n" % (key, option_text(value)))
         f.write("input ids\ninput target\nexpect params\nexpect losses\n")
         f.write("atol %s\n" % round_up(max(2e-6, 5 * error)))
     print("%-18s loss %.4f to %.4f, PyTorch's float32 is off by %.1e" %

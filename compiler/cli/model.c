@@ -122,7 +122,7 @@ int cr_graph_load(const struct cr_options *o, crescent_graph **graph, struct cr_
 int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
                           struct cr_error *error)
 {
-    return load(o, cr_wants_grads(o) || o->train ? "" : NULL, graph, error);
+    return load(o, cr_wants_grads(o) ? "" : NULL, graph, error);
 }
 
 /* With --weights the formats of the model's own weights do not apply. */

@@ -146,6 +146,7 @@ struct train {
     crescent_trainer *trainer;
     crescent_surplus surplus;
     struct cr_progress progress;
+    bool has_entries; /* a step over micro-batches: names of outputs begin with their entry */
     int64_t last; /* the step to stop after */
 };
 
@@ -288,6 +289,7 @@ static int start(struct train *r, struct cr_error *error)
         read_files(r, &o->input, crescent_trainer_feed, error) ||
         cr_passed(o, crescent_trainer_start(r->trainer), error))
         return -1;
+    r->has_entries = crescent_graph_entry_count(r->graph) > 1;
     return cr_fill_params(crescent_trainer_model(r->trainer), o, &r->surplus, error);
 }
 
@@ -295,7 +297,7 @@ static int start(struct train *r, struct cr_error *error)
 static int prepare(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
-    if (check_options(o, error) || cr_graph_load(o, &r->graph, error) || start(r, error) ||
+    if (check_options(o, error) || cr_graph_load_entries(o, &r->graph, error) || start(r, error) ||
         (o->resume && cr_passed(o, crescent_trainer_resume(r->trainer, o->resume), error)) ||
         (o->validate_every &&
          read_files(r, &o->validation_input, crescent_trainer_validation, error)) ||
@@ -306,15 +308,27 @@ static int prepare(struct train *r, struct cr_error *error)
 
 /* ---- notes ---- */
 
+/* Returns the name of output i of a step, without its entry. */
+static const char *name_of_output(const struct train *r, int i)
+{
+    const char *name =
+        cr_port_of(crescent_trainer_model(r->trainer), CRESCENT_OUTPUT, i).name;
+    const char *dot = r->has_entries ? strchr(name, '.') : NULL;
+    return dot ? dot + 1 : name;
+}
+
 /* Returns the names of parameters that no output replaces, null for the others; the caller frees
  * the array. */
-static const char **untouched_params(const crescent_model *m, int n)
+static const char **untouched_params(const struct train *r, int n)
 {
+    const crescent_model *m = crescent_trainer_model(r->trainer);
     const char **names = cr_calloc((size_t)n, sizeof *names);
-    for (int i = 0; i < n; i++) {
-        const char *name = cr_port_of(m, CRESCENT_PARAM, i).name;
-        if (crescent_port_find(m, CRESCENT_OUTPUT, name) == CRESCENT_NONE)
-            names[i] = name;
+    for (int i = 0; i < n; i++)
+        names[i] = cr_port_of(m, CRESCENT_PARAM, i).name;
+    for (int i = 0; i < crescent_port_count(m, CRESCENT_OUTPUT); i++) {
+        int param = crescent_port_find(m, CRESCENT_PARAM, name_of_output(r, i));
+        if (param != CRESCENT_NONE)
+            names[param] = NULL;
     }
     return names;
 }
@@ -333,10 +347,10 @@ static void note_names(const struct train *r)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);
     int n = crescent_port_count(m, CRESCENT_PARAM);
-    const char **names = untouched_params(m, n);
+    const char **names = untouched_params(r, n);
     char near[256];
     for (int i = 0; i < crescent_port_count(m, CRESCENT_OUTPUT); i++) {
-        const char *name = cr_port_of(m, CRESCENT_OUTPUT, i).name;
+        const char *name = name_of_output(r, i);
         if (is_used(m, name))
             continue;
         cr_did_you_mean(near, sizeof near, name, names, n);

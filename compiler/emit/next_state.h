@@ -1,6 +1,7 @@
 /*
  * next_state.h - finds the outputs of a training step that the next step reads: an output with the
- * name of a parameter or an input is its next value.
+ * name of a parameter or an input is its next value.  In a step over micro-batches that is true of
+ * the outputs of update, and the outputs of micro_batch go to inputs of update.
  */
 #ifndef CR_NEXT_STATE_H
 #define CR_NEXT_STATE_H
@@ -16,12 +17,20 @@ struct cr_ports {
 struct cr_next_state {
     int *to_param, *to_input; /* by output: the port whose next value it is, or CR_NONE */
     bool *is_state;           /* by input: an output is its next value */
+    int micro_batches;        /* of a step; 0: the step has one entry */
+    int *to_sum;              /* by output: the input that is its sum over micro-batches, or CR_NONE */
+    bool *is_sum;             /* by input: it is such a sum */
+    int number;               /* the input that is the number of the micro-batch, or CR_NONE */
 };
 
-/* Finds the ports that outputs replace.  Fails if an output differs in shape or type from its port,
- * or if no parameter is replaced; the message names the script at `path`. */
-int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports, const char *path,
-                     struct cr_error *error);
+/* Finds the ports that outputs replace in a step over so many micro-batches, or 0.  Fails if an
+ * output differs in shape or type from its port, or if no parameter is replaced; the message names
+ * the script at `path`. */
+int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports,
+                       int micro_batches, const char *path, struct cr_error *error);
+
+/* Returns the name of an output in its entry. */
+const char *cr_step_output_name(const struct cr_next_state *next_state, const char *name);
 void cr_next_state_free(struct cr_next_state *next_state);
 
 #endif

@@ -396,7 +396,8 @@ struct cr_port {
     enum cr_init init; /* parameters */
     double bound;      /* parameters: the bound of the init */
     bool state;        /* inputs: it is kept from run to run, and kernels write to it */
-    bool in_place;     /* outputs: the caller may pass the memory of the input of the same name */
+    bool in_place;     /* outputs: the caller may pass the memory of the input that has the output's
+                        * name in its entry */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
     unsigned entries;  /* inputs: a bit for each entry that reads it (a lone entry has all inputs);
                         * outputs: the bit of its entry */

@@ -65,6 +65,21 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
+/* Makes the program of a graph, or of the only entry of a training step. */
+static struct cr_program *program_of(const crescent_graph *graph, const crescent_config *config,
+                                     bool is_step, struct cr_error *error)
+{
+    crescent_graph own = *graph;
+    if (!is_step)
+        return cr_program_to_emit(graph, config, error);
+    own.graph = cr_graph_copy(graph->graph);
+    struct cr_program *p = cr_choose_entry(own.graph, "", graph->origin->path, error)
+                               ? NULL
+                               : cr_program_to_emit(&own, config, error);
+    cr_graph_free(own.graph);
+    return p;
+}
+
 /* Emits C to a file; checks the path before it compiles anything. */
 static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
                 const char *path, crescent_report *report, struct cr_error *error)
@@ -72,12 +87,10 @@ static int emit(const crescent_graph *graph, const crescent_config *config, cres
     const char *script = graph->origin->path;
     if (cr_check_emit_path(path, error))
         return -1;
-    if (kind == CRESCENT_EMIT_STEP && cr_check_chosen(graph, error))
-        return -1;
     unsigned isas;
     if (cr_read_isas(config ? config->isa : NULL, &isas, error))
         return -1;
-    struct cr_program *p = cr_program_to_emit(graph, config, error);
+    struct cr_program *p = program_of(graph, config, kind == CRESCENT_EMIT_STEP, error);
     if (!p)
         return -1;
     int status = kind == CRESCENT_EMIT_STEP ? cr_write_standalone_step(p, isas, script, path, error)
@@ -106,12 +119,10 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
                      struct cr_error *error)
 {
     const char *script = kind == CRESCENT_EMIT_STEP ? graph->origin->path : NULL;
-    if (script && cr_check_chosen(graph, error))
-        return -1;
     unsigned isas;
     if (cr_read_isas(config ? config->isa : NULL, &isas, error))
         return -1;
-    struct cr_program *p = cr_program_to_emit(graph, config, error);
+    struct cr_program *p = program_of(graph, config, script != NULL, error);
     int status = p ? cr_standalone_texts(p, isas, script, header_name, texts, error) : -1;
     cr_program_free(p);
     return status;

@@ -34,14 +34,16 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Chooses the memory for each output of a step.  An output that replaces a parameter or an input
- * may use its memory. */
+/* Chooses the memory for each output of a step, or of its entry update.  An output that replaces a
+ * parameter or an input may use its memory. */
 static void place_results(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
         int param = t->next_state.to_param[i];
-        if (param != CR_NONE)
+        if (t->next_state.to_sum[i] != CR_NONE)
+            t->results[i] = NULL;
+        else if (param != CR_NONE)
             t->results[i] = e->tensors[param];
         else
             t->results[i] =
@@ -70,6 +72,10 @@ static const void *current(const crescent_trainer *t, crescent_port_kind kind, i
                            struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
+    if (kind == CRESCENT_OUTPUT && t->next_state.to_sum[i] != CR_NONE)
+        return cr_sum_of(t, t->next_state.to_sum[i]);
+    if (kind == CRESCENT_INPUT && t->next_state.is_sum[i])
+        return cr_check_started(t, error) ? NULL : cr_sum_of(t, i);
     if (kind == CRESCENT_OUTPUT && t->next_state.to_param[i] != CR_NONE)
         return e->tensors[t->next_state.to_param[i]];
     if (kind == CRESCENT_OUTPUT && t->next_state.to_input[i] != CR_NONE)
@@ -93,15 +99,31 @@ static double value_of(const crescent_trainer *t, int output)
     return whole ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
+/* Runs a step without micro-batches. */
+static int run_whole(crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    if (cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error))
+        return -1;
+    place_results(t);
+    return cr_engine_run(e, (const void *const *)t->inputs.data, t->results, error);
+}
+
+/* Runs a step over micro-batches. */
+static int run_parts(crescent_trainer *t, struct cr_error *error)
+{
+    if (cr_run_micro_batches(t, error))
+        return -1;
+    place_results(t);
+    return cr_engine_run_entry(cr_trainer_engine(t), t->accumulation.update, cr_update_inputs(t),
+                               t->results, error);
+}
+
 /* Makes a step: runs the model, and makes its outputs the next inputs. */
 static int step(crescent_trainer *t, struct cr_error *error)
 {
-    struct cr_engine *e = cr_trainer_engine(t);
     if (cr_check_started(t, error) || cr_check_weights(t->model, error) ||
-        cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error))
-        return -1;
-    place_results(t);
-    if (cr_engine_run(e, (const void *const *)t->inputs.data, t->results, error))
+        (t->next_state.micro_batches ? run_parts(t, error) : run_whole(t, error)))
         return -1;
     hand_over(t);
     t->step++;
@@ -110,7 +132,7 @@ static int step(crescent_trainer *t, struct cr_error *error)
     if (!isfinite(loss))
         return cr_fail(error,
                        "%.400s: the loss of step %" PRId64 " is %g, expected a finite number",
-                       e->path, t->step, loss);
+                       cr_trainer_engine(t)->path, t->step, loss);
     cr_history_add(&t->history, loss);
     return 0;
 }

@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/micro_batches.h"
 #include "compiler/ir/mem.h"
 
 /* ---- opening ---- */
 
+/* Finds the outputs that crescent_trainer_status reads. */
 static int find_numbers(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
-    if (cr_find_number(e, "loss", false, &t->loss, error) ||
-        cr_find_number(e, "lr", false, &t->rate, error) ||
-        cr_find_number(e, "tokens", true, &t->tokens, error))
+    bool parts = t->next_state.micro_batches > 0;
+    if (cr_find_number(e, parts ? CR_UPDATE ".loss" : "loss", false, &t->loss, error) ||
+        cr_find_number(e, parts ? CR_UPDATE ".lr" : "lr", false, &t->rate, error) ||
+        cr_find_number(e, parts ? CR_UPDATE ".tokens" : "tokens", true, &t->tokens, error))
         return -1;
     if (t->loss == CR_NONE)
         return cr_fail(error, "%.400s: no output loss, expected the number that training lowers",
@@ -28,7 +31,7 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     bool *shared = cr_calloc((size_t)e->n_outputs, sizeof *shared);
     for (int i = 0; i < e->n_outputs; i++) {
         int param = t->next_state.to_param[i], input = t->next_state.to_input[i];
-        shared[i] = param != CR_NONE || (input != CR_NONE && cr_engine_may_store_over(e, i));
+        shared[i] = t->next_state.to_sum[i] != CR_NONE || param != CR_NONE || (input != CR_NONE && cr_engine_may_store_over(e, i));
         if (param != CR_NONE)
             t->learned[param] = true;
     }
@@ -38,33 +41,51 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
 }
 
 /* Checks the ports, then allocates memory. */
-static int prepare(crescent_trainer *t, struct cr_error *error)
+static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     const struct cr_ports ports = {e->params,   e->inputs,   e->outputs,
                                    e->n_params, e->n_inputs, e->n_outputs};
-    if (cr_next_state_find(&t->next_state, &ports, e->path, error) || find_numbers(t, error))
+    if (cr_next_state_find(&t->next_state, &ports, micro_batches, e->path, error) ||
+        find_numbers(t, error))
         return -1;
     t->model->is_part = true;
     t->is_set = cr_calloc((size_t)e->n_inputs, sizeof *t->is_set);
     t->results = cr_calloc((size_t)e->n_outputs, sizeof *t->results);
     t->learned = cr_calloc((size_t)e->n_params, sizeof *t->learned);
-    if (cr_buffers_new(&t->inputs, e->inputs, NULL, e->n_inputs, error) || new_outputs(t, error))
+    if (cr_buffers_new(&t->inputs, e->inputs, t->next_state.is_sum, e->n_inputs, error) ||
+        new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
         return -1;
     return cr_engine_keep_params(e, error);
+}
+
+/* Keeps the entries of a step over micro-batches; of another graph, chooses its only entry. */
+static int choose_step(struct cr_graph *graph, const char *path, struct cr_error *error)
+{
+    return cr_has_micro_batches(graph) ? 0 : cr_choose_entry(graph, "", path, error);
+}
+
+int crescent_trainer_micro_batches(const crescent_trainer *trainer)
+{
+    return trainer && trainer->next_state.micro_batches ? trainer->next_state.micro_batches : 1;
 }
 
 /* Opens a training; a failure leaves nothing open. */
 static int open_trainer(const crescent_graph *graph, const crescent_config *config,
                         crescent_trainer **trainer, struct cr_error *error)
 {
-    if (cr_check_chosen(graph, error))
-        return -1;
-    crescent_trainer *t = cr_calloc(1, sizeof *t);
+    const char *path = graph->origin->path;
     struct cr_graph *copy = cr_graph_copy(graph->graph);
+    int micro_batches;
+    if (choose_step(copy, path, error) ||
+        cr_find_micro_batches(copy, path, &micro_batches, error)) {
+        cr_graph_free(copy);
+        return -1;
+    }
+    crescent_trainer *t = cr_calloc(1, sizeof *t);
     t->context = cr_refer(graph->context);
     if (cr_compile_graph(graph->context, graph->origin, copy, config, &t->model, error) ||
-        prepare(t, error)) {
+        prepare(t, micro_batches, error)) {
         crescent_trainer_close(t);
         return -1;
     }
@@ -88,6 +109,8 @@ void crescent_trainer_close(crescent_trainer *t)
     if (!t)
         return;
     cr_validation_close(t->validation);
+    if (t->model)
+        cr_accumulation_free(t);
     cr_feeds_close(&t->feeds);
     cr_history_free(&t->history);
     cr_next_state_free(&t->next_state);
@@ -108,6 +131,30 @@ crescent_model *crescent_trainer_model(crescent_trainer *trainer)
 
 /* ---- data ---- */
 
+/* Fails for an input that a step over micro-batches sets by itself. */
+static int check_data(const crescent_trainer *t, int i, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    if (!t->next_state.is_sum[i] && i != t->next_state.number)
+        return 0;
+    return cr_fail(error,
+                   "%.400s: found data for input %.100s, which the training sets, expected an input "
+                   "that is data",
+                   e->path, e->inputs[i].name);
+}
+
+static int check_files(const crescent_trainer *t, const crescent_input_file *files, int n,
+                       struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    for (int i = 0; i < n; i++) {
+        int input = files[i].name ? cr_port_find(e->inputs, e->n_inputs, files[i].name) : CR_NONE;
+        if (input != CR_NONE && check_data(t, input, error))
+            return -1;
+    }
+    return 0;
+}
+
 /* Opens the files of inputs.  After a failure they are closed, and other files may be given. */
 static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
                 struct cr_error *error)
@@ -117,6 +164,8 @@ static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
     if (t->fed || t->started)
         return cr_fail(error, "%.400s: found files for inputs a second time, or after the "
                        "training has started, expected them once, before", e->path);
+    if (check_files(t, files, n, error))
+        return -1;
     int status = cr_feeds_open(&t->feeds, e, &source, t->inputs.data, error);
     if (status)
         cr_feeds_close(&t->feeds);
@@ -141,6 +190,12 @@ static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_e
     if (cr_feeds_find(&t->feeds, i))
         return cr_fail(error, "%.400s: input %.100s has a file, expected one that has none",
                        e->path, e->inputs[i].name);
+    if (check_data(t, i, error))
+        return -1;
+    if (t->next_state.micro_batches && !t->next_state.is_state[i]) {
+        t->is_set[i] = !cr_give_micro_batches(t, i, tensor, error);
+        return t->is_set[i] ? 0 : -1;
+    }
     if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, tensor, NULL, error))
         return -1;
     memcpy(t->inputs.data[i], tensor, (size_t)cr_port_elements(&e->inputs[i]) * sizeof(float));
@@ -165,7 +220,7 @@ static int start(crescent_trainer *t, struct cr_error *error)
                        e->path);
     for (int i = 0; i < e->n_inputs; i++) {
         const struct cr_port *port = &e->inputs[i];
-        if (cr_feeds_find(&t->feeds, i) || t->is_set[i])
+        if (cr_feeds_find(&t->feeds, i) || t->is_set[i] || t->next_state.is_sum[i])
             continue;
         if (!t->next_state.is_state[i] && !cr_has_init(port))
             return cr_fail(error,

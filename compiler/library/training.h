@@ -4,6 +4,7 @@
 #ifndef CR_TRAINING_H
 #define CR_TRAINING_H
 
+#include "accumulate.h"
 #include "compiler/emit/next_state.h"
 #include "feed.h"
 #include "handles.h"
@@ -23,6 +24,7 @@ struct crescent_trainer {
     bool started;  /* every input has a value */
     bool has_step; /* the outputs hold the results of a step */
     struct cr_next_state next_state;
+    struct cr_accumulation accumulation; /* of a step over micro-batches */
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */
     struct cr_history history; /* of earlier runs too, if the checkpoint has them */

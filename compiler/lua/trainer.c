@@ -1,5 +1,7 @@
 /* trainer.c - crescent.trainer: a training, whose script is one step. */
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "classes.h"
@@ -82,8 +84,6 @@ static int open_trainer(lua_State *L)
         cr_lua_fail(L, "trainer: expected none of the options grads, cotangents, taps");
     if (resume)
         take_settings(L, t, resume, &o);
-    if (!o.script.entry)
-        o.script.entry = "";
     if (text)
         lua_getfield(L, 2, "text");
     else
@@ -117,17 +117,38 @@ static int count_files(lua_State *L)
     return n;
 }
 
+/* True if a step over micro-batches replaces the input. */
+static bool is_state(const crescent_model *model, const char *name)
+{
+    char output[300];
+    snprintf(output, sizeof output, "update.%.255s", name);
+    return crescent_port_find(model, CRESCENT_OUTPUT, output) != CRESCENT_NONE;
+}
+
+/* Adds an axis of n micro-batches in front. */
+static crescent_port with_micro_batches(lua_State *L, crescent_port port, int n)
+{
+    if (port.rank == CRESCENT_MAX_RANK)
+        cr_lua_fail(L, "feed: input %s has %d axes, expected room for one of micro-batches", port.name,
+                    port.rank);
+    memmove(port.shape + 1, port.shape, (size_t)port.rank++ * sizeof *port.shape);
+    port.shape[0] = n;
+    return port;
+}
+
 /* Sets the tensors in the table at index 2 as inputs; they stay until they are set again. */
 static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
 {
     crescent_model *model = crescent_trainer_model(t->trainer);
-    int number;
+    int number, n = crescent_trainer_micro_batches(t->trainer);
     lua_pushnil(L);
     while (lua_next(L, 2)) {
         if (lua_type(L, -1) != LUA_TSTRING) {
             const char *name = lua_tostring(L, -2);
             cr_lua_pass(L, crescent_input_find(model, name, NULL, &number));
             crescent_port port = cr_lua_port(L, model, CRESCENT_INPUT, number);
+            if (n > 1 && !is_state(model, port.name))
+                port = with_micro_batches(L, port, n);
             struct cr_lua_tensor *data = cr_lua_take_tensor(L, -1, &port, port.name);
             cr_lua_pass(L, crescent_trainer_set_input(t->trainer, number, data->data));
             lua_pop(L, 1);

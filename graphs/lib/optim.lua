@@ -25,6 +25,47 @@ function optim.gradients(loss, params)
     return grads
 end
 
+-- A step over n micro-batches, which adds their gradients: a larger batch in the same memory.
+--     local micro = optim.micro_batches(o.micro_batches)
+--     local grads = micro.mean(optim.gradients(loss, params))
+--     local next = optim.adamw(params, grads, {lr = 3e-4})
+--     next.step, next.loss = next_step, micro.mean(loss, "loss")
+--     return micro.step(next)
+-- Inputs, loss and gradients are those of one micro-batch.  micro.mean(values, name) is the
+-- mean over all of a tensor, or of each tensor of a table by name; the sum goes along a binary
+-- tree that depends on n only.  micro.number(step) is the number of the micro-batch since
+-- the training began, an i32 scalar: what `random` and `nn.dropout` draw by.  micro.step(next)
+-- is what the script returns: the entry micro_batch, which runs n times, and the entry update, which
+-- runs once.  With n = 1 it is `next`, and means are the tensors themselves.
+function optim.micro_batches(n)
+    if type(n) ~= "number" or n % 1 ~= 0 or n < 1 or n > 65536 then
+        error("optim.micro_batches: found " .. tostring(n) .. ", expected a whole number from 1 to 65536")
+    end
+    local micro, values = {}, {}
+    local function mean(value, name)
+        if n == 1 then return value end
+        values[name] = value
+        return input("sum." .. name, value.shape) / n
+    end
+    function micro.mean(of, name)
+        if name then return mean(of, name) end
+        local means = {}
+        for key, value in pairs(of) do means[key] = mean(value, key) end
+        return means
+    end
+    function micro.number(step)
+        if n == 1 then return step end
+        return step * n + input("micro_batch", {}, "i32", {fill = 0})
+    end
+    function micro.step(next)
+        if n == 1 then return next end
+        local update = {micro_batches = const(n, {}, "i32")}
+        for name, value in pairs(next) do update[name] = value end
+        return {micro_batch = values, update = update}
+    end
+    return micro
+end
+
 -- The square root of the sum of all squares of all gradients, a scalar.
 function optim.grad_norm(grads)
     local total

@@ -164,10 +164,8 @@ bool *cr_find_in_place(const struct cr_module *m)
             inputs[n++] = id;
         }
     for (int i = 0; i < cr_n_results(g); i++) {
-        char *name = cr_output_name(g, i);
-        int input = cr_names_find(&names, name);
+        int input = cr_names_find(&names, g->outputs[i].name);
         in_place[i] = input != CR_NONE && may_store_over(m, uses, inputs[input], g->outputs[i].id);
-        free(name);
     }
     cr_names_free(&names);
     free(inputs);

@@ -1,0 +1,175 @@
+/* accumulate.c - runs a step over micro-batches and adds their gradients; see accumulate.h. */
+#include "accumulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/emit/micro_batches.h"
+#include "compiler/ir/mem.h"
+#include "training.h"
+
+enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a block is aligned */
+
+/* ---- memory ---- */
+
+/* Lays out a block: the outputs of micro_batch, each aligned. */
+static void lay_out(struct crescent_trainer *t)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    struct cr_accumulation *a = &t->accumulation;
+    a->begin = cr_calloc((size_t)e->n_outputs, sizeof *a->begin);
+    for (int i = 0; i < e->n_outputs; i++) {
+        if (t->next_state.to_sum[i] == CR_NONE)
+            continue;
+        a->begin[i] = a->floats;
+        a->floats += (cr_port_elements(&e->outputs[i]) + ALIGN - 1) / ALIGN * ALIGN;
+    }
+}
+
+static int entry_of(const struct cr_engine *e, const char *name)
+{
+    int entry = 0;
+    while (strcmp(e->entries[entry].name, name) != 0)
+        entry++;
+    return entry;
+}
+
+int cr_accumulation_new(struct crescent_trainer *t, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    struct cr_accumulation *a = &t->accumulation;
+    a->micro_batch = entry_of(e, CR_MICRO_BATCH);
+    a->update = entry_of(e, CR_UPDATE);
+    a->inputs = cr_calloc((size_t)e->n_inputs, sizeof *a->inputs);
+    a->given = cr_calloc((size_t)e->n_inputs, sizeof *a->given);
+    lay_out(t);
+    int64_t bytes = a->floats * cr_sums_at_once(t->next_state.micro_batches) * (int64_t)sizeof(float);
+    a->sums = cr_memory_new(bytes, "the sums of gradients over micro-batches", error);
+    return a->sums ? 0 : -1;
+}
+
+void cr_accumulation_free(struct crescent_trainer *t)
+{
+    struct cr_accumulation *a = &t->accumulation;
+    for (int i = 0; a->given && i < cr_trainer_engine(t)->n_inputs; i++)
+        free(a->given[i]);
+    free(a->given);
+    free(a->inputs);
+    free(a->begin);
+    free(a->sums);
+}
+
+/* ---- data ---- */
+
+int cr_give_micro_batches(struct crescent_trainer *t, int i, const void *tensors,
+                          struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    int64_t one = cr_port_elements(&e->inputs[i]) * (int64_t)sizeof(float);
+    int n = t->next_state.micro_batches;
+    for (int k = 0; k < n && e->id_limits[i]; k++)
+        if (cr_check_ids(e, i, e->inputs[i].name, (const void *)((const char *)tensors + k * one), NULL,
+                         error))
+            return -1;
+    void **given = &t->accumulation.given[i];
+    if (!*given)
+        *given = cr_memory_new(n * one, e->inputs[i].name, error);
+    if (!*given)
+        return -1;
+    memcpy(*given, tensors, (size_t)(n * one));
+    return 0;
+}
+
+/* Sets the inputs that micro-batch `number` reads. */
+static int take_data(struct crescent_trainer *t, int number, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    struct cr_accumulation *a = &t->accumulation;
+    int64_t index = t->step * t->next_state.micro_batches + number;
+    if (cr_feeds_take(&t->feeds, e, index, t->inputs.data, error))
+        return -1;
+    for (int i = 0; i < e->n_inputs; i++) {
+        int64_t one = cr_port_elements(&e->inputs[i]) * (int64_t)sizeof(float);
+        a->inputs[i] = a->given[i] ? (const char *)a->given[i] + number * one : t->inputs.data[i];
+    }
+    a->number = number;
+    if (t->next_state.number != CR_NONE)
+        a->inputs[t->next_state.number] = &a->number;
+    return 0;
+}
+
+/* ---- the tree ---- */
+
+static float *block_at(const struct crescent_trainer *t, int level)
+{
+    return t->accumulation.sums + level * t->accumulation.floats;
+}
+
+/* Runs a micro-batch, whose outputs fill the block of a level. */
+static int run_micro_batch(struct crescent_trainer *t, int number, int level, struct cr_error *error)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    const struct cr_accumulation *a = &t->accumulation;
+    if (take_data(t, number, error))
+        return -1;
+    for (int i = 0; i < e->n_outputs; i++)
+        t->results[i] =
+            t->next_state.to_sum[i] == CR_NONE ? NULL : block_at(t, level) + a->begin[i];
+    return cr_engine_run_entry(e, a->micro_batch, a->inputs, t->results, error);
+}
+
+/* Adds the block behind a level to the one of the level.  The elements between outputs are never
+ * read. */
+static void add_next_block(const struct crescent_trainer *t, int level)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    const struct cr_accumulation *a = &t->accumulation;
+    for (int i = 0; i < e->n_outputs; i++) {
+        if (t->next_state.to_sum[i] == CR_NONE)
+            continue;
+        float *sum = block_at(t, level) + a->begin[i];
+        const float *more = sum + a->floats;
+        for (int64_t k = 0, n = cr_port_elements(&e->outputs[i]); k < n; k++)
+            sum[k] += more[k];
+    }
+}
+
+/* Fills the block of a level with the sum of n micro-batches: of the left part of the tree, and of the
+ * right one, which is computed in the blocks behind. */
+static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
+{
+    if (n == 1)
+        return run_micro_batch(t, first, level, error);
+    int left = cr_left_leaves(n);
+    if (add_tree(t, first, left, level, error) ||
+        add_tree(t, first + left, n - left, level + 1, error))
+        return -1;
+    add_next_block(t, level);
+    return 0;
+}
+
+int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
+{
+    return add_tree(t, 0, t->next_state.micro_batches, 0, error);
+}
+
+/* ---- the sums ---- */
+
+const float *cr_sum_of(const struct crescent_trainer *t, int input)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    int output = 0;
+    while (output < e->n_outputs && t->next_state.to_sum[output] != input)
+        output++;
+    CR_CHECK(output < e->n_outputs);
+    return block_at(t, 0) + t->accumulation.begin[output];
+}
+
+const void *const *cr_update_inputs(struct crescent_trainer *t)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    struct cr_accumulation *a = &t->accumulation;
+    for (int i = 0; i < e->n_inputs; i++)
+        a->inputs[i] = t->next_state.is_sum[i] ? cr_sum_of(t, i) : t->inputs.data[i];
+    return a->inputs;
+}

@@ -1,0 +1,43 @@
+/*
+ * accumulate.h - the memory and the sums of a training step over micro-batches.
+ */
+#ifndef CR_ACCUMULATE_H
+#define CR_ACCUMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/ir/error.h"
+
+struct crescent_trainer;
+
+/* What a step over micro-batches needs beside the ports.  A sum is one block of memory for all outputs
+ * of the entry micro_batch. */
+struct cr_accumulation {
+    int micro_batch, update;     /* the entries */
+    float *sums;                 /* as many blocks as are needed at a time */
+    int64_t floats;              /* of a block */
+    int64_t *begin;              /* by output of micro_batch: its first element in a block */
+    const void **inputs;         /* by input: the memory that the running entry reads */
+    void **given;                /* by input: data of all micro-batches from the caller, or null */
+    int32_t number;              /* of the running micro-batch in the step */
+};
+
+/* Allocates the memory; cr_accumulation_free may be called even after a failure. */
+int cr_accumulation_new(struct crescent_trainer *trainer, struct cr_error *error);
+void cr_accumulation_free(struct crescent_trainer *trainer);
+
+/* Copies the data of all micro-batches for input i, one after another; ids are checked. */
+int cr_give_micro_batches(struct crescent_trainer *trainer, int i, const void *tensors,
+                          struct cr_error *error);
+
+/* Runs micro_batch for each micro-batch and adds the outputs. */
+int cr_run_micro_batches(struct crescent_trainer *trainer, struct cr_error *error);
+
+/* Returns the inputs of update, by input: the sums, and the state. */
+const void *const *cr_update_inputs(struct crescent_trainer *trainer);
+
+/* Returns the sum that an input is, as the last step computed it. */
+const float *cr_sum_of(const struct crescent_trainer *trainer, int input);
+
+#endif
