@@ -320,7 +320,8 @@ typedef struct {
                     ids - 1 */
     int lengths[CRESCENT_MAX_RANK]; /* inputs and outputs of a model, by axis: 1 + the number of
                                        the input that holds the axis's length, whose bound is in
-                                       `shape`; 0: a fixed size */
+                                       `shape`; 0: a fixed size. An input of rank 1 holds the
+                                       length of each row of a batch */
     const char *format; /* parameters of a model: its format in memory; parameters of a graph
                            from a GGUF file: the format of its tensor; others: null */
 } crescent_port;
@@ -443,7 +444,8 @@ int crescent_read_inputs(const crescent_model *model, const crescent_input_file 
                          void *const *tensors);
 
 /* A tensor with lengths is laid out for their bounds. crescent_sized_port returns an input or
- * output with its sizes in a run with these inputs; only inputs that are lengths are read. */
+ * output with its sizes in a run with these inputs; only inputs that are lengths are read. Where
+ * rows of a batch have lengths of their own, the size is that of the longest. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port);
 

@@ -383,7 +383,7 @@ static const struct {
     {"return {y = length('T', 64) + 1}", ":1: input: 'T' starts with other values than before "
                                          "(line 1), expected the same"},
     {"return {y = length('n', 0) + 1}", ":1: length: found the bound 0, expected 1 to 2147483647"},
-    {"return {y = length('n') + 1}", ":1: length: found 1 arguments, expected 2"},
+    {"return {y = length('n') + 1}", ":1: length: found 1 arguments, expected at least 2"},
     {"return {y = input('x', {T + 1})}",
      ":1: input: shape: item 1: found tensor, expected a whole number"},
     {"input('x', {T}) return {y = input('x', {128})}",

@@ -93,7 +93,12 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
         print_call(p, &p->f->calls[e->a]);
         break;
     case CR_EXPR_LOAD:
-        cr_put(p->text, "%s%s[%lld]", p->arguments, p->f->slots[e->a].name, (long long)e->number);
+        cr_put(p->text, "%s%s[", p->arguments, p->f->slots[e->a].name);
+        if (e->b != CR_NONE)
+            cr_put(p->text, "%s%s", p->f->vars[e->b].name, e->number ? " + " : "");
+        if (e->b == CR_NONE || e->number)
+            cr_put(p->text, "%lld", (long long)e->number);
+        cr_put(p->text, "]");
         break;
     default:
         print_binary(p, e);

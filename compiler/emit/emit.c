@@ -109,18 +109,26 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
     free(named.outputs);
 }
 
-/* Loads the lengths of the run; the function fails if a length is outside 1 to its bound. */
+/* Loads the lengths of the run; the function fails if a length is outside 1 to its bound.  Of a
+ * ragged length it checks the size of each row. */
 static void print_lengths(struct cr_text *t, const struct cr_program *p)
 {
     char plain[128];
     for (int i = 0; i < p->n_lengths; i++) {
         cr_plain_scope(plain, sizeof plain, p->lengths[i].name);
-        cr_put(t, "    const long length%d = *(const int *)inputs[%d]; /* %s */\n", i,
-               p->input_of_length[i], plain);
+        cr_put(t, "    const %s%d = %s(const int *)inputs[%d]; /* %s */\n",
+               p->lengths[i].batch ? "int *const length" : "long length", i,
+               p->lengths[i].batch ? "" : "*", p->input_of_length[i], plain);
     }
-    for (int i = 0; i < p->n_lengths; i++)
-        cr_put(t, "    if (length%d < 1 || length%d > %lld)\n        return %d;\n", i, i,
-               (long long)p->lengths[i].bound, i + 1);
+    for (int i = 0; i < p->n_lengths; i++) {
+        char size[32];
+        snprintf(size, sizeof size, p->lengths[i].batch ? "length%d[row]" : "length%d", i);
+        if (p->lengths[i].batch)
+            cr_put(t, "    for (long row = 0; row < length%d; row++)\n    ",
+                   p->lengths[i].batch - 1);
+        cr_put(t, "    if (%s < 1 || %s > %lld)\n%s        return %d;\n", size, size,
+               (long long)p->lengths[i].bound, p->lengths[i].batch ? "    " : "", i + 1);
+    }
 }
 
 void cr_entry_function(char *name, size_t size, const struct cr_program *p,

@@ -8,6 +8,7 @@
 #include "backends.h"
 #include "compiler/ir/mem.h"
 #include "engine_parts.h"
+#include "past_rows.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
 #include "tensor_memory.h"
@@ -190,7 +191,10 @@ int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *input
 {
     if (cr_engine_check_lengths(e, inputs, error))
         return -1;
-    return cr_backends[e->backend].run(e, entry, inputs, outputs, error);
+    if (cr_backends[e->backend].run(e, entry, inputs, outputs, error))
+        return -1;
+    cr_clear_past_rows(e, inputs, outputs, e->wanted);
+    return 0;
 }
 
 int cr_engine_run_many(struct cr_engine *e, const struct cr_tensors *runs, int n,
@@ -201,7 +205,11 @@ int cr_engine_run_many(struct cr_engine *e, const struct cr_tensors *runs, int n
         if (beside ? cr_engine_check_lengths(e, runs[i].inputs, error)
                    : cr_engine_run(e, runs[i].inputs, runs[i].outputs, error))
             return -1;
-    return beside ? cr_run_compiled_beside(e, runs, n, error) : 0;
+    if (beside && cr_run_compiled_beside(e, runs, n, error))
+        return -1;
+    for (int i = 0; beside && i < n; i++)
+        cr_clear_past_rows(e, runs[i].inputs, runs[i].outputs, NULL);
+    return 0;
 }
 
 int cr_engine_run(struct cr_engine *e, const void *const *inputs, void *const *outputs,

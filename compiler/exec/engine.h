@@ -54,6 +54,7 @@ struct cr_engine {
     struct {
         int input; /* the input that holds the length */
         int64_t bound;
+        int batch; /* as in cr_length */
     } lengths[CR_MAX_LENGTHS]; /* sizes that are known only at run time */
     int n_lengths;
     struct cr_engine_entry *entries;
@@ -152,10 +153,10 @@ void cr_engine_reset_states(struct cr_engine *engine);
 
 int64_t cr_port_elements(const struct cr_port *port);
 
-/* cr_engine_is_length returns true if an input holds a length; cr_check_length fails if a length is
- * out of bounds. */
+/* cr_engine_is_length returns true if an input holds a length; cr_check_length fails if a length, or the
+ * size of a row, is out of bounds.  Lengths of batches are checked before. */
 bool cr_engine_is_length(const struct cr_engine *engine, int input);
-int cr_check_length(const struct cr_engine *engine, int length, int32_t value,
+int cr_check_length(const struct cr_engine *engine, int length, const void *const *inputs,
                     struct cr_error *error);
 
 /* Returns the index of the port of that name, or CR_NONE. */

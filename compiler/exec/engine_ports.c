@@ -1,4 +1,5 @@
 /* engine_ports.c - an engine's inputs, outputs, parameters and states; see engine_parts.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
     for (int i = 0; i < g->n_lengths; i++) {
         e->lengths[i].input = cr_port_find(e->inputs, e->n_inputs, g->lengths[i].name);
         e->lengths[i].bound = g->lengths[i].bound;
+        e->lengths[i].batch = g->lengths[i].batch;
     }
     e->length_axes = cr_calloc((size_t)e->n_inputs, sizeof *e->length_axes);
     for (cr_id id = 0, i = 0; id < g->n_nodes; id++)
@@ -132,13 +134,23 @@ bool cr_engine_is_length(const struct cr_engine *e, int input)
     return false;
 }
 
-int cr_check_length(const struct cr_engine *e, int length, int32_t value, struct cr_error *error)
+int cr_check_length(const struct cr_engine *e, int length, const void *const *inputs,
+                    struct cr_error *error)
 {
-    if (value >= 1 && value <= e->lengths[length].bound)
-        return 0;
-    return cr_fail(error, "%.400s: length %.100s is %d, expected 1 to %lld", e->path,
-                   e->inputs[e->lengths[length].input].name, (int)value,
-                   (long long)e->lengths[length].bound);
+    const int32_t *values = inputs[e->lengths[length].input];
+    int batch = e->lengths[length].batch;
+    int32_t n = batch ? *(const int32_t *)inputs[e->lengths[batch - 1].input] : 1;
+    char row[32] = "";
+    for (int32_t i = 0; i < n; i++) {
+        if (values[i] >= 1 && values[i] <= e->lengths[length].bound)
+            continue;
+        if (batch)
+            snprintf(row, sizeof row, " of row %d", (int)i + 1);
+        return cr_fail(error, "%.400s: length %.100s%s is %d, expected 1 to %lld", e->path,
+                       e->inputs[e->lengths[length].input].name, row, (int)values[i],
+                       (long long)e->lengths[length].bound);
+    }
+    return 0;
 }
 
 void cr_engine_read_ports(struct cr_engine *e, const struct cr_graph *g)
@@ -157,7 +169,7 @@ void cr_engine_read_ports(struct cr_engine *e, const struct cr_graph *g)
 int cr_engine_check_lengths(const struct cr_engine *e, const void *const *inputs, struct cr_error *error)
 {
     for (int i = 0; i < e->n_lengths; i++)
-        if (cr_check_length(e, i, *(const int32_t *)inputs[e->lengths[i].input], error))
+        if (cr_check_length(e, i, inputs, error))
             return -1;
     return 0;
 }

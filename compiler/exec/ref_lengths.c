@@ -11,16 +11,20 @@
 
 enum { BYTES = 4 }; /* bytes of an element of an input or output, of any type */
 
-/* Reads the value of each length from the input that holds it. */
-static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values)
+/* Reads the value of each length from the input that holds it; rows[i] becomes the sizes of a ragged
+ * one. */
+static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values,
+                         const int32_t **rows)
 {
     int n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         if (!cr_is_input(&g->nodes[id]))
             continue;
         int length = cr_find_length(g, g->nodes[id].name);
-        if (length >= 0)
+        if (length >= 0) {
             values[length] = *(const int32_t *)inputs[n];
+            rows[length] = g->lengths[length].batch ? inputs[n] : NULL;
+        }
         n++;
     }
 }
@@ -57,10 +61,11 @@ int cr_fixed_open(struct cr_fixed *fixed, const struct cr_graph *from, const voi
                   struct cr_error *error)
 {
     int64_t values[CR_MAX_LENGTHS];
+    const int32_t *rows[CR_MAX_LENGTHS];
     *fixed = (struct cr_fixed){.from = from};
-    read_lengths(from, inputs, values);
+    read_lengths(from, inputs, values, rows);
     fixed->map = cr_calloc((size_t)from->n_nodes, sizeof *fixed->map);
-    fixed->graph = cr_fix_lengths(from, values, fixed->map);
+    fixed->graph = cr_fix_lengths(from, values, rows, fixed->map);
     return take_inputs(fixed, inputs, error);
 }
 

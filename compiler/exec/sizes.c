@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "past_rows.h"
 #include "subarray.h"
 #include "tensors.h"
 
@@ -10,12 +11,26 @@ enum { BYTES = 4 }; /* bytes of an element, of any type */
 
 /* ---- sizes ---- */
 
+/* Returns the value of a length; of a ragged one the size of the longest row. */
+static int32_t size_of_length(const struct cr_engine *e, int length, const void *const *inputs)
+{
+    const int32_t *values = inputs[e->lengths[length].input];
+    int batch = e->lengths[length].batch;
+    int32_t n = batch ? size_of_length(e, batch - 1, inputs) : 1, most = 1;
+    for (int32_t i = 0; i < n; i++)
+        most = values[i] > most ? values[i] : most;
+    return most;
+}
+
 static void find_sizes(const struct cr_engine *e, const struct cr_port *port,
                        const signed char *axes, const void *const *inputs, int64_t *sizes)
 {
-    for (int a = 0; a < port->rank; a++)
-        sizes[a] =
-            axes[a] ? *(const int32_t *)inputs[e->lengths[axes[a] - 1].input] : port->shape[a];
+    for (int a = 0; a < port->rank; a++) {
+        int length = axes[a];
+        bool whole = length && e->lengths[length - 1].batch &&
+                     cr_port_batch_axis(e, port, axes, length) == CR_NONE;
+        sizes[a] = length && !whole ? size_of_length(e, length - 1, inputs) : port->shape[a];
+    }
 }
 
 void cr_input_sizes(const struct cr_engine *e, int i, const void *const *inputs,
@@ -46,25 +61,28 @@ static int wrong_size(const struct reading *r, const struct cr_npy *file, int ax
     const struct cr_engine *e = r->engine;
     const struct cr_port *of = &e->inputs[e->lengths[length].input];
     return cr_fail(r->error, "%.300s: axis %d of the array has %lld elements, expected %d, as "
-                   "length %.100s has in the file of %.100s", file->path, axis + 1,
+                   "%slength %.100s has in the file of %.100s", file->path, axis + 1,
                    (long long)file->shape[axis],
-                   *(const int32_t *)r->tensors[e->lengths[length].input], of->name,
+                   (int)size_of_length(e, length, (const void *const *)r->tensors),
+                   e->lengths[length].batch ? "the longest row of " : "", of->name,
                    e->inputs[r->said_by[length]].name);
 }
 
-/* Takes the size of an axis that is a length: the first array sets it, unless it has a file; later
- * ones must agree. */
+/* Takes the size of an axis that is a length: the first array sets it, for all rows if it is ragged,
+ * unless it has a file; later ones must agree, with the longest row of a ragged length. */
 static int take_size(struct reading *r, const struct cr_npy *file, int input, int axis, int length)
 {
     const struct cr_engine *e = r->engine;
     int holder = e->lengths[length].input;
-    int32_t *value = r->tensors[holder];
+    int32_t *values = r->tensors[holder];
     if (r->said_by[length] == CR_NONE) {
-        *value = (int32_t)file->shape[axis];
+        for (int64_t i = 0; i < cr_port_elements(&e->inputs[holder]); i++)
+            values[i] = (int32_t)file->shape[axis];
         r->said_by[length] = input;
     }
+    int32_t size = size_of_length(e, length, (const void *const *)r->tensors);
     bool laid_out = r->said_by[length] == holder && file->shape[axis] == e->lengths[length].bound;
-    return file->shape[axis] == *value || laid_out ? 0 : wrong_size(r, file, axis, length);
+    return file->shape[axis] == size || laid_out ? 0 : wrong_size(r, file, axis, length);
 }
 
 /* True if an array fits into an input's tensor: it may be shorter along axes that are lengths. */
@@ -118,7 +136,7 @@ static int read_lengths(struct reading *r)
         r->said_by[i] = r->paths[input] ? input : CR_NONE;
         if (r->paths[input] &&
             (read_array(r, input) ||
-             cr_check_length(e, i, *(const int32_t *)r->tensors[input], r->error)))
+             cr_check_length(e, i, (const void *const *)r->tensors, r->error)))
             return -1;
     }
     return 0;

@@ -4,7 +4,8 @@
 
 #include "engine.h"
 
-/* Write the sizes of an input or an output, given the lengths that the inputs hold, in bounds. */
+/* Write the sizes of an input or an output, given the lengths that the inputs hold, in bounds.  An axis
+ * of a ragged length has the size of the longest row. */
 void cr_input_sizes(const struct cr_engine *engine, int i, const void *const *inputs,
                     int64_t sizes[CR_MAX_RANK]);
 void cr_output_sizes(const struct cr_engine *engine, int i, const void *const *inputs,
@@ -15,7 +16,8 @@ void cr_output_sizes(const struct cr_engine *engine, int i, const void *const *i
  * shorter than the tensor along axes that are lengths.  Then it sets those lengths: its elements
  * are spread over the tensor, and the input that holds the length gets its value.  All arrays must
  * agree.  If a length has a file of its own, arrays may have either its value or the bound as their
- * size.
+ * size.  The value of a ragged length is the size of the longest row; without a file, all rows have the
+ * size of the first array.
  */
 int cr_read_inputs(const struct cr_engine *engine, const char *const *paths, void *const *tensors,
                    struct cr_error *error);

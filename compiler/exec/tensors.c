@@ -401,12 +401,17 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
 static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *const *inputs)
 {
     const struct cr_port *port = &e->inputs[i];
-    for (int a = port->rank - 1; a >= 0 && inputs; a--) {
-        int length = e->length_axes[i][a];
+    int64_t index[CR_MAX_RANK];
+    int row; /* the axis of a ragged length's rows */
+    for (int a = port->rank - 1; a >= 0; j /= port->shape[a--])
+        index[a] = j % port->shape[a];
+    for (int a = 0; a < port->rank && inputs; a++) {
+        int length = e->length_axes[i][a], batch = length ? e->lengths[length - 1].batch : 0;
         const int32_t *size = length ? inputs[e->lengths[length - 1].input] : NULL;
-        if (size && j % port->shape[a] >= *size)
+        for (row = 0; batch && e->length_axes[i][row] != batch;)
+            row++;
+        if (size && index[a] >= size[batch ? index[row] : 0])
             return true;
-        j /= port->shape[a];
     }
     return false;
 }

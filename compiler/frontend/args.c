@@ -174,8 +174,7 @@ int cr_count_entries(lua_State *L, int index, int most)
     return n;
 }
 
-/* Returns the number of the length that is on top of the stack, or CR_NONE. */
-static int length_on_top(lua_State *L)
+int cr_length_on_top(lua_State *L)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;
     if (!g->n_lengths || !cr_is_tensor(L, -1))
@@ -204,7 +203,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
         lua_rawgeti(L, index, i + 1);
         if (!is_integer(L, -1)) /* the text is for an error message only */
             snprintf(item, sizeof item, "%s: item %d", what, i + 1);
-        int length = length_on_top(L);
+        int length = cr_length_on_top(L);
         if (length >= 0 && !lengths)
             cr_raise(L, "%s: %s: found the length %s, expected a whole number", op, item,
                      cr_run_of(L)->graph->lengths[length].name);

@@ -234,23 +234,48 @@ static int make_input(lua_State *L)
     return named_leaf(L, CR_OP_input, &attr);
 }
 
+/* Reads the batch of a ragged length, if there is one: its input is a vector with a size for each
+ * row.  Returns 1 + the number of the length that counts the rows, or 0. */
+static int read_batch(lua_State *L, int index, struct cr_attr *attr)
+{
+    if (lua_isnoneornil(L, index))
+        return 0;
+    lua_settop(L, index);
+    int batch = cr_length_on_top(L);
+    const struct cr_length *lengths = cr_run_of(L)->graph->lengths;
+    if (batch == CR_NONE)
+        cr_raise(L, "length: batch: found %s, expected a length", cr_type_name(L, index));
+    if (lengths[batch].batch)
+        cr_raise(L, "length: batch: found %s, which has a size for each row of %s itself, expected "
+                 "one number", lengths[batch].name, lengths[lengths[batch].batch - 1].name);
+    if (lengths[batch].bound == 1)
+        cr_raise(L, "length: batch: found %s, whose bound is 1, expected 2 or more rows",
+                 lengths[batch].name);
+    attr->rank = 1;
+    attr->shape[0] = lengths[batch].bound;
+    attr->lengths[0] = (signed char)(batch + 1);
+    return batch + 1;
+}
+
 /*
- * length(name, bound): a size that is known only when the model runs, from 1 to the bound.  It is
- * an i32 input of that name, and may be used in shapes.
+ * length(name, bound [, batch]): a size that is known only when the model runs, from 1 to the bound.
+ * It is an i32 input of that name, and may be used in shapes.  With a batch, another length, each
+ * row of the batch has a size of its own.
  */
 static int make_length(lua_State *L)
 {
     struct cr_graph *g = cr_run_of(L)->graph;
     struct cr_attr attr = {.dtype = CR_I32, .init = CR_INIT_FILL};
-    cr_arg_count(L, "length", 2, 2);
+    cr_arg_count(L, "length", 2, 3);
     attr.name = cr_arg_name(L, 1, "length", "name");
     int64_t bound = cr_arg_integer(L, 2, "length", "bound");
     if (bound < 1 || bound > INT32_MAX)
         cr_raise(L, "length: found the bound %lld, expected 1 to %d", (long long)bound, INT32_MAX);
     attr.value = (double)bound;
+    int batch = read_batch(L, 3, &attr);
     bool is_new = find_name(L, attr.name) == CR_NONE;
     lua_pop(L, 1);
-    if (is_new && cr_graph_add_length(g, attr.name, bound) < 0)
+    if (is_new && cr_graph_add_length(g, attr.name, bound, batch) < 0)
         cr_raise(L, "length: '%s' is one length too many, expected at most %d", attr.name,
                  CR_MAX_LENGTHS);
     return named_leaf(L, CR_OP_input, &attr);

@@ -9,14 +9,17 @@ struct fixing {
     const struct cr_graph *from;
     struct cr_graph *to;
     const int64_t *values;
+    const int32_t *const *rows;
     cr_id *map;
 };
 
-/* Returns the size of an axis: the value of its length, or its number. */
+/* Returns the size of an axis: the value of its length, or its number; of a ragged length the
+ * bound. */
 static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
 {
     int length = cr_length_at(f->from, id, axis);
-    return length ? f->values[length - 1] : f->from->nodes[id].shape[axis];
+    bool fixed = length && !f->from->lengths[length - 1].batch;
+    return fixed ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
 /* Slices a node of `to` to smaller or equal sizes.  For an expand it makes a smaller expand instead of a
@@ -68,8 +71,80 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     return cut_to(f, in, sizes);
 }
 
+/* ---- sums over a ragged length ---- */
+
+/* Returns the axis of operand i along which a reduction or a contraction runs. */
+static int summed_axis(const struct fixing *f, cr_id id, int i)
+{
+    int r = f->from->nodes[cr_in(f->from, id, i)].rank;
+    return cr_kind_of(f->from, id) == CR_KIND_REDUCE ? f->from->nodes[id].axis : r - 1 - (i > 0);
+}
+
+/* Returns the ragged length over which a node sums, whose sizes are given; or 0. */
+static int summed_by_row(const struct fixing *f, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(f->from, id);
+    for (int i = 0; (kind == CR_KIND_REDUCE || kind == CR_KIND_CONTRACT) &&
+                    i < f->from->nodes[id].n_in; i++) {
+        int length = cr_length_at(f->from, cr_in(f->from, id, i), summed_axis(f, id, i));
+        if (length && f->from->lengths[length - 1].batch && f->rows[length - 1])
+            return length;
+    }
+    return 0;
+}
+
+/* Returns the axis of an operand that the batch's axis of the result comes from, or CR_NONE: the rows
+ * of a product are the left operand's, its columns the right one's. */
+static int batch_axis_in(const struct fixing *f, cr_id id, int i, int axis)
+{
+    int r = f->from->nodes[id].rank;
+    if (cr_kind_of(f->from, id) == CR_KIND_CONTRACT && axis >= r - 2 && axis != r - 2 + i)
+        return CR_NONE;
+    return axis;
+}
+
+/* Adds the node for one row of the batch, in which it sums over `size` elements. */
+static cr_id fix_row(struct fixing *f, cr_id id, const cr_id *operands, int axis, int64_t row,
+                     int64_t size)
+{
+    const struct cr_node *node = &f->from->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id in[2];
+    for (int i = 0; i < node->n_in; i++) {
+        const struct cr_node *operand = &f->to->nodes[operands[i]];
+        int batch = batch_axis_in(f, id, i, axis);
+        struct cr_attr part = {.rank = operand->rank};
+        memcpy(part.shape, operand->shape, sizeof part.shape);
+        part.shape[summed_axis(f, id, i)] = size;
+        if (batch != CR_NONE) {
+            part.index[batch] = row;
+            part.shape[batch] = 1;
+        }
+        in[i] = cr_must(f->to, CR_OP_slice, 1, &operands[i], &part);
+    }
+    return cr_must(f->to, node->op, node->n_in, in, &attr);
+}
+
+/* Adds a sum over a ragged length: each row by itself, then all of them side by side. */
+static cr_id fix_by_row(struct fixing *f, cr_id id, int length)
+{
+    int batch = f->from->lengths[length - 1].batch;
+    int64_t n = f->values[batch - 1];
+    cr_id operands[2], *parts = cr_calloc((size_t)n, sizeof *parts);
+    struct cr_attr attr = {0};
+    while (cr_length_at(f->from, id, attr.axis) != batch)
+        attr.axis++;
+    for (int i = 0; i < f->from->nodes[id].n_in; i++)
+        operands[i] = fixed_operand(f, id, i);
+    for (int64_t row = 0; row < n; row++)
+        parts[row] = fix_row(f, id, operands, attr.axis, row, f->rows[length - 1][row]);
+    cr_id made = cr_must(f->to, CR_OP_concat, (int)n, parts, &attr);
+    free(parts);
+    return made;
+}
+
 /* Adds the node with fixed sizes and sliced operands. */
-static cr_id fix_node(struct fixing *f, cr_id id)
+static cr_id fix_whole(struct fixing *f, cr_id id)
 {
     const struct cr_node *node = &f->from->nodes[id];
     struct cr_attr attr = cr_attr_of(node);
@@ -81,20 +156,29 @@ static cr_id fix_node(struct fixing *f, cr_id id)
     for (int a = 0; a < node->rank && node->op != CR_OP_scatter_add; a++)
         attr.shape[a] = fixed_size(f, id, a);
     memset(attr.lengths, 0, sizeof attr.lengths);
-    f->to->here = node->where;
     cr_id made = node->op == CR_OP_limit
                      ? cut_to(f, many[0], attr.shape)
                      : cr_must(f->to, node->op, node->n_in, many, &attr);
-    if (node->tap && !f->to->nodes[made].tap)
-        f->to->nodes[made].tap = node->tap;
     if (many != in)
         free(many);
     return made;
 }
 
-struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values, cr_id *map)
+static cr_id fix_node(struct fixing *f, cr_id id)
 {
-    struct fixing f = {g, cr_graph_successor(g), values, NULL};
+    const struct cr_node *node = &f->from->nodes[id];
+    int length = summed_by_row(f, id);
+    f->to->here = node->where;
+    cr_id made = length ? fix_by_row(f, id, length) : fix_whole(f, id);
+    if (node->tap && !f->to->nodes[made].tap)
+        f->to->nodes[made].tap = node->tap;
+    return made;
+}
+
+struct cr_graph *cr_fix_lengths(const struct cr_graph *g, const int64_t *values,
+                                const int32_t *const *rows, cr_id *map)
+{
+    struct fixing f = {g, cr_graph_successor(g), values, rows, NULL};
     f.to->n_lengths = 0;
     f.map = cr_calloc((size_t)g->n_nodes, sizeof *f.map);
     for (cr_id id = 0; id < g->n_nodes; id++)

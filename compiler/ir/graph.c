@@ -121,7 +121,7 @@ struct cr_graph *cr_graph_copy(const struct cr_graph *g)
     for (int i = 0; i < g->interned->n_lines; i++)
         cr_intern_line(copy, g->interned->lines[i].file, g->interned->lines[i].line);
     for (int i = 0; i < g->n_lengths; i++)
-        cr_graph_add_length(copy, g->lengths[i].name, g->lengths[i].bound);
+        cr_graph_add_length(copy, g->lengths[i].name, g->lengths[i].bound, g->lengths[i].batch);
     cr_copy_outputs(copy, g, NULL);
     copy->most_nodes = g->most_nodes;
     return copy;
@@ -141,11 +141,11 @@ int cr_find_length(const struct cr_graph *g, const char *name)
     return CR_NONE;
 }
 
-int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound)
+int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound, int batch)
 {
     if (g->n_lengths == CR_MAX_LENGTHS)
         return CR_NONE;
-    g->lengths[g->n_lengths] = (struct cr_length){cr_intern(g, name), bound};
+    g->lengths[g->n_lengths] = (struct cr_length){cr_intern(g, name), bound, batch};
     return g->n_lengths++;
 }
 

@@ -181,10 +181,13 @@ struct cr_output {
     cr_id state; /* the state that it replaces, or CR_NONE */
 };
 
-/* A size known at run time, from 1 to the bound: an i32 scalar input of its name holds it. */
+/* A size known at run time, from 1 to the bound: an i32 scalar input of its name holds it.  A ragged
+ * one has a size for each row of a batch, whose number of rows is a length, too: its input is a
+ * vector of that length. */
 struct cr_length {
     const char *name;
     int64_t bound;
+    int batch; /* ragged: 1 + the number of the length that counts the rows; else 0 */
 };
 
 enum { CR_MAX_LENGTHS = 8 };
@@ -322,9 +325,9 @@ static inline struct cr_attr cr_attr_of(const struct cr_node *node)
     return attr;
 }
 
-/* Adds a length and returns its number, or CR_NONE if there are too many.  The caller builds the
- * input that holds it. */
-int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound);
+/* Adds a length, with its cr_length.batch, and returns its number, or CR_NONE if there are too many.
+ * The caller builds the input that holds it. */
+int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound, int batch);
 
 /* Returns the number of the length of that name, or CR_NONE. */
 int cr_find_length(const struct cr_graph *g, const char *name);

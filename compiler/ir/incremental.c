@@ -689,7 +689,7 @@ static int begin(struct work *w)
 {
     w->to = cr_graph_successor(w->from);
     w->to->here = w->from->nodes[w->ids].where;
-    cr_graph_add_length(w->to, cr_intern(w->to, CR_TOKENS), w->how->chunk);
+    cr_graph_add_length(w->to, cr_intern(w->to, CR_TOKENS), w->how->chunk, 0);
     struct cr_attr attr = {.dtype = CR_I32, .name = CR_TOKENS};
     for (cr_id id = 0; id < w->from->n_nodes; id++) {
         const char *name = w->from->nodes[id].name;

@@ -261,9 +261,115 @@ static bool (*const find[])(struct finder *) = {
     [CR_KIND_SCAN] = find_scan,
 };
 
+/* ---- ragged lengths ---- */
+
+static bool has_length(const struct cr_node *node, int length)
+{
+    for (int a = 0; a < node->rank; a++)
+        if (node->lengths[a] == length)
+            return true;
+    return false;
+}
+
+int cr_batch_axis(const struct cr_graph *g, const struct cr_node *node, int length)
+{
+    int batch = g->lengths[length - 1].batch;
+    for (int a = 0; batch && a < node->rank; a++)
+        if (node->lengths[a] == batch)
+            return a;
+    return CR_NONE;
+}
+
+/* True if a node has a ragged length by row: an axis of the length, and the batch's axis. */
+static bool is_by_row(const struct finder *f, const struct cr_node *node, int length)
+{
+    return has_length(node, length) && cr_batch_axis(f->g, node, length) != CR_NONE;
+}
+
+/* Fails for a ragged length whose rows the op does not keep. */
+static bool fail_ragged(const struct finder *f, int length, const char *what)
+{
+    const struct cr_length *ragged = &f->g->lengths[length - 1];
+    return fail(f, "length %s has a size for each row of %s: %s", ragged->name,
+                f->g->lengths[ragged->batch - 1].name, what);
+}
+
+/* Fails unless the result has one axis of the batch at most, left of all axes of the ragged length.
+ * An input must have it. */
+static bool check_order(const struct finder *f, int length)
+{
+    int batch = f->g->lengths[length - 1].batch, n = 0;
+    for (int a = 0; a < f->node->rank; a++) {
+        n += f->found[a] == batch;
+        if ((f->found[a] == length && n == 0 && is_by_row(f, f->node, length)) || n > 1)
+            return fail_ragged(f, length, "expected that one axis, left of its own");
+    }
+    if (f->node->op == CR_OP_input && n == 0)
+        return fail_ragged(f, length, "expected that axis left of its own");
+    return true;
+}
+
+/* Returns the length that an op sums over, searches or runs along, of operand i; or 0. */
+static int consumed(const struct finder *f, int i)
+{
+    const struct cr_node *in = &f->g->nodes[f->in[i]];
+    switch (cr_ops[f->node->op].kind) {
+    case CR_KIND_REDUCE:
+        return in->lengths[f->node->axis];
+    case CR_KIND_CONTRACT:
+        return in->lengths[i == 0 ? in->rank - 1 : in->rank - 2];
+    case CR_KIND_GATHER:
+        return i == 0 ? in->lengths[0] : 0;
+    default:
+        return 0;
+    }
+}
+
+/* True if another operand has the rows along which a contraction sums the length. */
+static bool other_is_by_row(const struct finder *f, int i, int length)
+{
+    return cr_ops[f->node->op].kind == CR_KIND_CONTRACT &&
+           is_by_row(f, &f->g->nodes[f->in[1 - i]], length);
+}
+
+/* Checks what an op does with a ragged length of operand i. */
+static bool check_operand(const struct finder *f, int i, int length)
+{
+    const struct cr_node *in = &f->g->nodes[f->in[i]];
+    enum cr_kind kind = cr_ops[f->node->op].kind;
+    int consumes = consumed(f, i);
+    if (!has_length(in, length))
+        return true;
+    if (kind == CR_KIND_SCAN || kind == CR_KIND_WRITE || kind == CR_KIND_SCATTER ||
+        (kind == CR_KIND_GATHER && consumes == length))
+        return fail_ragged(f, length, "expected another op, or a length without rows");
+    if (consumes == length && !is_by_row(f, in, length) && !other_is_by_row(f, i, length))
+        return fail_ragged(f, length, "expected that axis in an operand");
+    if (is_by_row(f, in, length) &&
+        (consumes == f->g->lengths[length - 1].batch ||
+         (has_length(f->node, length) && !is_by_row(f, f->node, length))))
+        return fail_ragged(f, length, "expected that axis in the result, too");
+    return true;
+}
+
+/* Checks the ragged lengths of the result and of the operands. */
+static bool check_ragged(const struct finder *f)
+{
+    for (int length = 1; length <= f->g->n_lengths; length++) {
+        if (!f->g->lengths[length - 1].batch)
+            continue;
+        if (has_length(f->node, length) && !check_order(f, length))
+            return false;
+        for (int i = 0; i < f->node->n_in; i++)
+            if (!check_operand(f, i, length))
+                return false;
+    }
+    return true;
+}
+
 bool cr_infer_lengths(struct cr_graph *g, struct cr_node *node, const cr_id *in,
                       const signed char *asked)
 {
     struct finder f = {g, node, in, asked, node->lengths};
-    return find[cr_ops[node->op].kind](&f);
+    return find[cr_ops[node->op].kind](&f) && check_ragged(&f);
 }

@@ -9,6 +9,11 @@
  *
  * A length cannot be sliced, concatenated or merged: slice and concat keep such an axis whole, and
  * a reshape keeps it as an axis of its own.
+ *
+ * A ragged length (cr_length.batch) ends by row where the node has the batch's axis, left of it.
+ * Where the node has no such axis, as a table of positions that is the same for all rows, it stands
+ * for its bound: an op that joins it with rows reads its beginning.  A sum over the length keeps
+ * the batch's axis; nothing takes the axis away before the length is gone.
  */
 #ifndef CR_LENGTHS_H
 #define CR_LENGTHS_H
@@ -22,5 +27,9 @@
  */
 bool cr_infer_lengths(struct cr_graph *g, struct cr_node *node, const cr_id *in,
                       const signed char *asked);
+
+/* Returns the axis that counts the rows of a ragged length in a node; CR_NONE if the node has none or
+ * the length is not ragged.  `length` is as in cr_node.lengths. */
+int cr_batch_axis(const struct cr_graph *g, const struct cr_node *node, int length);
 
 #endif

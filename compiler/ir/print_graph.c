@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "escape.h"
+#include "lengths.h"
 #include "program.h"
 
 /* Prints a Lua string literal. */
@@ -58,21 +59,24 @@ static void print_init(FILE *out, const struct cr_node *node)
     fputc('}', out);
 }
 
-/* Prints a shape; a length is printed as the node that holds it. */
+/* Prints a length as the node that holds it. */
+static void print_length(FILE *out, const struct cr_graph *g, int length)
+{
+    cr_id id = 0;
+    while (g->nodes[id].op != CR_OP_input || g->nodes[id].name != g->lengths[length - 1].name)
+        id++;
+    fprintf(out, "v[%d]", (int)id);
+}
+
 static void print_sizes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     fputc('{', out);
     for (int i = 0; i < node->rank; i++) {
-        cr_id id = 0;
         fputs(i ? ", " : "", out);
-        if (!node->lengths[i]) {
+        if (node->lengths[i])
+            print_length(out, g, node->lengths[i]);
+        else
             fprintf(out, "%lld", (long long)node->shape[i]);
-            continue;
-        }
-        while (g->nodes[id].op != CR_OP_input ||
-               g->nodes[id].name != g->lengths[node->lengths[i] - 1].name)
-            id++;
-        fprintf(out, "v[%d]", (int)id);
     }
     fputc('}', out);
 }
@@ -121,6 +125,10 @@ static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node
     int length = node->op == CR_OP_input ? cr_find_length(g, node->name) : CR_NONE;
     if (length >= 0) {
         fprintf(out, ", %lld", (long long)g->lengths[length].bound);
+        if (g->lengths[length].batch) {
+            fputs(", ", out);
+            print_length(out, g, g->lengths[length].batch);
+        }
         return;
     }
     if (node->op == CR_OP_input || node->op == CR_OP_const) {
@@ -192,14 +200,19 @@ static const char *function_of(const struct cr_graph *g, const struct cr_node *n
     return length ? "length" : cr_ops[node->op].name;
 }
 
-/* Prints "f32[1, n<=128, 768]": a length with its bound. */
+/* Prints "f32[b<=8, n[b]<=128, 768]": a length with its bound, a ragged one with its batch, if the
+ * node has that. */
 static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     fprintf(out, "%s[", cr_dtype_name(node->dtype));
     for (int i = 0; i < node->rank; i++) {
-        const char *length = node->lengths[i] ? g->lengths[node->lengths[i] - 1].name : "";
-        fprintf(out, "%s%s%s%lld", i ? ", " : "", length, *length ? "<=" : "",
-                (long long)node->shape[i]);
+        int length = node->lengths[i], batch = length ? cr_batch_axis(g, node, length) : CR_NONE;
+        fputs(i ? ", " : "", out);
+        if (length)
+            fputs(g->lengths[length - 1].name, out);
+        if (batch != CR_NONE)
+            fprintf(out, "[%s]", g->lengths[node->lengths[batch] - 1].name);
+        fprintf(out, "%s%lld", length ? "<=" : "", (long long)node->shape[i]);
     }
     fputc(']', out);
 }

@@ -67,14 +67,35 @@ static void put_name(struct printer *p, const char *name)
 
 /* ---- buffers ---- */
 
-/* Appends "[2, T <= 64, 8]". */
+/* Appends "n", or "n[b]" for the length of each row of b. */
+static void put_length(struct printer *p, int length, bool by_row)
+{
+    const struct cr_length *lengths = p->p->lengths;
+    put_name(p, lengths[length].name);
+    if (!lengths[length].batch || !by_row)
+        return;
+    cr_put(&p->line, "[");
+    put_name(p, lengths[lengths[length].batch - 1].name);
+    cr_put(&p->line, "]");
+}
+
+/* True if a buffer has the rows for which a length has a size each. */
+static bool has_rows(const struct printer *p, const struct cr_buffer *b, int length)
+{
+    for (int i = 0; i < b->rank; i++)
+        if (b->length[i] + 1 == p->p->lengths[length].batch)
+            return b->length[i] != CR_NONE;
+    return false;
+}
+
+/* Appends "[2, T <= 64, 8]" or "[b <= 8, n[b] <= 64]". */
 static void put_shape(struct printer *p, const struct cr_buffer *b)
 {
     cr_put(&p->line, "[");
     for (int i = 0; i < b->rank; i++) {
         cr_put(&p->line, i ? ", " : "");
         if (b->length[i] != CR_NONE) {
-            put_name(p, p->p->lengths[b->length[i]].name);
+            put_length(p, b->length[i], has_rows(p, b, b->length[i]));
             cr_put(&p->line, " <= ");
         }
         cr_put(&p->line, "%lld", (long long)b->shape[i]);
@@ -139,7 +160,7 @@ static void print_buffers(struct printer *p)
 {
     for (int i = 0; i < p->p->n_lengths; i++) {
         cr_put(&p->line, "length ");
-        put_name(p, p->p->lengths[i].name);
+        put_length(p, i, true);
         cr_put(&p->line, " <= %lld", (long long)p->p->lengths[i].bound);
         end_line(p, 0);
     }
@@ -218,7 +239,12 @@ static void put_node(struct printer *p, const struct cr_expr_node *e)
         put_call(p, &p->f->calls[e->a]);
         break;
     case CR_EXPR_LOAD:
-        cr_put(&p->line, "%s[%lld]", p->f->slots[e->a].name, (long long)e->number);
+        cr_put(&p->line, "%s[", p->f->slots[e->a].name);
+        if (e->b != CR_NONE)
+            cr_put(&p->line, "%s%s", p->f->vars[e->b].name, e->number ? " + " : "");
+        if (e->b == CR_NONE || e->number)
+            cr_put(&p->line, "%lld", (long long)e->number);
+        cr_put(&p->line, "]");
         break;
     default:
         put_binary(p, e);

@@ -72,7 +72,7 @@ enum cr_expr_op {
     CR_EXPR_NOT,
     CR_EXPR_SELECT, /* a ? b : c */
     CR_EXPR_CALL,   /* the result of the runtime call `a` */
-    CR_EXPR_LOAD,   /* element `number` of slot `a`, an i32 */
+    CR_EXPR_LOAD,   /* element `number`, plus the variable `b` if that is not CR_NONE, of slot `a`, an i32 */
 };
 
 struct cr_expr_node {
@@ -235,7 +235,8 @@ struct cr_slot {
     bool written;      /* ARGUMENT: the function writes to it */
     bool partly;       /* ARGUMENT: it writes only a part; the rest keeps its values */
     bool packed;       /* ARGUMENT: a weight matrix in panels */
-    int length;        /* NUMBER: the index of a length; else CR_NONE */
+    int length;        /* NUMBER: the index of a length; ARGUMENT: of the ragged length whose sizes it
+                        * has; else CR_NONE */
     int64_t offset;    /* SCRATCH: offset in floats from the begin of the thread's scratch */
     int64_t elements;  /* SCRATCH */
     double number;     /* CONSTANT */

@@ -51,6 +51,7 @@ static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr
 static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     int64_t values[CR_MAX_LENGTHS];
+    const int32_t *const no_rows[CR_MAX_LENGTHS] = {NULL};
     for (int i = 0; i < g->n_lengths; i++)
         values[i] = g->lengths[i].bound;
     for (cr_id id = 0; id < g->n_nodes; id++) {
@@ -66,7 +67,7 @@ static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, st
             return NULL;
         }
     }
-    struct cr_graph *fixed = cr_fix_lengths(g, values, NULL);
+    struct cr_graph *fixed = cr_fix_lengths(g, values, no_rows, NULL);
     struct cr_graph *made = without_inputs(fixed, g);
     cr_graph_free(fixed);
     return made;

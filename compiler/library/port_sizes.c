@@ -45,11 +45,10 @@ static int check_held(const crescent_model *m, const void *const *inputs, struct
 {
     const struct cr_engine *e = &m->engine;
     for (int i = 0; i < e->n_lengths; i++) {
-        const int32_t *value = inputs[e->lengths[i].input];
-        if (!value)
+        if (!inputs[e->lengths[i].input])
             return cr_fail(error, "%.400s: the tensor of %.200s is null, expected one", e->path,
                            e->inputs[e->lengths[i].input].name);
-        if (cr_check_length(e, i, *value, error))
+        if (cr_check_length(e, i, inputs, error))
             return -1;
     }
     return 0;

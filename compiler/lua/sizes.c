@@ -1,6 +1,7 @@
 /* sizes.c - the lengths in a run; see sizes.h. */
 #include "sizes.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "ports.h"
@@ -27,49 +28,90 @@ static void push_given(lua_State *L, int index, const crescent_port *port)
         lua_getfield(L, index, port->name);
 }
 
-/* Takes the lengths from an array on top of the stack: the first array with an axis sets its
- * length, others must agree. */
+/* Returns the number of rows of a length's port: 1, or for a ragged one those of its batch.  The run
+ * refuses a batch out of bounds. */
+static int32_t rows_of(const crescent_port *port, int32_t *const *lengths)
+{
+    int32_t rows = port->rank ? *lengths[port->lengths[0] - 1] : 1;
+    return rows >= 1 && rows <= (port->rank ? port->shape[0] : 1) ? rows : 1;
+}
+
+/* Returns the value of a length; of a ragged one the size of the longest row. */
+static int32_t longest(const crescent_port *port, int32_t *const *lengths, int i)
+{
+    int32_t most = 0;
+    for (int32_t row = 0; row < rows_of(port, lengths); row++)
+        most = lengths[i][row] > most ? lengths[i][row] : most;
+    return most;
+}
+
+/* Takes a length from the size of an array's axis: the first array sets it, for all rows if it is
+ * ragged, others must agree. */
+static void read_size(lua_State *L, const crescent_model *model, const crescent_port *port, int a,
+                      int64_t size, int32_t *const *lengths)
+{
+    int i = port->lengths[a] - 1;
+    crescent_port holder = cr_lua_port(L, model, CRESCENT_INPUT, i);
+    for (int32_t row = 0; size >= 1 && size <= port->shape[a] && row < rows_of(&holder, lengths); row++)
+        lengths[i][row] = lengths[i][row] ? lengths[i][row] : (int32_t)size;
+    int32_t length = longest(&holder, lengths, i);
+    if (size != length && size != port->shape[a])
+        cr_lua_fail(L, "input %.150s: found %lld elements along axis %d, expected %ld, the length %.150s",
+                    port->name, (long long)size, a + 1, (long)(length ? length : port->shape[a]),
+                    holder.name);
+}
+
+/* Takes the lengths from an array on top of the stack. */
 static void read_array(lua_State *L, const crescent_model *model, const crescent_port *port,
                        int32_t *const *lengths)
 {
     int64_t sizes[CRESCENT_MAX_RANK];
     if (!cr_lua_sizes_of(L, -1, port->rank, sizes))
         return;
-    for (int a = 0; a < port->rank; a++) {
-        int32_t *length = port->lengths[a] ? lengths[port->lengths[a] - 1] : NULL;
-        if (length && *length == 0 && sizes[a] >= 1 && sizes[a] <= port->shape[a])
-            *length = (int32_t)sizes[a];
-        if (length && sizes[a] != *length && sizes[a] != port->shape[a])
-            cr_lua_fail(
-                L,
-                "input %.150s: found %lld elements along axis %d, expected %ld, the length %.150s",
-                port->name, (long long)sizes[a], a + 1, (long)(*length ? *length : port->shape[a]),
-                cr_lua_port(L, model, CRESCENT_INPUT, port->lengths[a] - 1).name);
+    for (int a = 0; a < port->rank; a++)
+        if (port->lengths[a])
+            read_size(L, model, port, a, sizes[a], lengths);
+}
+
+/* Takes the given lengths: numbers, or with `ragged` vectors with a size for each row, which say how
+ * many rows there are. */
+static void read_given(lua_State *L, const crescent_model *model, int index, bool ragged,
+                       int32_t *const *lengths)
+{
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_INPUT); i++) {
+        crescent_port port = cr_lua_port(L, model, CRESCENT_INPUT, i);
+        if (!lengths[i] || (port.rank > 0) != ragged)
+            continue;
+        push_given(L, index, &port);
+        memset(lengths[i], 0, (size_t)crescent_port_elements(&port) * sizeof(int32_t));
+        bool given = !lua_isnil(L, -1);
+        if (given && ragged) {
+            read_array(L, model, &port, lengths);
+            port.shape[0] = rows_of(&port, lengths);
+        }
+        if (given)
+            memcpy(lengths[i], cr_lua_take_tensor(L, -1, &port, port.name)->data,
+                   (size_t)crescent_port_elements(&port) * sizeof(int32_t));
+        lua_pop(L, given ? 2 : 1);
     }
 }
 
 /* Takes the given lengths first, then the sizes of arrays. */
 void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, void *const *inputs)
 {
+    int32_t *const *lengths = (int32_t *const *)inputs;
     int n = crescent_port_count(model, CRESCENT_INPUT);
-    for (int i = 0; i < n; i++) {
-        crescent_port port = cr_lua_port(L, model, CRESCENT_INPUT, i);
-        push_given(L, index, &port);
-        if (inputs[i])
-            *(int32_t *)inputs[i] =
-                lua_isnil(L, -1) ? 0
-                                 : *(int32_t *)cr_lua_take_tensor(L, -1, &port, port.name)->data;
-        lua_pop(L, inputs[i] && !lua_isnil(L, -1) ? 2 : 1);
-    }
+    read_given(L, model, index, false, lengths);
+    read_given(L, model, index, true, lengths);
     for (int i = 0; i < n; i++) {
         crescent_port port = cr_lua_port(L, model, CRESCENT_INPUT, i);
         push_given(L, index, &port);
         if (!inputs[i])
-            read_array(L, model, &port, (int32_t *const *)inputs);
+            read_array(L, model, &port, lengths);
         lua_pop(L, 1);
     }
     for (int i = 0; i < n; i++)
-        if (inputs[i] && *(int32_t *)inputs[i] == 0)
+        if (inputs[i] && lengths[i][0] == 0)
             cr_lua_fail(L, "input %.150s: found nothing that says the length, expected a number",
                         cr_lua_port(L, model, CRESCENT_INPUT, i).name);
 }

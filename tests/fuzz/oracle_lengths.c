@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "axis_classes.h"
 #include "compiler/exec/ref_lengths.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/formats.h"
@@ -20,15 +21,6 @@
 #include "oracles.h"
 
 enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all its nodes */ };
-
-/* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
-struct axes {
-    const struct cr_graph *g;
-    int *same;   /* another one of the class, or itself: the one that stands for the class */
-    bool *fixed; /* by that one: it can be no length */
-    bool *loose; /* by that one: weights have it, which are then not joined: other bits */
-    bool *weights; /* by node: it is made of parameters by movement */
-};
 
 /* A class that becomes a length. */
 struct choice {
@@ -41,235 +33,18 @@ struct choices {
     int n;
 };
 
-/* ---- classes ---- */
-
-static int class_of(struct axes *x, int axis)
-{
-    while (x->same[axis] != axis)
-        axis = x->same[axis] = x->same[x->same[axis]];
-    return axis;
-}
-
-static void tie(struct axes *x, cr_id a, int i, cr_id b, int j)
-{
-    int first = class_of(x, a * CR_MAX_RANK + i), second = class_of(x, b * CR_MAX_RANK + j);
-    x->same[second] = first;
-    x->fixed[first] |= x->fixed[second];
-    x->loose[first] |= x->loose[second];
-}
-
-static void fix(struct axes *x, cr_id id, int axis)
-{
-    x->fixed[class_of(x, id * CR_MAX_RANK + axis)] = true;
-}
-
-static void fix_all(struct axes *x, cr_id id)
-{
-    for (int a = 0; a < x->g->nodes[id].rank; a++)
-        fix(x, id, a);
-}
-
-static int64_t behind(const struct cr_node *node, int axis)
-{
-    return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
-}
-
-/* What stays an axis of its own; the others are fixed. */
-static void tie_reshape(struct axes *x, cr_id id, cr_id in)
-{
-    const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];
-    unsigned kept = 0;
-    for (int a = 0; a < from->rank; a++) {
-        int to = 0;
-        while (to < node->rank &&
-               (node->shape[to] != from->shape[a] || behind(node, to) != behind(from, a)))
-            to++;
-        if (to == node->rank || from->shape[a] == 1) {
-            fix(x, in, a);
-            continue;
-        }
-        tie(x, id, to, in, a);
-        kept |= 1u << to;
-    }
-    for (int a = 0; a < node->rank; a++)
-        if (!(kept >> a & 1))
-            fix(x, id, a);
-}
-
-static void tie_move(struct axes *x, cr_id id, cr_id in)
-{
-    const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];
-    int more = node->rank - from->rank;
-    if (node->op == CR_OP_reshape) {
-        tie_reshape(x, id, in);
-        return;
-    }
-    for (int a = 0; a < from->rank; a++) {
-        int to = node->op == CR_OP_expand ? a + more : a;
-        if (node->op == CR_OP_permute)
-            tie(x, id, a, in, (int)node->index[a]);
-        else if (node->shape[to] == from->shape[a])
-            tie(x, id, to, in, a);
-        else
-            fix(x, in, a);
-        if (node->op == CR_OP_slice && node->shape[to] != from->shape[a])
-            fix(x, id, to);
-    }
-}
-
-/* All but one axis are those of the operand. */
-static void tie_beside(struct axes *x, cr_id id, cr_id in, int axis)
-{
-    for (int a = 0; a < x->g->nodes[id].rank; a++)
-        if (a != axis)
-            tie(x, id, a, in, a);
-}
-
-/* The last two axes of weights. */
-static void note_weights(struct axes *x, cr_id id)
-{
-    int r = x->g->nodes[id].rank;
-    for (int a = r - 2; x->weights[id] && a < r; a++)
-        x->loose[class_of(x, id * CR_MAX_RANK + a)] = true;
-}
-
-static void tie_contract(struct axes *x, cr_id id, cr_id left, cr_id right)
-{
-    note_weights(x, left);
-    note_weights(x, right);
-    int r = x->g->nodes[id].rank;
-    tie_beside(x, id, left, r - 1);
-    for (int a = 0; a < r - 2; a++)
-        tie(x, id, a, right, a);
-    tie(x, id, r - 1, right, r - 1);
-    tie(x, left, r - 1, right, r - 2);
-}
-
-/* Numbers are drawn by their place in the tensor, so only the first axis may be a length. */
-static void fix_random(struct axes *x, cr_id id)
-{
-    const struct cr_node *node = &x->g->nodes[id];
-    for (int a = 0; a < node->rank; a++)
-        if (cr_elements(a, node->shape) > 1)
-            fix(x, id, a);
-}
-
-static void tie_gather(struct axes *x, cr_id id, cr_id table, cr_id index)
-{
-    int n = x->g->nodes[index].rank;
-    for (int a = 0; a < n; a++)
-        tie(x, id, a, index, a);
-    for (int a = 1; a < x->g->nodes[table].rank; a++)
-        tie(x, id, n + a - 1, table, a);
-}
-
-static void tie_write(struct axes *x, cr_id id, const cr_id *in)
-{
-    int axis = x->g->nodes[id].axis;
-    for (int i = 0; i < 2; i++)
-        tie_beside(x, id, in[i], axis);
-    fix(x, id, axis);
-    fix(x, in[0], axis);
-}
-
-static void tie_scan(struct axes *x, cr_id id, cr_id in)
-{
-    int axis = x->g->nodes[id].axis;
-    for (int a = 0; a < x->g->nodes[id].rank; a++)
-        tie(x, id, a, in, a);
-    for (int a = 0; a < x->g->nodes[id].rank; a++)
-        if (a != axis)
-            fix(x, id, a);
-}
-
-static void tie_node(struct axes *x, cr_id id)
-{
-    const struct cr_node *node = &x->g->nodes[id];
-    const cr_id *in = cr_inputs(x->g, node);
-    enum cr_kind kind = cr_ops[node->op].kind;
-    x->weights[id] = node->op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
-    for (int i = 0; i < node->n_in; i++)
-        x->weights[id] &= x->weights[in[i]];
-    switch (kind) {
-    case CR_KIND_LEAF:
-        if (node->op == CR_OP_state || node->op == CR_OP_literal)
-            fix_all(x, id);
-        return;
-    case CR_KIND_ELEMENTWISE:
-    case CR_KIND_CONCAT:
-        for (int i = 0; i < node->n_in; i++)
-            tie_beside(x, id, in[i], node->op == CR_OP_concat ? node->axis : CR_NONE);
-        for (int i = 0; i < node->n_in && node->op == CR_OP_concat; i++)
-            fix(x, in[i], node->axis);
-        if (node->op == CR_OP_concat)
-            fix(x, id, node->axis);
-        return;
-    case CR_KIND_REDUCE:
-        tie_beside(x, id, in[0], node->axis);
-        fix(x, id, node->axis);
-        return;
-    case CR_KIND_CONTRACT:
-        tie_contract(x, id, in[0], in[1]);
-        return;
-    case CR_KIND_MOVE:
-        tie_move(x, id, in[0]);
-        return;
-    case CR_KIND_GATHER:
-        tie_gather(x, id, in[0], in[1]);
-        return;
-    case CR_KIND_WRITE:
-        tie_write(x, id, in);
-        return;
-    case CR_KIND_RANDOM:
-        fix_random(x, id);
-        return;
-    case CR_KIND_SCAN:
-        tie_scan(x, id, in[0]);
-        return;
-    case CR_KIND_SCATTER:
-        fix_all(x, id);
-        fix_all(x, in[0]);
-        fix_all(x, in[1]);
-        return;
-    }
-}
-
-/* States are whole after each run. */
-static void find_axes(struct axes *x, const struct cr_graph *g)
-{
-    int n = g->n_nodes * CR_MAX_RANK;
-    *x = (struct axes){g, cr_calloc((size_t)n + 1, sizeof *x->same),
-                       cr_calloc((size_t)n + 1, sizeof *x->fixed),
-                       cr_calloc((size_t)n + 1, sizeof *x->loose),
-                       cr_calloc((size_t)g->n_nodes + 1, sizeof *x->weights)};
-    for (int i = 0; i < n; i++)
-        x->same[i] = i;
-    for (cr_id id = 0; id < g->n_nodes; id++)
-        tie_node(x, id);
-    for (int i = cr_n_results(g); i < g->n_outputs; i++)
-        fix_all(x, g->outputs[i].id);
-}
-
-static void free_axes(struct axes *x)
-{
-    free(x->same);
-    free(x->fixed);
-    free(x->loose);
-    free(x->weights);
-}
-
 /* ---- choosing ---- */
 
 /* The choice that an axis belongs to, or null. */
-static const struct choice *choice_of(struct axes *x, const struct choices *c, cr_id id, int axis)
+static const struct choice *choice_of(struct cr_axes *x, const struct choices *c, cr_id id, int axis)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->items[i].axis == class_of(x, id * CR_MAX_RANK + axis))
+        if (c->items[i].axis == cr_axis_class(x, id * CR_MAX_RANK + axis))
             return &c->items[i];
     return NULL;
 }
 
-static int64_t size_of(struct axes *x, const struct choices *c, cr_id id, int axis, bool bounds)
+static int64_t size_of(struct cr_axes *x, const struct choices *c, cr_id id, int axis, bool bounds)
 {
     const struct choice *choice = choice_of(x, c, id, axis);
     if (!choice)
@@ -278,7 +53,7 @@ static int64_t size_of(struct axes *x, const struct choices *c, cr_id id, int ax
 }
 
 /* Whether the graph with lengths is small enough to be run, and rows that are written have room. */
-static bool fits(struct axes *x, const struct choices *c)
+static bool fits(struct cr_axes *x, const struct choices *c)
 {
     int64_t all = 0;
     for (cr_id id = 0; id < x->g->n_nodes; id++) {
@@ -303,7 +78,7 @@ static int64_t choose_value(struct cr_subject *s, int64_t size, int64_t bound)
 }
 
 /* Classes of axes of nodes at random: so a class is chosen sooner that has many. */
-static void choose(struct cr_subject *s, struct axes *x, struct choices *c)
+static void choose(struct cr_subject *s, struct cr_axes *x, struct choices *c)
 {
     int wanted = 1 + (int)cr_pick(s, MOST);
     for (int tries = 0; tries < 40 && c->n < wanted; tries++) {
@@ -311,7 +86,7 @@ static void choose(struct cr_subject *s, struct axes *x, struct choices *c)
         const struct cr_node *node = &x->g->nodes[id];
         if (node->rank == 0)
             continue;
-        int axis = (int)cr_pick(s, node->rank), class = class_of(x, id * CR_MAX_RANK + axis);
+        int axis = (int)cr_pick(s, node->rank), class = cr_axis_class(x, id * CR_MAX_RANK + axis);
         int64_t size = node->shape[axis];
         if (size < 2 || x->fixed[class] || choice_of(x, c, id, axis))
             continue;
@@ -324,19 +99,6 @@ static void choose(struct cr_subject *s, struct axes *x, struct choices *c)
 
 /* ---- both graphs ---- */
 
-/* Whether an axis of a node begins here: a script would write the length in the shape. */
-static bool begins(const struct cr_graph *g, const struct cr_node *node, int axis)
-{
-    enum cr_kind kind = cr_ops[node->op].kind;
-    if (kind == CR_KIND_LEAF || kind == CR_KIND_RANDOM)
-        return true;
-    if (node->op != CR_OP_expand)
-        return false;
-    const struct cr_node *in = &g->nodes[cr_inputs(g, node)[0]];
-    int below = axis - (node->rank - in->rank);
-    return below < 0 || in->shape[below] != node->shape[axis];
-}
-
 static void add_lengths(struct cr_graph *to, const struct choices *c)
 {
     for (int i = 0; i < c->n; i++) {
@@ -346,13 +108,13 @@ static void add_lengths(struct cr_graph *to, const struct choices *c)
                                .init = CR_INIT_FILL,
                                .name = name,
                                .value = (double)c->items[i].bound};
-        cr_graph_add_length(to, name, c->items[i].bound);
+        cr_graph_add_length(to, name, c->items[i].bound, 0);
         cr_must(to, CR_OP_input, 0, NULL, &attr);
     }
 }
 
 /* The node in the sizes of the graph, up to the lengths that begin at it. */
-static cr_id copy_node(struct axes *x, const struct choices *c, struct cr_graph *to, cr_id id,
+static cr_id copy_node(struct cr_axes *x, const struct choices *c, struct cr_graph *to, cr_id id,
                        const cr_id *map, bool lengths)
 {
     const struct cr_node *node = &x->g->nodes[id];
@@ -364,7 +126,7 @@ static cr_id copy_node(struct axes *x, const struct choices *c, struct cr_graph 
     for (int a = 0; a < node->rank && node->op != CR_OP_scatter_add; a++) {
         const struct choice *choice = choice_of(x, c, id, a);
         attr.shape[a] = size_of(x, c, id, a, lengths);
-        if (lengths && choice && choice->bound > 1 && begins(x->g, node, a)) {
+        if (lengths && choice && choice->bound > 1 && cr_size_begins(x->g, node, a)) {
             limit.lengths[a] = (signed char)(choice - c->items + 1);
             limited = true;
         }
@@ -379,7 +141,7 @@ static cr_id copy_node(struct axes *x, const struct choices *c, struct cr_graph 
 }
 
 /* The graph in which the choices are lengths, or their values. */
-static struct cr_graph *graph_with(struct axes *x, const struct choices *c, bool lengths)
+static struct cr_graph *graph_with(struct cr_axes *x, const struct choices *c, bool lengths)
 {
     const struct cr_graph *g = x->g;
     struct cr_graph *to = cr_graph_new(g->name);
@@ -698,11 +460,11 @@ static bool keep_in_format(struct cr_subject *s, struct cr_graph *with, struct c
 static bool try_lengths(struct cr_subject *s, cr_backend_function *backend,
                         struct cr_report *report)
 {
-    struct axes x;
+    struct cr_axes x;
     struct choices c = {.n = 0};
     enum likeness likeness = has_gradients(s->c->graph) ? IN_BOUNDS : SAME_BITS;
     bool good = true;
-    find_axes(&x, s->c->graph);
+    cr_find_axes(&x, s->c->graph);
     choose(s, &x, &c);
     for (int i = 0; i < c.n; i++)
         if (c.items[i].value == 1 || x.loose[c.items[i].axis])
@@ -718,7 +480,7 @@ static bool try_lengths(struct cr_subject *s, cr_backend_function *backend,
         cr_case_free(exact);
         cr_case_free(with);
     }
-    free_axes(&x);
+    cr_free_axes(&x);
     return good;
 }
 

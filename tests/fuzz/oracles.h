@@ -60,6 +60,9 @@ cr_oracle_function cr_oracle_chunks;
 /* oracle_lengths.c: sizes known when it runs */
 cr_oracle_function cr_oracle_lengths, cr_oracle_lengths_cc;
 
+/* oracle_ragged.c: rows of a batch with sizes of their own */
+cr_oracle_function cr_oracle_ragged;
+
 /* oracle_plan.c: memory */
 cr_oracle_function cr_oracle_plan;
 

@@ -116,6 +116,23 @@ it("lengths that do not agree are refused", function()
     fails("expected [2, 3]", m.run, m, {x = crescent.tensor({3, 3}, 1), y = {{1, 2, 3}}})
 end)
 
+it("rows of a batch have lengths of their own", function()
+    local m = crescent.model [[
+        local B = length("B", 3)
+        local T = length("T", 4, B)
+        return {y = input("x", {B, T}) * 2, s = sum(input("x", {B, T}), 2)}
+    ]]
+    local x = {{1, 2, 9}, {3, 4, 5}}
+    local out = m:run{x = x, T = {2, 3}}
+    equal(tostring(out.y), "tensor f32 [2, 3]: 2 4 0 6 8 10")
+    equal(tostring(out.s), "tensor f32 [2, 1]: 3 12")
+    equal(tostring(m:run{x = x}.s), "tensor f32 [2, 1]: 12 12")
+    equal(tostring(m:run{x = crescent.tensor({3, 4}, 1), T = {2, 3}}.s), "tensor f32 [2, 1]: 2 3")
+    fails("input x: found 3 elements along axis 2, expected 2, the length T", m.run, m, {x = x, T = {1, 2}})
+    fails("input x: found 2 elements along axis 1, expected 1, the length B", m.run, m, {x = x, T = {3}})
+    fails("length T of row 2 is 5, expected 1 to 4", m.run, m, {x = crescent.tensor({3, 4}, 1), T = {1, 5}})
+end)
+
 it("what is no tensor is refused", function()
     fails("axis 2", crescent.tensor, {2, 2}, {{1, 2}, {3}})
     fails("found 3 elements, expected 4", crescent.tensor, {2, 2}, {1, 2, 3})

@@ -114,9 +114,44 @@ void cr_assign_outer(struct cr_lowering *lw)
             k->outer[k->n_outer++] = a;
 }
 
+/* Returns the atom of the rows that an atom has a size each for, or CR_NO_ATOM. */
+static int batch_atom(const struct cr_lowering *lw, int atom)
+{
+    const struct cr_atoms *atoms = &lw->k->atoms;
+    int length = atoms->length[atom], batch = length ? lw->g->lengths[length - 1].batch : 0;
+    for (int a = 0; batch && a < atoms->n; a++)
+        if (atoms->length[a] == batch)
+            return a;
+    return CR_NO_ATOM;
+}
+
+static bool is_outer(const struct cr_kernel *k, int atom)
+{
+    for (int i = 0; i < k->n_outer; i++)
+        if (k->outer[i] == atom)
+            return true;
+    return false;
+}
+
+bool cr_settle_ragged(struct cr_lowering *lw)
+{
+    struct cr_atoms *atoms = &lw->k->atoms;
+    for (int a = 0; a < atoms->n; a++) {
+        int batch = batch_atom(lw, a), length = atoms->length[a];
+        if (batch != CR_NO_ATOM && !is_outer(lw->k, batch))
+            return false;
+        if (batch == CR_NO_ATOM && length && lw->g->lengths[length - 1].batch)
+            atoms->length[a] = 0;
+    }
+    return true;
+}
+
 void cr_assign_rows(struct cr_lowering *lw, unsigned outer)
 {
     struct cr_kernel *k = lw->k;
+    for (int a = 0; a < k->atoms.n; a++)
+        if (batch_atom(lw, a) != CR_NO_ATOM)
+            outer |= 1u << batch_atom(lw, a);
     for (int a = lw->n_root_atoms - 1; a >= 0; a--) {
         if (a == k->col || k->atoms.extent[a] == 1 || outer >> a & 1)
             continue;

@@ -47,12 +47,17 @@ void cr_number_atoms(struct cr_lowering *lw);
 /*
  * Assigns the root's atoms, except the column: those in `outer` become outer loops, the innermost
  * of the rest becomes the row, merged with its neighbours where possible, and the others outer
- * loops.
+ * loops.  So does the batch of a ragged length that a loop runs to: the size is that of the item's
+ * row.
  */
 void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 
 /* Makes outer loops of the root's atoms that are neither row, column nor key. */
 void cr_assign_outer(struct cr_lowering *lw);
+
+/* Checks that the batch of each loop that runs to a ragged length is an outer loop.  A loop whose
+ * batch the kernel does not have runs to the bound. */
+bool cr_settle_ragged(struct cr_lowering *lw);
 
 /* Returns 1 + the number of the length over which a contraction sums, or 0. */
 int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);

@@ -236,6 +236,14 @@ bool cr_fits_attention(const struct cr_lowering *lw)
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
+/* True if an atom runs over the rows that a ragged length has a size each for: queries with different
+ * numbers of keys, each of which is an item of its own. */
+static bool is_batch_of(const struct cr_lowering *lw, int atom, int length)
+{
+    int batch = length ? lw->g->lengths[length - 1].batch : 0;
+    return batch && atom >= 0 && lw->k->atoms.length[atom] == batch;
+}
+
 /* The epilogue determines the atoms of queries and columns, and the map of the logits.  Dropout,
  * scores and the addresses of queries, keys and values follow from that map. */
 bool cr_lower_attention(struct cr_lowering *lw)
@@ -254,9 +262,12 @@ bool cr_lower_attention(struct cr_lowering *lw)
     k->row = cr_affine_single(&logits.axis[r - 2]);
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     int length = cr_inner_length(lw, attention->output);
+    bool alone = is_batch_of(lw, k->row, length);
+    if (alone)
+        k->row = CR_NO_ATOM;
     if (length != cr_length_at(lw->g, attention->logits, r - 1))
         return false; /* softmax and product differ in their number of keys */
-    if ((k->row < 0 && node->shape[r - 2] > 1) ||
+    if ((k->row < 0 && node->shape[r - 2] > 1 && !alone) ||
         !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))
         return false;
     for (int a = 0; a < CR_MAX_ATOMS; a++)

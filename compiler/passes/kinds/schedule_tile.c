@@ -116,9 +116,9 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));
     int64_t blocks = cr_ceil_div(M, rows);
-    struct cr_tile_job job = whole_job(b, rows, cols);
     struct cr_written_row written;
     cr_begin_items(b, blocks);
+    struct cr_tile_job job = whole_job(b, rows, cols);
     if (write) {
         written = begin_written_row(b);
         job.written = &written;

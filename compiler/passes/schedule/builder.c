@@ -130,7 +130,13 @@ cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y)
 
 cr_expr cr_load(struct cr_builder *b, int slot, int64_t index)
 {
-    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_LOAD, .a = slot, .number = index});
+    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_LOAD, .a = slot, .b = CR_NONE, .number = index});
+}
+
+cr_expr cr_load_at(struct cr_builder *b, int slot, int var)
+{
+    CR_CHECK(var >= 0);
+    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_LOAD, .a = slot, .b = var});
 }
 
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number)
@@ -176,7 +182,7 @@ static bool is_same_expr(const struct cr_function *f, cr_expr x, cr_expr y)
     if (s->op != t->op || s->op == CR_EXPR_CALL || s->op == CR_EXPR_SELECT)
         return false;
     if (s->op == CR_EXPR_NUMBER || s->op == CR_EXPR_LOAD)
-        return s->number == t->number && s->a == t->a;
+        return s->number == t->number && s->a == t->a && s->b == t->b;
     if (s->op == CR_EXPR_VAR || s->op == CR_EXPR_FIELD)
         return s->a == t->a && !(s->op == CR_EXPR_VAR && f->vars[s->a].changes);
     return is_same_expr(f, s->a, t->a) && (s->op == CR_EXPR_NOT || is_same_expr(f, s->b, t->b));

@@ -42,6 +42,8 @@ struct cr_builder {
         int stored[CR_MAX_STORED]; /* slots of all nodes that it stores */
     };
     int length[CR_MAX_LENGTHS]; /* slots of the lengths that its loops run to, or CR_NONE */
+    int of_row[CR_MAX_LENGTHS]; /* variables: the sizes that ragged lengths have for the item's row of the
+                                 * batch; CR_NONE before that row is known */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops ... */
     char outer_name[CR_MAX_ATOMS][24]; /* ... and their names */
     int n_outer_ifs;            /* open conditions of outer loops that run to a length */
@@ -74,6 +76,9 @@ cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y)
 
 /* Element `index` of a slot of i32. */
 cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);
+
+/* The element of a slot of i32 whose index is a variable. */
+cr_expr cr_load_at(struct cr_builder *b, int slot, int var);
 
 /* Returns x + number, or x if the number is 0. */
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number);

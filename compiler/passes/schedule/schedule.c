@@ -333,19 +333,29 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
     return slot;
 }
 
-/* Adds a number argument for each length that the kernel needs. */
+/* Returns the input that holds a length. */
+static cr_id holder_of(const struct cr_graph *g, int length)
+{
+    cr_id id = 0;
+    while (!cr_holds_length(g, id) || cr_find_length(g, g->nodes[id].name) != length)
+        id++;
+    return id;
+}
+
+/* Adds an argument for each length that the kernel needs: a number, or the sizes of the rows. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
     char plain[48], name[64], note[96];
     for (int i = 0; i < s->g->n_lengths; i++) {
-        b->length[i] = CR_NONE;
+        b->length[i] = b->of_row[i] = CR_NONE;
         if (!runs_to(b->k, i))
             continue;
         cr_identifier(plain, sizeof plain, s->g->lengths[i].name);
         name_field(b, plain, name);
         snprintf(note, sizeof note, "%.60s, at most %lld", s->g->lengths[i].name,
                  (long long)s->g->lengths[i].bound);
-        b->length[i] = bind_number(b, name, note);
+        b->length[i] = s->g->lengths[i].batch ? add_node(s, b, holder_of(s->g, i), name)
+                                              : bind_number(b, name, note);
         b->f->slots[b->length[i]].length = i;
     }
 }
@@ -464,7 +474,7 @@ static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
     slot -= first_stream + k->n_streams;
     for (int i = 0; i < s->g->n_lengths; i++)
         if (runs_to(k, i) && slot-- == 0)
-            return i;
+            return s->g->lengths[i].batch ? s->buffer[holder_of(s->g, i)] : i;
     return s->buffer[k->buffer];
 }
 
@@ -697,7 +707,7 @@ static void add_program_lengths(struct scheduling *s)
     p->input_of_length = cr_calloc((size_t)p->n_lengths, sizeof *p->input_of_length);
     for (int i = 0; i < p->n_lengths; i++)
         p->lengths[i] = (struct cr_length){cr_strdup(s->g->lengths[i].name),
-                                           s->g->lengths[i].bound};
+                                           s->g->lengths[i].bound, s->g->lengths[i].batch};
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         if (!cr_is_input(&s->g->nodes[id]))
             continue;

@@ -1,5 +1,10 @@
 #include "schedule_parts.h"
 
+#include <stdio.h>
+
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/unwind.h"
+
 int64_t cr_outer_items(const struct cr_kernel *k)
 {
     int64_t items = 1;
@@ -30,7 +35,12 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
 cr_expr cr_size(struct cr_builder *b, int atom)
 {
     int length = atom < 0 ? 0 : b->k->atoms.length[atom];
-    return length ? cr_field(b, b->length[length - 1]) : cr_number(b, cr_extent(b->k, atom));
+    if (!length)
+        return cr_number(b, cr_extent(b->k, atom));
+    if (!b->g->lengths[length - 1].batch)
+        return cr_field(b, b->length[length - 1]);
+    CR_CHECK(b->of_row[length - 1] != CR_NONE);
+    return cr_var(b, b->of_row[length - 1]);
 }
 
 /* x times a number. */
@@ -45,19 +55,57 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
                      : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
 }
 
-/* Declares the counter of outer loop i.  If it runs to a length, iterations past the length do
- * nothing.  For the outermost loop (`top`), the number of items follows from the length instead. */
+/* True if the iterations of an atom's loop have a size for each row of a batch. */
+static bool is_ragged(const struct cr_builder *b, int atom)
+{
+    int length = b->k->atoms.length[atom];
+    return length && b->g->lengths[length - 1].batch;
+}
+
+/* Begins the condition that the counter of outer loop i is less than its length: iterations past it
+ * do nothing. */
+static void begin_outer_if(struct cr_builder *b, int i, cr_expr length)
+{
+    cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]), length), NULL);
+    b->n_outer_ifs++;
+}
+
+/* Declares the counter of outer loop i, and begins its condition if it runs to a length that is not
+ * ragged.  For the outermost loop (`top`), the number of items follows from the length instead. */
 static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 {
     int atom = b->k->outer[i];
     b->outer[i] = cr_let(b, b->outer_name[i], cr_digit(b, below, cr_extent(b->k, atom), top));
-    if (!b->k->atoms.length[atom])
+    if (!b->k->atoms.length[atom] || is_ragged(b, atom))
         return;
     if (top)
         b->items = times(b, cr_size(b, atom), below);
     else
-        cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]), cr_size(b, atom)), NULL);
-    b->n_outer_ifs += !top;
+        begin_outer_if(b, i, cr_size(b, atom));
+}
+
+/* Declares the size that a ragged length has in the item's row, whose number is the counter of an
+ * outer loop; begins the conditions of outer loops that run to it. */
+static void let_size_of_row(struct cr_builder *b, int n, int length, int row)
+{
+    const struct cr_kernel *k = b->k;
+    char plain[15], name[24];
+    cr_identifier(plain, sizeof plain, b->g->lengths[length].name);
+    snprintf(name, sizeof name, "%s_of_row", plain);
+    b->of_row[length] = cr_let(b, name, cr_load_at(b, b->length[length], row));
+    for (int i = n - 1; i >= 0; i--)
+        if (k->atoms.length[k->outer[i]] == length + 1)
+            begin_outer_if(b, i, cr_load_at(b, b->length[length], row));
+}
+
+/* Declares the sizes of the item's row, once the counters of the first n outer loops are there. */
+static void let_sizes_of_row(struct cr_builder *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int length = 0; length < b->g->n_lengths; length++)
+            if (b->length[length] != CR_NONE && b->g->lengths[length].batch &&
+                b->g->lengths[length].batch == b->k->atoms.length[b->k->outer[i]])
+                let_size_of_row(b, n, length, b->outer[i]);
 }
 
 /* Begins the loop over items and declares the counters of the first n outer loops.  `topmost`:
@@ -74,6 +122,7 @@ static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost
         begin_outer(b, i, below, topmost && i == 0);
         below *= cr_extent(k, k->outer[i]);
     }
+    let_sizes_of_row(b, n);
 }
 
 /* Makes a share past the end of its dimension empty. */
@@ -86,7 +135,7 @@ static void end_share(struct cr_builder *b, const struct cr_share *share)
 }
 
 /* Declares an equal share of `size` rows, where `size` is a length: there are size / block
- * shares, rounded up. */
+ * shares, rounded up; later ones are empty. */
 static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block,
                                       cr_expr size)
 {
@@ -119,11 +168,15 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
                                        int64_t block)
 {
     int64_t inner = cr_outer_items(b->k) * below;
-    cr_expr size = cr_size(b, b->k->row);
     if (blocks == 1 || !b->k->atoms.length[b->k->row]) {
         cr_begin_items(b, blocks * below);
-        return cr_let_share(b, "row0", "row1", below, blocks, block, size);
+        return cr_let_share(b, "row0", "row1", below, blocks, block, cr_size(b, b->k->row));
     }
+    if (is_ragged(b, b->k->row)) {
+        cr_begin_items(b, blocks * below);
+        return let_even_share(b, cr_digit(b, below, blocks, false), block, cr_size(b, b->k->row));
+    }
+    cr_expr size = cr_size(b, b->k->row);
     b->items = times(b, cr_count_steps(b, size, block), inner);
     begin_items(b, b->k->n_outer, below, false);
     return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);

@@ -36,7 +36,10 @@ static void use_expr(const struct cr_function *f, cr_expr expr, bool *used)
     switch (e->op) {
     case CR_EXPR_NUMBER:
     case CR_EXPR_FIELD:
+        return;
     case CR_EXPR_LOAD:
+        if (e->b != CR_NONE)
+            used[e->b] = true;
         return;
     case CR_EXPR_VAR:
         used[e->a] = true;

@@ -316,6 +316,16 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
     return verify_location(r, call, slot) || verify_reach(r, call, slot, b) ? -1 : 0;
 }
 
+/* True if an argument is bound to the length of its slot, or to the input that has its sizes. */
+static bool holds_length(const struct run *r, const struct cr_slot *s, int64_t bound)
+{
+    if (s->kind == CR_SLOT_NUMBER)
+        return bound == s->length;
+    return bound >= 0 && bound < r->p->n_buffers &&
+           r->p->buffers[bound].space == CR_SPACE_INPUT &&
+           r->p->buffers[bound].offset == r->p->input_of_length[s->length];
+}
+
 /* Checks the buffers of a call, and counts the call as a writer of each buffer that it writes. */
 static int see_arguments(struct run *r, const struct cr_step *call)
 {
@@ -323,7 +333,7 @@ static int see_arguments(struct run *r, const struct cr_step *call)
     for (int i = 0; i < n; i++) {
         const struct cr_slot *s = slot_of(r, call, i);
         int64_t bound = bound_to(r, call, i);
-        if (s->length >= 0 && bound != s->length)
+        if (s->length >= 0 && !holds_length(r, s, bound))
             return broken(r, "argument %d (%s) is given length %lld", i, s->name, (long long)bound);
         int status = s->kind == CR_SLOT_NUMBER ? verify_location(r, call, i)
                                                : verify_buffer_of(r, call, i, bound);

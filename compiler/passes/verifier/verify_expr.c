@@ -221,17 +221,27 @@ void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, i
     r->written = true;
 }
 
-/* Sets *value to an unknown that is any i32, and records the element in the argument's reach. */
-static void load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
+/* Sets *value to an unknown that is any i32, or for a size of a ragged length from 1 to the bound;
+ * the same for items that load the same element.  Records the elements in the argument's reach. */
+static int load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
-    int unknown = cr_new_unknown(&w->u, 1);
-    struct cr_linear least, most;
-    cr_linear_set(&least, INT32_MIN);
-    cr_linear_set(&most, INT32_MAX);
+    struct cr_linear least, most, index;
+    int64_t first = 0, last = 0, grain = 1;
+    int length = w->c->f->slots[e->a].length;
+    if (e->b != CR_NONE) {
+        cr_walk_var(w, e->b, &index);
+        grain = cr_grain(&w->u, &index);
+        if (!cr_find_least(&w->u, &index, &first) || !cr_find_most(&w->u, &index, &last))
+            return cr_program_fault(w->c, "it loads an element of unbounded index");
+    }
+    int unknown = cr_new_unknown(&w->u, length < 0 ? 1 : grain);
+    cr_linear_set(&least, length < 0 ? INT32_MIN : 1);
+    cr_linear_set(&most, length < 0 ? INT32_MAX : w->c->p->lengths[length].bound);
     cr_at_least(&w->u, unknown, &least);
     cr_at_most(&w->u, unknown, &most);
-    cr_widen_reach(w, e->a, false, e->number, e->number);
+    cr_widen_reach(w, e->a, false, e->number + first, e->number + last);
     cr_linear_set_unknown(value, unknown);
+    return 0;
 }
 
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
@@ -253,8 +263,7 @@ int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value)
         cr_linear_set_unknown(value, cr_new_unknown(&w->u, 1));
         return w->walk_call(w, &w->c->f->calls[e->a]);
     case CR_EXPR_LOAD:
-        load(w, e, value);
-        return 0;
+        return load(w, e, value);
     case CR_EXPR_SELECT:
         return evaluate_select(w, e, value);
     case CR_EXPR_NOT:

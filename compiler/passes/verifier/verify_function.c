@@ -11,6 +11,14 @@ static bool is_index(int i, int n)
 
 /* ---- slots ---- */
 
+/* True if a slot is of the kind that holds its length: a number, or the sizes of rows. */
+static bool may_hold(const struct cr_program_check *c, const struct cr_slot *s)
+{
+    if (!c->p->lengths[s->length].batch)
+        return s->kind == CR_SLOT_NUMBER;
+    return s->kind == CR_SLOT_ARGUMENT && s->format == CR_FORMAT_i32 && !s->written && !s->packed;
+}
+
 /* Checks a slot.  Arguments and numbers come before all other slots, since calls bind them by
  * index. */
 static int verify_slot(const struct cr_program_check *c, int i)
@@ -21,8 +29,7 @@ static int verify_slot(const struct cr_program_check *c, int i)
         return cr_program_fault(c, "slot %d is of another kind than its place", i);
     if (!is_index((int)s->format, CR_FORMAT_COUNT))
         return cr_program_fault(c, "slot %d has no such format as %d", i, (int)s->format);
-    if (!is_index(s->length + 1, c->p->n_lengths + 1) ||
-        (s->length >= 0 && s->kind != CR_SLOT_NUMBER))
+    if (!is_index(s->length + 1, c->p->n_lengths + 1) || (s->length >= 0 && !may_hold(c, s)))
         return cr_program_fault(c, "slot %d is no such length as %d", i, s->length);
     if (s->kind != CR_SLOT_ARGUMENT && (s->written || s->packed))
         return cr_program_fault(c, "slot %d is no argument, but written or packed", i);
@@ -76,7 +83,7 @@ static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
     const struct cr_slot *s = is_index(e->a, f->n_bound) ? &f->slots[e->a] : NULL;
     return s && s->kind == CR_SLOT_ARGUMENT && !s->written && !s->packed &&
            cr_formats[s->format].dtype == CR_I32 && e->number >= 0 &&
-           e->number < CR_MAX_ELEMENTS;
+           e->number < CR_MAX_ELEMENTS && is_index(e->b + 1, f->n_vars + 1);
 }
 
 /* True if an expression comes after all expressions in the arguments of its call. */

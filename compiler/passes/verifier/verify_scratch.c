@@ -176,7 +176,7 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
-/* True for "t < a->T": elements past a length do not exist, so the writes under this condition
+/* True for "t < a->T" and "t < a->T[b]": elements past a length do not exist, so the writes under this condition
  * are complete. */
 static bool is_before_length(const struct cr_function *f, cr_expr condition)
 {
@@ -184,7 +184,8 @@ static bool is_before_length(const struct cr_function *f, cr_expr condition)
     if (e->op != CR_EXPR_LESS || f->exprs[e->a].op != CR_EXPR_VAR)
         return false;
     const struct cr_expr_node *limit = &f->exprs[e->b];
-    return limit->op == CR_EXPR_FIELD && f->slots[limit->a].length >= 0;
+    return (limit->op == CR_EXPR_FIELD || limit->op == CR_EXPR_LOAD) &&
+           f->slots[limit->a].length >= 0;
 }
 
 static void open_block(struct writes *w, int statement)

@@ -1,0 +1,17 @@
+/* past_rows.h - the elements of outputs past the sizes that rows of a batch have: they do not exist. */
+#ifndef CR_PAST_ROWS_H
+#define CR_PAST_ROWS_H
+
+#include "engine.h"
+
+/* Returns the axis of a port that counts the rows of a ragged length; CR_NONE if it has none or the
+ * length is not ragged.  `axes` are its lengths by axis, as in cr_engine.length_axes. */
+int cr_port_batch_axis(const struct cr_engine *engine, const struct cr_port *port,
+                       const signed char *axes, int length);
+
+/* Sets the elements of all outputs that lie past the sizes of their rows to 0, those of a ragged
+ * length; `wanted` if it is not null has doubles, by output, and null for some. */
+void cr_clear_past_rows(const struct cr_engine *engine, const void *const *inputs,
+                        void *const *outputs, double *const *wanted);
+
+#endif

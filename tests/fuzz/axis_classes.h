@@ -1,0 +1,28 @@
+/*
+ * axis_classes.h - axes that have one size because an op says so are a class, of which a test makes a
+ * length.  The rules are the tests' own: they ask nothing of compiler/ir/lengths.c.
+ */
+#ifndef CR_FUZZ_AXIS_CLASSES_H
+#define CR_FUZZ_AXIS_CLASSES_H
+
+#include "compiler/ir/graph.h"
+
+/* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
+struct cr_axes {
+    const struct cr_graph *g;
+    int *same;   /* another one of the class, or itself: the one that stands for the class */
+    bool *fixed; /* by that one: it can be no length */
+    bool *loose; /* by that one: weights have it, which are then not joined: other bits */
+    bool *weights; /* by node: it is made of parameters by movement */
+};
+
+void cr_find_axes(struct cr_axes *x, const struct cr_graph *g);
+void cr_free_axes(struct cr_axes *x);
+
+/* The axis that stands for the class of an axis, node * CR_MAX_RANK + axis. */
+int cr_axis_class(struct cr_axes *x, int axis);
+
+/* Whether an axis of a node begins here: a script would write the length in the shape. */
+bool cr_size_begins(const struct cr_graph *g, const struct cr_node *node, int axis);
+
+#endif
