@@ -84,6 +84,29 @@ void crescent_context_free(crescent_context *context);
  */
 const char *crescent_error(const crescent_context *context);
 
+/* Joins the processes that mpirun (or srun) has started with this one, over MPI: models that are compiled with
+ * the context from then on are cut for these *ranks*, and all ranks make the same calls, in the same order.
+ * Each has whole inputs and outputs, and the same bits as a single one.  A process that no launcher has
+ * started is the only rank.  Fails where the shared object for MPI is missing (`make MPI=1`).  Joined once a
+ * process; the ranks part when the context is freed. */
+int crescent_join(crescent_context *context);
+
+typedef struct {
+    int rank, count;
+    int64_t sent; /* bytes that this rank has sent to others */
+} crescent_ranks;
+
+/* Returns the ranks of a context; rank 0 of 1 before crescent_join. */
+crescent_ranks crescent_ranks_of(const crescent_context *context);
+
+/* Gives the bytes of rank 0 to all ranks, as of what it has read from standard input. */
+int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes);
+
+/* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error before that,
+ * and calls crescent_ranks_wait before it prints: of several ranks that fail alike only the first one does. */
+void crescent_ranks_abort(const crescent_context *context, int status);
+void crescent_ranks_wait(const crescent_context *context);
+
 /* Records `line` as the last failure of the context, for libraries built on this one, such as
  * crescent_explain and crescent_autopsy_open.  Control characters are escaped.  Returns
  * CRESCENT_FAILED, or CRESCENT_BUG if the line begins with "bug: ", which marks a mistake of the
@@ -278,6 +301,8 @@ typedef struct {
     const char *target; /* the machine that sizes of tiles are chosen for: a name of
                          * crescent_target_at, or a file of sizes.  Null: "host", but "generic" in
                          * functions that emit or print.  No bit of a result depends on it. */
+    int ranks; /* functions that print: show the first rank's part of a model that is cut for so many; 0: one.
+                * A model that is to run is cut for the ranks of crescent_join. */
 } crescent_config;
 
 /* A machine that loops can be tiled for. */

@@ -11,6 +11,10 @@
 #include <stddef.h>
 
 struct cr_ranks {
+    /* Gives every rank `bytes` from every rank: what rank r has at `from` goes to `to` + r * stride.  It is the
+     * first member, as compiled models declare no other. */
+    void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride);
+
     int rank, count; /* 0 <= rank < count */
     long long sent;  /* bytes that this rank has given to each function, once for each rank that gets them */
 

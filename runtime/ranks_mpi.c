@@ -5,7 +5,10 @@
  * MPI ends all ranks: that is how MPI handles errors unless it is told otherwise.
  */
 #include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ranks.h"
 
@@ -17,12 +20,27 @@ static int piece_of(size_t bytes)
     return bytes < PIECE ? (int)bytes : PIECE;
 }
 
+/* Waits for an exchange.  Where there are more ranks than processors, the others get this one meanwhile: some
+ * MPIs spin. */
+static void finish(MPI_Request *request)
+{
+    int done = 0;
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    while (!done) {
+        sched_yield();
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
 static void broadcast(struct cr_ranks *ranks, void *data, size_t bytes, int from)
 {
     if (ranks->rank == from)
         ranks->sent += (long long)bytes * (ranks->count - 1);
-    for (size_t at = 0; at < bytes; at += PIECE)
-        MPI_Bcast((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, MPI_COMM_WORLD);
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        MPI_Request request;
+        MPI_Ibcast((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, MPI_COMM_WORLD, &request);
+        finish(&request);
+    }
 }
 
 /* Gathers at most PIECE bytes, in the memory of `places`: counts, then displacements. */
@@ -33,8 +51,10 @@ static void gather_small(struct cr_ranks *ranks, void *data, const size_t *first
         places[ranks->count + r] = (int)first[r];
     }
     ranks->sent += (long long)places[ranks->rank] * (ranks->count - 1);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, places, places + ranks->count, MPI_BYTE,
-                   MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, places, places + ranks->count, MPI_BYTE,
+                    MPI_COMM_WORLD, &request);
+    finish(&request);
 }
 
 /* The memory for gather_small lies behind the struct; see cr_ranks_join_mpi. */
@@ -48,25 +68,57 @@ static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
         broadcast(ranks, (char *)data + first[r], first[r + 1] - first[r], r);
 }
 
+/* Gathers blocks that are at most PIECE bytes apart in all, through the memory of gather_small. */
+static void gather_near(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
+{
+    int *counts = (int *)(void *)(ranks + 1), *places = counts + ranks->count;
+    MPI_Request request;
+    for (int r = 0; r < ranks->count; r++) {
+        counts[r] = (int)bytes;
+        places[r] = (int)(r * stride);
+    }
+    MPI_Iallgatherv(from, (int)bytes, MPI_BYTE, to, counts, places, MPI_BYTE, MPI_COMM_WORLD, &request);
+    finish(&request);
+    ranks->sent += (long long)bytes * (ranks->count - 1);
+}
+
+static void gather_blocks(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
+{
+    if ((long long)stride * ranks->count <= PIECE) {
+        gather_near(ranks, to, from, bytes, stride);
+        return;
+    }
+    memcpy((char *)to + ranks->rank * stride, from, (size_t)bytes);
+    for (int r = 0; r < ranks->count; r++)
+        broadcast(ranks, (char *)to + r * stride, (size_t)bytes, r);
+}
+
 static void send_to(struct cr_ranks *ranks, const void *data, size_t bytes, int to)
 {
     ranks->sent += (long long)bytes;
-    for (size_t at = 0; at < bytes; at += PIECE)
-        MPI_Send((const char *)data + at, piece_of(bytes - at), MPI_BYTE, to, 0, MPI_COMM_WORLD);
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        MPI_Request request;
+        MPI_Isend((const char *)data + at, piece_of(bytes - at), MPI_BYTE, to, 0, MPI_COMM_WORLD, &request);
+        finish(&request);
+    }
 }
 
 static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
 {
     (void)ranks;
-    for (size_t at = 0; at < bytes; at += PIECE)
-        MPI_Recv((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        MPI_Request request;
+        MPI_Irecv((char *)data + at, piece_of(bytes - at), MPI_BYTE, from, 0, MPI_COMM_WORLD, &request);
+        finish(&request);
+    }
 }
 
 static void barrier(struct cr_ranks *ranks)
 {
+    MPI_Request request;
     (void)ranks;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(&request);
 }
 
 static void abort_all(struct cr_ranks *ranks, int status)
@@ -96,7 +148,8 @@ struct cr_ranks *cr_ranks_join_mpi(void)
     struct cr_ranks *ranks = malloc(sizeof *ranks + 2 * sizeof(int) * (size_t)count);
     if (!ranks)
         return NULL;
-    *ranks = (struct cr_ranks){.rank = rank,
+    *ranks = (struct cr_ranks){.gather_blocks = gather_blocks,
+                               .rank = rank,
                                .count = count,
                                .all_gather = all_gather,
                                .broadcast = broadcast,

@@ -1,10 +1,15 @@
 #!/bin/sh
 # ranks.sh TEST_RANKS - several processes, under each MPI that make MPI=1 has built for.
 #
-# TEST_RANKS is the program of tests/test_ranks.c.  $BUILD has the shared objects.  The last line is
-# "N passed, M failed".
+# exchange   every function of ranks.h, and that all ranks end when one fails
+# run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
+# generate   so have a text and its logits
+# errors     one line, and all ranks end
+# TEST_RANKS is the program of tests/test_ranks.c, $CRESCENT the program.  $BUILD has the shared objects.  The
+# last line is "N passed, M failed".
 set -u
 
+crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
 
@@ -27,6 +32,75 @@ fails() {
     report $? "$family: $2"
 }
 
+# runs MODEL OPTIONS...: its output `y` on several ranks is that of one process.
+runs() {
+    "$crescent" run "$@" --threads 1 --output y="$T/one.npy" >"$log" 2>&1
+    report $? "$*"
+    for n in $counts; do
+        rm -f "$T/all.npy"
+        ranks $n "$crescent" run "$@" --threads 1 --output y="$T/all.npy" >"$T/out" 2>"$log"
+        same "$family: $* on $n ranks" "$T/one.npy" "$T/all.npy"
+    done
+}
+
+# generates OPTIONS...: so are a text and its logits.
+generates() {
+    "$crescent" generate graphs/fables --threads 1 --tokens 12 --logits "$T/one.npy" "$@" >"$T/one" 2>"$log"
+    report $? "generate $*"
+    for n in $counts; do
+        rm -f "$T/all.npy"
+        ranks $n "$crescent" generate graphs/fables --threads 1 --tokens 12 --logits "$T/all.npy" "$@" \
+            >"$T/all" 2>"$log"
+        same "$family: generate $* on $n ranks" "$T/one" "$T/all"
+        same "$family: logits on $n ranks" "$T/one.npy" "$T/all.npy"
+    done
+}
+
+# refuses WORDS COMMAND...: on three ranks it says one line with these words, and ends.
+refuses() {
+    words=$1
+    shift
+    ranks 3 "$crescent" "$@" >"$T/out" 2>"$log"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c '^crescent: ' "$log")" = 1 ] &&
+        grep -q "^crescent: .*$words" "$log"
+    report $? "$family: $words"
+}
+
+models() {
+    counts='1 2 3 8'
+    runs graphs/gpt2_stack.lua --set n_layer=2 --set n_embd=96 --set n_head=3 --set T=21 --set B=2
+    counts=4
+    runs graphs/decoder_block.lua --set n_embd=160 --set n_head=5 --set T=9
+    runs graphs/gpt2_block.lua --set n_embd=128 --set n_head=4 --set T=6 --format q8 --arithmetic int8
+    counts='2 3'
+    generates --prompt 'Once upon a time'
+    counts=2
+    echo 'A fox' >"$T/prompt"
+    "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"
+    ranks 2 "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/all" 2>"$log"
+    same "$family: a prompt from standard input" "$T/one" "$T/all"
+    refuses 'nowhere.lua' run "$T/nowhere.lua"
+    refuses 'cannot be opened' generate graphs/fables --weights "$T/nowhere.safetensors"
+    crescent_of="$crescent" crescent="$T/by_rank"
+    refuses 'the model of rank 1 differs from that of rank 0' run "$T/m.lua" --set N=
+    refuses 'weights of rank 2 differ from those of rank 0' run "$T/m.lua" --set N=3 --weights "$T/w"
+    crescent=$crescent_of
+}
+
+# A model with a file of weights for each rank, and a program that adds the rank to its last argument.
+cat >"$T/step.lua" <<'END'
+local w = param("w", {64, 64}, {normal = 1})
+return {loss = sum(sum(w * w, 1), 2):reshape{}, w = w * 0.5}
+END
+echo 'local o = options {N = 2} return {y = matmul(input("x", {o.N + 1, 64}), param("w", {64, 64}))}' >"$T/m.lua"
+for rank in 0 1 2; do
+    "$crescent" train "$T/step.lua" --steps 0 --seed $((rank / 2)) --save "$T/w$rank" >"$log" 2>&1
+    report $? "weights of rank $rank"
+done
+printf '#!/bin/sh\nexec "%s" "$@"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n' "$crescent" >"$T/by_rank"
+chmod +x "$T/by_rank"
+
 test_ranks=$1
 tried=0
 for family in openmpi mpich; do
@@ -40,6 +114,7 @@ for family in openmpi mpich; do
     done
     fails 2 'rank 2 fails'
     fails -1 'rank 0 fails'
+    models
 done
 [ $tried = 1 ] || echo 'skipped: no MPI was built for (make MPI=1)'
 

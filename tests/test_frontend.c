@@ -272,6 +272,8 @@ START_TEST(has_every_op)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
         char text[400];
+        if (cr_ops[op].kind == CR_KIND_EXCHANGE) /* which only a pass makes */
+            continue;
         snprintf(text, sizeof text,
                  "assert(type(%s) == 'function')\nlocal x = input('x', {1})\n"
                  "assert(not %d or type(x.%s) == 'function')\nreturn {y = x}",

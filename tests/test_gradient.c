@@ -308,7 +308,8 @@ START_TEST(every_op_has_a_case)
     for (int op = 0; op < CR_OP_COUNT; op++) {
         enum cr_kind kind = cr_ops[op].kind;
         bool found = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE ||
-                     kind == CR_KIND_LEAF || op == CR_OP_detach || op == CR_OP_random;
+                     kind == CR_KIND_LEAF || op == CR_OP_detach || op == CR_OP_random ||
+                     kind == CR_KIND_EXCHANGE;
         for (int i = 0; i < N_CASES; i++)
             found |= (int)cases[i].op == op;
         ck_assert_msg(found, "no case for %s", cr_ops[op].name);

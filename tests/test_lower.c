@@ -219,7 +219,8 @@ static const char *const models[] = {
 
 enum { N_MODELS = sizeof models / sizeof *models };
 
-static struct cr_module *fused(const char *path)
+/* Runs the passes up to `fuse`, for one rank or the first of several. */
+static struct cr_module *fused_on(const char *path, int ranks)
 {
     struct cr_script script;
     struct cr_error error = {""};
@@ -227,9 +228,14 @@ static struct cr_module *fused(const char *path)
     struct cr_module *m = cr_module_new(script.graph);
     script.graph = NULL;
     cr_script_free(&script);
-    const struct cr_pass_options options = {.stop_after = "fuse"};
+    const struct cr_pass_options options = {.stop_after = "fuse", .settings.ranks = ranks};
     ck_assert_msg(cr_run_passes(m, &options, &error) == 0, "%s", error.text);
     return m;
+}
+
+static struct cr_module *fused(const char *path)
+{
+    return fused_on(path, 1);
 }
 
 /* Where the root of a kernel begins in its buffer, along the axis of the concat. */
@@ -272,8 +278,8 @@ END_TEST
 START_TEST(kinds_are_what_their_rows_say)
 {
     bool reached[CR_KERNEL_KINDS] = {false};
-    for (int i = 0; i < N_MODELS; i++) {
-        struct cr_module *m = fused(models[i]);
+    for (int i = 0; i < 2 * N_MODELS; i++) {
+        struct cr_module *m = fused_on(models[i / 2], 1 + i % 2);
         for (int j = 0; j < m->n_kernels; j++) {
             const struct cr_kernel *k = &m->kernels[j];
             const struct cr_tiles *tiles;

@@ -62,13 +62,30 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
+/* Reads a file.  Standard input is that of rank 0, which the others get from it. */
+static int read_file(const struct generate *g, const char *path, size_t most, struct cr_bytes *bytes,
+                     struct cr_error *error)
+{
+    const crescent_context *context = g->options->context;
+    crescent_ranks ranks = crescent_ranks_of(context);
+    *bytes = (struct cr_bytes){0};
+    if (ranks.count == 1 || strcmp(path, "-") != 0)
+        return cr_read_bytes(path, most, bytes, error);
+    if (ranks.rank == 0 && cr_read_bytes(path, most, bytes, error))
+        return -1;
+    crescent_ranks_share(context, &bytes->n, sizeof bytes->n);
+    if (ranks.rank)
+        bytes->data = cr_calloc(bytes->n + 1, 1);
+    return bytes->n ? crescent_ranks_share(context, bytes->data, bytes->n) : 0;
+}
+
 /* Encodes a file; reads at most most_bytes, since the input may be endless. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     size_t most = most_bytes(g);
-    int status = cr_read_bytes(path, most, &bytes, error);
+    int status = read_file(g, path, most, &bytes, error);
     if (bytes.n > most)
         cr_fail(error, "%.300s: more than %s, expected a prompt that fits the model's context", name,
                 cr_bytes((int64_t)most).text);
@@ -236,7 +253,8 @@ static int prepare(struct generate *g, struct cr_error *error)
         (!script && read_prompt(g, error)) || check_prompt(g, error))
         return -1;
     set_limit(g);
-    if ((o->logits && cr_passed(o, crescent_file_open(o->context, o->logits, &g->file), error)) ||
+    bool writes = o->logits && crescent_ranks_of(o->context).rank == 0;
+    if ((writes && cr_passed(o, crescent_file_open(o->context, o->logits, &g->file), error)) ||
         make_room(g, error))
         return -1;
     return cr_fill_params(g->model, o, &g->surplus, error);
@@ -409,7 +427,8 @@ static void print_speed(const struct generate *g)
 /* Prints times, speed, formats of weights and arithmetic of products. */
 static void print_statistics(const struct generate *g)
 {
-    if (!g->options->stats && !isatty(STDERR_FILENO))
+    crescent_ranks ranks = crescent_ranks_of(g->options->context);
+    if (ranks.rank || (!g->options->stats && !isatty(STDERR_FILENO)))
         return;
     fprintf(stderr, "first token after %s, ", cr_duration(g->chosen - g->start).text);
     fprintf(stderr, "of which %s for %" PRId64 " token%s of the prompt\n",
@@ -419,6 +438,9 @@ static void print_statistics(const struct generate *g)
     cr_print_formats(g->model, stderr);
     crescent_report report = cr_report_of_model(g->model);
     cr_print_products(stderr, &report, g->options->arithmetic);
+    if (ranks.count > 1)
+        fprintf(stderr, "%d ranks, of which the first one has sent %s bytes\n", ranks.count,
+                cr_thousands(ranks.sent).text);
 }
 
 /* ---- the verb ---- */

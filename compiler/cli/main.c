@@ -1,5 +1,6 @@
 /* main.c - finds the verb and runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -51,6 +52,14 @@ static int help(const char *name, const char *more, struct cr_error *error)
     return 0;
 }
 
+/* Prints the error as one line; escapes it, since messages may contain text of files. */
+static void print_error(const struct cr_error *error)
+{
+    fputs("crescent: ", stderr);
+    cr_escape_to(stderr, error->text, strlen(error->text), "");
+    fputc('\n', stderr);
+}
+
 /* Prints the notes of scripts if the verb succeeded: a failure prints only its error. */
 static void print_notes(const crescent_context *context, int status)
 {
@@ -59,6 +68,33 @@ static void print_notes(const crescent_context *context, int status)
         fflush(stdout); /* the note comes last; main reports a write error */
         cr_note("%s", note);
     }
+}
+
+/* Joins the processes that mpirun has started.  Only the first one writes and takes note. */
+static int join(const struct cr_options *options, struct cr_error *error)
+{
+    if (cr_passed(options, crescent_join(options->context), error))
+        return -1;
+    if (crescent_ranks_of(options->context).rank == 0)
+        return 0;
+    cr_mute_notes();
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
+        return cr_fail(error, "/dev/null: cannot be opened: %s", strerror(errno));
+    close(nowhere);
+    return 0;
+}
+
+/* Lets all processes end, if there are several, as this one has failed, or nobody reads what it writes. */
+static void end_ranks(const crescent_context *context, int status, const struct cr_error *error)
+{
+    if ((status < 2 && !ferror(stdout)) || crescent_ranks_of(context).count == 1)
+        return;
+    crescent_ranks_wait(context);
+    if (status == 2)
+        print_error(error);
+    fflush(stdout);
+    crescent_ranks_abort(context, status == 2 && cr_is_bug(error) ? 3 : status);
 }
 
 /* Runs a verb; all its library calls share one context. */
@@ -72,8 +108,12 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
     if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
         if (!(options.context = crescent_context_new()))
             cr_give_up("out of memory");
-        status = options.help ? help(verb->name, NULL, error) : verb->run(&options, error);
+        if (options.help)
+            status = help(verb->name, NULL, error);
+        else if (!(verb->bit & CR_VERB_RANKS) || join(&options, error) == 0)
+            status = verb->run(&options, error);
         print_notes(options.context, status);
+        end_ranks(options.context, status, error);
     }
     crescent_context_free(options.context);
     cr_options_free(&options);
@@ -103,14 +143,6 @@ static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
     int status = dispatch(argc, argv, error);
     cr_guard_leave(&guard);
     return status;
-}
-
-/* Prints the error as one line; escapes it, since messages may contain text of files. */
-static void print_error(const struct cr_error *error)
-{
-    fputs("crescent: ", stderr);
-    cr_escape_to(stderr, error->text, strlen(error->text), "");
-    fputc('\n', stderr);
 }
 
 /* ---- standard output ---- */

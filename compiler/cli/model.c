@@ -134,6 +134,7 @@ crescent_config cr_config_of(const struct cr_options *o, crescent_backend backen
                              .skip = o->skip.items,
                              .n_skip = o->skip.n,
                              .max_arena = o->max_arena,
+                             .ranks = (int)o->ranks,
                              .format = o->format || !o->weights.n ? o->format : "f32",
                              .arithmetic = o->arithmetic,
                              .target = o->target};

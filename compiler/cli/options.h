@@ -35,7 +35,7 @@ struct cr_options {
     bool strict, train, json, kernels, markdown, onnx, help, per_kernel, compile_only, turns, log_scale;
     bool plain, special, segments, taps;
     bool all; /* option of inspect */
-    int64_t threads, seed, max_ulp, steps, every, log, max_arena, cache_weights, validate_every, max_length;
+    int64_t threads, seed, max_ulp, steps, every, log, max_arena, ranks, cache_weights, validate_every, max_length;
     double atol, rtol, seconds;
     bool seed_given; /* false: `seed` is the default 0 */
     const char *prompt, *prompt_file, *prompt_ids, *logits;
@@ -79,6 +79,7 @@ enum {
     CR_VERB_TEXTS = CR_VERB_GENERATE | CR_VERB_EVALUATE, /* verbs whose models continue texts */
     CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* verbs that load the weights of a model that
                                                      * continues texts */
+    CR_VERB_RANKS = CR_VERB_RUN | CR_VERB_GENERATE, /* verbs that several processes under mpirun do together */
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "compiler/ir/byte_text.h"
@@ -73,10 +74,19 @@ int64_t cr_count_parameters(const crescent_graph *graph)
     return total;
 }
 
+static bool is_mute;
+
+void cr_mute_notes(void)
+{
+    is_mute = true;
+}
+
 void cr_note(const char *format, ...)
 {
     char line[4096];
     va_list args;
+    if (is_mute)
+        return;
     va_start(args, format);
     cr_escape_format(line, sizeof line, format, args);
     va_end(args);

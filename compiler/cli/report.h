@@ -26,6 +26,7 @@ struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i);
 int64_t cr_count_parameters(const crescent_graph *graph);
 
 /* Prints a line on stderr behind "crescent: note: ". */
+void cr_mute_notes(void); /* cr_note prints nothing from then on */
 void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints a line with the memory that a compiled model needs. */

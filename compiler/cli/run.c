@@ -30,11 +30,14 @@ static const char *path_of(const struct cr_options *o, int i)
     return i < o->output.n ? o->output.items[i].value : o->grads;
 }
 
-/* Opens all files before anything is computed, so that a bad path fails early. */
+/* Opens all files before anything is computed, so that a bad path fails early.  Of several ranks the first one
+ * writes. */
 static int open_files(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
     int n = o->output.n + (cr_grads_file(o) != NULL);
+    if (crescent_ranks_of(o->context).rank)
+        return 0;
     r->files = cr_calloc((size_t)n, sizeof *r->files);
     for (; r->n_files < n; r->n_files++) {
         int i = r->n_files;

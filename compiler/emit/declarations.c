@@ -10,6 +10,7 @@
 
 #include "compiler/ir/hash.h"
 #include "compiler/ir/program.h"
+#include "compiler/ir/steps.h"
 #include "needs.h"
 #include "runtime/runtime.h"
 #include "runtime_text.h"
@@ -109,6 +110,10 @@ void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
     mark_calls(&called, &needs);
     put_structure(text, "cr_runtime_i32", MEMBERS_I32, members_i32, called.members_i32);
     put_structure(text, "cr_runtime", MEMBERS, members, called.members);
+    if (cr_exchanges(program))
+        cr_put(text, "struct cr_ranks {\n"
+                     "    void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes,"
+                     " long stride);\n};\n");
     cr_needs_free(&needs);
 }
 

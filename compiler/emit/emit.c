@@ -172,11 +172,14 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     char name[128], plain[64];
     cr_entry_function(name, sizeof name, p, entry, "execute");
     cr_plain_text(plain, sizeof plain, entry->name);
+    bool exchanges = cr_exchanges(p);
     cr_put(t,
            "\n/* Computes the outputs%s%s. */\n"
            "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
-           "    const void *const *inputs, void *const *outputs, float *arena)\n{\n",
-           *plain ? " of " : "", plain, name);
+           "    const void *const *inputs, void *const *outputs, float *arena%s)\n{\n",
+           *plain ? " of " : "", plain, name, exchanges ? ", struct cr_ranks *ranks" : "");
+    if (exchanges)
+        cr_put(t, "    (void)ranks;\n");
     if (entry->n_steps)
         print_work(t, p, entry, steps);
     else

@@ -10,7 +10,8 @@
  * `weights` has weights_bytes, filled according to `places`; `arena` has the entry's arena_bytes +
  * threads * scratch_bytes for a pool of `threads` (1 without a pool); both are aligned to 64 bytes.
  * Inputs and outputs have the numbers of the program's ports; ports that the entry does not use may
- * be null.
+ * be null.  A program with steps that exchange (cr_exchanges) has one argument more, `ranks`
+ * (runtime/ranks.h).
  *
  * No decisions are made here: the program (compiler/ir/program.h) determines all that is printed.
  */

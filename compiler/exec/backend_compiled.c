@@ -2,9 +2,11 @@
  * backends.h. */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/steps.h"
 #include "engine_parts.h"
 #include "tensor_memory.h"
 
@@ -19,6 +21,17 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
     e->passes_ns = stages.passes_ns;
     e->emit_ns = stages.emit_ns;
     return e->program ? 0 : -1;
+}
+
+/* States have the sizes of this rank's part, if several ranks share the model. */
+static void take_states(struct cr_engine *e)
+{
+    const struct cr_program *p = e->program;
+    for (int i = 0; i < p->n_inputs; i++) {
+        int state = p->inputs[i].state ? cr_port_find(e->states, e->n_states, p->inputs[i].name) : CR_NONE;
+        if (state != CR_NONE)
+            memcpy(e->states[state].shape, p->inputs[i].shape, sizeof p->inputs[i].shape);
+    }
 }
 
 /* Compiles the program, and records the time in `compile_ns`. */
@@ -53,10 +66,24 @@ int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
                      const struct cr_engine_options *o, cr_compile *compile,
                      struct cr_error *error)
 {
-    if (make_program(e, graph, o, error) || make_room(e, error))
+    if (make_program(e, graph, o, error))
+        return -1;
+    take_states(e);
+    if (make_room(e, error))
         return -1;
     cr_engine_match_program(e);
     return make_code(e, compile, error);
+}
+
+/* Calls the code of an entry: that of a program which exchanges has an argument more. */
+static int execute(const struct cr_engine *e, int entry)
+{
+    cr_execute *code = e->code.execute[entry];
+    cr_execute_on_ranks *on_ranks = NULL;
+    memcpy(&on_ranks, &code, sizeof on_ranks);
+    if (cr_exchanges(e->program))
+        return on_ranks(e->rt, e->pool, e->weights, e->program_inputs, e->program_outputs, e->arena, e->ranks);
+    return code(e->rt, e->pool, e->weights, e->program_inputs, e->program_outputs, e->arena);
 }
 
 /* Runs an entry.  Inputs and outputs that the entry does not need may be null. */
@@ -67,8 +94,7 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
     cr_engine_gather_inputs(e, inputs);
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
-    int status = e->code.execute[entry](e->rt, e->pool, e->weights, e->program_inputs,
-                                        e->program_outputs, e->arena);
+    int status = execute(e, entry);
     return status ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,
                             status) : 0;
 }

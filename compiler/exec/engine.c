@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 
 #include "backends.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "engine_parts.h"
+#include "join_ranks.h"
 #include "past_rows.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
@@ -59,7 +61,7 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
 int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
                    struct cr_error *error)
 {
-    *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->settings.path)};
+    *e = (struct cr_engine){.backend = o->backend, .path = cr_strdup(o->settings.path), .ranks = o->ranks};
     cr_engine_read_ports(e, graph);
     int status = make_runtime(e, o, error);
     if (status)
@@ -106,6 +108,41 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
+/* Mixes into a hash some elements of a parameter, at equal distances; those that cannot be read count as
+ * nothing, and are an error when all are read. */
+static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
+{
+    enum { SOME = 64 };
+    for (int64_t i = 0; i < SOME && i < n; i++) {
+        int64_t at = n <= SOME ? i : i * (n / SOME);
+        float value = 0;
+        uint32_t bits;
+        if (contents->data)
+            value = contents->data[at];
+        else if (contents->read(contents->context, at, 1, &value))
+            value = 0;
+        memcpy(&bits, &value, sizeof bits);
+        hash = cr_hash_word(hash, bits);
+    }
+    return hash;
+}
+
+/* Fails if the parameters that ranks were given differ in some of their elements: all of them would have to be
+ * read by all ranks. */
+static int check_ranks(const struct cr_engine *e, const struct cr_contents *contents, struct cr_error *error)
+{
+    uint64_t hash = 0;
+    int other;
+    if (!e->ranks)
+        return 0;
+    for (int i = 0; i < e->n_params; i++)
+        hash = hash_some(hash, &contents[i], cr_port_elements(&e->params[i]));
+    if ((other = cr_ranks_compare(e->ranks, hash)) < 0)
+        return 0;
+    return cr_fail(error, "%s: weights of rank %d differ from those of rank 0, expected the same files for all ranks",
+                   e->path, other);
+}
+
 /* Passes parameters to the backend: contents[i] holds parameter i; null leaves it unchanged. */
 static int take_params(struct cr_engine *e, const struct cr_contents *const *contents,
                        struct cr_error *error)
@@ -132,7 +169,7 @@ int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents
     const struct cr_contents **given = cr_calloc((size_t)e->n_params, sizeof *given);
     for (int i = 0; i < e->n_params; i++)
         given[i] = &contents[i];
-    int status = take_params(e, given, error);
+    int status = check_ranks(e, contents, error) || take_params(e, given, error) ? -1 : 0;
     free(given);
     return status;
 }
@@ -200,7 +237,7 @@ int cr_engine_run_entry(struct cr_engine *e, int entry, const void *const *input
 int cr_engine_run_many(struct cr_engine *e, const struct cr_tensors *runs, int n,
                        struct cr_error *error)
 {
-    bool beside = n > 1 && e->threads > 1 && e->program && e->n_states == 0 && e->n_entries == 1;
+    bool beside = n > 1 && e->threads > 1 && !e->ranks && e->program && e->n_states == 0 && e->n_entries == 1;
     for (int i = 0; i < n; i++)
         if (beside ? cr_engine_check_lengths(e, runs[i].inputs, error)
                    : cr_engine_run(e, runs[i].inputs, runs[i].outputs, error))

@@ -33,6 +33,7 @@ struct cr_engine_options {
     enum cr_backend backend;
     int threads;
     const char *isa;  /* null: the best the machine has */
+    struct cr_ranks *ranks; /* that run the model together: settings.ranks many; or null */
     bool keep_stored; /* compilers: fill the engine's `stored` */
 };
 
@@ -84,6 +85,7 @@ struct cr_engine {
     struct cr_code code;
     const struct cr_runtime *rt;
     struct cr_pool *pool;
+    struct cr_ranks *ranks;
     float *weights, *arena;      /* used by the interpreter too, if it has a layout */
     float *lanes;                /* an arena for each thread, of runs beside each other; or null */
     void *mapping;               /* mapped file of weights, mapping_bytes long; null: none */

@@ -8,11 +8,17 @@
 #include "compiler/emit/emit.h"
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"
+#include "runtime/ranks.h"
 #include "runtime/runtime.h"
 
 /* The compiled function of an entry; see emit.h. */
 typedef int cr_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                        const void *const *inputs, void *const *outputs, float *arena);
+
+/* The same of a program with steps that exchange. */
+typedef int cr_execute_on_ranks(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
+                                const void *const *inputs, void *const *outputs, float *arena,
+                                struct cr_ranks *ranks);
 
 /* Machine code of a program.  It may read the program's literals, so the program must outlive
  * it. */

@@ -19,6 +19,12 @@ static void one_gathers(struct cr_ranks *ranks, void *data, const size_t *first)
     (void)ranks, (void)data, (void)first;
 }
 
+static void one_gathers_blocks(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
+{
+    (void)ranks, (void)stride;
+    memcpy(to, from, (size_t)bytes);
+}
+
 static void one_broadcasts(struct cr_ranks *ranks, void *data, size_t bytes, int from)
 {
     (void)ranks, (void)data, (void)bytes, (void)from;
@@ -57,7 +63,8 @@ static void one_closes(struct cr_ranks *ranks)
 static struct cr_ranks *one_rank(void)
 {
     struct cr_ranks *ranks = cr_calloc(1, sizeof *ranks);
-    *ranks = (struct cr_ranks){.count = 1,
+    *ranks = (struct cr_ranks){.gather_blocks = one_gathers_blocks,
+                               .count = 1,
                                .all_gather = one_gathers,
                                .broadcast = one_broadcasts,
                                .send = one_sends,
@@ -158,10 +165,21 @@ void cr_ranks_close(struct cr_ranks *ranks)
         ranks->close(ranks);
 }
 
-/* A tenth of a second for each rank before this one, and at most two seconds. */
+int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
+{
+    uint64_t *words = cr_calloc((size_t)ranks->count, sizeof *words);
+    int other = 1;
+    ranks->gather_blocks(ranks, words, &word, sizeof word, sizeof word);
+    while (other < ranks->count && words[other] == words[0])
+        other++;
+    free(words);
+    return other < ranks->count ? other : -1;
+}
+
+/* A second, and a tenth for each rank before this one; at most three seconds. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
 {
-    int tenths = ranks->rank < 20 ? ranks->rank : 20;
+    int tenths = ranks->rank == 0 ? 0 : ranks->rank < 20 ? 10 + ranks->rank : 30;
     struct timespec time = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
     nanosleep(&time, NULL);
 }

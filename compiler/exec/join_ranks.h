@@ -2,6 +2,8 @@
 #ifndef CR_JOIN_RANKS_H
 #define CR_JOIN_RANKS_H
 
+#include <stdint.h>
+
 #include "compiler/ir/error.h"
 #include "runtime/ranks.h"
 
@@ -17,6 +19,9 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error);
 
 /* Takes leave of the others, and frees; `ranks` may be null. */
 void cr_ranks_close(struct cr_ranks *ranks);
+
+/* Gives the words of all ranks to each; returns the first rank whose word is not that of rank 0, or -1. */
+int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
 /* Called by a rank that fails, before it prints its error: waits so long that of several ranks that fail
  * alike the first one has printed the error and ended the others. */

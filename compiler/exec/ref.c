@@ -500,6 +500,13 @@ static int do_scan(struct cr_interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
+/* Only the pass `shard` exchanges, and the interpreter runs graphs as scripts build them. */
+static int do_exchange(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
+{
+    (void)node, (void)out;
+    return cr_bug(in->error, "the interpreter has no ranks");
+}
+
 static int do_random(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     double seed = in->values[cr_inputs(in->graph, node)[0]].data[0];
@@ -535,7 +542,7 @@ static int (*const by_kind[])(struct cr_interpreter *, const struct cr_node *, s
     [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
     [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
     [CR_KIND_WRITE] = do_write,   [CR_KIND_RANDOM] = do_random,
-    [CR_KIND_SCAN] = do_scan,
+    [CR_KIND_SCAN] = do_scan,     [CR_KIND_EXCHANGE] = do_exchange,
 };
 
 /* Finds where each value is read last; what no wanted output needs is never computed. */

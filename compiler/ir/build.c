@@ -432,6 +432,21 @@ static bool infer_scan(struct build *b)
     return take_axis(b, b->node->rank);
 }
 
+/* Infers an exchange: the shape of each rank's operand, behind an axis of ranks. */
+static bool infer_exchange(struct build *b)
+{
+    const struct cr_node *a = b->in[0];
+    int64_t shape[CR_MAX_RANK];
+    if (a->rank == CR_MAX_RANK || !(b->attr->value >= 1) || b->attr->value > INT32_MAX)
+        return misfit(b, "found %s from %.14g ranks, expected one axis less, and at least 1 rank", shape_of(a),
+                      b->attr->value);
+    shape[0] = (int64_t)b->attr->value;
+    memcpy(shape + 1, a->shape, (size_t)a->rank * sizeof *shape);
+    b->node->dtype = a->dtype;
+    b->node->value = (double)shape[0];
+    return take_shape(b, a->rank + 1, shape);
+}
+
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
     [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
@@ -439,7 +454,7 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_MOVE] = infer_move,     [CR_KIND_CONCAT] = infer_concat,
     [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
     [CR_KIND_WRITE] = infer_write,   [CR_KIND_RANDOM] = infer_random,
-    [CR_KIND_SCAN] = infer_scan,
+    [CR_KIND_SCAN] = infer_scan,     [CR_KIND_EXCHANGE] = infer_exchange,
 };
 
 /* Resets a node to a given op.  It sets field by field: every node is inferred several times, and

@@ -79,6 +79,7 @@ enum cr_kind {
     CR_KIND_WRITE,
     CR_KIND_RANDOM,
     CR_KIND_SCAN, /* along one axis, which keeps its size */
+    CR_KIND_EXCHANGE, /* between ranks */
 };
 
 /* The element types that an elementwise op admits and gives; a reduction has ARITH or FLOAT, and gives the
@@ -143,7 +144,7 @@ struct cr_attr {
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 to sum from the
                                  * last element to the first */
     double value;               /* const: the value; the bound of an init; random: the stream;
-                                 * literal: its number */
+                                 * literal: its number; all_gather: the number of ranks */
     const char *name;           /* input, param, state */
     enum cr_init init;          /* param, input */
     enum cr_format format;      /* param */

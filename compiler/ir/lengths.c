@@ -252,13 +252,20 @@ static bool find_random(struct finder *f)
     return true;
 }
 
+/* Infers an exchange: the ranks have equal lengths. */
+static bool find_exchange(struct finder *f)
+{
+    memcpy(f->found + 1, of_operand(f, 0), (size_t)f->node->rank - 1);
+    return true;
+}
+
 static bool (*const find[])(struct finder *) = {
     [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
     [CR_KIND_REDUCE] = find_reduce,     [CR_KIND_CONTRACT] = find_contract,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
     [CR_KIND_WRITE] = find_write,       [CR_KIND_RANDOM] = find_random,
-    [CR_KIND_SCAN] = find_scan,
+    [CR_KIND_SCAN] = find_scan,         [CR_KIND_EXCHANGE] = find_exchange,
 };
 
 /* ---- ragged lengths ---- */

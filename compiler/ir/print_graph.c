@@ -181,6 +181,9 @@ static void print_attributes(FILE *out, const struct cr_graph *g, const struct c
     case CR_OP_scatter_add:
         fprintf(out, ", %lld", (long long)node->shape[0]);
         break;
+    case CR_OP_all_gather:
+        fprintf(out, ", %lld", (long long)node->shape[0]);
+        break;
     case CR_OP_cumsum:
         fprintf(out, node->index[0] ? ", %d, true" : ", %d", node->axis + 1);
         break;

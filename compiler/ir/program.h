@@ -19,6 +19,7 @@
 #ifndef CR_PROGRAM_H
 #define CR_PROGRAM_H
 
+#include "exchange.h"
 #include "graph.h"
 #include "runtime/pack_weights.h"
 
@@ -369,6 +370,7 @@ struct cr_step {
         struct {
             int64_t shares; /* most parts of the items: more threads would not make it faster */
         } call;
+        struct cr_exchanged all_gather;
         struct cr_layers loop;
     };
 };

@@ -10,6 +10,14 @@ const struct cr_step_kind_info cr_step_kinds[CR_STEP_KINDS] = {
 #undef STEP
 };
 
+bool cr_exchanges(const struct cr_program *program)
+{
+    for (int i = 0; i < program->n_steps; i++)
+        if (cr_step_is(&program->steps[i], CR_STEP_EXCHANGES))
+            return true;
+    return false;
+}
+
 /* ---- operands ---- */
 
 int cr_n_operands(const struct cr_program *program, const struct cr_step *step)

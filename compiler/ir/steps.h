@@ -17,6 +17,7 @@ enum {
     CR_STEP_WHOLE = 4,    /* reads and writes whole operands: its function has no body */
     CR_STEP_OPENS = 8,    /* begins a loop over layers, up to a step that closes */
     CR_STEP_CLOSES = 16,
+    CR_STEP_EXCHANGES = 32, /* between ranks: emitted C has them as an argument */
 };
 
 struct cr_step_kind_info {
@@ -43,6 +44,9 @@ static inline bool cr_step_is(const struct cr_step *step, unsigned traits)
 {
     return (cr_step_kinds[step->kind].traits & traits) != 0;
 }
+
+/* True if some step of the program exchanges something between ranks. */
+bool cr_exchanges(const struct cr_program *program);
 
 /* The operands of a step: slot i of its function has the binding step->first_binding + i. */
 int cr_n_operands(const struct cr_program *program, const struct cr_step *step);

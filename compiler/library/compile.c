@@ -42,6 +42,7 @@ struct cr_settings cr_settings_of(const crescent_config *c, const char *path,
                                 .skip = c->skip,
                                 .n_skip = c->n_skip,
                                 .max_arena = c->max_arena,
+                                .ranks = c->ranks,
                                 .target = target};
 }
 
@@ -84,11 +85,16 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
                        const crescent_config *c, const struct cr_target *target, bool keep_stored,
                        crescent_model **model, struct cr_error *error)
 {
-    if (cr_want_weights(graph, c, origin->path, error)) {
+    if (cr_want_weights(graph, c, origin->path, error) ||
+        cr_compare_graphs(context, graph, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }
-    const struct cr_engine_options options = {.settings = cr_settings_of(c, origin->path, target),
+    struct cr_settings settings = cr_settings_of(c, origin->path, target);
+    settings.rank = context->ranks ? context->ranks->rank : 0;
+    settings.ranks = context->ranks ? context->ranks->count : 0;
+    const struct cr_engine_options options = {.settings = settings,
+                                              .ranks = settings.ranks > 1 ? context->ranks : NULL,
                                               .backend = (enum cr_backend)c->backend,
                                               .threads = c->threads,
                                               .isa = c->isa,

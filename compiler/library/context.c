@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/emit/make_program.h"
+#include "compiler/exec/join_ranks.h"
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
@@ -34,6 +35,7 @@ void cr_release(crescent_context *context)
         return;
     for (int i = 0; i < context->n_notes; i++)
         free(context->notes[i]);
+    cr_ranks_close(context->ranks);
     free(context);
 }
 

@@ -26,6 +26,7 @@ struct crescent_context {
     struct cr_target host; /* target of this machine, cached for host_isa and host_threads */
     const char *host_isa;  /* null: not cached yet */
     int host_threads;
+    struct cr_ranks *ranks; /* null before crescent_join */
     int64_t cache_bytes; /* limit for files of packed weights; 0: they are not used */
 };
 
@@ -72,6 +73,10 @@ struct crescent_model {
     struct cr_kept kept;    /* file of its packed weights; without a path if it has none */
     crescent_config config; /* as compiled; the model owns its strings */
 };
+
+/* Fails if the graph that another rank compiles differs. */
+int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const char *path,
+                      struct cr_error *error);
 
 /* ---- entering and leaving ---- */
 

@@ -71,7 +71,8 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
     cr_kept_free(&m->kept);
     if (check_paths(m, paths, n, error))
         return -1;
-    struct cr_kept *kept = m->context->cache_bytes ? &m->kept : NULL;
+    bool alone = crescent_ranks_of(m->context).count == 1;
+    struct cr_kept *kept = m->context->cache_bytes && alone ? &m->kept : NULL;
     if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
         return cr_imported_load(m->origin->imported, &m->engine, kept, error);
     if (cr_load_params(&m->engine, paths, n, m->origin->family, kept, &found, error))

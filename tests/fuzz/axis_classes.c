@@ -153,6 +153,7 @@ static void tie_node(struct cr_axes *x, cr_id id)
     for (int i = 0; i < node->n_in; i++)
         x->weights[id] &= x->weights[in[i]];
     switch (kind) {
+    case CR_KIND_EXCHANGE:
     case CR_KIND_LEAF:
         if (node->op == CR_OP_state || node->op == CR_OP_literal)
             fix_all(x, id);

@@ -559,6 +559,7 @@ static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struc
     case CR_KIND_WRITE:
         add_write(&e);
         break;
+    case CR_KIND_EXCHANGE:
     case CR_KIND_RANDOM:
         add_random(&e);
         break;

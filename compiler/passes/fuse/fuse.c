@@ -80,7 +80,7 @@ static cr_id last_reshape(const struct fusion *f, cr_id id)
     return user != CR_NONE && f->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
-/* Stores results of scatters, scans, writes and reductions down columns; and concats, unless they
+/* Stores results of exchanges, and what they send; of scatters, scans, writes and reductions down columns; and concats, unless they
  * are concats of weights, which are joined when they are loaded. */
 static void store_obvious(struct fusion *f)
 {
@@ -88,6 +88,8 @@ static void store_obvious(struct fusion *f)
     for (cr_id id = 0; id < f->g->n_nodes; id++)
         if (!f->inside[id] && cr_goes_down(f->g, id))
             f->m->materialised[last_reshape(f, id)] = true;
+        else if (cr_kind_of(f->g, id) == CR_KIND_EXCHANGE)
+            f->m->materialised[id] = f->m->materialised[cr_in(f->g, id, 0)] = true;
         else if (((cr_kind_of(f->g, id) == CR_KIND_SCATTER ||
                    cr_kind_of(f->g, id) == CR_KIND_SCAN) &&
                   !f->inside[id]) ||

@@ -19,11 +19,13 @@
  *   COLUMNS     root = reduction of program(loads) over the row atom, which the root lacks
  *   SCATTER     root[r] = sum of those rows of A whose index in B is r
  *   SCAN        root = running sums of A along an axis
+ *   ALL_GATHER  the A of each rank, one after another; a step without code
  *   WRITE       the rows of program(loads), each stored in a row of the root known at run time
  */
 #ifndef CR_KERNEL_H
 #define CR_KERNEL_H
 
+#include "kernel_all_gather.h"
 #include "kernel_attention.h"
 #include "kernel_gemm.h"
 #include "kernel_scan.h"
@@ -91,6 +93,7 @@ struct cr_kernel {
         };
         struct cr_kernel_scatter scatter;
         struct cr_kernel_scan scan;
+        struct cr_kernel_all_gather all_gather;
         struct cr_kernel_write write;
     };
 

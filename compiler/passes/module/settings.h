@@ -14,6 +14,7 @@ struct cr_settings {
     const char *const *skip; /* names of passes to leave out */
     int n_skip;
     int64_t max_arena; /* the largest arena, in bytes; 0 for no limit */
+    int rank, ranks; /* the pass `shard`: which of how many; 0 ranks are one */
     const struct cr_target *target; /* the machine for which loops are tiled; null: generic */
 };
 

@@ -1,0 +1,68 @@
+/* rank_group.c - the ranks of a context; see crescent.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/exec/join_ranks.h"
+#include "compiler/ir/hash.h"
+#include "compiler/ir/print_graph.h"
+#include "handles.h"
+
+int crescent_join(crescent_context *context)
+{
+    CR_REQUIRE_CONTEXT(context, true);
+    CR_ENTER(context);
+    if (context->ranks)
+        return CRESCENT_OK;
+    return cr_done(&guard, cr_ranks_open(&context->ranks, guard.error));
+}
+
+/* The graph is compared as it is printed: addresses and orders in memory do not count. */
+int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const char *path,
+                      struct cr_error *error)
+{
+    char *text = NULL;
+    size_t length = 0;
+    uint64_t hash = 0;
+    if (!context->ranks || context->ranks->count == 1)
+        return 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return cr_fail(error, "%.400s: no memory to compare the model with that of other ranks", path);
+    cr_print_graph(out, graph);
+    fclose(out);
+    for (size_t i = 0; i < length; i++)
+        hash = cr_hash_word(hash, (unsigned char)text[i]);
+    free(text);
+    int other = cr_ranks_compare(context->ranks, hash);
+    if (other < 0)
+        return 0;
+    return cr_fail(error, "%.400s: the model of rank %d differs from that of rank 0, expected the same files and "
+                   "options for all ranks", path, other);
+}
+
+int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes)
+{
+    if (!context || !data)
+        return CRESCENT_FAILED;
+    if (context->ranks)
+        context->ranks->broadcast(context->ranks, data, bytes, 0);
+    return CRESCENT_OK;
+}
+
+crescent_ranks crescent_ranks_of(const crescent_context *context)
+{
+    const struct cr_ranks *ranks = context ? context->ranks : NULL;
+    return ranks ? (crescent_ranks){ranks->rank, ranks->count, ranks->sent} : (crescent_ranks){0, 1, 0};
+}
+
+void crescent_ranks_wait(const crescent_context *context)
+{
+    if (context && context->ranks)
+        cr_ranks_wait_to_fail(context->ranks);
+}
+
+void crescent_ranks_abort(const crescent_context *context, int status)
+{
+    if (context && context->ranks)
+        context->ranks->abort(context->ranks, status);
+}

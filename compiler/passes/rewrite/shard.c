@@ -1,0 +1,752 @@
+/*
+ * shard.c - cuts a model for several ranks: each has its part of every weight matrix, of the heads and of the
+ * caches, and computes its part of the values; an all_gather gives all ranks what they need as a whole.
+ *
+ * A product is cut by columns, never along k.  So each element of the result is one chain of sums on one
+ * rank, and the bits are those of a single rank.
+ *
+ * A value is *cut* along one axis, which consists of segments (one, but for a product that computes queries,
+ * keys and values together, or several projections at once).  A segment is cut in units that stay together,
+ * such as the columns of a head, or of a group of heads that share keys.  All ranks get equally many units,
+ * or the last ranks would need code of their own: where the units do not divide evenly, the last ranks'
+ * shares end with the segment, and overlap.
+ *
+ *   find_demands   backwards: the units and segments that the readers of a product's columns ask for
+ *   decide         forwards: along which axis a node is cut, by those of its operands
+ *   build          forwards: the new graph
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "rewrite.h"
+#include "rules.h"
+
+enum {
+    SEGMENTS = 6,
+    LEAST_COLUMNS = 32, /* narrower products are not cut */
+    PANEL = 32          /* columns: CR_PANEL of the runtime */
+};
+
+struct segment {
+    int64_t size, unit;
+};
+
+/* The cut of a node; n is 0 for a whole one. */
+struct cut {
+    int axis, n;
+    struct segment segments[SEGMENTS];
+};
+
+/* A part of an axis that a slice takes, and the unit in which its readers cut it. */
+struct wanted {
+    int64_t begin;
+    struct segment segment;
+};
+
+/* What the readers of a node ask for. */
+struct demand {
+    int64_t unit[CR_MAX_RANK]; /* by axis */
+    int axis, n;               /* the axis that is sliced, and into what; n is -1 if it is too much */
+    struct wanted parts[SEGMENTS];
+};
+
+struct shard {
+    struct cr_rewrite rw;
+    const struct cr_graph *g;
+    int rank, ranks;
+    bool *weight;           /* by node: moves and concats of parameters alone compute it */
+    bool *stays;            /* by state: it cannot be cut */
+    struct cut *cuts;       /* by node: how it is computed */
+    bool *gathered;         /* by node: it is cut, but some reader needs it whole, and so all read it whole */
+    struct demand *demands; /* by node */
+    cr_id *whole;           /* by cut node: the gathered value in the new graph, or CR_NONE */
+};
+
+/* ---- cuts ---- */
+
+static int64_t share_of(const struct shard *s, const struct segment *segment)
+{
+    int64_t units = segment->size / segment->unit;
+    return (units + s->ranks - 1) / s->ranks * segment->unit;
+}
+
+/* Returns the size of a rank's part of the axis. */
+static int64_t local_size(const struct shard *s, const struct cut *cut)
+{
+    int64_t size = 0;
+    for (int i = 0; i < cut->n; i++)
+        size += share_of(s, &cut->segments[i]);
+    return size;
+}
+
+/* True if each rank has the same elements by both cuts. */
+static bool same_cut(const struct shard *s, const struct cut *a, const struct cut *b)
+{
+    bool same = a->n == b->n && (a->n == 0 || a->axis == b->axis);
+    for (int i = 0; i < a->n && same; i++)
+        same = a->segments[i].size == b->segments[i].size &&
+               share_of(s, &a->segments[i]) == share_of(s, &b->segments[i]);
+    return same;
+}
+
+/* Returns the cut with which the readers of a node get it. */
+static const struct cut *read_cut(const struct shard *s, cr_id id)
+{
+    static const struct cut whole;
+    return s->gathered[id] ? &whole : &s->cuts[id];
+}
+
+/* ---- axes of moves ---- */
+
+/* Where an axis of a reshape's operand goes: to an axis of equal size, to the outer one of those that it is
+ * split into, or to one that it is merged into with those behind it. */
+struct place {
+    int axis;
+    int64_t split, merged; /* elements of the axes behind it that it was split into, or that were merged */
+};
+
+/* Finds where axis `axis` of a reshape's operand goes; false if it is merged with axes before it, say. */
+static bool place_of(const struct cr_node *in, const struct cr_node *out, int axis, struct place *place)
+{
+    int64_t before = cr_elements(axis, in->shape), size = in->shape[axis], n = 1;
+    int b = 0;
+    while (b < out->rank && n < before)
+        n *= out->shape[b++];
+    while (b < out->rank && out->shape[b] == 1)
+        b++;
+    if (n != before || b == out->rank || size == 1)
+        return false;
+    *place = (struct place){b, 1, 1};
+    if (size % out->shape[b] == 0)
+        place->split = size / out->shape[b];
+    else if (out->shape[b] % size == 0)
+        place->merged = out->shape[b] / size;
+    else
+        return false;
+    return true;
+}
+
+/* ---- demands ---- */
+
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+    while (y) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Asks for units of an axis; what does not divide the axis is not asked for. */
+static void ask_units(struct shard *s, cr_id id, int axis, int64_t unit)
+{
+    int64_t *known = &s->demands[id].unit[axis], both = common_multiple(*known, unit);
+    if (s->g->nodes[id].shape[axis] % both == 0)
+        *known = both;
+}
+
+/* Asks for a part of an axis. */
+static void ask_part(struct shard *s, cr_id id, int axis, struct wanted part)
+{
+    struct demand *d = &s->demands[id];
+    if (d->n && d->axis != axis)
+        d->n = -1;
+    d->axis = axis;
+    for (int i = 0; i < d->n; i++) {
+        struct wanted *known = &d->parts[i];
+        if (known->begin != part.begin || known->segment.size != part.segment.size)
+            continue;
+        int64_t both = common_multiple(known->segment.unit, part.segment.unit);
+        if (part.segment.size % both == 0)
+            known->segment.unit = both;
+        return;
+    }
+    if (d->n == SEGMENTS)
+        d->n = -1;
+    if (d->n >= 0)
+        d->parts[d->n++] = part;
+}
+
+/* Hands on what is asked of an axis of a node to an axis of an operand, of the same size. */
+static void hand_on(struct shard *s, cr_id id, int axis, cr_id in, int to)
+{
+    const struct demand *d = &s->demands[id];
+    ask_units(s, in, to, d->unit[axis]);
+    for (int i = 0; d->axis == axis && i < d->n; i++)
+        ask_part(s, in, to, d->parts[i]);
+    if (d->axis == axis && d->n < 0)
+        s->demands[in].n = -1;
+}
+
+static void demand_slice(struct shard *s, cr_id id, cr_id in)
+{
+    const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
+    for (int a = 0; a < node->rank; a++)
+        if (node->shape[a] == of->shape[a])
+            hand_on(s, id, a, in, a);
+        else
+            ask_part(s, in, a,
+                     (struct wanted){node->index[a], {node->shape[a], s->demands[id].unit[a]}});
+}
+
+/* A unit of an axis is as many units of the axes that it is split into, or a part of one that it is merged into. */
+static void demand_reshape(struct shard *s, cr_id id, cr_id in)
+{
+    const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
+    struct place place;
+    for (int a = 0; a < of->rank; a++) {
+        if (!place_of(of, node, a, &place))
+            continue;
+        int64_t unit = s->demands[id].unit[place.axis];
+        if (place.split == 1 && place.merged == 1)
+            hand_on(s, id, place.axis, in, a);
+        else if (unit * place.split % place.merged == 0)
+            ask_units(s, in, a, unit * place.split / place.merged);
+    }
+}
+
+/* Hands on what is asked of a node to operand i. */
+static void demand_operand(struct shard *s, cr_id id, int i)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    cr_id in = cr_in(s->g, id, i);
+    const struct cr_node *of = &s->g->nodes[in];
+    enum cr_kind kind = cr_ops[node->op].kind;
+    if (node->op == CR_OP_slice) {
+        demand_slice(s, id, in);
+        return;
+    }
+    if (node->op == CR_OP_reshape) {
+        demand_reshape(s, id, in);
+        return;
+    }
+    bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE || kind == CR_KIND_CONTRACT ||
+                     kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT || (kind == CR_KIND_WRITE && i < 2);
+    for (int a = 0; a < node->rank && same_axes; a++) {
+        int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
+        if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
+            hand_on(s, id, a, in, to);
+    }
+}
+
+static void find_demands(struct shard *s)
+{
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        for (int a = 0; a < CR_MAX_RANK; a++)
+            s->demands[id].unit[a] = 1;
+    for (cr_id id = s->g->n_nodes - 1; id >= 0; id--)
+        for (int i = 0; i < s->g->nodes[id].n_in; i++)
+            demand_operand(s, id, i);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Returns the cut of a product's columns that its readers ask for; whole if that gives no rank less. */
+static struct cut cut_of_columns(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    const struct demand *d = &s->demands[id];
+    int axis = node->rank - 1;
+    int64_t N = node->shape[axis], end = 0;
+    struct cut cut = {.axis = axis};
+    struct wanted parts[SEGMENTS];
+    if (N < LEAST_COLUMNS || node->rank == CR_MAX_RANK)
+        return cut;
+    if (d->n > 0 && d->axis == axis) {
+        memcpy(parts, d->parts, sizeof parts);
+        qsort(parts, (size_t)d->n, sizeof *parts, by_begin);
+        for (int i = 0; i < d->n && parts[i].begin == end; i++) {
+            end += parts[i].segment.size;
+            cut.segments[cut.n++] = parts[i].segment;
+        }
+    }
+    if (end != N) {
+        cut.n = 1;
+        cut.segments[0] = (struct segment){N, d->unit[axis]};
+    }
+    for (int i = 0; i < cut.n; i++)
+        if (cut.segments[i].unit == 1 && cut.segments[i].size % PANEL == 0)
+            cut.segments[i].unit = PANEL;
+    if (local_size(s, &cut) == N)
+        cut.n = 0;
+    return cut;
+}
+
+/* ---- decisions ---- */
+
+static struct cut decide_contract(const struct shard *s, cr_id id)
+{
+    const struct cut *a = read_cut(s, cr_in(s->g, id, 0)), *b = read_cut(s, cr_in(s->g, id, 1));
+    int r = s->g->nodes[id].rank;
+    if (a->n && a->axis < r - 1)
+        return *a;
+    if (b->n && b->axis != r - 2)
+        return *b;
+    if (s->weight[cr_in(s->g, id, 1)])
+        return cut_of_columns(s, id);
+    return (struct cut){.n = 0};
+}
+
+/* A cut goes on where the axis keeps its size, is the outer one of those it is split into, or is merged with
+ * those behind it; it is lost if a unit would be split. */
+static struct cut decide_reshape(const struct cr_node *in, const struct cr_node *node, struct cut cut)
+{
+    struct place place;
+    if (!place_of(in, node, cut.axis, &place) || (place.split > 1 && cut.n > 1))
+        return (struct cut){.n = 0};
+    cut.axis = place.axis;
+    for (int i = 0; i < cut.n; i++) {
+        struct segment *segment = &cut.segments[i];
+        if (segment->unit * place.merged % place.split || segment->size % place.split)
+            return (struct cut){.n = 0};
+        segment->unit = segment->unit * place.merged / place.split;
+        segment->size = segment->size * place.merged / place.split;
+    }
+    return cut;
+}
+
+/* Finds the first of the segments that a slice takes, and their number; false if it cuts one. */
+static bool find_segments(const struct cut *cut, int64_t begin, int64_t size, int *first, int *n)
+{
+    int64_t at = 0;
+    int i = 0;
+    for (; i < cut->n && at < begin; i++)
+        at += cut->segments[i].size;
+    *first = i;
+    for (; i < cut->n && at < begin + size; i++)
+        at += cut->segments[i].size;
+    *n = i - *first;
+    return at == begin + size && *n > 0;
+}
+
+static struct cut decide_slice(const struct cr_node *node, struct cut cut)
+{
+    int first, n;
+    if (!find_segments(&cut, node->index[cut.axis], node->shape[cut.axis], &first, &n))
+        return (struct cut){.n = 0};
+    memmove(cut.segments, cut.segments + first, (size_t)n * sizeof *cut.segments);
+    cut.n = n;
+    return cut;
+}
+
+/* A view of a cut value is cut along the axis that corresponds to it. */
+static struct cut decide_move(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id], *in = &s->g->nodes[cr_in(s->g, id, 0)];
+    struct cut cut = *read_cut(s, cr_in(s->g, id, 0));
+    if (!cut.n || node->rank == CR_MAX_RANK)
+        return (struct cut){.n = 0};
+    switch (node->op) {
+    case CR_OP_reshape:
+        return decide_reshape(in, node, cut);
+    case CR_OP_slice:
+        return decide_slice(node, cut);
+    case CR_OP_permute:
+        for (int a = 0; a < node->rank; a++)
+            if (node->index[a] == read_cut(s, cr_in(s->g, id, 0))->axis)
+                cut.axis = a;
+        return cut;
+    default: /* expand, detach, limit */
+        cut.axis += node->rank - in->rank;
+        return cut;
+    }
+}
+
+/* Returns the cut of the first operand that has one along another axis than `not_along`. */
+static struct cut first_cut(const struct shard *s, cr_id id, int not_along)
+{
+    for (int i = 0; i < s->g->nodes[id].n_in; i++) {
+        const struct cut *cut = read_cut(s, cr_in(s->g, id, i));
+        if (cut->n && cut->axis != not_along)
+            return *cut;
+    }
+    return (struct cut){.n = 0};
+}
+
+/* What is one after another along the cut axis is cut into the segments of all. */
+static struct cut decide_concat(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cut cut = first_cut(s, id, node->axis);
+    if (cut.n)
+        return cut;
+    cut.axis = node->axis;
+    for (int i = 0; i < node->n_in; i++) {
+        const struct cut *in = read_cut(s, cr_in(s->g, id, i));
+        if (!in->n || cut.n + in->n > SEGMENTS)
+            return (struct cut){.n = 0};
+        memcpy(cut.segments + cut.n, in->segments, (size_t)in->n * sizeof *in->segments);
+        cut.n += in->n;
+    }
+    return cut;
+}
+
+/* Rows are written where they lie: the array is cut as they are, but not along the axis of the rows. */
+static struct cut decide_write(const struct shard *s, cr_id id)
+{
+    const struct cut *rows = read_cut(s, cr_in(s->g, id, 1));
+    if (!rows->n || rows->axis == s->g->nodes[id].axis)
+        return (struct cut){.n = 0};
+    return *rows;
+}
+
+/* Rows of a table, by indices that are cut. */
+static struct cut decide_gather(const struct shard *s, cr_id id)
+{
+    return s->g->nodes[id].rank < CR_MAX_RANK ? *read_cut(s, cr_in(s->g, id, 1)) : (struct cut){.n = 0};
+}
+
+/* Returns the cut of a node by those of its operands; what a rank cannot compute a part of is whole. */
+static struct cut decide(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_ELEMENTWISE:
+        return first_cut(s, id, CR_NONE);
+    case CR_KIND_REDUCE:
+        return first_cut(s, id, node->axis);
+    case CR_KIND_CONTRACT:
+        return decide_contract(s, id);
+    case CR_KIND_MOVE:
+        return decide_move(s, id);
+    case CR_KIND_CONCAT:
+        return decide_concat(s, id);
+    case CR_KIND_WRITE:
+        return decide_write(s, id);
+    case CR_KIND_GATHER:
+        return decide_gather(s, id);
+    default:
+        return (struct cut){.n = 0};
+    }
+}
+
+/* Decides all nodes but the states, whose cuts are given. */
+static void decide_all(struct shard *s)
+{
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->g->nodes[id].op != CR_OP_state)
+            s->cuts[id] = decide(s, id);
+}
+
+/* True if a result is the node, too: it has to be whole. */
+static bool is_result(const struct shard *s, cr_id id)
+{
+    for (int i = 0; i < cr_n_results(s->g); i++)
+        if (s->g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
+/* Takes for each state the cut of its next value; one that has several next values, with different cuts, is
+ * whole.  Returns true if a state has changed. */
+static bool settle_states(struct shard *s)
+{
+    bool changed = false;
+    for (int i = cr_n_results(s->g); i < s->g->n_outputs; i++) {
+        cr_id state = s->g->outputs[i].state;
+        const struct cut *next = &s->cuts[s->g->outputs[i].id];
+        struct cut *cut = &s->cuts[state];
+        if (same_cut(s, cut, next))
+            continue;
+        s->stays[state] |= cut->n > 0 || is_result(s, s->g->outputs[i].id);
+        *cut = s->stays[state] ? (struct cut){.n = 0} : *next;
+        changed |= !s->stays[state] || cut->n != next->n;
+    }
+    return changed;
+}
+
+/* ---- what operands are needed as ---- */
+
+enum need {
+    NEEDS_WHOLE,
+    NEEDS_PART, /* cut as the node */
+    NEEDS_OWN   /* cut as it is, along an axis that corresponds to the node's */
+};
+
+/* Returns what a node needs operand i as.  A product needs all of k, so it takes rows or columns as a part, and
+ * the other operand whole. */
+static enum need need_of(const struct shard *s, cr_id id, int i)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    const struct cut *cut = &s->cuts[id];
+    int r = node->rank;
+    if (!cut->n)
+        return NEEDS_WHOLE;
+    switch (cr_ops[node->op].kind) {
+    case CR_KIND_CONTRACT:
+        return cut->axis < r - 2 || (cut->axis == r - 2) == (i == 0) ? NEEDS_PART : NEEDS_WHOLE;
+    case CR_KIND_CONCAT:
+        return cut->axis == node->axis ? NEEDS_OWN : NEEDS_PART;
+    case CR_KIND_MOVE:
+        return NEEDS_OWN;
+    case CR_KIND_GATHER:
+        return i == 1 ? NEEDS_PART : NEEDS_WHOLE;
+    case CR_KIND_WRITE:
+        return i < 2 ? NEEDS_PART : NEEDS_WHOLE;
+    default:
+        return NEEDS_PART;
+    }
+}
+
+/* Marks the cut nodes that some reader cannot take as they are; true if there is another one.  What takes
+ * part in computing weights is never gathered, as it is never cut. */
+static bool find_gathered(struct shard *s)
+{
+    bool more = false;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        for (int i = 0; i < s->g->nodes[id].n_in; i++) {
+            cr_id in = cr_in(s->g, id, i);
+            enum need need = need_of(s, id, i);
+            bool fits = need == NEEDS_OWN || (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->cuts[id]));
+            if (!read_cut(s, in)->n || fits)
+                continue;
+            s->gathered[in] = more = true;
+        }
+    return more;
+}
+
+/* ---- building ---- */
+
+static cr_id add(struct shard *s, enum cr_op op, cr_id in, const struct cr_attr *attr)
+{
+    return cr_rewrite_add(&s->rw, op, 1, &in, attr);
+}
+
+static const struct cr_node *made(const struct shard *s, cr_id id)
+{
+    return &s->rw.to->nodes[id];
+}
+
+static cr_id add_slice(struct shard *s, cr_id in, int axis, int64_t begin, int64_t size)
+{
+    struct cr_attr attr = cr_attr_of(made(s, in));
+    if (begin == 0 && size == attr.shape[axis])
+        return in;
+    memset(attr.index, 0, sizeof attr.index);
+    memset(attr.lengths, 0, sizeof attr.lengths);
+    attr.index[axis] = begin;
+    attr.shape[axis] = size;
+    return add(s, CR_OP_slice, in, &attr);
+}
+
+static cr_id add_concat(struct shard *s, int n, const cr_id *in, int axis)
+{
+    return n == 1 ? in[0] : cr_rewrite_add(&s->rw, CR_OP_concat, n, in, &(struct cr_attr){.axis = axis});
+}
+
+/* Elements of an axis: `n` ranges, one after another. */
+struct ranges {
+    int n;
+    int64_t begin[SEGMENTS], size[SEGMENTS], all;
+};
+
+/* Returns the elements of a node that lie in the ranges; of what moves give, as moves of the elements, so that
+ * a weight stays one. */
+static cr_id add_ranges(struct shard *s, cr_id id, int axis, const struct ranges *ranges)
+{
+    const struct cr_node *node = made(s, id);
+    cr_id parts[SEGMENTS];
+    if (node->op == CR_OP_permute || node->op == CR_OP_expand) {
+        struct cr_attr attr = cr_attr_of(node);
+        cr_id in = cr_in(s->rw.to, id, 0);
+        int below = axis - (node->rank - made(s, in)->rank);
+        enum cr_op op = node->op;
+        if (op == CR_OP_permute)
+            below = (int)node->index[axis];
+        if (below >= 0 && made(s, in)->shape[below] == node->shape[axis])
+            in = add_ranges(s, in, below, ranges);
+        attr.shape[axis] = ranges->all;
+        return add(s, op, in, &attr);
+    }
+    for (int i = 0; i < ranges->n; i++)
+        parts[i] = add_slice(s, id, axis, ranges->begin[i], ranges->size[i]);
+    return add_concat(s, ranges->n, parts, axis);
+}
+
+/* Returns this rank's part of a whole value. */
+static cr_id take_part(struct shard *s, cr_id whole, const struct cut *cut)
+{
+    struct ranges ranges = {.n = cut->n, .all = local_size(s, cut)};
+    int64_t begin = 0;
+    for (int i = 0; i < cut->n; i++) {
+        int64_t share = share_of(s, &cut->segments[i]), first = share * s->rank;
+        if (first > cut->segments[i].size - share)
+            first = cut->segments[i].size - share;
+        ranges.begin[i] = begin + first;
+        ranges.size[i] = share;
+        begin += cut->segments[i].size;
+    }
+    return add_ranges(s, whole, cut->axis, &ranges);
+}
+
+/* Of the parts of `n` ranks, behind an axis of ranks, makes one tensor, cut along `axis`. */
+static cr_id join_parts(struct shard *s, cr_id parts, int axis)
+{
+    const struct cr_node *node = made(s, parts);
+    struct cr_attr move = {.rank = node->rank}, join = {.rank = node->rank - 1};
+    int r = node->rank;
+    for (int a = 0; a < r; a++)
+        move.index[a] = a < axis ? a + 1 : a == axis ? 0 : a;
+    for (int a = 0; a < r - 1; a++)
+        join.shape[a] = node->shape[a + 1] * (a == axis ? node->shape[0] : 1);
+    return add(s, CR_OP_reshape, add(s, CR_OP_permute, parts, &move), &join);
+}
+
+/* Returns a segment as a whole: the parts of the ranks whose shares do not overlap, and the end of the next
+ * rank's. */
+static cr_id join_segment(struct shard *s, cr_id parts, int axis, const struct segment *segment)
+{
+    int64_t share = share_of(s, segment), full = segment->size / share, rest = segment->size % share;
+    cr_id pieces[2] = {join_parts(s, add_slice(s, parts, 0, 0, full), axis)};
+    if (!rest)
+        return pieces[0];
+    cr_id last = add_slice(s, add_slice(s, parts, 0, full, 1), axis + 1, share - rest, rest);
+    pieces[1] = join_parts(s, last, axis);
+    return add_concat(s, 2, pieces, axis);
+}
+
+/* Returns the whole value of a node, in the new graph. */
+static cr_id whole_of(struct shard *s, cr_id id)
+{
+    const struct cut *cut = &s->cuts[id];
+    cr_id segments[SEGMENTS];
+    int64_t begin = 0;
+    if (!cut->n)
+        return s->rw.map[id];
+    if (s->whole[id] != CR_NONE)
+        return s->whole[id];
+    cr_id all = add(s, CR_OP_all_gather, s->rw.map[id], &(struct cr_attr){.value = s->ranks});
+    for (int i = 0; i < cut->n; i++) {
+        int64_t share = share_of(s, &cut->segments[i]);
+        cr_id parts = add_slice(s, all, cut->axis + 1, begin, share);
+        segments[i] = join_segment(s, parts, cut->axis, &cut->segments[i]);
+        begin += share;
+    }
+    return s->whole[id] = add_concat(s, cut->n, segments, cut->axis);
+}
+
+/* Returns a node as it is cut, or this rank's part of the whole. */
+static cr_id part_of(struct shard *s, cr_id id, const struct cut *cut)
+{
+    return same_cut(s, read_cut(s, id), cut) ? s->rw.map[id] : take_part(s, whole_of(s, id), cut);
+}
+
+/* Returns operand i of a node, as it needs it. */
+static cr_id operand_for(struct shard *s, cr_id id, int i)
+{
+    cr_id in = cr_in(s->g, id, i);
+    switch (need_of(s, id, i)) {
+    case NEEDS_WHOLE:
+        return whole_of(s, in);
+    case NEEDS_OWN:
+        return s->rw.map[in];
+    default:
+        return part_of(s, in, &s->cuts[id]);
+    }
+}
+
+/* The attributes of a node, with the size of this rank's part. */
+static struct cr_attr local_attr(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    const struct cut *cut = &s->cuts[id];
+    struct cr_attr attr = cr_attr_of(node);
+    int first, n;
+    if (!cut->n)
+        return attr;
+    attr.shape[cut->axis] = local_size(s, cut);
+    if (node->op != CR_OP_slice)
+        return attr;
+    const struct cut *of = read_cut(s, cr_in(s->g, id, 0));
+    struct cut before = *of;
+    find_segments(of, node->index[cut->axis], node->shape[cut->axis], &first, &n);
+    before.n = first;
+    attr.index[cut->axis] = local_size(s, &before);
+    return attr;
+}
+
+/* Adds a node to the new graph, with the operands that it needs and the sizes of this rank's part. */
+static void build_node(struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    bool as_before = !s->cuts[id].n;
+    for (int i = 0; i < node->n_in; i++)
+        as_before &= !s->cuts[cr_in(s->g, id, i)].n;
+    cr_rewrite_at(&s->rw, id);
+    if (as_before) {
+        cr_rewrite_copy(&s->rw, id);
+        return;
+    }
+    cr_id *in = cr_calloc((size_t)node->n_in + 1, sizeof *in);
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = operand_for(s, id, i);
+    struct cr_attr attr = local_attr(s, id);
+    cr_rewrite_replace(&s->rw, id, node->op, node->n_in, in, &attr);
+    free(in);
+}
+
+/* Results are whole; a state's next value is cut as the state is. */
+static void build_outputs(struct shard *s)
+{
+    cr_id *of = cr_calloc((size_t)s->g->n_outputs, sizeof *of);
+    for (int i = 0; i < s->g->n_outputs; i++) {
+        const struct cr_output *o = &s->g->outputs[i];
+        of[i] = o->state == CR_NONE ? whole_of(s, o->id) : part_of(s, o->id, &s->cuts[o->state]);
+    }
+    for (int i = 0; i < s->g->n_outputs; i++)
+        s->rw.map[s->g->outputs[i].id] = of[i];
+    free(of);
+}
+
+/* ---- the pass ---- */
+
+static void find_weights(struct shard *s)
+{
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        enum cr_kind kind = cr_kind_of(s->g, id);
+        s->weight[id] = s->g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
+        for (int i = 0; i < s->g->nodes[id].n_in; i++)
+            s->weight[id] &= s->weight[cr_in(s->g, id, i)];
+    }
+}
+
+/* Decides until no state changes and no further value has to be gathered, then builds the graph. */
+void cr_pass_shard(struct cr_module *module)
+{
+    size_t n = (size_t)module->graph->n_nodes;
+    struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
+    if (s.ranks < 2)
+        return;
+    s.weight = cr_calloc(n, sizeof *s.weight);
+    s.stays = cr_calloc(n, sizeof *s.stays);
+    s.cuts = cr_calloc(n, sizeof *s.cuts);
+    s.gathered = cr_calloc(n, sizeof *s.gathered);
+    s.demands = cr_calloc(n, sizeof *s.demands);
+    s.whole = cr_calloc(n, sizeof *s.whole);
+    for (size_t i = 0; i < n; i++)
+        s.whole[i] = CR_NONE;
+    find_weights(&s);
+    find_demands(&s);
+    do
+        decide_all(&s);
+    while (settle_states(&s) || find_gathered(&s));
+    cr_rewrite_begin(&s.rw, module->graph, &cr_rules);
+    for (cr_id id = 0; id < s.g->n_nodes; id++)
+        if (s.rw.live[id])
+            build_node(&s, id);
+    build_outputs(&s);
+    module->graph = cr_rewrite_end(&s.rw);
+    free(s.weight);
+    free(s.stays);
+    free(s.cuts);
+    free(s.gathered);
+    free(s.demands);
+    free(s.whole);
+}
