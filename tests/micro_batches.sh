@@ -5,6 +5,7 @@
 #          the same tree, for any number of them, whatever the backend, the threads and the shapes
 # torch    twenty steps agree with PyTorch's
 # resume   a checkpoint in the middle changes no bit
+# c        a step that was emitted has the same bits
 # data     each micro-batch takes a batch of the files, draws by a number of its own
 # errors   one line, exit status 2
 #
@@ -80,6 +81,46 @@ train $script $data --set dropout=0.1 --steps 7 --threads 2 --backend cc --check
     train $script $data --resume "$T/seven" --checkpoint "$T/rest"
 report $? 'seven steps, a checkpoint, and the rest'
 same 'a checkpoint in the middle' "$T/twenty" "$T/rest"
+
+# ---- C ----
+
+# docs/call_training.c for a step with data: micro-batches of a .npy file behind a header of 128 bytes.
+sed 's/train_add/micro_batches/g; s/TRAIN_ADD/MICRO_BATCHES/g
+    s/step_with(pool, state, next, &loss, arena)/step_with(pool, state, next,\
+            data[0] + (i - 1) * MICRO_BATCHES_IN_IDS_ELEMENTS,\
+            data[1] + (i - 1) * MICRO_BATCHES_IN_TARGET_ELEMENTS, \&loss, arena)/
+    s/^static int read_state/static int data[2][20 * MICRO_BATCHES_IN_IDS_ELEMENTS];\
+\
+static int read_data(const char *path, int *data)\
+{\
+    FILE *file = fopen(path, "rb");\
+    int good = file \&\& fseek(file, 128, SEEK_SET) == 0 \&\& fread(data, sizeof data[0], 20 * MICRO_BATCHES_IN_IDS_ELEMENTS, file);\
+    if (file)\
+        fclose(file);\
+    return good;\
+}\
+\
+static int read_state/; s/argc != 4/argc != 6 || !read_data(argv[4], data[0]) || !read_data(argv[5], data[1])/' \
+    docs/call_training.c >"$T/call.c"
+ids 120 9 3 "$T/ids.npy"
+ids 120 9 4 "$T/target.npy"
+own="--set micro_batches=6 --input ids=$T/ids.npy --input target=$T/target.npy"
+"$crescent" emit --train $script --set micro_batches=6 -o "$T/micro_batches.c" >"$log" 2>&1 &&
+    train $script $own --steps 0 --checkpoint "$T/start" &&
+    train $script $own --checkpoint "$T/twenty_in_c"
+report $? 'emit --train'
+for how in 'gcc -O1' 'clang -O2 -DMICRO_BATCHES_THREADS=2' tcc; do
+    if command -v ${how%% *} >/dev/null 2>&1; then
+        $how -std=c11 -Wall -Wextra -pthread -I"$T" "$T/call.c" "$T/micro_batches.c" -o "$T/call" -lm >"$log" 2>&1 &&
+            [ ! -s "$log" ] &&
+            "$T/call" "$T/start" 20 "$T/tensors" "$T/ids.npy" "$T/target.npy" >"$log" 2>&1
+        report $? "twenty steps in C by $how"
+        tail -c "$(wc -c <"$T/tensors")" "$T/twenty_in_c" >"$T/expected"
+        same "twenty steps in C by $how: the same bits" "$T/tensors" "$T/expected"
+    else
+        echo "skipped: ${how%% *} is not installed"
+    fi
+done
 
 # ---- data ----
 

@@ -815,7 +815,7 @@ static int find_next_state(struct cr_next_state *next_state, const struct cr_pro
                        script);
     const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
                                    p->n_params, p->n_inputs, p->n_outputs};
-    return cr_next_state_find(next_state, &ports, 0, script, error);
+    return cr_next_state_find(next_state, &ports, p->micro_batches, script, error);
 }
 
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,

@@ -3,7 +3,7 @@
  *
  * The state is the parameters and the inputs that outputs replace, row-major, one after the
  * other in memory of the caller.  A step packs the parameters into its arena and reads the
- * rest in place.
+ * rest in place.  The arena of a step over micro-batches has the sums of gradients, too.
  */
 #include "standalone_step.h"
 
@@ -13,6 +13,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
+#include "micro_batches.h"
 
 enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
@@ -69,10 +70,62 @@ static void free_state(struct state *s)
     free(s->of_input);
 }
 
-/* True if an output is an argument of the step, and not part of the state. */
+/* True for the output that says the number of micro-batches, which is a macro, too. */
+static bool is_number(const struct cr_standalone *w, int output)
+{
+    return w->p->micro_batches && strcmp(w->p->outputs[output].name, CR_UPDATE ".micro_batches") == 0;
+}
+
+/* True if an output is an argument of the step: it is no part of the state, and no gradient. */
 static bool is_result(const struct cr_standalone *w, int output)
 {
-    return w->next_state->to_param[output] == CR_NONE && w->next_state->to_input[output] == CR_NONE;
+    const struct cr_next_state *next = w->next_state;
+    return next->to_param[output] == CR_NONE && next->to_input[output] == CR_NONE &&
+           next->to_sum[output] == CR_NONE && !is_number(w, output);
+}
+
+/* True if an input is an argument of the step: it is data. */
+static bool is_data(const struct cr_standalone *w, int input)
+{
+    const struct cr_next_state *next = w->next_state;
+    return !next->is_state[input] && !next->is_sum[input] && input != next->number;
+}
+
+/* Prints the identifier of a port; an output of update has that of its name there. */
+static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
+                         const struct cr_port *port)
+{
+    const char *own = w->p->micro_batches ? cr_behind(port->identifier, CR_UPDATE "_") : NULL;
+    cr_put(t, "%s", own ? own : port->identifier);
+}
+
+/* ---- the sums over micro-batches ---- */
+
+static int64_t floats_of(const struct cr_port *port)
+{
+    int64_t floats = ALIGN / (int64_t)sizeof(float);
+    return (cr_elements(port->rank, port->shape) + floats - 1) / floats * floats;
+}
+
+/* Returns the first element of an output of micro_batch in a block of sums; for the number of outputs
+ * it is the size of a block. */
+static int64_t begin_in_block(const struct cr_standalone *w, int output)
+{
+    int64_t begin = 0;
+    for (int i = 0; i < output; i++)
+        if (w->next_state->to_sum[i] != CR_NONE)
+            begin += floats_of(&w->p->outputs[i]);
+    return begin;
+}
+
+static int64_t block_floats(const struct cr_standalone *w)
+{
+    return begin_in_block(w, w->p->n_outputs);
+}
+
+static int64_t sums_floats(const struct cr_standalone *w)
+{
+    return w->p->micro_batches ? block_floats(w) * cr_sums_at_once(w->p->micro_batches) : 0;
 }
 
 /* ---- the header ---- */
@@ -88,7 +141,7 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool
     else
         cr_put(t, "int %s_step(const void *state, void *next", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
-        if (w->next_state->is_state[i])
+        if (!is_data(w, i))
             continue;
         cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
@@ -97,7 +150,7 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool
         if (!is_result(w, i))
             continue;
         cr_put(t, ", %s *out_", cr_c_type(p->outputs[i].dtype));
-        cr_put_port(t, &p->outputs[i]);
+        put_own_port(t, w, &p->outputs[i]);
     }
     cr_put(t, ", void *arena)");
 }
@@ -108,7 +161,7 @@ static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     cr_put(t, "state, next");
     for (int i = 0; i < p->n_inputs; i++) {
-        if (w->next_state->is_state[i])
+        if (!is_data(w, i))
             continue;
         cr_put(t, ", in_");
         cr_put_port(t, &p->inputs[i]);
@@ -117,36 +170,43 @@ static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
         if (!is_result(w, i))
             continue;
         cr_put(t, ", out_");
-        cr_put_port(t, &p->outputs[i]);
+        put_own_port(t, w, &p->outputs[i]);
     }
     cr_put(t, ", arena");
 }
 
-static void put_port_line(struct cr_text *t, const char *what, const struct cr_port *port)
+static void put_port_line(struct cr_text *t, const struct cr_standalone *w, const char *what,
+                          const struct cr_port *port)
 {
     cr_put(t, " *   %s %s ", what, cr_dtype_name(port->dtype));
-    cr_put_port(t, port);
+    put_own_port(t, w, port);
     cr_put_port_shape(t, port);
-    cr_put_origin(t, port);
+    if (!w->p->micro_batches)
+        cr_put_origin(t, port);
     cr_put(t, "\n");
 }
 
 static void put_port_lines(struct cr_text *t, const struct cr_standalone *w)
 {
     for (int i = 0; i < w->p->n_inputs; i++)
-        if (!w->next_state->is_state[i])
-            put_port_line(t, "input ", &w->p->inputs[i]);
+        if (is_data(w, i))
+            put_port_line(t, w, "input ", &w->p->inputs[i]);
     for (int i = 0; i < w->p->n_outputs; i++)
         if (is_result(w, i))
-            put_port_line(t, "output", &w->p->outputs[i]);
+            put_port_line(t, w, "output", &w->p->outputs[i]);
 }
 
+/* Prints the number of elements of an argument: n times those of a port. */
 static void put_elements(struct cr_text *t, const struct cr_standalone *w, const char *side,
-                         const struct cr_port *port)
+                         const struct cr_port *port, int n)
 {
+    struct cr_text own = {0};
+    put_own_port(&own, w, port);
     cr_put(t, "#define %s_%s_", w->upper, side);
-    cr_put_port_upper(t, port);
-    cr_put(t, "_ELEMENTS %lldL\n", (long long)cr_elements(port->rank, port->shape));
+    for (const char *c = own.data; *c; c++)
+        cr_put(t, "%c", cr_upper(*c));
+    cr_put(t, "_ELEMENTS %lldL\n", (long long)(n * cr_elements(port->rank, port->shape)));
+    free(own.data);
 }
 
 /* Prints the macros of the header: sizes in bytes, numbers of elements. */
@@ -156,14 +216,19 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
     cr_put_threads(t, w);
     cr_put(t, "#define %s_TENSORS %d /* of the state */\n#define %s_STATE_BYTES %lldL\n", w->upper,
            s->n, w->upper, (long long)s->bytes);
+    int64_t sums_bytes = sums_floats(w) * (int64_t)sizeof(float);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
-           (long long)(p->weights_bytes + p->arena_bytes), w->upper, (long long)p->scratch_bytes);
+           (long long)(p->weights_bytes + sums_bytes + p->arena_bytes), w->upper,
+           (long long)p->scratch_bytes);
+    if (p->micro_batches)
+        cr_put(t, "#define %s_MICRO_BATCHES %d /* of a step, one after another in its inputs */\n",
+               w->upper, p->micro_batches);
     for (int i = 0; i < p->n_inputs; i++)
-        if (!w->next_state->is_state[i])
-            put_elements(t, w, "IN", &p->inputs[i]);
+        if (is_data(w, i))
+            put_elements(t, w, "IN", &p->inputs[i], p->micro_batches ? p->micro_batches : 1);
     for (int i = 0; i < p->n_outputs; i++)
         if (is_result(w, i))
-            put_elements(t, w, "OUT", &p->outputs[i]);
+            put_elements(t, w, "OUT", &p->outputs[i], 1);
 }
 
 static const char about[] =
@@ -257,6 +322,8 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
             put_place(t, "inputs", i, "from", &s->tensors[s->of_input[i]]);
             continue;
         }
+        if (p->micro_batches)
+            continue;
         cr_put(t, "    inputs[%d] = in_", i);
         cr_put_port(t, &p->inputs[i]);
         cr_put(t, ";\n");
@@ -266,10 +333,14 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
     for (int i = 0; i < p->n_outputs; i++) {
         if (is_result(w, i)) {
             cr_put(t, "    outputs[%d] = out_", i);
-            cr_put_port(t, &p->outputs[i]);
+            put_own_port(t, w, &p->outputs[i]);
             cr_put(t, ";\n");
             continue;
         }
+        if (is_number(w, i))
+            cr_put(t, "    outputs[%d] = &number;\n", i);
+        if (is_number(w, i) || w->next_state->to_sum[i] != CR_NONE)
+            continue;
         int param = w->next_state->to_param[i];
         int tensor = param != CR_NONE ? param : s->of_input[w->next_state->to_input[i]];
         put_place(t, "outputs", i, "to", &s->tensors[tensor]);
@@ -285,10 +356,10 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
-            if (side ? !is_result(w, i) : w->next_state->is_state[i])
+            if (side ? !is_result(w, i) : !is_data(w, i))
                 continue;
             cr_put(t, "    if (!%s", side ? "out_" : "in_");
-            cr_put_port(t, &ports[i]);
+            put_own_port(t, w, &ports[i]);
             cr_put(t, ")\n        return 1;\n");
         }
     }
@@ -307,6 +378,58 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
+/* Prints the loop over micro-batches, which leaves the sums in the first block, and then the call of
+ * update.  After micro-batch i the last two blocks are added as often as i + 1 can be halved. */
+static void put_micro_batches(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    const struct cr_next_state *next = w->next_state;
+    long long block = (long long)block_floats(w);
+    long long arena = (long long)(p->weights_bytes / (int64_t)sizeof(float) + sums_floats(w));
+    cr_put(t, "    for (number = 0; number < %d && !status; number++) {\n", p->micro_batches);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (i == next->number)
+            cr_put(t, "        inputs[%d] = &number;\n", i);
+        else if (is_data(w, i))
+            cr_put(t, "        inputs[%d] = in_%s + number * %lldL;\n", i, p->inputs[i].identifier,
+                   (long long)cr_elements(p->inputs[i].rank, p->inputs[i].shape));
+    for (int i = 0; i < p->n_outputs; i++)
+        if (next->to_sum[i] != CR_NONE)
+            cr_put(t, "        outputs[%d] = sums + n * %lldL + %lldL;\n", i, block,
+                   (long long)begin_in_block(w, i));
+    cr_put(t,
+           "        status = %s_" CR_MICRO_BATCH "_execute(packing.rt, threads, packing.weights,\n"
+           "            inputs, outputs, packing.weights + %lldL);\n"
+           "        n++;\n"
+           "        for (k = number + 1; k %% 2 == 0; k /= 2)\n"
+           "            add_last(sums, --n);\n"
+           "    }\n"
+           "    while (n > 1)\n        add_last(sums, --n);\n",
+           p->name, arena);
+    for (int i = 0; i < p->n_outputs; i++)
+        if (next->to_sum[i] != CR_NONE)
+            cr_put(t, "    inputs[%d] = sums + %lldL;\n", next->to_sum[i],
+                   (long long)begin_in_block(w, i));
+    cr_put(t,
+           "    if (!status)\n"
+           "        status = %s_" CR_UPDATE "_execute(packing.rt, threads, packing.weights, inputs,\n"
+           "            outputs, packing.weights + %lldL);\n",
+           p->name, arena);
+}
+
+/* Prints the function that adds the last two sums. */
+static void put_add_last(struct cr_text *t, const struct cr_standalone *w)
+{
+    if (w->p->micro_batches)
+        cr_put(t,
+               "\n/* Adds sum n to the one before it. */\n"
+               "static void add_last(float *sums, int n)\n{\n"
+               "    float *sum = sums + (n - 1) * %lldL;\n    long i;\n"
+               "    for (i = 0; i < %lldL; i++)\n"
+               "        sum[i] += sum[i + %lldL];\n}\n",
+               (long long)block_floats(w), (long long)block_floats(w), (long long)block_floats(w));
+}
+
 /* Prints NAME_step_with: it packs the parameters into the arena, runs the kernels from one state to
  * the next, and copies the parts that no output replaces. */
 static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
@@ -318,17 +441,27 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
            "\n{\n    const void *inputs[%d];\n    void *outputs[%d];\n"
            "    struct cr_pool *threads = (struct cr_pool *)(void *)pool;\n"
            "    struct packing packing;\n"
-           "    const char *from = state;\n    char *to = next;\n    int status;\n",
-           p->n_inputs ? p->n_inputs : 1, p->n_outputs);
+           "    const char *from = state;\n    char *to = next;\n    int status%s;\n",
+           p->n_inputs ? p->n_inputs : 1, p->n_outputs, p->micro_batches ? " = 0, number, n = 0, k" : "");
+    if (p->micro_batches)
+        cr_put(t, "    float *sums;\n");
     put_checks(t, w);
     put_pointers(t, w, s);
     cr_put(t,
            "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
            "    packing.weights = arena;\n"
-           "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n"
-           "    status = %s_execute(packing.rt, threads, packing.weights, inputs, outputs,\n"
-           "        packing.weights + %lldL);\n",
-           p->n_layouts, p->n_layouts, p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
+           "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n",
+           p->n_layouts, p->n_layouts);
+    long long weights = (long long)(p->weights_bytes / (int64_t)sizeof(float));
+    if (p->micro_batches) {
+        cr_put(t, "    sums = packing.weights + %lldL;\n", weights);
+        put_micro_batches(t, w);
+    } else {
+        cr_put(t,
+               "    status = %s_execute(packing.rt, threads, packing.weights, inputs, outputs,\n"
+               "        packing.weights + %lldL);\n",
+               p->name, weights);
+    }
     put_ending(t, s);
     cr_put(t, "    return status;\n}\n");
 }
@@ -354,6 +487,7 @@ void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
     put_tensors(t, w, &s);
     cr_put(t, helpers, w->p->name);
     cr_put_pool_source(t, w);
+    put_add_last(t, w);
     put_step_with(t, w, &s);
     put_step(t, w);
     free_state(&s);

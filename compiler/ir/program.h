@@ -455,6 +455,7 @@ struct cr_program {
     int n_kernels;
     int *sequence; /* the kernels, in the order a run of all entries calls them */
     int n_sequence;
+    int micro_batches; /* of a training step, as emission sets it; 0: the step has one entry */
     int ops_before; /* arithmetic nodes of the script's graph: number of kernels without fusion */
 
     char *text; /* the C, once emit has printed it; else null */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/emit/make_program.h"
+#include "compiler/emit/micro_batches.h"
 #include "compiler/emit/needs.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
@@ -65,17 +66,29 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
-/* Makes the program of a graph, or of the only entry of a training step. */
+/* Keeps the entries of a step over micro-batches, and finds their number; else chooses the only entry. */
+static int choose_step(struct cr_graph *g, const char *path, int *micro_batches,
+                       struct cr_error *error)
+{
+    if (!cr_has_micro_batches(g) && cr_choose_entry(g, "", path, error))
+        return -1;
+    return cr_find_micro_batches(g, path, micro_batches, error);
+}
+
+/* Makes the program of a graph, or of a training step. */
 static struct cr_program *program_of(const crescent_graph *graph, const crescent_config *config,
                                      bool is_step, struct cr_error *error)
 {
     crescent_graph own = *graph;
+    struct cr_program *p = NULL;
+    int micro_batches;
     if (!is_step)
         return cr_program_to_emit(graph, config, error);
     own.graph = cr_graph_copy(graph->graph);
-    struct cr_program *p = cr_choose_entry(own.graph, "", graph->origin->path, error)
-                               ? NULL
-                               : cr_program_to_emit(&own, config, error);
+    if (!choose_step(own.graph, graph->origin->path, &micro_batches, error))
+        p = cr_program_to_emit(&own, config, error);
+    if (p)
+        p->micro_batches = micro_batches;
     cr_graph_free(own.graph);
     return p;
 }
