@@ -1266,6 +1266,7 @@ typedef struct {
     int64_t most; /* limit of the ids, those around the texts included.  Longer texts are
                      truncated as the tokenizer's file says; if it does not, the longer text
                      loses its end. 0: no limit */
+    int pads; /* 1: fewer ids are filled up as the tokenizer's file says */
 } crescent_text;
 
 /* The ids, and for each id the number of its segment, which BERT calls token_type_ids.  Both are

@@ -2038,6 +2038,7 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 struct cr_json {
     const char *begin, *at, *end;
     const char *wrong; /* what is wrong at `at`, or null */
+    int zeros;         /* strings may hold the character 0 */
 };
 
 /* utf8.h - characters in UTF-8; it stands in emitted C, too. */
@@ -2151,7 +2152,7 @@ static size_t cr_json_unicode(struct cr_json *json, char *out)
         code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
         json->at += 6;
     }
-    if (code <= 0)
+    if (code < 0 || (code == 0 && !json->zeros))
         return (size_t)cr_json_wrong(json, code < 0 ? "expected four hexadecimal digits"
                                                     : "\\u0000 in a string");
     json->at += 6;
@@ -2174,7 +2175,7 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
 }
 
 /* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
- * left of the text is enough.  It is valid UTF-8 and holds no NUL.  Returns the bytes written
+ * left of the text is enough.  It is valid UTF-8, and holds no NUL unless `zeros`.  Returns the bytes written
  * with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out)
 {
@@ -2894,7 +2895,7 @@ static int cr_st_find_header(struct cr_st_reader *r)
                           CR_ST_HEADER_MAX);
     if (n == 0 || *text != '{')
         return CR_ST_FAIL(r, "header begins with %s, expected '{'", cr_show(text, n > 0).text);
-    r->json = (struct cr_json){text, text, text + n, NULL};
+    r->json = (struct cr_json){text, text, text + n, NULL, 0};
     r->data = mapping.bytes + 8 + n;
     r->data_size = mapping.size - 8 - (size_t)n;
     return 0;

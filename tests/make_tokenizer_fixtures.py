@@ -236,7 +236,7 @@ def bert(normalizer, cut, **how):
 
 
 def without_zeros():
-    """JSON files with the character 0 in a string are refused."""
+    """Texts from which no token with the character 0 is made, which some readers of JSON refuse."""
     return (text for text in corpus() if '\0' not in text)
 
 

@@ -232,7 +232,7 @@ END_TEST
 START_TEST(tells_what_it_cuts)
 {
     crescent_tokenizer *tokenizer = open_at("tests/tokenizers/bert_uncased.json");
-    crescent_text text = {"one two", NULL, 7, 0, CRESCENT_FRAMED, 3};
+    crescent_text text = {.text = "one two", .length = 7, .framing = CRESCENT_FRAMED, .most = 3};
     crescent_encoding encoding;
     ck_assert_int_eq(crescent_tokenizer_limit(tokenizer), 24);
     ck_assert_int_eq(crescent_encode_text(tokenizer, &text, &encoding), CRESCENT_OK);
@@ -626,6 +626,12 @@ static const struct refused {
     {"{}", ": tokenizer: found nothing for \"model\", expected an object"},
     {"{\"model\":{\"type\":\"Letters\",\"vocab\":{}}}",
      ": found the model Letters, expected BPE, WordPiece, WordLevel, Unigram"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]},\"padding\":{\"strategy\":\"Long\"}}",
+     ": padding: found the strategy Long, expected BatchLongest or {\"Fixed\": N}"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]},\"padding\":{\"direction\":\"Up\"}}",
+     ": padding: found the length 0, a multiple of 0, and the direction Up, expected at most 1048576, and Left or Right"},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]},\"padding\":{\"pad_id\":-1}}",
+     ": padding: found the pad_id -1 and the pad_type_id 0, expected ids"},
     {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"b\"]]}}",
      ": model: found an array for the token of id 1, expected [\"TOKEN\", SCORE]"},
     {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"a\",-2]]}}", ": found token 'a' twice, expected it once"},
@@ -1088,6 +1094,55 @@ START_TEST(reads_vocab_txt)
 }
 END_TEST
 
+/* Tokens may hold the character 0, which settings may not. */
+START_TEST(reads_the_character_zero)
+{
+    int32_t *ids;
+    size_t n;
+    crescent_tokenizer *tokenizer = open_text("{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{"
+                                              "\"a\\u0000b\":0,\"?\":1,\"a\":2}}}");
+    ck_assert_int_eq(crescent_encode(tokenizer, "a\0b", 3, CRESCENT_FRAMED, &ids, &n), CRESCENT_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(ids[0], 0);
+    crescent_free(ids);
+    expect_ids(tokenizer, "a", "2");
+    expect_text(tokenizer, (const int32_t[]){2}, 1, CRESCENT_SPECIALS_ALL, "a");
+    crescent_tokenizer_close(tokenizer);
+    static const char bad[] = "{\"model\":{\"type\":\"BPE\\u0000\",\"vocab\":{},\"merges\":[]}}";
+    ck_assert_ptr_nonnull(strstr(refusal(bad, strlen(bad)), ": model: found the character 0 in \"type\", expected "));
+}
+END_TEST
+
+/* Encodes "a" as the tokenizers library does under settings of padding; `expected` has the ids and segments. */
+static void expect_padded(const char *padding, int pads, const char *expected)
+{
+    char json[500], *ids, *types, found[200];
+    crescent_encoding encoding;
+    snprintf(json, sizeof json, "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"?\":1}},"
+             "\"padding\":{%s\"pad_id\":1,\"pad_type_id\":3,\"pad_token\":\"?\"}}", padding);
+    crescent_tokenizer *tokenizer = open_text(json);
+    const crescent_text text = {.text = "a", .length = 1, .framing = CRESCENT_FRAMED, .pads = pads};
+    ck_assert_int_eq(crescent_encode_text(tokenizer, &text, &encoding), CRESCENT_OK);
+    ids = join(encoding.ids, encoding.n);
+    types = join(encoding.types, encoding.n);
+    snprintf(found, sizeof found, "%s, %s", ids, types);
+    ck_assert_str_eq(found, expected);
+    free(ids);
+    free(types);
+    crescent_free(encoding.ids);
+    crescent_tokenizer_close(tokenizer);
+}
+
+START_TEST(pads_as_the_file_says)
+{
+    expect_padded("\"strategy\":{\"Fixed\":3},\"direction\":\"Right\",\"pad_to_multiple_of\":null,", 1, "0 1 1, 0 3 3");
+    expect_padded("\"strategy\":{\"Fixed\":3},\"direction\":\"Left\",\"pad_to_multiple_of\":4,", 1, "1 1 1 0, 3 3 3 0");
+    expect_padded("\"strategy\":\"BatchLongest\",\"direction\":\"Right\",\"pad_to_multiple_of\":2,", 1, "0 1, 0 3");
+    expect_padded("\"strategy\":\"BatchLongest\",", 1, "0, 0");
+    expect_padded("\"strategy\":{\"Fixed\":3},", 0, "0, 0");
+}
+END_TEST
+
 /* The ids of the tokenizers library for eight letters, which two paths cut alike but for rounding: it reads scores
  * with an error in the last bit. */
 START_TEST(rounds_scores_as_the_library)
@@ -1344,6 +1399,8 @@ int main(void)
     tcase_add_test(t, reads_two_files);
     tcase_add_test(t, reads_two_files_of_clip);
     tcase_add_test(t, reads_vocab_txt);
+    tcase_add_test(t, reads_the_character_zero);
+    tcase_add_test(t, pads_as_the_file_says);
     tcase_add_test(t, rounds_scores_as_the_library);
     tcase_add_loop_test(t, agrees_with_sentencepiece, 0, 4);
     tcase_add_test(t, gives_sentencepiece_a_class);

@@ -100,7 +100,8 @@ static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
                                 .pair = o->pair,
                                 .pair_length = o->pair ? strlen(o->pair) : 0,
                                 .framing = o->plain ? CRESCENT_PLAIN : CRESCENT_FRAMED,
-                                .most = o->max_length};
+                                .most = o->max_length,
+                                .pads = !o->plain};
     int status = crescent_encode_text(tokenizer, &text, &encoding);
     if (status)
         cr_fail(error, "%.300s: %s", cr_text_name(o), crescent_error(o->context));

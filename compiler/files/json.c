@@ -80,7 +80,7 @@ static size_t cr_json_unicode(struct cr_json *json, char *out)
         code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
         json->at += 6;
     }
-    if (code <= 0)
+    if (code < 0 || (code == 0 && !json->zeros))
         return (size_t)cr_json_wrong(json, code < 0 ? "expected four hexadecimal digits"
                                                     : "\\u0000 in a string");
     json->at += 6;

@@ -16,6 +16,7 @@
 struct cr_json {
     const char *begin, *at, *end;
     const char *wrong; /* what is wrong at `at`, or null */
+    int zeros;         /* strings may hold the character 0 */
 };
 
 /* Takes one of the characters {}[]:, */
@@ -29,7 +30,7 @@ CR_API int cr_json_next(struct cr_json *json, int i, char end);
 CR_API int cr_json_ended(struct cr_json *json);
 
 /* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
- * left of the text is enough.  It is valid UTF-8 and holds no NUL.  Returns the bytes written
+ * left of the text is enough.  It is valid UTF-8, and holds no NUL unless `zeros`.  Returns the bytes written
  * with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out);
 

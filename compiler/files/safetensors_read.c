@@ -111,7 +111,7 @@ static int cr_st_find_header(struct cr_st_reader *r)
                           CR_ST_HEADER_MAX);
     if (n == 0 || *text != '{')
         return CR_ST_FAIL(r, "header begins with %s, expected '{'", cr_show(text, n > 0).text);
-    r->json = (struct cr_json){text, text, text + n, NULL};
+    r->json = (struct cr_json){text, text, text + n, NULL, 0};
     r->data = mapping.bytes + 8 + n;
     r->data_size = mapping.size - 8 - (size_t)n;
     return 0;

@@ -196,11 +196,11 @@ static int read_value(struct reader *r, struct cr_error *error)
 
 /* Reads the document from bytes.  All decoded strings, with their NULs, fit in the size of the
  * file, since each is no longer than its text with quotes. */
-static int read_bytes(struct cr_document *d, const char *bytes, size_t size, struct cr_error *error)
+static int read_bytes(struct cr_document *d, const char *bytes, size_t size, bool zeros, struct cr_error *error)
 {
     d->strings = cr_calloc(size + 1, 1);
     struct reader r = {
-        .document = d, .json = {bytes, bytes, bytes + size, NULL}, .room = d->strings};
+        .document = d, .json = {bytes, bytes, bytes + size, NULL, zeros}, .room = d->strings};
     if (cr_is_lfs(bytes, size))
         return cr_fail(error, "%s: " CR_LFS_MESSAGE, d->path);
     if (read_value(&r, error) < 0)
@@ -210,8 +210,9 @@ static int read_bytes(struct cr_document *d, const char *bytes, size_t size, str
     return 0;
 }
 
-int cr_document_read_small(struct cr_document *d, const char *path, size_t most,
-                           struct cr_error *error)
+/* Reads the file at `path`, of at most `most` bytes; with `zeros` strings may hold the character 0. */
+static int read_file(struct cr_document *d, const char *path, size_t most, bool zeros,
+                     struct cr_error *error)
 {
     *d = (struct cr_document){.path = path};
     if (cr_map_file(&d->file, path, error->text, sizeof error->text))
@@ -219,15 +220,26 @@ int cr_document_read_small(struct cr_document *d, const char *path, size_t most,
     size_t size = d->file.size;
     int status = size > most ? cr_fail(error, "%.400s: found %zu bytes, expected at most %zu", path,
                                        size, most)
-                             : read_bytes(d, (const char *)d->file.bytes, size, error);
+                             : read_bytes(d, (const char *)d->file.bytes, size, zeros, error);
     if (status)
         cr_document_free(d);
     return status;
 }
 
+int cr_document_read_small(struct cr_document *d, const char *path, size_t most,
+                           struct cr_error *error)
+{
+    return read_file(d, path, most, false, error);
+}
+
 int cr_document_read(struct cr_document *d, const char *path, struct cr_error *error)
 {
-    return cr_document_read_small(d, path, MAX_SIZE, error);
+    return read_file(d, path, MAX_SIZE, false, error);
+}
+
+int cr_document_read_zeros(struct cr_document *d, const char *path, struct cr_error *error)
+{
+    return read_file(d, path, MAX_SIZE, true, error);
 }
 
 char *cr_document_keep_strings(struct cr_document *d)
@@ -271,8 +283,9 @@ int cr_member(const struct cr_document *d, int object, const char *name)
     int last = CR_NO_VALUE;
     if (object < 0 || d->values[object].kind != CR_JSON_OBJECT)
         return CR_NO_VALUE;
+    size_t length = strlen(name);
     for (int i = d->values[object].first; i >= 0; i = d->values[i].next)
-        if (strcmp(d->values[i].key, name) == 0)
+        if (d->values[i].key_length == length && memcmp(d->values[i].key, name, length) == 0)
             last = i;
     return last >= 0 && d->values[last].kind != CR_JSON_NULL ? last : CR_NO_VALUE;
 }
@@ -333,6 +346,9 @@ int cr_read_string(const struct cr_document *d, int object, const char *where, c
         return 0;
     if (d->values[member].kind != CR_JSON_STRING)
         return fail_kind(d, member, where, name, "a string", error);
+    if (strlen(d->values[member].text) < d->values[member].length)
+        return cr_fail(error, "%s: %s: found the character 0 in \"%s\", expected a string without it", d->path, where,
+                       name);
     *out = d->values[member].text;
     return 0;
 }

@@ -123,7 +123,8 @@ int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *tex
                                           .pair_length = text->pair_length,
                                           .framed = text->framing == CRESCENT_FRAMED,
                                           .most = text->most,
-                                          .truncation = &tokenizer->tokenizer->truncation};
+                                          .truncation = &tokenizer->tokenizer->truncation,
+                                          .padding = text->pads ? &tokenizer->tokenizer->padding : NULL};
     int status = cr_encode_request(tokenizer->tokenizer, &request, &made, guard.error);
     if (status == 0) {
         size_t n = (size_t)made.ids.n, bytes = n * sizeof *encoding->ids;

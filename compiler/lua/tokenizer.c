@@ -99,11 +99,11 @@ static void read_pair(lua_State *L, int index, crescent_text *text)
         cr_lua_fail(L, "option pair: found %s, expected a string", luaL_typename(L, -1));
 }
 
-/* t:encode(text, {framed = false, pair = text, max_length = n}): returns a table of ids, by default
+/* t:encode(text, {framed = false, pair = text, max_length = n, pads = true}): returns a table of ids, by default
  * with the tokens that frame a text, and a table of their segments' numbers. */
 static int encode(lua_State *L)
 {
-    static const char *const known[] = {"framed", "pair", "max_length", NULL};
+    static const char *const known[] = {"framed", "pair", "max_length", "pads", NULL};
     crescent_tokenizer *t = self(L);
     crescent_text text = {0};
     crescent_encoding encoding;
@@ -112,6 +112,7 @@ static int encode(lua_State *L)
     text.text = luaL_checklstring(L, 2, &text.length);
     text.framing = cr_lua_flag_option(L, 3, "framed", 1) ? CRESCENT_FRAMED : CRESCENT_PLAIN;
     text.most = cr_lua_integer_option(L, 3, "max_length", 0);
+    text.pads = cr_lua_flag_option(L, 3, "pads", 0);
     read_pair(L, 3, &text);
     cr_lua_pass(L, crescent_encode_text(t, &text, &encoding));
     cr_lua_push_ids(L, encoding.ids, encoding.n);

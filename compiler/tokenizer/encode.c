@@ -121,6 +121,8 @@ int cr_encode_request(struct cr_tokenizer *t, const struct cr_encoding_request *
         status = cut(r, template, texts, e, error);
     if (status == 0)
         lay(template, r->framed, texts, e);
+    if (status == 0 && r->padding)
+        cr_pad(r->padding, &e->ids, &e->types);
     free(texts[0].items);
     free(texts[1].items);
     return status;

@@ -55,7 +55,7 @@ static int take_token(struct cr_tokenizer *t, const struct cr_document *d, struc
 static int read_token(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
-    if (cr_document_read(&d, path, error))
+    if (cr_document_read_zeros(&d, path, error))
         return -1;
     int status = take_token(t, &d, error);
     cr_document_free(&d);
@@ -73,7 +73,7 @@ int cr_find_special_map(char path[CR_PATH_SIZE], const char *folder, struct cr_e
         return 0;
     if (access(config, F_OK) != 0)
         return 1;
-    if (cr_document_read(&d, config, error))
+    if (cr_document_read_zeros(&d, config, error))
         return -1;
     bool newer = cr_member(&d, 0, "added_tokens_decoder") >= 0;
     cr_document_free(&d);

@@ -78,12 +78,13 @@ static int content_of(const struct reading *r, int value)
     return content >= 0 && r->d->values[content].kind == CR_JSON_STRING ? content : CR_NO_VALUE;
 }
 
-/* True if one of the named special tokens has this text. */
-static bool has_name(const struct reading *r, const char *text)
+/* True if one of the named special tokens has the text of this one. */
+static bool has_name(const struct reading *r, const struct cr_added_token *token)
 {
     for (int i = 0; i < N_NAMES; i++) {
         int content = content_of(r, cr_member(r->d, 0, names[i]));
-        if (content >= 0 && strcmp(r->d->values[content].text, text) == 0)
+        if (content >= 0 && r->d->values[content].length == token->length &&
+            memcmp(r->d->values[content].text, token->text, token->length) == 0)
             return true;
     }
     return false;
@@ -97,7 +98,7 @@ static int take_listed(struct reading *r, const struct cr_listed *listed)
     if (cr_read_added_flags(&token, r->d, listed->value, r->error))
         return -1;
     token.id = id_of(r, token.text, token.length);
-    token.special |= has_name(r, token.text);
+    token.special |= has_name(r, &token);
     if (token.id != listed->id)
         return cr_fail(r->error,
                        "%s: added_tokens_decoder: found the id %lld of %s, expected %d, which %s",
@@ -175,7 +176,7 @@ static int open_document(struct reading *r, struct cr_document *d, const char *p
 {
     if (!path)
         return 0;
-    if (cr_document_read(d, path, r->error))
+    if (cr_document_read_zeros(d, path, r->error))
         return -1;
     *CR_PUSH(r->t->strings, r->t->n_strings, r->t->strings_cap) = d->strings;
     r->d = d;

@@ -10,7 +10,7 @@
 static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
-    if (cr_document_read(&d, path, error))
+    if (cr_document_read_zeros(&d, path, error))
         return -1;
     *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
     int status = d.values[0].kind == CR_JSON_OBJECT
@@ -142,7 +142,7 @@ static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error
         add_parts(t, &classes[0], false);
         return 0;
     }
-    if (cr_document_read(&d, path, error))
+    if (cr_document_read_zeros(&d, path, error))
         return -1;
     int status = cr_read_string(&d, 0, "tokenizer", "tokenizer_class", &name, error);
     const struct class *class = status ? NULL : find_class(name);

@@ -73,7 +73,7 @@ static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
         return cr_fail(error, "%s: found %s, expected an object", d->path, cr_kind_of_value(d, 0));
     t->has_decoder = cr_member(d, 0, cr_decoders.role) >= 0;
     return cr_read_model(t, d, error) || read_added(t, d, error) ||
-                   cr_read_truncation(&t->truncation, d, error) ||
+                   cr_read_truncation(&t->truncation, d, error) || cr_read_padding(&t->padding, d, error) ||
                    cr_read_parts(&t->normalizers, &cr_normalizers, d, error) ||
                    cr_read_parts(&t->pre_tokenizers, &cr_pre_tokenizers, d, error) ||
                    cr_read_parts(&t->decoders, &cr_decoders, d, error) ||
@@ -85,7 +85,7 @@ static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
 int cr_read_tokenizer_json(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
-    if (cr_document_read(&d, path, error))
+    if (cr_document_read_zeros(&d, path, error))
         return -1;
     *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
     int status = read_document(t, &d, error);

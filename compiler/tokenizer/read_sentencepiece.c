@@ -415,7 +415,7 @@ static int make_by_config(struct file *f, const char *config)
     struct cr_document d;
     if (!config)
         return make(f, NULL);
-    if (cr_document_read(&d, config, f->error))
+    if (cr_document_read_zeros(&d, config, f->error))
         return -1;
     int status = make(f, d.values[0].kind == CR_JSON_OBJECT ? &d : NULL);
     cr_document_free(&d);

@@ -139,7 +139,7 @@ int cr_read_wordpiece_files(struct cr_tokenizer *t, const char *vocabulary, cons
     struct cr_document document, *d = config ? &document : NULL;
     const char *name = "BertTokenizer";
     t->model = &cr_wordpiece_model;
-    if (read_vocabulary(t, vocabulary, error) || (d && cr_document_read(d, config, error)))
+    if (read_vocabulary(t, vocabulary, error) || (d && cr_document_read_zeros(d, config, error)))
         return -1;
     int status = d ? cr_read_string(d, 0, "tokenizer", "tokenizer_class", &name, error) : 0;
     const struct class *class = status ? NULL : find_class(name);

@@ -12,6 +12,7 @@
 #include "added.h"
 #include "bpe.h"
 #include "model_kind.h"
+#include "padding.h"
 #include "post_processors.h"
 #include "truncation.h"
 #include "unigram.h"
@@ -30,6 +31,7 @@ struct cr_tokenizer {
     struct cr_frame frame;             /* of a single text */
     struct cr_template single, pair; /* the latter is empty if pairs are not known */
     struct cr_truncation truncation; /* of the file */
+    struct cr_padding padding;       /* of the file */
     int n_ids;          /* the greatest id + 1 */
     struct cr_ids ends; /* ids that end a text, from the configuration files */
     char **strings;     /* buffers that texts of tokens point into */
@@ -60,6 +62,7 @@ struct cr_encoding_request {
     bool framed;
     int64_t most; /* ids at most; or 0: as many as there are */
     const struct cr_truncation *truncation;
+    const struct cr_padding *padding; /* or null: nothing is added */
 };
 
 /* The result: ids, the number of each id's segment, and whether ids were cut off.  The caller frees the

@@ -380,7 +380,8 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 -- @function Tokenizer:encode
 -- @tparam string text UTF-8
 -- @tparam[opt] table options `framed = false`: without what the tokenizer puts around a text; `pair`: a second
--- text; `max_length`: the most ids, longer texts are cut
+-- text; `max_length`: the most ids, longer texts are cut; `pads = true`: fewer ids are filled up as the
+-- tokenizer's file says
 -- @treturn table
 -- @treturn table the number of the segment of each id
 

@@ -99,6 +99,7 @@ local crescent = {}
 ---@field framed? boolean false: without what the tokenizer puts around a text
 ---@field pair? string a second text, as a document beside a question
 ---@field max_length? integer the most ids; longer texts are cut
+---@field pads? boolean fewer ids are filled up as the tokenizer's file says
 
 ---@class crescent.DecodeOptions
 ---@field specials? boolean true: show special tokens
