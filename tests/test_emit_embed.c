@@ -138,6 +138,23 @@ START_TEST(takes_packed_and_embedded_weights)
 }
 END_TEST
 
+/* A text whose word has no token has a line of null and a note, and those around it have their vectors. */
+START_TEST(goes_on_behind_a_text_that_fails)
+{
+    make_bert("bert", "bert_uncased.json");
+    RUN("echo '{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"b\":1}}}' >$T/bert/tokenizer.json");
+    RUN("printf 'a\nzebra\nb\n' >$T/three");
+    RUN("crescent embed $T/bert $T/three >$T/expected 2>$T/notes");
+    RUN("grep -q 'text 2: .*zebra' $T/notes && test \"$(wc -l <$T/expected)\" = 3 && sed -n 2p $T/expected | grep -q '^.null, null'");
+    RUN("{ crescent embed $T/bert --text a; sed -n 2p $T/expected; crescent embed $T/bert --text b; } >$T/alone && "
+        "cmp $T/alone $T/expected");
+    RUN("crescent emit $T/bert --embed-text -o $T/x.c && gcc -O1 -DX_MAIN $T/x.c -lm -o $T/x");
+    RUN("$T/x $T/bert/model.safetensors <$T/three >$T/found 2>$T/notes && cmp $T/found $T/expected && "
+        "grep -q 'text 2: a word has no token' $T/notes");
+    RUN("! $T/x $T/bert/model.safetensors --text zebra && ! crescent embed $T/bert --text zebra");
+}
+END_TEST
+
 static const char *const refused[][2] = {
     {"crescent emit tests/fixtures/embed_gemma3 --embed-text -o $T/x.c",
      "found Dense modules, whose weights are in files of their own, expected --pack or --embed"},
@@ -167,6 +184,7 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, makes_the_same_vectors, 0, COUNT(tokenizers));
     tcase_add_test(t, takes_packed_and_embedded_weights);
+    tcase_add_test(t, goes_on_behind_a_text_that_fails);
     tcase_add_loop_test(t, refuses_in_one_line, 0, COUNT(refused));
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,6 @@
 /* classify.c - crescent classify: the labels of texts, with their probabilities. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,12 @@ static int by_probability(const void *a, const void *b)
     return nan ? nan : order ? order : x->number - y->number;
 }
 
+/* Returns a number of JSON, which has no NaN: that is null. */
+static json_t *number(float value)
+{
+    return isnan(value) ? json_null() : json_real((double)value);
+}
+
 /* Prints a line: [{"label": NAME, "score": P}, ...], or NAME P with tabs between. */
 static void print_labels(const struct cr_encoder *e, const struct label *labels)
 {
@@ -28,7 +35,7 @@ static void print_labels(const struct cr_encoder *e, const struct label *labels)
     for (int i = 0; i < e->facts.labels; i++) {
         const char *name = crescent_embedder_label(e->embedder, labels[i].number);
         if (e->o->json)
-            json_array_append_new(list, json_pack("{s:s,s:f}", "label", name, "score", (double)labels[i].probability));
+            json_array_append_new(list, json_pack("{s:s,s:o}", "label", name, "score", number(labels[i].probability)));
         else
             printf("%s%s %.9g", i ? "\t" : "", name, (double)labels[i].probability);
     }

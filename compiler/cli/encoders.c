@@ -2,6 +2,7 @@
 #include "encoders.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,14 +120,22 @@ struct stream {
     bool paired;
 };
 
-/* Fails with the number of the text that a batch failed for. */
-static int fail_batch(struct cr_encoder *e, struct cr_error *error)
+/* Computes the vectors of a batch that failed one by one.  A text that fails has NaNs and a note with its number,
+ * and the others have theirs; the text of --text fails. */
+static int run_singly(struct cr_encoder *e, struct cr_error *error)
 {
-    for (int i = 0; i < e->n; i++)
-        if (crescent_embed_texts(e->embedder, &e->texts[i], 1, e->vectors, NULL))
-            return cr_fail(error, "text %lld: %s", (long long)e->n_texts + i + 1,
-                           crescent_error(e->o->context));
-    return cr_fail(error, "%s", crescent_error(e->o->context));
+    for (int i = 0; i < e->n; i++) {
+        float *vector = e->vectors + (int64_t)i * e->facts.dimensions;
+        e->what[i] = (crescent_embedded){0, 0, 0};
+        if (crescent_embed_texts(e->embedder, &e->texts[i], 1, vector, &e->what[i]) == CRESCENT_OK)
+            continue;
+        if (e->o->text)
+            return cr_fail(error, "--text: %s", crescent_error(e->o->context));
+        cr_note("text %lld: %s", (long long)e->n_texts + i + 1, crescent_error(e->o->context));
+        for (int64_t k = 0; k < e->facts.dimensions; k++)
+            vector[k] = NAN;
+    }
+    return 0;
 }
 
 /* Counts a text. */
@@ -145,8 +154,8 @@ static int run_batch(struct stream *s, struct cr_error *error)
     int status = 0;
     if (!e->start)
         e->start = crescent_clock();
-    if (crescent_embed_texts(e->embedder, e->texts, e->n, e->vectors, e->what))
-        return fail_batch(e, error);
+    if (crescent_embed_texts(e->embedder, e->texts, e->n, e->vectors, e->what) && run_singly(e, error))
+        return -1;
     for (int i = 0; i < e->n && status == 0; i++) {
         e->vector = e->vectors + (int64_t)i * e->facts.dimensions;
         count(e, &e->what[i]);

@@ -1,4 +1,5 @@
 /* rank.c - crescent rank: orders documents by how well they answer a question. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,8 +40,11 @@ static void print_ranking(struct ranking *r)
     if (r->n)
         qsort(r->items, (size_t)r->n, sizeof *r->items, by_score);
     for (int i = 0; i < r->n; i++)
-        printf(r->encoder.o->json ? "{\"score\": %.9g, \"number\": %lld}\n" : "%.9g %lld\n",
-               (double)r->items[i].score, (long long)r->items[i].number);
+        if (r->encoder.o->json && isnan(r->items[i].score))
+            printf("{\"score\": null, \"number\": %lld}\n", (long long)r->items[i].number);
+        else
+            printf(r->encoder.o->json ? "{\"score\": %.9g, \"number\": %lld}\n" : "%.9g %lld\n",
+                   (double)r->items[i].score, (long long)r->items[i].number);
 }
 
 /* Scores each line beside the question, and prints score and line number, the best first. */
