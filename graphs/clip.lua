@@ -12,7 +12,7 @@ local o = options(clip.options({text = "text_config", vision = "vision_config"},
 if o.tower == "text" then
     local x, pooled = clip.clip_text(clip.tower(o, "text"))
     local features = scope("text_projection", nn.linear, pooled, o.projection_dim, false)
-    return {last_hidden_state = x, pooler_output = pooled, text_features = features}
+    return clip.outputs(o, features, {last_hidden_state = x, pooler_output = pooled, text_features = features})
 end
 local x, pooled = clip.clip_vision(clip.tower(o, "vision"))
 local features = scope("visual_projection", nn.linear, pooled, o.projection_dim, false)

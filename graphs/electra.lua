@@ -8,6 +8,7 @@ local o = options(encoder.options {
     model_type = {"electra"},
     embedding_size = 128, hidden_size = 256, intermediate_size = 1024, num_attention_heads = 4,
     type_vocab_size = 2, position_embedding_type = {"absolute"},
+    discriminator = false, -- whether logits [B, T] tell which tokens were replaced (ElectraForPreTraining)
 }, huggingface.keys({"summary_last_dropout"}, true), huggingface.sizes)
 
 local texts = encoder.texts(o, o.max_position_embeddings)
@@ -18,6 +19,13 @@ local x = scope("embeddings", encoder.embeddings, texts, o, o.embedding_size)
 if o.embedding_size ~= o.hidden_size then x = scope("embeddings_project", nn.linear, x, o.hidden_size) end
 local block = encoder.block(o, texts, encoder.bert_names)
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
+if o.discriminator then
+    prefix("")
+    local y = scope("discriminator_predictions.dense", nn.linear, x, o.hidden_size)
+    y = huggingface.activation(o.hidden_act)(y)
+    y = scope("discriminator_predictions.dense_prediction", nn.linear, y, 1)
+    return {logits = y:reshape{o.B, texts.T}}
+end
 return encoder.outputs(x, o, texts, {
     classifier = encoder.two_layers(nn.gelu),
     words = encoder.word_head(o, o.embedding_size, nn.gelu, {

@@ -170,6 +170,8 @@ CASES = {
     "electra_classes": ("ElectraForSequenceClassification", "ElectraConfig",
                         dict(BERT, embedding_size=12, num_labels=4, hidden_act="relu"),
                         dict(B=2, T=6, classes=4, name_prefix="electra.")),
+    "electra_discriminator": ("ElectraForPreTraining", "ElectraConfig", dict(BERT, embedding_size=7),
+                              dict(B=2, T=5, discriminator=True, name_prefix="electra.")),
     "electra_words": ("ElectraForMaskedLM", "ElectraConfig", dict(BERT, embedding_size=16, hidden_act="relu"),
                       dict(B=2, T=5, masked_lm=True, name_prefix="electra.")),
     # Distances of which several share a bucket.

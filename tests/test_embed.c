@@ -414,7 +414,7 @@ START_TEST(classifies_a_pair)
     char more[300];
     snprintf(more, sizeof more, ",\"id2label\":{\"1\":\"so\",\"0\":\"no\",\"2\":\"yes\"}%s", problems[_i]);
     write_classifier(more, "3");
-    const crescent_text text = {"the graph", "a compiler that", 9, 15, CRESCENT_FRAMED, 24};
+    const crescent_text text = {"the graph", "a compiler that", 9, 15, CRESCENT_FRAMED, 24, 0};
     crescent_tokenizer *tokenizer;
     crescent_encoding encoding;
     GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
@@ -821,6 +821,51 @@ START_TEST(has_a_vector_and_classes_in_each_family)
 }
 END_TEST
 
+/* The vector of CLIP is what its tower for texts makes of one of that many tokens, and is cut at its positions. */
+START_TEST(has_the_features_of_clip)
+{
+    static const char text[] = "the graph that people read";
+    size_t n;
+    char tokens[20];
+    float found[12], expected[12];
+    crescent_model *model;
+    crescent_embedded what;
+    write_text("config.json",
+               "{\"model_type\":\"clip\",\"projection_dim\":12,\"text_config\":{\"vocab_size\":420,\"hidden_size\":32,"
+               "\"num_attention_heads\":2,\"intermediate_size\":64,\"num_hidden_layers\":2,"
+               "\"max_position_embeddings\":20,\"eos_token_id\":3}}");
+    int32_t *ids = ids_of(text, &n);
+    snprintf(tokens, sizeof tokens, "%d", (int)n);
+    const crescent_setting settings[] = {{"T", tokens}};
+    const crescent_script script = {.settings = settings, .n_settings = 1};
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 11));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    void *outputs[3] = {NULL};
+    outputs[crescent_port_find(model, CRESCENT_OUTPUT, "text_features")] = expected;
+    for (int i = 0; i < 3; i++)
+        if (!outputs[i])
+            outputs[i] = calloc(n * 32, sizeof(float));
+    GOOD(crescent_run(model, (const void *const[]){ids}, outputs));
+    crescent_close(model);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    for (int c = 0; c < 12; c++)
+        ck_assert_double_eq_tol((double)found[c], (double)expected[c], 1e-5);
+    char long_text[300] = "";
+    for (int i = 0; i < 60; i++)
+        strcat(long_text, "the ");
+    GOOD(crescent_embed(e, long_text, strlen(long_text), found, &what));
+    ck_assert_uint_eq(what.tokens, 20);
+    crescent_embedder_close(e);
+    for (int i = 0; i < 3; i++)
+        if (outputs[i] != expected)
+            free(outputs[i]);
+    crescent_free(ids);
+}
+END_TEST
+
 /* A text has at most as many tokens as the model has positions. */
 START_TEST(knows_the_positions_of_each_family)
 {
@@ -937,6 +982,7 @@ int main(void)
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);
     tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
     tcase_add_loop_test(t, has_a_vector_and_classes_in_each_family, 0, N_FAMILIES);
+    tcase_add_test(t, has_the_features_of_clip);
     tcase_add_loop_test(t, knows_the_positions_of_each_family, 0, N_FAMILIES);
     tcase_add_test(t, refuses_in_one_line);
     SRunner *runner = srunner_create(suite);

@@ -255,11 +255,27 @@ static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_e
     return 0;
 }
 
+/* Sets the pooling of a folder without modules.json: CLIP's vectors are its features, others the mean. */
+static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    const char *family = "";
+    int found = open_file(&d, path, folder, "config.json", error);
+    if (found <= 0)
+        return found;
+    int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
+    if (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0))
+        set(&s->pooling, "features");
+    cr_document_free(&d);
+    return status;
+}
+
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
                      struct cr_error *error)
 {
     *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
-    return read_modules(s, folder, error) ||
+    return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
                    read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
                    read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
                    read_model_max(s, folder, error) || read_prompt(s, folder, role, error)

@@ -2,8 +2,8 @@
 -- texts and one for images, both pre-norm encoders, whose vectors are compared.  Names are Hugging Face's.
 
 local nn = require "nn"
-local attention, huggingface, masks = require "attention", require "huggingface", require "masks"
-local transformer = require "transformer"
+local attention, embedding, huggingface = require "attention", require "embedding", require "huggingface"
+local masks, transformer = require "masks", require "transformer"
 
 local clip = {}
 
@@ -34,7 +34,10 @@ end
 -- "text_config"}, or {text = ""} at the top.  own: more options, and defaults of the towers' ones.
 function clip.options(places, own)
     local keys = huggingface.keys({"dropout", "logit_scale_init_value", "projection_dim", "tie_word_embeddings"}, true)
-    local declared, sizes, ignored = {B = 1, T = 16}, {}, {} -- texts or images, tokens
+    local declared, sizes, ignored = {
+        B = 1, T = 16, -- texts or images, tokens
+        pooling = {"none", "features"}, normalize = false, -- "features": one vector for a text of up to T tokens
+    }, {}, {}
     for name, option in pairs(keys) do
         if not option then table.insert(ignored, name) end
     end
@@ -58,6 +61,7 @@ end
 function clip.tower(o, tower)
     local options = {B = o.B, T = o.T}
     for name in pairs(tower_options[tower]) do options[name] = o[tower .. "_" .. name] end
+    if o.pooling ~= "none" then options.T = length("T", math.min(o.T, options.max_position_embeddings)) end
     return options
 end
 
@@ -94,9 +98,17 @@ end
 -- The vectors [B, C] of the tokens that end the texts: the first of that id or, as in files of old, where it is 2,
 -- those of the largest id.
 function clip.ends(x, ids, eos)
-    local B, T, C = unpack(x.shape)
+    local B, T, C = x:size(1), x:size(2), x:size(-1)
     local at = argmax(eos == 2 and ids or int(eq(ids, eos)), 2, false)
+    if B == 1 then return gather(x:reshape{T, C}, at) end
     return gather(x:reshape{B * T, C}, at + iota({B}, 1) * T)
+end
+
+-- What a script returns for a text of `features` [1, C]: with o.pooling one vector, else the outputs.
+function clip.outputs(o, features, outputs)
+    if o.pooling == "none" then return outputs end
+    local v = features:reshape{features:size(-1)}
+    return {embedding = o.normalize and embedding.normalize(v) or v}
 end
 
 -- [B, patches, C] of the input pixel_values, with a vector for the class in front or without; how: bias (of the
