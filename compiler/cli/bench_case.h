@@ -36,10 +36,10 @@ int cr_bench_case_fill(struct cr_bench_case *bench_case, struct cr_error *error)
 /* Runs once.  Resets the states if they allow no further run, as when a cache is full. */
 int cr_bench_case_run(struct cr_bench_case *bench_case, struct cr_error *error);
 
-/* Resets the states, after a run that failed because of them.  False if there are none. */
+/* Resets the states after a run that failed because of them.  Returns false if there are none. */
 bool cr_bench_case_reset(const struct cr_bench_case *bench_case);
 
-/* Runs once untimed to warm up, then runs for so many nanoseconds and times each run. */
+/* Runs once untimed to warm up, then runs for this many nanoseconds and times each run. */
 int cr_bench_case_round(struct cr_bench_case *bench_case, int64_t nanoseconds, struct cr_error *error);
 
 void cr_bench_case_close(struct cr_bench_case *bench_case);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles the buffer; false if there is no memory. */
+/* Doubles the buffer; returns false if memory is insufficient. */
 static bool grow(struct cr_bytes *b)
 {
     size_t room = b->room ? 2 * b->room : 1 << 16;

@@ -36,10 +36,11 @@ struct comparison {
     int n_backends;
     struct result results[MAX_BACKENDS];
     int n_results;
-    crescent_graph *graph; /* the first backend's; the others have the same ports */
+    crescent_graph *graph; /* the graph of the first backend; the other graphs have the same
+                              ports */
     struct cr_arrays inputs; /* the inputs of every backend */
     int n_outputs;
-    crescent_port *outputs; /* with the sizes that they have for these inputs */
+    crescent_port *outputs; /* outputs with their sizes for these inputs */
     crescent_file *grads;      /* gradients of the first backend; renamed when all have run */
     struct expected *expected; /* by output */
     crescent_surplus surplus;
@@ -452,7 +453,7 @@ static void print_end(struct comparison *c)
 
 /* ---- the verb ---- */
 
-/* Compares; writes files and prints rows only when every backend has run. */
+/* Compares backends.  Writes files and prints rows only after every backend has run. */
 static int run(struct comparison *c, struct cr_error *error)
 {
     if (choose_backends(c, error))

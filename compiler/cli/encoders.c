@@ -87,7 +87,7 @@ static void show_progress(struct cr_encoder *e)
     fputs("\033[K", stderr);
 }
 
-/* Clears the line, and prints a last one if it is wanted. */
+/* Clears the progress line, and prints a final line if one is requested. */
 static void end_progress(const struct cr_encoder *e)
 {
     if (e->written)

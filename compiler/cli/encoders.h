@@ -11,13 +11,13 @@ struct cr_encoder {
     const struct cr_options *o;
     crescent_embedder *embedder;
     crescent_embedder_facts facts;
-    float *vectors, *vector; /* of a batch; of the current text */
+    float *vectors, *vector; /* vectors of a batch; the vector of the current text */
     crescent_embed_text *texts;
     crescent_embedded *what;
     int n, batch; /* texts that wait, and how many there may be */
     int64_t n_texts, n_cut, n_repaired, n_tokens;
     int64_t start, written; /* time of the first text, and of the last update of the line of progress */
-    bool shows;             /* progress, on a terminal whose standard output goes elsewhere */
+    bool shows;             /* progress is shown: stderr is a terminal, and stdout is not */
 };
 
 /* Opens the encoder of the options.  Closed by cr_encoder_close, also after a failure. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 
-/* True if `whole` is `name` behind a first part and a dot. */
+/* True if `whole` is `name` after one more part and a dot. */
 static bool is_behind_part(const char *whole, const char *name)
 {
     const char *dot = strchr(whole, '.');

@@ -9,8 +9,9 @@
 int cr_tap_expected(crescent_graph *graph, const struct cr_options *options,
                     struct cr_error *error);
 
-/* Returns the index of the tensor with the name of a value or, if there is none, with that name
- * behind one more dotted part ("transformer.h.0.attn" for "h.0.attn"); else CRESCENT_NONE. */
+/* Returns the index of the tensor with the name of a value.  If there is none, returns that of a
+ * tensor whose name has one more dotted part before it ("transformer.h.0.attn" for "h.0.attn"),
+ * or CRESCENT_NONE. */
 int cr_find_expected_tap(const crescent_contents *file, const char *name);
 
 /* Reads the tensor if it has the shape of the port, ignoring axes of size 1; sets `shape` to "".

@@ -147,7 +147,7 @@ static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 
 /* ---- standard output ---- */
 
-static int output_errno; /* of the first write that failed, or 0 */
+static int output_errno; /* the errno of the first write that failed, or 0 */
 
 #ifdef __GLIBC__
 /* Writes all bytes to standard output, and keeps errno if that fails. */
@@ -183,7 +183,7 @@ static void keep_output_errno(void)
 #endif
 }
 
-/* Flushes stdout.  A full disk is an error; a closed pipe, as behind `| head -1`, is not. */
+/* Flushes stdout.  A full disk is an error; a closed pipe, as before `| head -1`, is not. */
 static int finish_output(int status, struct cr_error *error)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -177,8 +177,8 @@ static void put_bash_values(FILE *out)
     fputs("    esac\n", out);
 }
 
-/* Writes completions: the first word is a verb, a word with a hyphen is one of its options, a word
- * behind an option with named values is one of them, any other is a file. */
+/* Writes completions: the first word is a verb; a word with a hyphen is an option of the verb; a
+ * word after an option with named values is one of them; any other word is a file. */
 static void put_bash(FILE *out)
 {
     const struct cr_verb *verb;
@@ -207,8 +207,8 @@ static void put_bash(FILE *out)
           "    esac\n}\ncomplete -o filenames -F _crescent crescent\n", out);
 }
 
-/* Writes an option for _arguments of zsh: its help and, behind colons, its value and the possible
- * values. */
+/* Writes an option for _arguments of zsh: its help and, separated by colons, its value and the
+ * possible values. */
 static void put_zsh_option(FILE *out, const struct cr_option_about *option)
 {
     fprintf(out, "            '*--%s[", option->name);

@@ -14,7 +14,7 @@
 
 /* ---- passes ---- */
 
-/* Writes the names of all passes, in order, behind `first`. */
+/* Writes the names of all passes, in order, after `first`. */
 static void pass_names(char *buf, size_t size, const char *first)
 {
     crescent_pass pass;
@@ -23,7 +23,7 @@ static void pass_names(char *buf, size_t size, const char *first)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", pass.name);
 }
 
-/* Fails for a name that is no pass; "script" is accepted only by --after. */
+/* Fails if a name is not that of a pass; "script" is accepted only by --after. */
 static int check_pass(const char *option, const char *name, struct cr_error *error)
 {
     char names[512];
@@ -125,7 +125,7 @@ int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
     return load(o, cr_wants_grads(o) ? "" : NULL, graph, error);
 }
 
-/* With --weights the formats of the model's own weights do not apply. */
+/* If --weights is given, the formats of the model's own weights are ignored. */
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)
 {
     return (crescent_config){.backend = backend,

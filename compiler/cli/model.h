@@ -38,8 +38,8 @@ crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, i
 crescent_port cr_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                             const struct cr_arrays *inputs);
 
-/* Moves the valid elements of an output of such a run to the beginning of `data`, densely; each has
- * `width` bytes. */
+/* Packs the valid elements of an output of such a run densely at the beginning of `data`; each
+ * has `width` bytes. */
 void cr_pack_output(const crescent_model *model, int index, const struct cr_arrays *inputs,
                     size_t width, void *data);
 

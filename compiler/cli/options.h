@@ -61,7 +61,7 @@ enum {
     CR_VERB_PARAMS = 1 << 4,
     CR_VERB_BENCH = 1 << 5,
     CR_VERB_OPS = 1 << 6,
-    CR_VERB_VARY = 1 << 7, /* no verb: --vs may change the option */
+    CR_VERB_VARY = 1 << 7, /* not a verb: marks options that --vs may change */
     CR_VERB_TRAIN = 1 << 8,
     CR_VERB_TARGETS = 1 << 9,
     CR_VERB_TUNE = 1 << 10,
@@ -95,7 +95,7 @@ typedef int cr_verb_function(const struct cr_options *options, struct cr_error *
 
 struct cr_verb {
     const char *name;
-    unsigned bit; /* its bit in the sets of verbs of options */
+    unsigned bit; /* its bit in the sets of verbs that an option belongs to */
     cr_verb_function *run;
     const char *usage;
     const char *summary; /* one line */
@@ -103,7 +103,7 @@ struct cr_verb {
     const char *examples; /* command lines, each indented by two spaces */
 };
 
-/* Parses the arguments behind the verb; argv[0] is ignored, as by getopt. */
+/* Parses the arguments after the verb; argv[0] is ignored, as by getopt. */
 int cr_options_parse(struct cr_options *options, const struct cr_verb *verb, int argc, char **argv,
                      struct cr_error *error);
 void cr_options_free(struct cr_options *options);
@@ -137,10 +137,10 @@ struct cr_option_about {
     const char *name, *value, *help; /* value: a word for its value, "" for none; help may have line
                                       * ends */
     int letter;                      /* short form, or 0 */
-    bool file;                       /* its value is a file name, or contains one */
+    bool file;                       /* its value is a file name, or contains a file name */
 };
 
-/* Writes option number `index` of a verb; false if there is none. */
+/* Writes option number `index` of a verb; returns false if there is none. */
 bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about *about);
 
 void cr_help_verb(FILE *out, const struct cr_verb *verb);

@@ -9,7 +9,7 @@ struct cr_named_file {
     const char *name; /* "--save", "the model" */
     const char *path; /* or null */
     bool written;
-    int group; /* two names of one group other than 0 may be the same file */
+    int group; /* not 0: names of this group may be the same file */
 };
 
 /* Fails if a file cannot be written, or is the same file as another one under any name: a result

@@ -1,6 +1,6 @@
 /*
- * progress.h - progress of a training: on a terminal one line that is overwritten, elsewhere
- * nothing, or a line every so many steps; and a summary at the end.
+ * progress.h - progress of a training: on a terminal, one line that is overwritten; elsewhere
+ * nothing, or a line every few steps; and a summary at the end.
  */
 #ifndef CR_PROGRESS_H
 #define CR_PROGRESS_H

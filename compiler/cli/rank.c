@@ -47,7 +47,8 @@ static void print_ranking(struct ranking *r)
                    (double)r->items[i].score, (long long)r->items[i].number);
 }
 
-/* Scores each line beside the question, and prints score and line number, the best first. */
+/* Scores each line as a pair with the question, and prints scores and line numbers, the best
+ * first. */
 int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
 {
     struct ranking r = {.items = NULL};

@@ -25,8 +25,9 @@ struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i);
 /* Returns the number of elements of all parameters. */
 int64_t cr_count_parameters(const crescent_graph *graph);
 
-/* Prints a line on stderr behind "crescent: note: ". */
-void cr_mute_notes(void); /* cr_note prints nothing from then on */
+/* From then on, cr_note prints nothing. */
+void cr_mute_notes(void);
+/* Prints a line on stderr after "crescent: note: ". */
 void cr_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints a line with the memory that a compiled model needs. */
@@ -35,7 +36,7 @@ void cr_print_memory(const crescent_report *report);
 /* Prints a line with the formats of its parameters, unless all are f32. */
 void cr_print_formats(const crescent_model *model, FILE *out);
 
-/* Prints a line with the number of products in `arithmetic`; nothing if it is null. */
+/* Prints a line with the number of products in `arithmetic`; prints nothing if it is null. */
 void cr_print_products(FILE *out, const crescent_report *report, const char *arithmetic);
 
 /* Prints a line about values that are recomputed to make the arena smaller, if there are any. */

@@ -17,8 +17,9 @@ struct cr_roofline cr_roofline_of_run(struct cr_bench *b)
                                 (double)b->touched / cr_sample_median(&b->touched_read)};
 }
 
-/* Weights count at the bandwidth of a run's whole working set, since all of them are read between
- * two uses of one; activations, just written, at the bandwidth of the arena. */
+/* Reading weights counts at the bandwidth of the whole working set of a run, since all of it is
+ * read between two uses of a weight.  Activations, which were just written, count at the
+ * bandwidth of the arena. */
 struct cr_roofline cr_roofline_of_kernel(struct cr_bench *b, const crescent_kernel *k)
 {
     double activations = k->bytes_read - k->bytes_weights + k->bytes_written;

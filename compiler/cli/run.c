@@ -78,7 +78,7 @@ static int write_outputs(const struct run *r, struct cr_error *error)
 
 /* ---- reporting ---- */
 
-/* Prints the model's own inputs or outputs, without the cotangents or gradients behind them. */
+/* Prints the model's own inputs or outputs, without cotangents and gradients. */
 static void print_ports(const struct run *r, crescent_port_kind kind, const char *what)
 {
     int n = crescent_port_count(r->model, kind);

@@ -4,8 +4,7 @@
 
 #include "options.h"
 
-/* Returns "a script" or "an ONNX file" for a path of a model without a tokenizer of its own; else
- * null. */
+/* Returns "a script" or "an ONNX file" for the path of a model that has no tokenizer; else null. */
 const char *cr_without_tokenizer(const char *path);
 
 /* Opens the model of the options for continuing texts. */

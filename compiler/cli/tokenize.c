@@ -38,7 +38,7 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
     return 0;
 }
 
-/* Prints the text of ids, without a newline behind it; it may contain zeros. */
+/* Prints the text of ids, without a newline at the end; the text may contain zeros. */
 static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer, const char *text,
                       struct cr_error *error)
 {

@@ -16,7 +16,7 @@
 struct cr_tokenizer_thread {
     const char *path;
     crescent_context *context;
-    crescent_tokenizer *tokenizer; /* null while it is not open, and if opening failed */
+    crescent_tokenizer *tokenizer; /* null before it is opened, and if opening failed */
     int status;
     pthread_t thread;
     bool is_begun, is_running;

@@ -24,7 +24,7 @@ static int is_stopped(void *argument)
 
 /* ---- options ---- */
 
-/* Returns the value of an option of the script by its name, or null if there is none. */
+/* Returns the value of the script's option with a name, or null if there is none. */
 static const char *value_of(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -170,8 +170,8 @@ static int find_last(struct train *r, int64_t declared, struct cr_error *error)
     return 0;
 }
 
-/* Validates every so many steps, before the first one, too, and only once per step.  An interrupted
- * validation is repeated when the training is resumed. */
+/* Validates at regular intervals, also before the first step, but only once for a step.  An
+ * interrupted validation is repeated when the training is resumed. */
 static int validate(const struct train *r)
 {
     crescent_training t = cr_status_of(r->trainer);
@@ -317,8 +317,8 @@ static const char *name_of_output(const struct train *r, int i)
     return dot ? dot + 1 : name;
 }
 
-/* Returns the names of parameters that no output replaces, null for the others; the caller frees
- * the array. */
+/* Returns, by parameter, its name if no output replaces it, else null; the caller frees the
+ * array. */
 static const char **untouched_params(const struct train *r, int n)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);

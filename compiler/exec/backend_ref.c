@@ -9,8 +9,8 @@
 #include "ref_lengths.h"
 #include "tensor_memory.h"
 
-/* Finds which state each of the outputs behind the results replaces, and in which order the
- * graph has what comes in. */
+/* Finds the state that each output after the results replaces, and the order of the graph's
+ * inputs. */
 static void match_graph(struct cr_engine *e)
 {
     const struct cr_graph *g = e->graph;
@@ -87,8 +87,8 @@ static int round_param(struct cr_engine *e, int i, const struct cr_contents *con
     return 0;
 }
 
-/* Checks what the interpreter needs at least before any of it is taken: the parameters as floats
- * and the outputs as doubles. */
+/* Checks the memory that the interpreter needs at least, before allocating any of it: the
+ * parameters as floats and the outputs as doubles. */
 int cr_open_ref(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
                 struct cr_error *error)
 {
@@ -179,7 +179,7 @@ int cr_run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *
     return status;
 }
 
-/* The interpreter reads `tensors`, and what formats made of some of them. */
+/* The interpreter reads `tensors`, with the rounding of their formats applied to some of them. */
 int cr_take_params_ref(struct cr_engine *e, const struct cr_contents *const *contents,
                        struct cr_error *error)
 {

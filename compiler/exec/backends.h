@@ -1,8 +1,8 @@
 /*
- * backends.h - the table of backends, which run a graph; the engine knows none of them by name.
+ * backends.h - the table of backends, which run a graph; the engine does not depend on any of them.
  *
- * A backend gets an engine with its ports, threads and runtime.  `open` makes its other members, and
- * `close` frees them, even if `open` failed half way.
+ * A backend gets an engine with its ports, threads and runtime.  `open` makes its other members,
+ * and `close` frees them, even if `open` failed halfway.
  */
 #ifndef CR_BACKENDS_H
 #define CR_BACKENDS_H
@@ -10,7 +10,7 @@
 #include "engine.h"
 
 struct cr_backend_row {
-    const char *name; /* as option --backend names it */
+    const char *name; /* the name for option --backend */
     int (*open)(struct cr_engine *engine, struct cr_graph *graph,
                 const struct cr_engine_options *options, struct cr_error *error); /* frees graph */
     void (*close)(struct cr_engine *engine);
@@ -48,7 +48,7 @@ int cr_take_params_compiled(struct cr_engine *engine, const struct cr_contents *
 int cr_run_compiled(struct cr_engine *engine, int entry, const void *const *inputs,
                     void *const *outputs, struct cr_error *error);
 
-/* Makes runs of an engine without states, each on one thread with an arena of its own. */
+/* Makes runs of an engine without states, each on one thread with its own arena. */
 int cr_run_compiled_beside(struct cr_engine *engine, const struct cr_tensors *runs, int n,
                            struct cr_error *error);
 bool cr_may_store_over_compiled(const struct cr_engine *engine, int output);

@@ -1,11 +1,11 @@
 /*
  * code_memory.c - memory for machine code.
  *
- * Two ways lead from writable to executable pages.  The first takes the pages of a file in memory.
- * They are mapped to be written and later, at the same address, to be executed.  No mapping changes
- * its rights, as is required on systems that forbid to make written memory executable (PR_SET_MDWE,
- * MemoryDenyWriteExecute= of systemd, execmem of SELinux).  Where there are no such files, or they
- * may not be executed, the second way changes the protection of anonymous pages.
+ * There are two ways to get from writable to executable pages.  The first uses a file in memory,
+ * which is mapped writable and later, at the same address, executable.  No mapping changes its
+ * protection: some systems forbid making written memory executable (PR_SET_MDWE,
+ * MemoryDenyWriteExecute= of systemd, execmem of SELinux).  If there are no such files, or they may
+ * not be executed, the second way changes the protection of anonymous pages.
  */
 #include <errno.h>
 #include <fcntl.h>

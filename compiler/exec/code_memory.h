@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero if there is none. */
+/* All zero if there is no code. */
 struct cr_code_memory {
     void *start; /* page-aligned; code is written at the address where it runs */
     size_t bytes;

@@ -63,11 +63,12 @@ struct cr_engine {
     struct cr_port *states; /* values kept from one run to the next; no inputs or outputs */
     int n_states;
     struct cr_zeros zeros; /* the memory that holds the states */
-    void **memory; /* by state: int32_t for i32, float for the rest; zeros at first */
-    signed char (*length_axes)[CR_MAX_RANK]; /* by input and axis: 1 + the number of its length, or 0 */
+    void **memory; /* by state: int32_t for i32, else float; zeros at first */
+    signed char (*length_axes)[CR_MAX_RANK]; /* by input and axis: 1 + the index of its length,
+                                                or 0 */
     signed char (*output_axes)[CR_MAX_RANK]; /* by output and axis, like length_axes */
     int64_t *id_limits; /* by input: token ids are below this; 0 if the input holds no ids */
-    struct cr_offsets *offsets; /* of writes, to check before a run; or null */
+    struct cr_offsets *offsets; /* of writes, which are checked before a run; or null */
 
     float **tensors; /* by parameter, row-major; with compilers only after cr_engine_keep_params */
 
@@ -77,7 +78,8 @@ struct cr_engine {
     double **wanted; /* the members of `exact` that the current run computes; null: not computed */
     int *to_state;   /* by output that is the next value of a state: the index of the state */
     struct cr_program *layout; /* layout of compiled weights, if a format rounds any; or null */
-    float **rounded;           /* by parameter: values rounded to its format; null: `tensors` */
+    float **rounded;           /* by parameter: values rounded to its format; null: those of
+                                  `tensors` */
 
     /* the compilers */
     struct cr_program *program;
@@ -86,8 +88,9 @@ struct cr_engine {
     const struct cr_runtime *rt;
     struct cr_pool *pool;
     struct cr_ranks *ranks;
-    float *weights, *arena;      /* used by the interpreter too, if it has a layout */
-    float *lanes;                /* an arena for each thread, of runs beside each other; or null */
+    float *weights, *arena;      /* used by the interpreter if the program has a layout, too */
+    float *lanes;                /* an arena for each thread, for runs that are made at the same
+                                    time; or null */
     void *mapping;               /* mapped file of weights, mapping_bytes long; null: none */
     size_t mapping_bytes;
     int *to_param;               /* by parameter: its index in the program or the layout */
@@ -112,9 +115,9 @@ int cr_engine_set_param(struct cr_engine *engine, int i, const struct cr_content
 int cr_engine_set_params(struct cr_engine *engine, const struct cr_contents *contents,
                          struct cr_error *error);
 
-/* Maps the packed weights of all parameters from an open file, from byte `at` on, in place of
- * allocated memory.  Parameters that are set later do not change the file.  Returns -1 and changes
- * nothing if the file cannot be mapped. */
+/* Maps the packed weights of all parameters from an open file, from byte `at` on, instead of
+ * allocating memory.  Parameters that are set later do not change the file.  Returns -1 and
+ * changes nothing if the file cannot be mapped. */
 int cr_engine_map_weights(struct cr_engine *engine, int fd, size_t at);
 
 /* Makes the engine also keep each parameter that is set from now on, unpacked, in `tensors`. */

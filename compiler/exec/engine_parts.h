@@ -27,8 +27,8 @@ int cr_engine_check_lengths(const struct cr_engine *engine, const void *const *i
 
 /* ---- memory: engine_memory.c ---- */
 
-/* Fails if the machine cannot hold weights and arena of so many bytes together with the ports.  The function
- * allocates nothing; the message says how to need less. */
+/* Fails if the machine cannot hold weights and arena of this many bytes together with the ports.
+ * Allocates nothing; the message says how to need less memory. */
 int cr_engine_check_memory(const struct cr_engine *engine, int64_t weights, int64_t arena,
                            struct cr_error *error);
 

@@ -34,8 +34,7 @@ int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struc
 /* Compiles with $CC or cc into a temporary shared object. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
-/* Compiles the standalone file, which has its own runtime and starts this many threads of its
- * own. */
+/* Compiles the standalone file, which has its own runtime and starts this many threads. */
 int cr_compile_standalone(const struct cr_program *program, int threads, struct cr_code *code,
                           struct cr_error *error);
 

@@ -50,7 +50,7 @@ const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
  * Face's names by family.  `turned`: Q or K, whose rows may be reordered. */
 static const struct row {
     const char *gguf;
-    const char *names[N_NAMES]; /* by family; null: it has no such tensor */
+    const char *names[N_NAMES]; /* by family; null: the family has no such tensor */
     const char *turned;         /* metadata key of the number of heads in the rows, or null */
 } rows[] = {
     {"token_embd", {"model.embed_tokens", "transformer.wte"}, NULL},
@@ -167,7 +167,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* False for a tensor that is no parameter: the RoPE factors, which metadata describe too. */
+/* True if a tensor is a parameter.  The RoPE factors are not: metadata describe them, too. */
 static bool is_parameter(const struct cr_gguf_tensor *t)
 {
     static const char factors[] = "rope_freqs.weight";
@@ -272,8 +272,8 @@ const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64
     return cr_gguf_block(w->tensor, file_row(w, row), col);
 }
 
-/* Returns how many of n elements from `first` on are contiguous in the file: all of them, or if
- * rows are reordered those up to the end of the row, which is one element in a vector. */
+/* Returns how many of n elements from `first` on are contiguous in the file: all of them or, if
+ * rows are reordered, those up to the end of the row, which is one element in a vector. */
 static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
 {
     int64_t cols = columns_of(w->tensor), left = cols - first % cols;

@@ -1,8 +1,8 @@
 /*
- * jit_standalone.c - the standalone file, built as anybody would build it.
+ * jit_standalone.c - the standalone file, built as a user would build it.
  *
  * $CC or cc compiles the output of `crescent emit`, header and source as one text, with -O2 and no
- * option for the machine: the code chooses an instruction set by cpuid.  It is called through its
+ * option for the machine: the code selects an instruction set by cpuid.  It is called through its
  * public interface.
  */
 #include <assert.h>

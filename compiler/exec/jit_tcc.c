@@ -76,7 +76,8 @@ static int report(const char *text, const struct complaint *complaint, struct cr
  */
 enum { STATE_BYTES = 4 << 20 };
 
-/* Maps memory that is unmapped just before TinyCC needs it; null if there is none. */
+/* Reserves memory, which is unmapped just before TinyCC allocates; returns null if memory is
+ * insufficient. */
 static void *reserve(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +86,7 @@ static void *reserve(size_t bytes)
 
 /* ---- compiling ---- */
 
-/* Returns a new TinyCC state, or null if there is no memory. */
+/* Returns a new TinyCC state, or null if memory is insufficient. */
 static TCCState *new_state(struct complaint *complaint)
 {
     void *reserved = reserve(STATE_BYTES);
@@ -131,9 +132,8 @@ static bool find_execute(TCCState *tcc, const struct cr_program *program, struct
 }
 
 /*
- * Places code and constants in memory of their own.  Symbols have their final addresses then.
- * TinyCC leaves no page border between code and data: the emitted C has no variable that is not
- * local.
+ * Copies code and constants into executable memory.  Symbols get their final addresses here.
+ * TinyCC does not align code and data to separate pages, but the emitted C has no writable globals.
  */
 static bool place(TCCState *tcc, struct cr_code_memory *memory, struct complaint *complaint)
 {

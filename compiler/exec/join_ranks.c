@@ -30,7 +30,7 @@ static void one_broadcasts(struct cr_ranks *ranks, void *data, size_t bytes, int
     (void)ranks, (void)data, (void)bytes, (void)from;
 }
 
-/* There is no other rank to send to. */
+/* Never called: there is no other rank. */
 static void one_sends(struct cr_ranks *ranks, const void *data, size_t bytes, int to)
 {
     (void)ranks, (void)data, (void)bytes, (void)to;
@@ -59,7 +59,7 @@ static void one_closes(struct cr_ranks *ranks)
     free(ranks);
 }
 
-/* The group of a process that runs alone: there is nobody to exchange with. */
+/* The group of a process that runs alone and exchanges nothing. */
 static struct cr_ranks *one_rank(void)
 {
     struct cr_ranks *ranks = cr_calloc(1, sizeof *ranks);
@@ -97,7 +97,8 @@ static const char *family(void)
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") ? "openmpi" : "mpich";
 }
 
-/* Looks for the shared object beside the program and where `make install` puts it. */
+/* Searches for the shared object beside the program, and in the folder where `make install` puts
+ * it. */
 static int find_object(char *path, size_t size)
 {
     static const char *const folders[] = {"", "/../lib/crescent", "/.."};
@@ -115,8 +116,8 @@ static int find_object(char *path, size_t size)
     return 0;
 }
 
-/* The object's libraries load parts of their own, which need their names: hence RTLD_GLOBAL.  The address is
- * copied, as dlsym(3) advises. */
+/* RTLD_GLOBAL, because the object's libraries load parts that need their symbols.  The address
+ * is copied, as dlsym(3) advises. */
 static cr_ranks_join *load_object(int count, struct cr_error *error)
 {
     char path[PATH_MAX] = "";

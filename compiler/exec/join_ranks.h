@@ -7,7 +7,8 @@
 #include "compiler/ir/error.h"
 #include "runtime/ranks.h"
 
-/* Returns the number of ranks that a launcher (mpirun, srun) says it has started; 1 if there is none. */
+/* Returns the number of ranks that a launcher (mpirun, srun) states in the environment; 1 if
+ * there is no launcher. */
 int cr_launched_ranks(void);
 
 /*
@@ -17,14 +18,15 @@ int cr_launched_ranks(void);
  */
 int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error);
 
-/* Takes leave of the others, and frees; `ranks` may be null. */
+/* Leaves the group and frees `ranks`, which may be null. */
 void cr_ranks_close(struct cr_ranks *ranks);
 
-/* Gives the words of all ranks to each; returns the first rank whose word is not that of rank 0, or -1. */
+/* Gives the words of all ranks to each.  Returns the first rank whose word is not that of rank 0, or -1. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
-/* Called by a rank that fails, before it prints its error: waits so long that of several ranks that fail
- * alike the first one has printed the error and ended the others. */
+/* Called by a rank that fails, before it prints its error.  It waits long enough that, if
+ * several ranks fail for the same reason, the first one has printed the error and ended the
+ * others. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
 
 #endif

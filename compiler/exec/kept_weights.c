@@ -39,7 +39,7 @@ void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n)
 
 /* ---- the build ---- */
 
-/* The build id of the object that `code` lies in, as hexadecimal digits. */
+/* The build id of the object that contains `code`, as hexadecimal digits. */
 struct build {
     uintptr_t code;
     char id[2 * 64 + 1];
@@ -94,7 +94,7 @@ static void put_source(struct cr_text *text, const struct cr_kept_source *source
            source->path);
 }
 
-/* Adds the files to the key; false if one of them has no descriptor. */
+/* Adds the files to the key; returns false if one of them has no descriptor. */
 static bool put_sources(struct cr_kept *k, const struct cr_kept_file *files, int n)
 {
     k->sources_at = k->key.length;

@@ -30,7 +30,7 @@ struct cr_kept_file {
 
 /* The tensor that a parameter is read from. */
 struct cr_kept_tensor {
-    int file;         /* the index of its file, or CR_NONE if it is in memory */
+    int file;         /* the index of its file, or CR_NONE if it is only in memory */
     const void *data; /* in the file's mapping, or in memory */
     size_t bytes;     /* size, if it is in memory */
     const char *name;
@@ -46,7 +46,7 @@ struct cr_kept_source {
 struct cr_kept {
     char *path;         /* file of these weights; null: they cannot be kept */
     struct cr_text key;
-    size_t sources_at;  /* where the lines about files begin in the key */
+    size_t sources_at;  /* the position in the key where the lines about files begin */
     struct cr_kept_source *sources;
     int n_sources;
     bool is_mapped; /* the engine reads its weights from the mapped file */
@@ -55,9 +55,9 @@ struct cr_kept {
 /* Adds bytes to a hash of 128 bits, which starts as zeros. */
 void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
 
-/* Looks for kept weights of an engine that would read parameter i from tensors[i], out of n files,
- * and maps them if they exist.  `path` is null if they cannot be kept: the engine interprets or
- * keeps tensors, a file is in memory only, or there is no cache folder. */
+/* Searches for cached weights of an engine that would read parameter i from tensors[i], out of n
+ * files, and maps them if they exist.  `path` is null if they cannot be cached: the engine
+ * interprets or keeps tensors, a file is only in memory, or there is no cache folder. */
 void cr_kept_find(struct cr_kept *kept, struct cr_engine *engine, const struct cr_kept_file *files,
                   int n, const struct cr_kept_tensor *tensors);
 

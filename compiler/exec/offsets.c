@@ -22,7 +22,8 @@ struct number {
 struct offset {
     int number;
     int64_t rows, room; /* rows that are written; size of the axis they are written to */
-    int length;         /* the number that holds the count of rows, or CR_NONE: `rows` */
+    int length;         /* the index of the number that is the count of rows, or CR_NONE: the
+                           count is `rows` */
     int axis;
     unsigned entries;
     char *file;
@@ -42,7 +43,8 @@ struct finder {
     const struct cr_graph *g;
     struct cr_offsets *offsets;
     unsigned *needed; /* by node: a bit for each entry */
-    int *number;      /* by node: its index in `numbers`; CR_NONE: not known before a run */
+    int *number;      /* by node: its index in `numbers`; CR_NONE: its value is not known before
+                         a run */
     int *port;        /* by node: its index among the nodes of its op */
 };
 
@@ -205,7 +207,7 @@ static double evaluate(const struct cr_offsets *o, const struct number *n,
     return cr_ops[n->op].kind == CR_KIND_MOVE ? in[0] : n->value;
 }
 
-/* Fails if rows lie outside of the axis. */
+/* Fails if rows lie outside the axis. */
 static int check_offset(const struct cr_offsets *o, const struct offset *offset,
                         struct cr_error *error)
 {

@@ -2,8 +2,8 @@
  * offsets.h - checks the row offsets of write ops that are known before a run: those computed by
  * elementwise ops from constants and from i32 scalars of inputs and states.
  *
- * Kernels skip a row that lies outside.  So if an offset is known, a run that would write such a
- * row is refused before it begins.
+ * Kernels skip a row that lies outside the axis.  So if an offset is known, a run that would write
+ * such a row is refused before it begins.
  */
 #ifndef CR_OFFSETS_H
 #define CR_OFFSETS_H
@@ -13,7 +13,7 @@
 
 struct cr_offsets;
 
-/* Returns the offsets of a graph, which need not outlive it; null if there are none. */
+/* Returns the offsets of a graph, which may be freed before them; null if there are none. */
 struct cr_offsets *cr_offsets_find(const struct cr_graph *graph);
 void cr_offsets_free(struct cr_offsets *offsets);
 

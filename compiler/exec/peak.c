@@ -71,7 +71,7 @@ __attribute__((target("avx2,fma"))) static double chains_avx2(float *sink)
 #endif
 
 #if NEON
-/* Twice the chains: some processors start four of them in a cycle. */
+/* Twice as many chains, because some processors start four of these instructions in a cycle. */
 #define START_128(i) float32x4_t a##i = vdupq_n_f32((float)i), b##i = a##i;
 #define STEP_128(i) a##i = vfmaq_f32(a##i, x, y), b##i = vfmaq_f32(b##i, x, y);
 #define ADD_128(i) sum = vaddq_f32(sum, vaddq_f32(a##i, b##i));

@@ -21,8 +21,9 @@ struct probe {
     float *rows, *weights, *results;
     long M, N, most_N;
     const struct cr_target *target; /* the target being timed */
-    double ns[MOST_THREADS];        /* by thread: processor time of its part */
-    double used, passed; /* of all products: processor time; wall time times threads; in ns */
+    double ns[MOST_THREADS];        /* by thread: processor time of its share */
+    double used, passed; /* of all products, in ns: processor time; wall time times the number of
+                            threads */
 };
 
 /* ---- the product ---- */

@@ -6,8 +6,8 @@
 
 struct cr_host_processor {
     char vendor[16];    /* "AuthenticAMD"; "" elsewhere than on x86 */
-    int family, model;  /* of an x86 processor, or the part number of an Arm core */
-    char microcode[24]; /* its version as Linux reports it, or "" */
+    int family, model;  /* of an x86 processor; or the part number of an Arm core */
+    char microcode[24]; /* its microcode version as Linux reports it, or "" */
     int64_t l1_bytes, l2_bytes, l3_bytes; /* 0 if neither the system nor cpuid reports it */
     char name[CR_TARGET_NAME];            /* fit for a file name: "amd-26-2", "arm-d0b" */
 };

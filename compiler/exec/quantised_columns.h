@@ -1,8 +1,8 @@
 /*
- * quantised_columns.h - copies quantised blocks of GGUF files into panels without requantising.
+ * quantised_columns.h - copies quantised blocks of GGUF files into panels without quantising again.
  *
  * GGUF files have tensors in blocks of 32 numbers along a row, in the types Q8_0, Q4_0 and Q4_1.
- * Where such a row is a column of a product's right operand, its blocks become blocks of q8 or q4
+ * If such a row is a column of a product's right operand, its blocks become blocks of q8 or q4
  * (runtime.h) with the same numbers.  A block whose d or m does not fit into f16 becomes NaN.
  */
 #ifndef CR_QUANTISED_COLUMNS_H
@@ -18,7 +18,7 @@ enum cr_quantised {
     CR_QUANTISED_COUNT
 }; /* Byte j holds number j in its low half and number j + 16 in its high half. */
 
-/* Finds the type with a name; false if there is none. */
+/* Finds the type with a name; returns false if there is none. */
 bool cr_quantised_find(const char *name, enum cr_quantised *type);
 
 /* The weight format that holds a type, and the bytes of its block in the file. */

@@ -56,7 +56,7 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
 #endif
     };
     const size_t n = sizeof all / sizeof *all;
-    const struct cr_groups *groups = all[n - 1]; /* also for levels with AVX-512's vectors */
+    const struct cr_groups *groups = all[n - 1]; /* also for levels, which use AVX-512's vectors */
     for (size_t i = 0; i < n; i++) {
         if (strcmp(rt->isa, all[i]->isa) == 0) {
             groups = all[i];
@@ -65,7 +65,7 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
     return distribution == CR_NORMAL ? groups->normal : groups->uniform;
 }
 
-/* Makes whole groups in place.  Partial groups at both ends are copied from a temporary one. */
+/* Makes whole groups in place.  Partial groups at both ends are copied from a temporary group. */
 void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y)
 {

@@ -31,7 +31,7 @@ void cr_view_drop(struct cr_interpreter *in, struct cr_view *value)
     value->buffer = NULL;
 }
 
-/* Gives the value a buffer of its own for `count` elements. */
+/* Allocates a buffer for `count` elements that belongs to this value alone. */
 int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
 {
     int64_t bytes = (int64_t)sizeof(struct cr_view_buffer) + count * (int64_t)sizeof(double);
@@ -211,7 +211,7 @@ static int do_iota(struct cr_interpreter *in, const struct cr_node *node, struct
 
 /* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
-/* One more element into each accumulator. */
+/* Combines one more element into each accumulator. */
 static void row_fold(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     for (int64_t i = 0; i < n; i++)
@@ -279,7 +279,7 @@ static void multiply(const struct product *p)
     }
 }
 
-/* Where matrix number `batch` of a value begins. */
+/* Returns the start of matrix number `batch` of a value. */
 static double *matrix_at(const struct cr_view *value, const struct cr_node *node, int64_t batch)
 {
     double *at = value->data;
@@ -290,9 +290,9 @@ static double *matrix_at(const struct cr_view *value, const struct cr_node *node
     return at;
 }
 
-/* Batch by batch.  Rows of b have to lie in one piece, else they are copied; once for all batches
- * that share a matrix.  Rows of a are rounded where an arithmetic does so; the sums are of doubles in
- * every arithmetic. */
+/* Batch by batch.  Rows of b have to be contiguous, otherwise they are copied, once for all
+ * batches that share a matrix.  Rows of a are rounded if the arithmetic rounds them; sums are
+ * doubles in every arithmetic. */
 static int do_matmul(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);

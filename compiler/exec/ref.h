@@ -42,7 +42,8 @@ void cr_interpreter_close(struct cr_interpreter *in);
  * the node. */
 int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *out);
 
-/* Gives a view a buffer of its own for `count` elements, or for the whole of a node, row-major. */
+/* Allocates a separate buffer for a view: for `count` elements, or for the whole of a node,
+ * row-major. */
 int cr_view_own(struct cr_interpreter *in, struct cr_view *view, int64_t count);
 int cr_view_own_all(struct cr_interpreter *in, struct cr_view *view, const struct cr_node *node);
 

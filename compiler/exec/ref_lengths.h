@@ -9,8 +9,8 @@
 struct cr_fixed {
     const struct cr_graph *from; /* the graph with lengths */
     struct cr_graph *graph;
-    cr_id *map;          /* by node of `from`: the same node of `graph` */
-    const void **inputs; /* of `graph`, packed to the actual sizes */
+    cr_id *map;          /* by node of `from`: the corresponding node of `graph` */
+    const void **inputs; /* inputs of `graph`, packed to the actual sizes */
     int n_inputs;
 };
 
@@ -20,8 +20,8 @@ int cr_fixed_open(struct cr_fixed *fixed, const struct cr_graph *from, const voi
                   struct cr_error *error);
 void cr_fixed_close(struct cr_fixed *fixed);
 
-/* Packs the existing elements of a node of `from` in place: from the layout for the bounds to the
- * layout of the node of `graph`.  Elements have four bytes. */
+/* Packs the existing elements of a node of `from` in place: from the layout for the bounds to
+ * the layout of the node of `graph`.  Elements have four bytes. */
 void cr_fixed_pack(const struct cr_fixed *fixed, cr_id node, void *tensor);
 
 /*

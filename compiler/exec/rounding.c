@@ -75,8 +75,9 @@ static double apart_at(const struct cr_row_walk *walk, double value, const doubl
     return isnan(apart) ? INFINITY : apart;
 }
 
-/* Returns the largest distance over all corners, which is exact for ops that are monotone in each
- * operand; division by an interval around 0, sin and cos have rules of their own. */
+/* Returns the largest distance over all corners of the operands' intervals, which is exact for
+ * ops that are monotone in each operand.  Division by an interval around 0, sin and cos have
+ * separate rules. */
 static double from_operands(const struct cr_row_walk *walk, double value, const double *x,
                             const double *bound)
 {
@@ -168,7 +169,7 @@ static void row_spread(const struct cr_row_walk *walk, int64_t n, double *const 
     }
 }
 
-/* Computes factor * |x| + more * bound of an operand, in a buffer of its own. */
+/* Computes factor * |x| + more * bound of an operand, in a separate buffer. */
 static int spread(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                   struct spread how, struct cr_view *out)
 {
@@ -276,7 +277,7 @@ static void row_add(const struct cr_row_walk *walk, int64_t n, double *const *at
         at[0][i * step[0]] += walk->n > 1 ? at[1][i * step[1]] : *number;
 }
 
-/* Adds a view, or a number if `view` is null, to a view that has a buffer of its own. */
+/* Adds a view, or a number if `view` is null, to a view that has a separate buffer. */
 static void add(const struct cr_node *node, struct cr_view *to, const struct cr_view *view,
                 double number)
 {
@@ -383,7 +384,7 @@ static int bound_scatter(struct cr_interpreter *b, const struct cr_interpreter *
     return status;
 }
 
-/* Bounds a leaf: a constant that is no float is rounded where it is used. */
+/* Bounds a leaf: a constant that is not representable as a float is rounded where it is used. */
 static int bound_leaf(struct cr_interpreter *b, const struct cr_node *node, struct cr_view *out)
 {
     if (cr_bound_nothing(b, out))

@@ -1,10 +1,10 @@
 /*
- * rounding.h - how far the f32 value of a node may be from its value in double precision.
+ * rounding.h - bounds how far the f32 value of a node may be from its value in double precision.
  *
- * A running error analysis: each element of each node has a bound beside its value.  The bound is
- * the sum of the operands' bounds, as the op propagates them, and of the op's own roundings: for a
- * sum of n terms in any order, n units in the last place of the sum of their magnitudes.  Values
- * that kernels left in memory count as exact: their bound is 0.
+ * This is a running error analysis: each element of each node has a bound.  The bound is the sum of
+ * the operands' bounds, as the op propagates them, and of the op's own rounding errors: for a sum
+ * of n terms in any order, n units in the last place of the sum of their magnitudes.  Values that
+ * kernels left in memory count as exact: their bound is 0.
  */
 #ifndef CR_ROUNDING_H
 #define CR_ROUNDING_H

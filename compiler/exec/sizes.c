@@ -47,12 +47,12 @@ void cr_output_sizes(const struct cr_engine *e, int i, const void *const *inputs
 
 /* ---- files ---- */
 
-/* The source of each length: a file of its own, or the first array that has such an axis. */
+/* The source of each length: a separate file, or the first array that has such an axis. */
 struct reading {
     const struct cr_engine *engine;
     const char *const *paths;
     void *const *tensors;
-    int said_by[CR_MAX_LENGTHS]; /* by length: an input, or CR_NONE */
+    int said_by[CR_MAX_LENGTHS]; /* by length: the input whose array sets it, or CR_NONE */
     struct cr_error *error;
 };
 
@@ -127,7 +127,7 @@ static int read_array(struct reading *r, int input)
     return status;
 }
 
-/* Reads lengths that have a file of their own first: arrays must agree with them. */
+/* First reads lengths that have a separate file: arrays must agree with them. */
 static int read_lengths(struct reading *r)
 {
     const struct cr_engine *e = r->engine;

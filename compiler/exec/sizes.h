@@ -15,8 +15,8 @@ void cr_output_sizes(const struct cr_engine *engine, int i, const void *const *i
  * Reads inputs from .npy files: paths[i] for input i, null to leave it unchanged.  An array may be
  * shorter than the tensor along axes that are lengths.  Then it sets those lengths: its elements
  * are spread over the tensor, and the input that holds the length gets its value.  All arrays must
- * agree.  If a length has a file of its own, arrays may have either its value or the bound as their
- * size.  The value of a ragged length is the size of the longest row; without a file, all rows have the
+ * agree.  If a length has a separate file, the size of an array may be its value or the bound.
+ * The value of a ragged length is the size of the longest row; without a file, all rows have the
  * size of the first array.
  */
 int cr_read_inputs(const struct cr_engine *engine, const char *const *paths, void *const *tensors,

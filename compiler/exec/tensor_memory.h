@@ -15,8 +15,8 @@
 /* Returns 0 if this machine can hold `bytes`, else -1 and an error about `what`. */
 int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
 
-/* Allocates `bytes` bytes aligned to 64; null with an error if there are not so many.  Freed with
- * free(). */
+/* Allocates `bytes` bytes aligned to 64, to be freed with free().  Returns null with an error if
+ * there are not enough. */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
 /* Memory of zeros whose pages the system provides on first touch.  The pages are small, because of
@@ -31,7 +31,7 @@ struct cr_zeros {
 int cr_zeros_new(struct cr_zeros *zeros, int64_t bytes, const char *what, struct cr_error *error);
 void cr_zeros_free(struct cr_zeros *zeros);
 
-/* Makes all of it zeros again, and gives the pages back. */
+/* Sets all of it to zero, and returns the pages to the system. */
 void cr_zeros_clear(struct cr_zeros *zeros);
 
 #endif

@@ -46,8 +46,8 @@ static bool same_letters(const char *a, const char *b)
     return true;
 }
 
-/* Finds a tensor whose name differs from this one only by a prefix or a dot, and its file; null if
- * there is none. */
+/* Finds a tensor whose name differs from this one only by a prefix or a dot, and its file;
+ * returns null if there is none. */
 static const char *namesake(const struct cr_weight_files *files, const char *name,
                             const struct cr_weight_file **file, bool *listed)
 {
@@ -159,7 +159,7 @@ static int contents_of(const struct cr_weight_file *file, const struct cr_file_t
     return cr_safetensors_check(t->file, t->tensor, text, sizeof error->text);
 }
 
-/* Finds the tensor of parameter i; fails if it is missing or does not fit. */
+/* Finds the tensor of parameter i; fails if it is missing or has another shape. */
 static int find_param(struct loading *l, const struct cr_engine *e, int i, const char *family,
                       struct cr_error *error)
 {
@@ -352,8 +352,9 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 
 /* ---- inputs ---- */
 
-/* Returns the bound for random ids: the rows of the table that they index.  Without a table it is 1
- * for inputs that an offset depends on, else 2, since 0 and 1 fit any table. */
+/* Returns the bound for random ids: the rows of the table that they index.  Without a table it
+ * is 1 for inputs that an offset depends on, else 2, since 0 and 1 are valid indices of any
+ * table. */
 static int64_t id_limit(const struct cr_engine *e, int i)
 {
     if (e->id_limits[i])

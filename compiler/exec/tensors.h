@@ -18,10 +18,10 @@ struct cr_surplus {
 /* Returns the elements of a tensor in a file as contents of a parameter. */
 struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
 
-/* Loads every parameter from safetensors or GGUF files and folders of them; the last file wins if
- * several have a name.  `family` is the model_type of config.json, for alternative names
- * (weight_names.h); or null. surplus->file is one of the paths.  With `kept`, weights in the cache
- * are mapped and not read; the caller frees it. */
+/* Loads every parameter from safetensors or GGUF files and folders of them.  If several files
+ * have a name, the last one counts.  `family` is the model_type of config.json, for alternative
+ * names (weight_names.h); or null. surplus->file is one of the paths.  With `kept`, cached
+ * weights are mapped instead of read; the caller frees it. */
 int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
                    struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error);
 

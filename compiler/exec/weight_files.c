@@ -77,7 +77,8 @@ struct index {
     int n_shards, cap_shards, first;
 };
 
-/* Checks a member of weight_map: its value must be the name of a file beside the index. */
+/* Checks a member of weight_map: its value must be the name of a file in the folder of the
+ * index. */
 static int check_member(const struct index *x, int i, struct cr_error *error)
 {
     const struct cr_json_value *file = &x->document.values[i];
@@ -237,7 +238,7 @@ static void rename_tensors(struct cr_weight_file *f, const char *module)
     }
 }
 
-/* Opens the weights of a module if it is a Dense in a folder of its own. */
+/* Opens the weights of a module if it is a Dense, which has its own folder. */
 static int open_module(struct cr_weight_files *files, const char *folder, const struct cr_document *d,
                        int module, struct cr_error *error)
 {
@@ -282,7 +283,7 @@ static bool is_index(const char *path)
     return n >= sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
 }
 
-/* Opens the shards beside an index. */
+/* Opens the shards in the folder of an index. */
 static int open_index(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
     const char *slash = strrchr(path, '/');

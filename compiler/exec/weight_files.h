@@ -1,8 +1,9 @@
 /*
- * weight_files.h - the files that parameters come from: safetensors, GGUF, folders in Hugging
- * Face's layout, with model.safetensors or the shards that model.safetensors.index.json lists, and
- * such indices.  A folder of sentence-transformers has more: the model.safetensors of each Dense of
- * modules.json, in whose names the folder of the module stands first: "2_Dense.linear.weight".
+ * weight_files.h - the files that parameters come from: safetensors, GGUF, and folders in Hugging
+ * Face's layout, with model.safetensors or the shards that model.safetensors.index.json lists; also
+ * such an index by itself.  A folder of sentence-transformers also has a model.safetensors for each
+ * Dense of modules.json; the names of its tensors are prefixed by the folder of the module:
+ * "2_Dense.linear.weight".
  */
 #ifndef CR_WEIGHT_FILES_H
 #define CR_WEIGHT_FILES_H
@@ -39,7 +40,7 @@ struct cr_file_tensor {
     const struct cr_st_tensor *tensor;
 };
 
-/* The bytes of a file in memory; `name` stands for its path. */
+/* A file of weights in memory; messages show `name` as its path. */
 struct cr_weight_bytes {
     const char *name;
     const void *bytes;

@@ -13,7 +13,7 @@ static const struct {
     {"embed_in.weight", "embed_out.weight"},
 };
 
-/* Endings of the names of tensors that are no parameters. */
+/* Endings of the names of tensors that are not parameters. */
 static const char *const buffers[] = {
     ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
     ".inv_freq",  "position_ids",      "lm_head.weight",  "embed_out.weight",
@@ -50,7 +50,7 @@ enum {
     N_NORMS = sizeof norms / sizeof *norms,
     N_TIED = sizeof tied / sizeof *tied,
     N_PREFIXES =
-        3 /* as is; without what precedes the first dot; with the family's name as prefix */
+        3 /* unchanged; without the text up to the first dot; with the family's name as prefix */
 };
 _Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each name has a number");
 
@@ -63,7 +63,7 @@ static bool norm_name(char *other, size_t size, const char *name, int i)
     return snprintf(other, size, "%.*s%s", n, name, norms[i].once) < (int)size;
 }
 
-/* Writes the head's name for an embedding table, if the model has no head of its own. */
+/* Writes the head's name for an embedding table, if the model has no separate head. */
 static bool head_name(char *other, size_t size, const char *name, const struct cr_names *params,
                       int i)
 {

@@ -1,7 +1,7 @@
 /*
  * weight_names.h - the names that a parameter may have in files of Hugging Face.  The names in a
- * checkpoint of a base model lack the prefix that a model with a head has, or the other way round;
- * a table that is also the head may be stored as either; and some files hold tensors that are no
+ * checkpoint of a base model lack the prefix that a model with a head has, or vice versa.  A table
+ * that is also the head may be stored under either name.  Some files contain tensors that are not
  * parameters.
  */
 #ifndef CR_WEIGHT_NAMES_H
@@ -14,14 +14,15 @@
 
 enum { CR_WEIGHT_NAMES = 18 };
 
-/* Writes alternative i of the names that a parameter may have in files of a `family`, in the order of
- * search; false if there are at most i.  Alternative 0 is the parameter's own name. */
+/* Writes alternative i of the names that a parameter may have in files of a `family`, in the
+ * order of search.  Returns false if there are at most i.  Alternative 0 is the parameter's own
+ * name. */
 bool cr_weight_name(char *other, size_t size, const char *name, const char *family,
                     const struct cr_names *params, int i);
 
 /* Finds the tensor of a parameter: under its own name or, with a `family` (the model_type of a
- * config.json, or null), under the first alternative name that exists.  `params` has the names of
- * all parameters. Null if there is none. */
+ * config.json, or null), under the first alternative name that exists.  `params` has the names
+ * of all parameters.  Returns null if there is none. */
 const struct cr_st_tensor *cr_weight_find(const struct cr_weight_files *files, const char *name,
                                           const char *family, const struct cr_names *params,
                                           const struct cr_weight_file **file);

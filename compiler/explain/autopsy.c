@@ -22,7 +22,7 @@ enum { HAS_NAN = 1, HAS_INFINITY = 2 };
 #define UNIT 0x1p-24
 
 struct finding {
-    crescent_tapped node; /* all but `where` and `culprit` */
+    crescent_tapped node; /* all members of a finding except `where` and `culprit` */
     char *where;
     bool is_leaf, reaches_output; /* reaches_output: it makes an output infinite or NaN */
 };
@@ -33,11 +33,12 @@ struct crescent_autopsy {
     crescent_replay *replay;
 
     /* results of the last run */
-    struct finding *findings; /* in the graph's order: one for each stored value, and for each node
-                               * that makes NaN or infinities */
+    struct finding *findings; /* in the graph's order: one for each stored value, and for each
+                                 node that makes NaN or infinities */
     int n, cap;
     unsigned char *not_finite; /* by node: HAS_... flags of its value */
-    int *origin;               /* by node: the finding that caused it, or CRESCENT_NONE */
+    int *origin;               /* by node: the finding that caused its infinities or NaN, or
+                                  CRESCENT_NONE */
 };
 
 /* ---- opening ---- */
@@ -207,8 +208,8 @@ static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node
     return flags;
 }
 
-/* True for a leaf with infinities, such as a mask: if a node makes NaN of them, that node is the
- * culprit. */
+/* True for a leaf that contains infinities, such as a mask.  If a node makes NaN of them, that
+ * node is the culprit, not the leaf. */
 static bool is_handed_in(const struct finding *f)
 {
     return f->node.verdict == CRESCENT_INFINITE && f->is_leaf;
@@ -289,8 +290,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* True if the error of an element is within its bound.  Near the largest float, rounding may give
- * infinity. */
+/* True if the error of an element is within its bound.  Near the largest float, rounding may
+ * yield infinity. */
 static bool passes(double got, double want, double bound, double own)
 {
     if (!(own > bound) || !(bound < INFINITY))

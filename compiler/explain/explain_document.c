@@ -8,7 +8,7 @@
 
 /* ---- model and totals ---- */
 
-/* Writes the names of skipped passes, "join, fma"; null if there are none. */
+/* Writes the names of skipped passes, "join, fma"; writes null if there are none. */
 static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
 {
     struct cr_text text = {0};

@@ -1,5 +1,5 @@
 /*
- * explanation.h - the struct behind crescent_explanation.
+ * explanation.h - the struct crescent_explanation.
  */
 #ifndef CR_EXPLANATION_H
 #define CR_EXPLANATION_H
@@ -22,7 +22,7 @@ struct crescent_explanation {
     int n_graphs;
     crescent_node *nodes; /* nodes of the last graph */
     int n_nodes;
-    crescent_replay *replay;         /* owns the model; null until that is asked for */
+    crescent_replay *replay;         /* owns the model; null until it is requested */
     struct cr_measurement *measured; /* null: not measured */
     struct cr_call_error *errors;    /* by call; null: not checked */
 };

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/escape.h"
 
-/* Writes a string literal.  Control characters are escaped, and bytes that are no UTF-8 become
+/* Writes a string literal.  Control characters are escaped, and bytes that are not UTF-8 become
  * '?'. */
 static void put_string(FILE *out, const char *text, size_t length)
 {

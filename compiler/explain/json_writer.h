@@ -26,8 +26,8 @@ struct cr_doc {
 void cr_doc_begin(struct cr_doc *d, const char *key, char bracket);
 void cr_doc_end(struct cr_doc *d, char bracket);
 
-/* Write a text.  Control characters are escaped, bytes that are no UTF-8 become question marks; a
- * null pointer is written as null. */
+/* Write a text.  Control characters are escaped, and bytes that are not UTF-8 become question
+ * marks; a null pointer is written as null. */
 void cr_doc_text(struct cr_doc *d, const char *key, const char *text);
 void cr_doc_bytes(struct cr_doc *d, const char *key, const char *text, size_t length);
 void cr_doc_integer(struct cr_doc *d, const char *key, int64_t number);

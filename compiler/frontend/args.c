@@ -103,8 +103,8 @@ double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
     return lua_tonumber(L, index);
 }
 
-/* True if a number is whole, whatever its type in Lua: 768 / 12 is 64.0 in one Lua and 64 in
- * another. */
+/* True if a number is an integer, whatever its type in Lua: 768 / 12 is 64.0 in one Lua and 64
+ * in another. */
 static bool is_integer(lua_State *L, int index)
 {
     double value = lua_type(L, index) == LUA_TNUMBER ? lua_tonumber(L, index) : NAN;
@@ -119,7 +119,8 @@ int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what
     double value = lua_tonumber(L, index);
     if (!is_integer(L, index))
         cr_raise(L, "%s: %s: found %.14g, expected a whole number", op, what,
-                 isnan(value) ? (double)NAN : value); /* else NaN would print its sign */
+                 isnan(value) ? (double)NAN : value); /* otherwise NaN would be printed with its
+                                                         sign */
     return (int64_t)value;
 }
 

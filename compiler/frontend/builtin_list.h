@@ -57,8 +57,8 @@
     FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
 
-/* ALIAS(model_type, model, prefix): other model_types of a script, and what stands in front of the names of
- * tensors in files of models with a head. */
+/* ALIAS(model_type, model, prefix): other values of model_type for a script, and the prefix of
+ * tensor names in files of models with a head. */
 #define CR_MODEL_ALIASES(ALIAS)                                                                    \
     ALIAS("camembert", roberta, "roberta")                                                         \
     ALIAS("deberta-v2", deberta_v2, "deberta")                                                     \

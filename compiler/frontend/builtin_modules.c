@@ -126,8 +126,8 @@ const char *cr_builtin_module_with(const char *function)
     return NULL;
 }
 
-/* Returns the name of the next function that a text defines as "function MODULE.NAME(", or null,
- * and moves *at behind it. */
+/* Returns the name of the next function that a text defines as "function MODULE.NAME(", and
+ * moves *at past it; null if there is none. */
 static const char *next_function(const struct builtin *file, const char **at, size_t *length)
 {
     char begin[80];

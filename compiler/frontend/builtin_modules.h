@@ -27,12 +27,12 @@ int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
  * config.json, NAME or one of its aliases. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 
-/* Returns what stands in front of the names of tensors in files of a model with a head, by its
- * model_type: that or, for an alias, what its row says. */
+/* Returns the prefix of tensor names in files of a model with a head, by its model_type: the
+ * model_type itself or, for an alias, the prefix in its row. */
 const char *cr_builtin_prefix(const char *name);
 
 enum {
-    CR_MOST_MODELS = 64, /* at least as many as there are models and aliases */
+    CR_MOST_MODELS = 64, /* an upper bound of the number of models and aliases */
     CR_MODELS_TEXT = 560 /* bytes for their names, with commas between */
 };
 

@@ -21,7 +21,7 @@
 
 enum { MAX_DEPTH = 32 };
 
-/* Replaces the value on top of the stack, which is no table, by its text; null becomes nil. */
+/* Replaces the value on top of the stack, which is not a table, by its text; null becomes nil. */
 static void make_text(lua_State *L, const char *path, const char *key)
 {
     char text[40];

@@ -14,7 +14,8 @@
 #include "script_state.h"
 #include "source.h"
 
-enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* most names; shortest name to suggest for */
+enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
+                                                name that gets a suggestion */
 
 static int by_letters(const void *a, const void *b)
 {

@@ -17,8 +17,8 @@ void cr_push_graph_language(lua_State *L, int language);
  * `new_field` is called for new globals, with the language as upvalue. */
 void cr_inherit_language(lua_State *L, int language, lua_CFunction new_field);
 
-/* For such a function: raises an error if the name at index 2 belongs to the language; keeps the
- * three arguments on the stack. */
+/* For functions that set globals: raises an error if the name at index 2 belongs to the
+ * language; keeps the three arguments on the stack. */
 void cr_check_new_global(lua_State *L);
 
 /* A `new_field`: a script may define new globals, but not change names that modules rely on. */

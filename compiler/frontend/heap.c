@@ -17,7 +17,7 @@ struct cr_heap_chunk {
     _Alignas(UNIT) char data[];
 };
 
-/* A block with malloc's memory of its own, in a list. */
+/* A large block, which malloc allocates separately, in a list. */
 struct cr_heap_large {
     struct cr_heap_large *next, *last;
     _Alignas(UNIT) char data[];
@@ -28,7 +28,7 @@ static size_t class_of(size_t size)
     return (size - 1) / UNIT;
 }
 
-/* Adds a chunk, twice as large as the last one.  What is left of that one stays unused. */
+/* Adds a chunk, twice as large as the last one.  The rest of the last one stays unused. */
 static int add_chunk(struct cr_heap *heap)
 {
     size_t size = heap->chunks ? 2 * heap->chunks->size : FIRST_CHUNK;
@@ -95,7 +95,7 @@ static void *resize_large(struct cr_heap *heap, void *block, size_t size)
     return moved ? keep_large(heap, moved) : NULL;
 }
 
-/* Frees a block of a size: a small one goes to the list of its class. */
+/* Frees a block of a known size: a small block goes to the free list of its size class. */
 static void give_back(struct cr_heap *heap, void *block, size_t size)
 {
     if (size <= LARGEST) {
@@ -114,7 +114,8 @@ static void give_back(struct cr_heap *heap, void *block, size_t size)
     free(large);
 }
 
-/* Lua takes for granted that a block becomes smaller: it keeps its place if there is no other. */
+/* Lua assumes that shrinking a block cannot fail: if no memory is available for a new block, the
+ * old block is kept. */
 void *cr_heap_resize(struct cr_heap *heap, void *block, size_t old, size_t size)
 {
     bool small = size <= LARGEST;

@@ -15,8 +15,8 @@ struct cr_heap {
     size_t left;
 };
 
-/* Makes a block of `old` bytes one of `size`, as realloc does; the block may be null, and then `old` is 0.
- * Returns null if there is no memory.  Size 0 frees the block. */
+/* Changes the size of a block from `old` to `size` bytes, as realloc does; if the block is null,
+ * `old` is 0.  Returns null if memory is insufficient.  Size 0 frees the block. */
 void *cr_heap_resize(struct cr_heap *heap, void *block, size_t old, size_t size);
 /* Frees all blocks. */
 void cr_heap_free(struct cr_heap *heap);

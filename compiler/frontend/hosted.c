@@ -94,8 +94,8 @@ static void push_holder(lua_State *L)
         lua_error(L);
 }
 
-/* Does the same.  All functions of a file share _ENV, so this one gets an upvalue of its own; a
- * holder function keeps the original. */
+/* Like the function above.  All functions of a file share _ENV, so this function gets a separate
+ * upvalue; a holder function keeps the original. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     int env = lua_iscfunction(L, function) ? 0 : number_of_env(L, function);

@@ -3,7 +3,7 @@
 
 #include "limits.h"
 
-static const char null_value; /* its address stands for null */
+static const char null_value; /* its address represents null */
 
 /* Pushes a value.  It counts its work, since a table of many keys takes time. */
 void cr_push_json(lua_State *L, const struct cr_document *d, int number)

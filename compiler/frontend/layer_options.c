@@ -74,8 +74,8 @@ static bool fits(lua_State *L, const char *text)
     return false;
 }
 
-/* Returns the description of a word for messages; a quoted text is its own.  Null if the word is no
- * type. */
+/* Returns the description of a word for messages; a quoted text describes itself.  Returns null
+ * if the word is not a type. */
 static const char *word_text(const struct type *type, int *length)
 {
     static const char *const words[][2] = {
@@ -200,8 +200,8 @@ static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
     return n;
 }
 
-/* Returns the key on top of the stack if no option has that name, else null.  A key that is no
- * string gives "". */
+/* Returns the key on top of the stack if no option has that name, else null.  Returns "" for a
+ * key that is not a string. */
 static const char *unknown_key(lua_State *L)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
@@ -223,7 +223,7 @@ static void list_names(char *text, size_t size, const char *const *names, int n)
         text[0] = '\0';
 }
 
-/* Fails for the first key that is no option: it may be misspelt. */
+/* Fails for the first key that is not an option, which may be misspelt. */
 static void check_keys(lua_State *L, const char *const *names, int n)
 {
     char text[MAX_TEXT], near[300];
@@ -285,8 +285,8 @@ static void push_result(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* True if a table has the options of a whole model, of which a layer uses only those it declares:
- * it was returned by `options`, or by layer_options for an enclosing layer. */
+/* True if a table has the options of a whole model, of which a layer uses only those that it
+ * declares: it was returned by `options`, or by layer_options for an enclosing layer. */
 static bool is_whole_models(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))

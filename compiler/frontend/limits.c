@@ -32,7 +32,7 @@ enum {
 #else
     NODE_BYTES = 24,
 #endif
-    MANY_NODES = 4096,       /* fills within a fraction of a second, whatever the keys */
+    MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys */
     MOST_NODES = 1 << 16,    /* the most entries of a script's table */
     MOST_CALLS = 120,        /* nesting of Lua calls from C; Lua 5.4 has room for 200 */
     GARBAGE_BYTES = 2 << 20, /* memory from which on garbage is collected */
@@ -56,9 +56,9 @@ static double time_used(const struct cr_run *run)
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* True if the time is over: processor time, or wall time, of which a script gets 50 seconds more
- * since the machine may have other work.  Processor time costs a system call, so it is read only if the cheap
- * clock has advanced. */
+/* True if the time limit is exceeded: processor time, or wall time, of which a script gets 50
+ * seconds more, since the machine may be busy.  Reading processor time costs a system call, so
+ * it is read only if the cheap clock has advanced. */
 static bool is_late(struct cr_run *run)
 {
     int64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
@@ -216,7 +216,7 @@ void cr_check_memory(lua_State *L)
     stop(L, run);
 }
 
-/* Starts the garbage collector once there is so much memory that it may be worth the time. */
+/* Starts the garbage collector if there is enough memory to make it worth the time. */
 static void collect_garbage(lua_State *L, struct cr_run *run)
 {
     if (run->collects || (run->memory > 0 && run->memory < GARBAGE_BYTES))
@@ -243,7 +243,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
 
 void cr_watch(lua_State *L, struct cr_run *run)
 {
-    if (run->hosted) /* the program may have a hook of its own */
+    if (run->hosted) /* the program may have its own hook */
         return;
     run->watched = true;
     lua_sethook(L, count_instructions, LUA_MASKCOUNT, run->period);

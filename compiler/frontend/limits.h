@@ -17,7 +17,8 @@ void cr_start_limits(struct cr_run *run);
 /* Sets the hook that counts instructions. */
 void cr_watch(lua_State *L, struct cr_run *run);
 
-/* Raises if the time is over; for functions of which a single call can take long. */
+/* Raises an error if the time limit is exceeded; for functions of which a single call can take
+ * long. */
 void cr_look(lua_State *L);
 
 /* Counts work of C functions, and reads the clock now and then.  A unit is at most a microsecond:

@@ -28,8 +28,8 @@ static void set_origin(lua_State *L, struct cr_run *run)
         (unsigned short)(library ? cr_intern_line(g, inner.path, inner.number) : 0);
 }
 
-/* Sets the kernel of a new node, which a printed graph states; raises if another node has it, or if
- * no kernel computes such a node. */
+/* Sets the kernel of a new node, as a printed graph states it; raises an error if another node
+ * has it, or if no kernel computes such a node. */
 static void set_kernel(lua_State *L, cr_id id)
 {
     struct cr_run *run = cr_run_of(L);

@@ -136,9 +136,9 @@ static bool is_called_by_main(lua_State *L)
            strcmp(frame.what, "main") == 0;
 }
 
-/* Notes a parameter that is declared twice within one call of a scope, by one line of a function or
- * by a library: two layers without scopes of their own.  A script that repeats the name elsewhere
- * in its own text ties weights on purpose. */
+/* Records a note if a parameter is declared twice within one call of a scope, by one line of a
+ * function or by a library: probably two layers without separate scopes.  A script that repeats
+ * the name elsewhere in its own text ties weights on purpose. */
 static void check_tied(lua_State *L, const char *name, bool tied)
 {
     struct cr_run *run = cr_run_of(L);
@@ -177,8 +177,8 @@ static bool read_tied(lua_State *L, int index)
     return tied;
 }
 
-/* Reads {uniform = bound}, {normal = std} or {fill = value}; false if there is none.  `tied`: the
- * table also has {tied = true}. */
+/* Reads {uniform = bound}, {normal = std} or {fill = value}; returns false if there is none.
+ * `tied`: the table also has {tied = true}. */
 static bool read_init(lua_State *L, int index, const char *op, bool tied, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
@@ -230,7 +230,7 @@ static int make_input(lua_State *L)
     if (read_init(L, 4, "input", false, &attr))
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
-        attr.init = CR_INIT_FILL; /* uniform 0 means that there is no init */
+        attr.init = CR_INIT_FILL; /* uniform with bound 0 means that no init is given */
     return named_leaf(L, CR_OP_input, &attr);
 }
 
@@ -533,7 +533,7 @@ static int make_limit(lua_State *L)
     return return_limited(L, a, &lengths);
 }
 
-/* Raises if a list has more items than there are axes. */
+/* Raises an error if a list has more items than there are axes. */
 static void check_axes(lua_State *L, const char *op, const char *what, int n, cr_id a)
 {
     if (n > node_at(L, a)->rank)
@@ -617,7 +617,7 @@ static int make_random(lua_State *L)
     struct axis_lengths lengths = read_shape(L, 2, "random", &attr);
     check_random_lengths(L, &attr, &lengths);
     bool given = !lua_isnoneornil(L, 3);
-    int64_t before = cr_run_of(L)->n_random++; /* each call gets a stream of its own */
+    int64_t before = cr_run_of(L)->n_random++; /* each call gets a separate stream */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, expected 0 or more", (long long)stream);

@@ -1,9 +1,9 @@
 /*
  * readonly_tables.c - seals: tables that scripts cannot change; see readonly_tables.h.
  *
- * A table of the language or of a library module is handed to scripts behind an empty table, whose
- * hidden metatable leads reads to it and refuses writes.  Neither rawset nor setmetatable can
- * bypass it.
+ * A script gets an empty table as a proxy for a table of the language or of a library module.  Its
+ * hidden metatable redirects reads to the original table and refuses writes.  Neither rawset nor
+ * setmetatable can bypass it.
  */
 #include "readonly_tables.h"
 
@@ -12,8 +12,8 @@
 #include "script_errors.h"
 #include "script_state.h"
 
-static const char hidden_key; /* in a metatable: it belongs to the front end */
-static const char target_key; /* in a seal's metatable: the table behind it */
+static const char hidden_key; /* marks a metatable that belongs to the front end */
+static const char target_key; /* in a seal's metatable: the original table */
 static const char open_key;   /* in a copy of a script's metatable: it may be replaced */
 static const char copies_key; /* kept: metatable of a script -> its copy for Lua */
 
@@ -25,8 +25,8 @@ static void set_mark(lua_State *L, const void *key)
     lua_rawset(L, -3);
 }
 
-/* Pushes the value of a mark in the metatable of the table at `index`; false, and pushes nothing,
- * if there is none. */
+/* Pushes the value of a mark in the metatable of the table at `index`; pushes nothing and
+ * returns false if there is none. */
 static bool get_mark(lua_State *L, int index, const void *key)
 {
     if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))

@@ -15,7 +15,7 @@ void cr_hide_metatable(lua_State *L);
  * changed. */
 void cr_seal(lua_State *L);
 
-/* If the table at `index` is a seal, replaces it by the table behind it. */
+/* If the table at `index` is a seal, replaces it by the original table. */
 void cr_unseal(lua_State *L, int index);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * safestring.c - safe versions of string.rep, string.format and tostring; other functions are Lua's
- * own.
+ * safestring.c - safe versions of string.rep, string.format and tostring; other functions are those
+ * of Lua.
  *
  * There are no patterns: matching one can take exponential time.  No text contains an address, so
  * that two runs of a script print the same.
@@ -89,7 +89,8 @@ static int value_text(lua_State *L)
     return 1;
 }
 
-/* Copies a directive such as "%-5.2f" to `spec` and returns its length; raises if it is invalid. */
+/* Copies a directive such as "%-5.2f" to `spec` and returns its length; raises an error if it is
+ * invalid. */
 static size_t read_directive(lua_State *L, const char *at, const char *end, char *spec)
 {
     const char *c = at + 1;

@@ -18,8 +18,8 @@
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 
-/* Returns the length of a list; raises unless it is a table without a metatable and not too
- * long. */
+/* Returns the length of a list; raises an error unless it is a table without a metatable, and
+ * not too long. */
 static int check_list(lua_State *L, int index, const char *op)
 {
     if (lua_type(L, index) != LUA_TTABLE)
@@ -315,7 +315,7 @@ static int sorted_pairs(lua_State *L)
     return 2;
 }
 
-/* The iterator of ipairs for a sealed table; the upvalue is the table behind the seal. */
+/* The iterator of ipairs for a sealed table; the upvalue is the original table. */
 static int next_item(lua_State *L)
 {
     int i = (int)luaL_checknumber(L, 2) + 1;

@@ -38,7 +38,7 @@ static void clear_table(lua_State *L)
     }
 }
 
-/* Makes the globals inherit the language.  A script has globals of its own; library modules have
+/* Makes the globals inherit the language.  A script has its own globals; library modules have
  * none, and do not see the script's. */
 static void set_globals(lua_State *L)
 {

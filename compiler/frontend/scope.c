@@ -57,8 +57,8 @@ static void make_unique(lua_State *L, char *path, size_t size)
     }
 }
 
-/* Taps a value under a name.  A node has one tap; a further one goes to a new view of the value,
- * which costs nothing unless it is requested as an output. */
+/* Taps a value under a name.  A node has one tap; another tap of the same value goes to a new
+ * view of it, which costs nothing unless it is requested as an output. */
 static void name_value(lua_State *L, cr_id id, char *path, size_t size)
 {
     struct cr_graph *g = cr_run_of(L)->graph;

@@ -262,8 +262,8 @@ static void raise_in_host(void *data)
     lua_error(run->L);
 }
 
-/* Runs a function in the state of its program; it is on top of the stack, and is popped.  An error
- * value that is no string is left there. */
+/* Runs a function in the state of its program; it is on top of the stack, and is popped.  An
+ * error value that is not a string is left in its place. */
 static bool run_in_host(struct cr_run *run)
 {
     lua_State *L = run->L;

@@ -69,9 +69,9 @@ int cr_script_run_within(const struct cr_limits *limits, const char *path,
                          const struct cr_setting *settings, int n_settings,
                          struct cr_script *script, struct cr_error *error);
 
-/* Runs a Lua function in place of a script.  It is on top of the stack, is called there with the
- * language as its argument, and is popped.  If it raises an error that is no string, that value
- * takes its place after the failure. */
+/* Runs a Lua function in place of a script.  It is on top of the stack, is called with the
+ * language as its argument, and is popped.  If it raises an error value that is not a string,
+ * that value is on top of the stack after the failure. */
 struct lua_State;
 int cr_script_run_function(struct lua_State *L, const struct cr_script_source *source,
                            const struct cr_setting *settings, int n_settings,
@@ -80,9 +80,9 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
 void cr_script_free(struct cr_script *script);
 
 /*
- * A session runs texts one after another in one state; each makes a graph of its own.  A module
- * that several require is loaded once.  Nodes have no lines.  The texts see built-in modules only,
- * and `path` stands for them in messages.
+ * A session runs texts one after another in one state; each makes a separate graph.  A module that
+ * several texts require is loaded once.  Nodes have no lines.  The texts see only built-in modules,
+ * and messages show `path` in place of their names.
  */
 struct cr_script_session;
 struct cr_script_session *cr_script_session_new(const char *path);

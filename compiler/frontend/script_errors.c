@@ -22,7 +22,7 @@ static const struct cr_chunk builtin[] = {CR_BUILTIN_MODULES(BUILTIN)};
 
 enum { N_BUILTIN = sizeof builtin / sizeof *builtin };
 
-/* Registers a chunk.  It is called "#0", "#1", ...: a path may be too long for Lua's messages, or
+/* Registers a chunk under a name "#0", "#1", ...: a path may be too long for Lua's messages, or
  * look like a position in one. */
 void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size)
 {
@@ -39,8 +39,8 @@ static const struct cr_chunk *chunk_number(const struct cr_run *run, long number
     return number >= 0 && number < run->n_chunks ? &run->chunks[number] : NULL;
 }
 
-/* Returns the chunk of a name, or null.  It is called for each stack frame of every node, and scanf
- * would be too slow. */
+/* Returns the chunk with a name, or null.  It is called for each stack frame of every node, for
+ * which scanf would be too slow. */
 static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char *name)
 {
     char *end;
@@ -170,7 +170,7 @@ static bool split_hosts_message(lua_State *L, const struct cr_run *run, const ch
     return false;
 }
 
-/* Handles an error of a hosted run.  Errors that were reported already, or are no strings, are
+/* Handles an error of a hosted run.  Errors that were reported already, or are not strings, are
  * passed on.  The new error value is the whole line. */
 static int report_to_host(lua_State *L, struct cr_run *run)
 {

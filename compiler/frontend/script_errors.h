@@ -22,10 +22,10 @@ int cr_report(lua_State *L);
  * counts, since functions of the host may catch errors and continue. */
 void cr_report_text(struct cr_run *run, struct cr_line line, const char *text);
 
-/* Raises an error at a line, which need not be running; line 0 stands for the whole file. */
+/* Raises an error for a line, which need not be running; line 0 means the whole file. */
 _Noreturn void cr_raise_at(lua_State *L, struct cr_line line, const char *text);
 
-/* Does the same with a formatted text, for a file that is no script. */
+/* Like cr_raise_at, with a formatted text, for a file that is not a script. */
 _Noreturn void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -197,7 +197,7 @@ static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
     check_agreement(L, run);
 }
 
-/* Fails for a setting that is no option: it may be misspelt. */
+/* Fails for a setting that is not an option, which may be misspelt. */
 static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
@@ -321,7 +321,7 @@ void cr_check_settings(lua_State *L, struct cr_run *run)
     check_config(L, run, 0);
 }
 
-/* Parses a finite number; false unless it is all of the text. */
+/* Parses a finite number; returns false unless it is the whole text. */
 static bool parse_number(const char *text, double *value)
 {
     char *end;
@@ -395,8 +395,9 @@ static struct bounds bounds_of(lua_State *L, int table, const char *name)
     return bounds;
 }
 
-/* Fails if a given number, on top of the stack, is out of the bounds in the table at index `table`.
- * Null, and a setting that equals the default, are exempt: they mean that there is no value. */
+/* Fails if a given number, on top of the stack, is outside the bounds in the table at index
+ * `table`.  Null, and a setting that equals the default, are allowed: they mean that there is no
+ * value. */
 static void check_bounds(lua_State *L, int table, const char *name, double initial,
                          struct given given)
 {

@@ -50,8 +50,8 @@ struct cr_config_value {
 
 /* One run of a script. */
 struct cr_run {
-    lua_State *L; /* in a hosted run the state of the last caller, maybe a coroutine */
-    lua_Alloc allocate; /* the allocator of a state of its own */
+    lua_State *L; /* in a hosted run, the state of the last caller, possibly a coroutine */
+    lua_Alloc allocate; /* the allocator of a state that belongs to the run */
     bool hosted;  /* the script is a function, and the state is its program's; see hosted.h */
     bool filled;  /* the state has the language: another text ran before */
     bool no_lines; /* nodes get no lines */
@@ -60,7 +60,7 @@ struct cr_run {
     const char *path; /* of the script */
     const char *text; /* the script, if it is in memory */
     size_t length;
-    bool builtin; /* only built-in modules are found */
+    bool builtin; /* only built-in modules are searched */
     char *folder; /* its folder with a slash at the end, or "" */
     struct cr_error *error;
     bool reported; /* the error is set */
@@ -103,7 +103,7 @@ struct cr_run {
     int64_t started;           /* processor time at the start, in nanoseconds */
     int64_t opened, looked;    /* wall time at the start and at the last check, in nanoseconds */
     bool watched;              /* the hook is set */
-    bool trusted;              /* the front end fills a table, with keys that are no numbers */
+    bool trusted;              /* the front end fills a table, with keys that are not numbers */
     bool stopping;             /* an error about the limit is being raised */
     char passed[80];           /* the limit that was exceeded, or "" */
     struct cr_line refused_at; /* the line that ran when memory was refused */
@@ -126,7 +126,8 @@ extern const char cr_language_key;
 void cr_bind_run(lua_State *L, struct cr_run *run);
 void cr_unbind_run(lua_State *L);
 
-/* Returns the run of a state; raises if there is none, as after the end of a hosted run. */
+/* Returns the run of a state; raises an error if there is none, as after the end of a hosted
+ * run. */
 struct cr_run *cr_run_of(lua_State *L);
 
 /* The allocator of states that are their run's own; `data` is the run. */

@@ -194,8 +194,8 @@ static const char *read_module(const struct cr_run *run, const char *path, struc
     return read_file(real, O_NOFOLLOW, text);
 }
 
-/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes; false if there is no such
- * file. */
+/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes; returns false if there
+ * is no such file. */
 static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const char *module)
 {
     char path[MAX_PATH];
@@ -232,7 +232,7 @@ static bool load_bytecode(lua_State *L, int number, const char *chunk)
     return false;
 }
 
-/* Loads a built-in module by its name; false if there is none. */
+/* Loads a built-in module by its name; returns false if there is none. */
 static bool load_builtin(lua_State *L, const char *module)
 {
     char chunk[32];

@@ -36,7 +36,7 @@ int cr_lua_replace(lua_State *L)
     cr_id state = cr_arg_tensor(L, 1, "replace"), value = cr_arg_tensor(L, 2, "replace");
     struct cr_graph *g = cr_run_of(L)->graph;
     int entry = entry_to_replace(L, 3);
-    cr_work(L, (size_t)g->n_replaced + 1); /* the check goes through all of them */
+    cr_work(L, (size_t)g->n_replaced + 1); /* the check below iterates over all of them */
     const char *why = cr_check_replacement(g, entry, state, value);
     if (why)
         cr_raise(L, "%s", why);

@@ -18,7 +18,8 @@ struct cr_arena_block {
     _Alignas(ALIGNED) unsigned char bytes[];
 };
 
-/* Adds a block.  A large item gets its `own` block, behind the first one, which stays in use. */
+/* Adds a block.  A large item gets its `own` block, which is put after the first one; the first
+ * one stays in use. */
 static struct cr_arena_block *new_block(struct cr_arena *arena, size_t size, bool own)
 {
     struct cr_arena_block *block = cr_calloc(1, sizeof *block + size);

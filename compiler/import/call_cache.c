@@ -41,7 +41,7 @@ void cr_onnx_calls_free(struct cr_onnx_calls *calls)
     free(calls);
 }
 
-/* Copies an error without the place that the front end names: it is always the call. */
+/* Copies an error without the location that the front end prints, which is always the call. */
 static void fail(const struct cr_error *found, struct cr_error *error)
 {
     const char *text = found->text;

@@ -37,8 +37,8 @@ bool cr_elements_have_room(const struct cr_elements *e)
     return e->bytes <= CR_ELEMENTS_MOST && e->ever <= CR_ELEMENTS_EVER;
 }
 
-/* True from twice the bytes that the last sweep left, so that sweeps take a fixed share of the
- * time. There is at least one sweep before folding ends. */
+/* Returns true once there are twice as many bytes as the last sweep left, so that sweeps take a
+ * fixed share of the time.  At least one sweep happens before the limit of folding is reached. */
 bool cr_elements_are_many(const struct cr_elements *e)
 {
     size_t limit = e->swept < LEAST_SWEPT / 2 ? LEAST_SWEPT : 2 * e->swept;

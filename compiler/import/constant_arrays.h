@@ -17,11 +17,11 @@
 /* The most elements, of 8 bytes, of an array in the arena. */
 enum { CR_ELEMENTS_FEW = 64 };
 
-/* If live arrays have more bytes, no more values are folded. */
+/* The limit of the bytes of live arrays; past it, no more values are folded. */
 #define CR_ELEMENTS_MOST ((size_t)1 << 30)
 
-/* If arrays ever allocated, freed or not, have more bytes, no more values are folded.  This bounds
- * the time of folding, even if a small file has loops of many iterations. */
+/* The limit of the bytes ever allocated, freed or not; past it, no more values are folded.  It
+ * bounds the time of folding, even if a small file has loops of many iterations. */
 #define CR_ELEMENTS_EVER ((size_t)4 << 30)
 
 struct cr_elements_array;

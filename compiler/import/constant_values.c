@@ -9,7 +9,7 @@
 
 enum { MOST = 1 << 23, DEPTH = 24 };
 
-/* The state of computing elements.  The copy of the graph has an arena of its own. */
+/* The state of computing elements.  The copy of the graph has its own arena. */
 struct search {
     struct cr_onnx_graph graph;
     int base, depth;

@@ -60,8 +60,9 @@ static void refuse_number(const struct comparing *c, const char *what, double a,
 
 /* ---- numbers ---- */
 
-/* Compares a number of both translations.  Returns 1 + the length that it is, 0 if it is the same
- * in both, or -1 if neither.  `mark` is the result of an earlier comparison, or 0. */
+/* Compares a number of both translations.  Returns 1 + the index of the length that it equals in
+ * both, 0 if it is the same number in both, or -1 otherwise.  `mark` is the result of an earlier
+ * comparison, or 0. */
 static int compare_number(const struct comparing *c, int mark, int64_t a, int64_t b)
 {
     if (mark)
@@ -123,13 +124,13 @@ static bool all_same(cr_t x)
     return true;
 }
 
-/* The number length + more.  `mark` is 1 + the number of the length, or 0 if there is none. */
+/* The number length + more.  `mark` is 1 + the index of the length, or 0 if there is no length. */
 struct count {
     int mark;
     int64_t more;
 };
 
-/* Returns the count that a marked term stands for: seq, float(seq - 1), expand(seq, {1, 1}). */
+/* Returns the count that a marked term denotes: seq, float(seq - 1), expand(seq, {1, 1}). */
 static struct count count_of(const struct comparing *c, cr_t x)
 {
     struct count count = {0};
@@ -148,7 +149,7 @@ static struct count count_of(const struct comparing *c, cr_t x)
     return count;
 }
 
-/* Returns the number of elements that is a in one translation and b in the other, or none. */
+/* Returns the count that is a in one translation and b in the other, or none. */
 static struct count count_between(const struct comparing *c, int64_t a, int64_t b)
 {
     bool counts = c->first && a - c->varied->bound == b - c->size;

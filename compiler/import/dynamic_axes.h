@@ -27,7 +27,7 @@ int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 
-/* Sets `lengths` of an input, by axis, where it is one: 1 + its number. */
+/* Sets `lengths` of an input: by axis, 1 + the index of its length, or 0. */
 void cr_onnx_input_lengths(const struct cr_onnx_script *script, const struct cr_onnx_value *v,
                            signed char *lengths);
 

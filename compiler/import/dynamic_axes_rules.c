@@ -1,10 +1,10 @@
 /*
  * dynamic_axes_rules.c - rules for operations on axes that are lengths; see dynamic_axes.h.
  *
- * An axis of a length is stored with the bound as its size.  It is cut to the length if it comes
- * from an input, or meets such an axis in an operation: the front end infers it.  Axes of known
- * elements and of tables run to the bound until then.  That is harmless for elementwise operations;
- * where elements are reduced or output, the axis is cut by limit(x, shape).
+ * An axis of a length is stored with the bound as its size.  The front end infers that it is cut to
+ * the length if it comes from an input, or meets such an axis in an operation.  Until then, axes of
+ * known elements and of tables run to the bound.  This has no effect on elementwise operations;
+ * where elements are reduced or output, limit(x, shape) cuts the axis.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@
 struct settling {
     struct cr_onnx_script *script;
     int node; /* the node of the current term */
-    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: its cuts, see cr_onnx_term */
+    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: the lengths that its axes are
+                                            cut to, see cr_onnx_term */
     struct cr_term_map made;
     struct cr_error *error;
 };

@@ -4,8 +4,8 @@
 
 #include "term.h"
 
-/* Returns the known elements of a call of a function of graphs/lib/onnx.lua, in its type and shape; or
- * null if operands are not known, or there are too many elements. */
+/* Returns the known elements of a call of a function of graphs/lib/onnx.lua, in its type and
+ * shape; null if an operand is not known, or if there are too many elements. */
 cr_t cr_fold_call(struct cr_translation *t, cr_t call);
 
 #endif

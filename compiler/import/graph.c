@@ -12,7 +12,8 @@
 enum {
     DEPTH = 64,
     MOST_NODES = 1 << 18,
-    WRITTEN = 32, /* the most elements of a constant that is no weight */
+    WRITTEN = 32, /* the most elements of a constant that is written in the script instead of
+                     being a weight */
     NEWEST = 28   /* the newest known version of ai.onnx */
 };
 
@@ -51,7 +52,7 @@ static struct entry *slot(const struct cr_onnx_names *names, const char *name)
     return &names->slots[at];
 }
 
-/* Maps a name to a value, in place of an earlier one: a body may be inlined several times. */
+/* Maps a name to a value, which replaces an earlier one: a body may be inlined several times. */
 static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                    int value)
 {
@@ -315,7 +316,7 @@ static const struct cr_onnx_function *find_function(const struct cr_onnx_graph *
     return NULL;
 }
 
-/* Inlines the body of a function in place of a call. */
+/* Replaces a call of a function by its body. */
 static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                         const struct cr_onnx_function *f, const int *inputs,
                         struct cr_onnx_names *names, struct cr_error *error)
@@ -679,7 +680,7 @@ const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size
 /* The topological order of nodes that is being made. */
 struct ordering {
     struct cr_onnx_graph *graph;
-    unsigned char *state; /* by node: 0, 1 if its inputs are being placed, 2 if it is placed */
+    unsigned char *state; /* by node: 0; 1 while its inputs are being sorted; 2 when it is sorted */
     int *order, n;
 };
 

@@ -23,17 +23,18 @@ enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };
 /* A value: an input, an initializer, or an output of a node. */
 struct cr_onnx_value {
     const char *name;       /* ONNX's own */
-    enum cr_onnx_type type; /* of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
+    enum cr_onnx_type type; /* type of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
     int rank;               /* -1 before cr_onnx_infer */
     int64_t shape[CR_ONNX_RANK];
     const struct cr_onnx_tensor
         *tensor; /* its elements, if they are known: initializers, folded values */
-    const struct cr_onnx_info *info; /* of an input of the model: its type and sizes as written */
+    const struct cr_onnx_info *info; /* for an input of the model: its type and sizes in the file */
     int producer;                    /* the node that outputs it, or CR_ONNX_NONE */
     int by;                          /* 1 + the value that replaces it (cr_onnx_replace), or 0 */
     int users; /* see cr_onnx_users */
     bool is_input, is_output;
-    bool folded; /* its tensor was computed or is written in the model: it is no weight */
+    bool folded; /* its tensor was computed, or is a constant node of the model: it is not a
+                    weight */
 };
 
 /* A node.  An input that is left out is CR_ONNX_NONE, and so is an output. */
@@ -127,7 +128,8 @@ void cr_onnx_set_integers(struct cr_onnx_graph *graph, struct cr_onnx_node *node
 void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
                       double value);
 
-/* Reads the only element of a known value; false if it is not known or has more elements. */
+/* Reads the only element of a known value; returns false if it is not known or has more
+ * elements. */
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
 
 /* Writes the name of a node for messages to `buf`: "Conv (/layer1/conv1)". */

@@ -33,7 +33,8 @@ struct importing {
     int n_pinned, cap_pinned;
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths;
-    struct cr_onnx_outline outline; /* of the graph with shapes, before passes rewrite it */
+    struct cr_onnx_outline outline; /* the outline of the graph with shapes, before passes
+                                       rewrite it */
     struct cr_error *error;
 };
 
@@ -414,10 +415,10 @@ static enum compared compare_size(struct importing *m, int varied, int64_t size,
 }
 
 /*
- * Compares the bound of a length with one less and with the smallest size.  The model need not
- * accept the smallest one, and may become another script if the graph is the same and nothing else
- * depends on the length.  Then compares one between, or one near the bound if that one becomes
- * another script, too.
+ * Compares the translation for the bound of a length with those for the bound minus one and for the
+ * smallest size.  The smallest size may fail, or give another script, if the graph is the same and
+ * nothing else depends on the length.  Then compares with a size in between too, or, if that gives
+ * another script, with one near the bound.
  */
 static int compare_sizes(struct importing *m, int varied)
 {

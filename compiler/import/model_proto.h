@@ -37,7 +37,7 @@ enum cr_onnx_type {
     CR_ONNX_N_TYPES
 };
 
-/* Returns the name of a type, "float16", or "type 17" if it is unknown. */
+/* Returns the name of a type, "float16"; or "type 17" if the type is unknown. */
 const char *cr_onnx_type_name(int type);
 
 /* Returns the bytes of an element, or 0 for strings and unknown types. */
@@ -67,7 +67,7 @@ enum cr_onnx_kind {
 };
 
 struct cr_onnx_attribute {
-    const char *name, *of; /* of: the function's attribute that it refers to, or null */
+    const char *name, *of; /* of: the attribute of the function that it refers to, or null */
     int kind;
     double f;
     int64_t i;
@@ -83,7 +83,7 @@ struct cr_onnx_attribute {
 /* A NodeProto.  The name of an omitted input is "". */
 struct cr_onnx_call {
     const char *op, *domain, *name;
-    const char *scope; /* from metadata_props "pkg.torch.onnx.name_scopes", or "" */
+    const char *scope; /* from metadata_props "pkg.torch.onnx.name_scopes"; or "" */
     const char **inputs, **outputs;
     struct cr_onnx_attribute *attributes;
     int n_inputs, cap_inputs, n_outputs, cap_outputs, n_attributes, cap_attributes;
@@ -98,7 +98,7 @@ struct cr_onnx_size {
 /* ValueInfoProto of a tensor; rank -1 if its shape is not known. */
 struct cr_onnx_info {
     const char *name;
-    int type; /* CR_ONNX_UNDEFINED if it is no tensor */
+    int type; /* CR_ONNX_UNDEFINED if it is not a tensor */
     int rank, cap;
     struct cr_onnx_size *sizes;
 };

@@ -183,8 +183,8 @@ static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows,
     }
 }
 
-/* Copies elements of such a matrix: the rest of a first row, whole rows, and the beginning of a
- * last one. */
+/* Copies elements of a transposed matrix: the end of the first row, whole rows, and the
+ * beginning of the last row. */
 static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64_t n, float *out)
 {
     int64_t columns = t->shape[1];

@@ -26,7 +26,8 @@ struct cr_import_weight {
 };
 
 struct cr_import_weights {
-    struct cr_safetensors list;     /* as floats, sorted by name; `data` only of those in memory */
+    struct cr_safetensors list;     /* as floats, sorted by name; `data` is set only for weights
+                                       in memory */
     struct cr_import_weight *items; /* in the same order */
     struct cr_import_file *files;   /* first the .onnx file, then the files of external data */
     int n_files;
@@ -46,8 +47,8 @@ int cr_import_weights_check(const struct cr_import_weights *weights, struct cr_e
  * read.  Threads may call it at the same time. */
 int cr_import_weight_read(const struct cr_import_weights *weights, int i, int64_t first, int64_t n,
                           float *out);
-/* True if the file has the transpose of weight i.  The second function copies elements of such a
- * weight in the order of the file. */
+/* The first function returns true if the file has the transpose of weight i.  The second one
+ * copies elements of such a weight in the order of the file. */
 bool cr_import_weight_is_transposed(const struct cr_import_weights *weights, int i);
 int cr_import_weight_read_columns(const struct cr_import_weights *weights, int i, int64_t first,
                                   int64_t n, float *out);

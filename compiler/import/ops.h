@@ -43,17 +43,17 @@ void cr_onnx_translate_op(struct cr_translation *t, const struct cr_onnx_op *op)
 
 void cr_give(struct cr_translation *t, int output, cr_t term);
 
-/* True if the node has the output, and it is not left out. */
+/* True if the node has the output, and the output is not omitted. */
 bool cr_wants(const struct cr_translation *t, int output);
 
-/* Returns input number `input`, or null if it is left out. */
+/* Returns input number `input`, or null if it is omitted. */
 cr_t cr_input(const struct cr_translation *t, int input);
 
 /* Returns an axis counted from 0; a negative one counts from the end.  Refuses one out of range. */
 int cr_axis(struct cr_translation *t, int64_t axis, int rank);
 
-/* Reads the numbers of a known term or of an attribute, rounded by cr_t_whole.  Returns how many,
- * at most CR_ONNX_MANY, or -1 if it refuses or there are none. */
+/* Reads the numbers of a known term or of an attribute, rounded by cr_t_whole.  Returns their
+ * number, at most CR_ONNX_MANY, or -1 if there are none or an error was recorded. */
 enum { CR_ONNX_MANY = 4096 };
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out);
 int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out);

@@ -168,7 +168,7 @@ static struct slice *slices_of(struct cr_translation *t, cr_t x, int axis)
     return slices;
 }
 
-/* Without an attribute `axis`, x is flattened. */
+/* If there is no attribute `axis`, x is flattened. */
 void cr_op_unique(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -233,7 +233,8 @@ static int64_t select_boxes(const struct boxes *boxes, const double *scores, int
 {
     int64_t n_selected = 0;
     double bound =
-        INFINITY; /* not visited yet: lower scores than `bound`, and equal ones behind `last` */
+        INFINITY; /* boxes with a lower score, or with an equal score and an index after `last`,
+                     were not visited yet */
     for (int64_t last = -1; n_selected < most;) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++)
@@ -253,7 +254,7 @@ static int64_t select_boxes(const struct boxes *boxes, const double *scores, int
     return n_selected;
 }
 
-/* Reads an optional input of one number; false if it is not known. */
+/* Reads an optional input of one number; returns false if it is not known. */
 static bool number_input(struct cr_translation *t, int input, double *number)
 {
     cr_t x = cr_input(t, input);

@@ -29,7 +29,7 @@ struct operand {
 
 static struct operand sum_of(struct formula *f);
 
-/* Reads the next character if it is one of `signs`; 0 if it is not. */
+/* Reads the next character if it is one of `signs`; returns 0 otherwise. */
 static char take(struct formula *f, const char *signs)
 {
     f->at += strspn(f->at, " ");

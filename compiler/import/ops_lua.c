@@ -135,9 +135,9 @@ static void add_attribute(struct call *c, const char *name)
     add_option(c, name, &text);
 }
 
-/* Adds an option that is no attribute: "version<11" is the version of the operators if it is below 11, "type"
- * the name of an integer type that is neither int32 nor int64, "pytorch" is true if PyTorch wrote the file, and
- * "only_shape" is for the call that asks for a shape. */
+/* Adds an option that is not an attribute: "version<11" is the version of the operators if it is
+ * below 11; "type" is the name of an integer type other than int32 and int64; "pytorch" is true
+ * if PyTorch wrote the file; "only_shape" is true in a call that only infers a shape. */
 static void add_other(struct call *c, const char *name)
 {
     const struct cr_onnx_node *node = c->t->node;

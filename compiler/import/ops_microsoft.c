@@ -12,8 +12,8 @@ static cr_t sum_of(struct cr_translation *t, cr_t a, cr_t b)
 
 /* ---- products ---- */
 
-/* Returns an operand of FusedMatMul: its first axis moved behind the batch's axes if attribute
- * `batch` is set, its last two axes exchanged if `last` is. */
+/* Returns an operand of FusedMatMul.  If attribute `batch` is set, its first axis moves after
+ * the batch axes; if `last` is set, its last two axes are swapped. */
 static cr_t operand(struct cr_translation *t, cr_t x, const char *batch, const char *last)
 {
     int axes[CR_ONNX_RANK];
@@ -70,7 +70,8 @@ static double wide(const struct narrow *w, int64_t n, int64_t k)
     return (float)(((float)q - (float)zero) * (float)scale);
 }
 
-/* True if attributes are in range and the tensors have as many elements as they say. */
+/* True if attributes are in range and the tensors have the numbers of elements that attributes
+ * state. */
 static bool fits(const struct narrow *w)
 {
     if (!(w->bits == 2 || w->bits == 4 || w->bits == 8) || w->N < 1 || w->K < 1 || w->block < 8 ||

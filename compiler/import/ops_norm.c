@@ -159,7 +159,7 @@ void cr_op_rms_normalization(struct cr_translation *t)
     rms_norm(t, t->in[0], cr_input(t, 1), cr_onnx_integer(t->node, "axis", -1));
 }
 
-/* com.microsoft: the sum of x, skip and bias is normalised; it is also the last output. */
+/* com.microsoft: x + skip + bias is normalised, and is also the last output. */
 static cr_t skip_sum(struct cr_translation *t, int bias)
 {
     cr_t x = cr_t_binary(t, "+", t->in[0], cr_input(t, 1));

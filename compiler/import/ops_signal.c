@@ -18,7 +18,7 @@ struct transform {
     bool inverse, onesided;
 };
 
-/* The cosine or sine of 2 pi i / n, exactly 0 where it is 0. */
+/* Returns the cosine or sine of 2 pi i / n, with exact zeros. */
 static double of_turn(double (*f)(double), int64_t i, int64_t n)
 {
     double y = f(2 * acos(-1) * (double)(i % n) / (double)n);
@@ -79,7 +79,7 @@ static cr_t transform(struct cr_translation *t, cr_t x, int axis, struct transfo
     return cr_t_swap(t, cr_t_reshape(t, y, last + 1, shape), axis, last - 1);
 }
 
-/* Reads a known integer; keeps *number if it is left out.  False after an error. */
+/* Reads a known integer; keeps *number if the input is omitted.  Returns false after an error. */
 static bool read_integer(struct cr_translation *t, int input, int64_t *number)
 {
     int64_t numbers[CR_ONNX_MANY];

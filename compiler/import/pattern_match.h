@@ -19,8 +19,8 @@ bool cr_match_number(const struct cr_onnx_graph *graph, int value, double number
 /* Returns the input that is not `value` of a node of two inputs, or CR_ONNX_NONE. */
 int cr_match_other(const struct cr_onnx_node *node, int value);
 
-/* Returns the only node that reads a value, or CR_ONNX_NONE if there are more or if the value is an
- * output of the model. */
+/* Returns the only node that reads a value; CR_ONNX_NONE if there are several, or if the value
+ * is an output of the model. */
 int cr_match_user(const struct cr_onnx_graph *graph, int value);
 
 /* True if a value is a weight of floats: not a scalar, and not computed. */

@@ -101,8 +101,8 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 }
 
 /*
- * True if a term is inlined into its only reader, in the same group of lines: it is short, no
- * operand of attention, and no layer within a layer.
+ * True if a term is inlined into its only reader, in the same group of lines: it is short, it is
+ * not an operand of attention, and it is not a layer inside a layer.
  */
 static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest,
                           int n)
@@ -127,7 +127,7 @@ static void prefer_names(struct writing *w, cr_t x)
 
 /* ---- lines ---- */
 
-/* Prints a definition, after the parts of it that need a name. */
+/* Prints a definition, after definitions of those of its operands that need a name. */
 static void print_line(struct writing *w, int value, cr_t x, int indent)
 {
     struct cr_printer *p = w->printer;

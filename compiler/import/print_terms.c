@@ -157,7 +157,7 @@ static void put_text(struct cr_printer *p, struct cr_text *text, const char *fro
             cr_put(text, "%c", *from);
 }
 
-/* True if all elements are one number; there is at least one. */
+/* True if all elements are the same number; there is at least one element. */
 static bool is_uniform(cr_t x)
 {
     for (int64_t i = 1; i < cr_t_elements(x); i++)
@@ -166,8 +166,8 @@ static bool is_uniform(cr_t x)
     return true;
 }
 
-/* Finds a step per axis such that elements are start + sum of step times index.  False if there
- * are none, or if a list of the elements is shorter. */
+/* Finds a step per axis such that elements are start + sum of step times index.  Returns false
+ * if there are no such steps, or if a list of the elements is shorter. */
 static bool find_steps(cr_t x, double *steps)
 {
     int64_t n = cr_t_elements(x), inner = 1;
@@ -225,7 +225,7 @@ static const char *param_text(struct cr_printer *p, const char *name, enum cr_on
     }
 }
 
-/* Returns the text of a number; fails if an integer is no i32. */
+/* Returns the text of a number; fails if an integer does not fit an i32. */
 static const char *number_text(struct cr_printer *p, enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_I32 &&
@@ -367,7 +367,8 @@ static bool is_number(cr_t x)
     return x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1;
 }
 
-/* True if argument i may be a plain number: a tensor of its type and axes is beside it. */
+/* True if argument i may be a plain number, because another argument is a tensor of its type and
+ * axes. */
 static bool beside_tensor(cr_t call, int i)
 {
     static const char *const takers[] = {"+",         "-",       "*",       "/",  "floor_divide",
@@ -448,7 +449,7 @@ static bool is_power(cr_t x)
            x->arguments[0].term->kind != CR_TERM_DATA;
 }
 
-/* Prints a call, by Lua's operator if there is one. */
+/* Prints a call, or an operator of Lua if there is one for it. */
 static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     if (x->kind == CR_TERM_INFIX)
@@ -504,7 +505,7 @@ static const char *part_name(const struct cr_printer *p, cr_t x)
     return p->parts.items[part_slot(&p->parts, x)].name;
 }
 
-/* Returns the entry of a term in the table; adds one if there is none. */
+/* Returns the entry of a term in the table; adds one if it is missing. */
 static struct part *add_part(struct cr_parts *parts, cr_t x)
 {
     if (2 * parts->n >= parts->cap) {

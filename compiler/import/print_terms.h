@@ -5,7 +5,7 @@
 #include "compiler/ir/text.h"
 #include "term.h"
 
-/* The table whose fields replace local variables if there are too many for Lua. */
+/* The Lua table whose fields replace local variables if a function would have too many. */
 #define CR_PRINT_TABLE "values"
 
 /* Names in use: of Lua's identifiers, or of parameters and inputs. */
@@ -43,13 +43,14 @@ struct cr_printer {
     struct cr_text text;
     struct cr_taken locals, names; /* of Lua, and of the model */
     const char **value_names;      /* by value: its Lua name, or null if it has none yet */
-    const char **public_names;     /* by value: the name of an input or a weight, or null */
+    const char **public_names;     /* by value: the name of the input or the weight that it is,
+                                      or null */
     struct cr_script_weight *weights;
     int n_weights, cap_weights;
     struct cr_parts parts;
     const int *length_values; /* by length: its value */
     int n_lengths;
-    const char *scope; /* in a function: the path of its scope, "h.0."; else null */
+    const char *scope; /* inside a function: the path of its scope, "h.0."; else null */
     int n_locals;
     bool in_table; /* names are fields of a table, as Lua has at most 200 locals */
 };
@@ -70,8 +71,9 @@ void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_p
 /* Prints definitions of the parts that a term uses several times; their names begin with `name`. */
 void cr_print_parts(struct cr_printer *p, cr_t x, const char *name, int indent);
 
-/* If a term is known elements that become a weight, prints its definition before the function that
- * reads it: a parameter within the function would be in its scope. */
+/* If a term is known elements that become a weight, prints its definition before the function
+ * that reads it: inside the function the name of the parameter would begin with the function's
+ * scope. */
 void cr_print_shared_data(struct cr_printer *p, cr_t x);
 
 /* Returns the name that cr_print_shared_data gave known elements, or null. */

@@ -116,7 +116,8 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
     return CR_ONNX_NONE;
 }
 
-/* All three give NaN for NaN.  For infinities they equal the formulas but 0.5 (x (1 + f(x))). */
+/* All three give NaN for NaN. For infinities they equal the formulas, except for 0.5 (x (1 +
+ * f(x))). */
 int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -17,8 +17,8 @@ static int make(struct cr_onnx_graph *g, int like, const char *op, const int *in
     return value;
 }
 
-/* Transposes an operand for MatMul by the node's attributes: moves the first axis behind the batch axes, and
- * exchanges the last two. */
+/* Transposes an operand for MatMul as the node's attributes say: moves the first axis after the
+ * batch axes, and swaps the last two. */
 static int operand(struct cr_onnx_graph *g, int node, int which)
 {
     const struct cr_onnx_node *n = &g->nodes[node];

@@ -72,7 +72,7 @@ static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const
     return true;
 }
 
-/* Finds the projection and the part of it that a value views; false if there is none. */
+/* Finds the projection, and the part of it, that a value views; returns false if there is none. */
 static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
 {
     *v = (struct view){value, projection(g, value), 0, false};

@@ -90,7 +90,7 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     cr_onnx_kill(g, l->node);
 }
 
-/* Returns the reshape of a value [rows, out] to [.., out] if it is the value's only user, or
+/* Returns the reshape of a value [rows, out] to [.., out], if it is the value's only user; else
  * CR_ONNX_NONE. */
 static int unflattened(const struct cr_onnx_graph *g, int value)
 {
@@ -231,7 +231,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     cr_onnx_read(g, node, input, copy);
 }
 
-/* Gives nodes weights of their own: exporters merge equal ones, as fresh copies of layers have. */
+/* Copies weights that several nodes share, so that each node has its own: exporters merge equal
+ * weights, such as those of newly initialised layers. */
 int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
 {
     static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",
@@ -244,7 +245,7 @@ int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
     return 0;
 }
 
-/* Finds embeddings first: a tied head has a copy of the table, and gets a name of its own. */
+/* Finds embeddings first: a tied head then has a copy of the table with another name. */
 int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

@@ -9,7 +9,7 @@
 
 enum { MOST = 64 };
 
-/* By first name of a path: the prefix of its containers, "transformer." for "h". */
+/* By first name of a path: the prefix of the modules that contain it, "transformer." for "h". */
 struct containers {
     const char *first[MOST], *prefix[MOST];
     int n;

@@ -11,7 +11,7 @@
 /* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
 struct angles {
     int64_t size, half; /* the number of positions; half the size of a head */
-    int64_t columns;    /* of the tables: `half`, or twice that if both halves are equal */
+    int64_t columns;    /* columns of the tables: `half`, or 2 * `half` if both halves are equal */
     double theta;
 };
 
@@ -57,7 +57,7 @@ static bool is_table(const struct cr_onnx_graph *g, int value, const struct angl
     return t->rank >= 2 && t->shape[t->rank - 1] == a->columns && t->shape[t->rank - 2] == a->size;
 }
 
-/* Returns theta, from the second frequency; rounds it if it is nearly a whole number. */
+/* Returns theta, computed from the second frequency, and rounded if it is close to an integer. */
 static double find_theta(const double *cosine, const double *sine, const struct angles *a)
 {
     if (a->half < 2)
@@ -152,7 +152,8 @@ static int twice(const struct cr_onnx_graph *g, int table, const char *function)
                : CR_ONNX_NONE;
 }
 
-/* Returns a function of a value, or a view of it, of a shape; all readers share the node. */
+/* Returns a node that applies a function to a value, or to a view of it with a shape; all
+ * readers share the node. */
 static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, int x,
                   const char *name, int rank, const int64_t *shape)
 {

@@ -10,7 +10,8 @@
 
 #include "pattern_match.h"
 
-enum { MOST_LINES = 140 }; /* of a block: each becomes a local variable of a function */
+enum { MOST_LINES = 140 }; /* limit of the lines of a block: each becomes a local variable of a
+                              function */
 
 /* ---- lines ---- */
 
@@ -130,12 +131,13 @@ struct pair {
     int index[2];
     const int *owner; /* by value: the line that defines it, or CR_ONNX_NONE */
     int first[2], size;
-    int *same; /* by value of the first block: the corresponding value of the other */
+    int *same; /* by value of the first block: the corresponding value of the other block */
     int n_carried, in[CR_ONNX_CARRIED],
         got[CR_ONNX_CARRIED]; /* carried values: the first block reads in[i], the other got[i] */
 };
 
-/* Returns the part of a name behind the block's prefix and index, or null if it has not both. */
+/* Returns the part of a name after the block's prefix and index, or null if the name lacks
+ * either. */
 static const char *own_name(const struct pair *p, const char *name, int which)
 {
     int index = index_behind(name, p->prefix);
@@ -311,8 +313,8 @@ static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct 
     return r;
 }
 
-/* Sets the index of each line: the one behind the prefix in its path.  A line without a path gets
- * the index of the preceding line. */
+/* Sets the index of each line: the number after the prefix in its path.  A line without a path
+ * gets the index of the preceding line. */
 static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
 {
     int before = CR_ONNX_NONE;

@@ -16,8 +16,8 @@ enum { CR_ONNX_CARRIED = 4 };
 struct cr_onnx_line {
     struct cr_onnx_statement statement;
     const char *scope; /* its module's path, or "" */
-    int run;           /* the run it is in, or CR_ONNX_NONE */
-    int index;         /* the number behind the run's prefix in its path */
+    int run;           /* index of its run, or CR_ONNX_NONE */
+    int index;         /* the number after the run's prefix in its path */
 };
 
 struct cr_onnx_run {

@@ -18,17 +18,18 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* Where axes of operands end that are lengths. */
+/* Where an axis of an operand ends, if the axis is a length. */
 enum ends {
     AT_SIZES,  /* lengths are numbers: the sizes in the translation */
-    AT_CUTS,   /* at the lengths that they are cut to */
-    AT_LENGTHS /* at their lengths, also if they are not cut */
+    AT_CUTS,   /* at the lengths that axes are cut to */
+    AT_LENGTHS /* at their lengths, even if they are not cut to them */
 };
 
 /* A script that is being written. */
 struct writing {
     struct cr_text text;
-    const struct cr_onnx_script *script; /* has the lengths; null if there are none */
+    const struct cr_onnx_script *script; /* the script whose lengths are used; null: there are no
+                                            lengths */
     enum ends ends;
 };
 

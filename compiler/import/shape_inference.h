@@ -19,8 +19,9 @@ struct cr_inferred {
     signed char lengths[CR_ONNX_RANK];
 };
 
-/* Infers the result of a term whose operands end at their cuts.  `script` has the lengths; it is
- * null if there are none.  Fails with the front end's message, without file and line. */
+/* Infers the result of a term; axes of operands end where they are cut to lengths.  `script` has
+ * the lengths; null if there are none.  Fails with the front end's message, without file and
+ * line. */
 int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
                   struct cr_inferred *result, struct cr_error *error);
 

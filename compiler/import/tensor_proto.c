@@ -166,7 +166,7 @@ static int take_integers(struct reading *r, const struct cr_wire_field *field)
     return status ? fail(r, "its integers are cut short, expected a whole message") : 0;
 }
 
-/* Reads a number that is written as text; -2 if it is none. */
+/* Reads a number written as text; returns -2 if the text is not a number. */
 static int64_t decimal(const char *text)
 {
     char *end;
@@ -226,7 +226,8 @@ static int take_sizes(struct reading *r, const struct cr_wire_field *field)
     return status ? fail(r, "its sizes are cut short, expected a whole message") : 0;
 }
 
-/* Takes fields that need the type: it may come behind them, so they are read in a second pass. */
+/* Reads fields whose interpretation needs the type.  The type may come after them, so they are
+ * read in a second pass. */
 static int take_data(struct reading *r, const struct cr_wire_field *field)
 {
     switch (field->number) {
@@ -250,7 +251,7 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
     }
 }
 
-/* Takes fields that others depend on: shape, type and the like. */
+/* Reads the fields that others depend on: shape, type and similar ones. */
 static int take_header(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->number == 1)
@@ -378,7 +379,8 @@ static int64_t count(const struct cr_onnx_tensor *t)
     return n;
 }
 
-/* Checks that there are as many bytes as the shape needs.  Types without a size keep no bytes. */
+/* Checks that there are as many bytes as the shape needs.  For a type without a size, drops the
+ * bytes. */
 static int check_bytes(struct reading *r)
 {
     struct cr_onnx_tensor *t = r->tensor;

@@ -215,8 +215,8 @@ static int operands_of(const char *name)
                                                                              : CR_OF_FLOATS;
 }
 
-/* A result without elements is known, whatever the operands.  An operand without elements is
- * refused otherwise: the language has no such tensors. */
+/* A result without elements is known for any operands.  Otherwise an operand without elements is
+ * an error: the language has no such tensors. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n)
 {
@@ -443,7 +443,7 @@ static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op o
     return x;
 }
 
-/* True if operand b does not change a: x + 0, x * 1 and the like. */
+/* True if operand b does not change a: x + 0, x * 1 and similar terms. */
 static bool is_neutral(enum cr_op op, cr_t a, cr_t b)
 {
     bool is_sum = op == CR_OP_add || op == CR_OP_sub;

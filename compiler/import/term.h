@@ -32,10 +32,11 @@ enum cr_language_type { CR_LANGUAGE_F32, CR_LANGUAGE_I32, CR_LANGUAGE_BOOL };
 #define CR_TERM_TABLE "{"
 #define CR_TERM_TABLE_END "}"
 
-/* In the text of an argument, this character and a digit stand for the name of length 0, 1, ... */
+/* In the text of an argument, this character followed by a digit is replaced by the name of
+ * length 0, 1, ... */
 #define CR_TERM_LENGTH '\1'
 
-/* An argument: a term, or text of Lua as it is ("{1, 2}", "-1"). */
+/* An argument: a term, or Lua text that is printed unchanged ("{1, 2}", "-1"). */
 struct cr_onnx_argument {
     const struct cr_onnx_term *term;
     const char *text;
@@ -46,8 +47,10 @@ struct cr_onnx_term {
     enum cr_onnx_type type; /* of ONNX */
     int rank;
     int64_t shape[CR_ONNX_RANK];
-    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (dynamic_axes.h), or 0 */
-    signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (dynamic_axes_rules.c) */
+    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the index of its length (dynamic_axes.h),
+                                          or 0 */
+    signed char cuts[CR_ONNX_RANK];    /* by axis: 1 + the index of the length that it is cut to,
+                                          or 0 (dynamic_axes_rules.c) */
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: the number of the value */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */
@@ -90,7 +93,7 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
                const double *data);
 /* Returns an array of n elements of 8 bytes, all 0, valid while the node is translated. */
 void *cr_t_array(struct cr_translation *t, int64_t n);
-/* Like cr_t_array, for the indices of an axis; refuses and returns null if there are too many. */
+/* Like cr_t_array, for the indices of an axis; fails and returns null if there are too many. */
 void *cr_t_axis_array(struct cr_translation *t, int64_t n);
 /* Like cr_t_data, but takes an array of cr_t_array without a copy. */
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,

@@ -359,7 +359,8 @@ cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
     return y ? cr_t_permute(t, y, order) : NULL;
 }
 
-/* True if an index has the rank of x and its axes but `axis` are no longer; refuses otherwise. */
+/* True if an index has as many axes as x, and none but `axis` is longer than that of x.
+ * Otherwise records an error. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     bool fit = index->rank == x->rank && axis < x->rank;

@@ -15,9 +15,10 @@ bool cr_t_can_be(int rank, const int64_t *shape);
 struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,
                               enum cr_onnx_type type, int rank, const int64_t *shape);
 
-/* True if a term can be constant-folded: its operands are known (weights only if the result is no
- * float), or it has no elements.  False if it has more than the translation's `most_folded`, or than
- * CR_FOLDED and CR_FOLDED_WHOLE if that is 0, or if a bound of constant_arrays.h is exceeded. */
+/* True if a term can be constant-folded: its operands are known (weights count only if the
+ * result is an integer), or it has no elements.  False if it has more elements than the limit:
+ * the translation's `most_folded`, or, if that is 0, CR_FOLDED and CR_FOLDED_WHOLE. Also false
+ * if a limit of constant_arrays.h is exceeded. */
 bool cr_t_folds(const struct cr_translation *t, const struct cr_onnx_term *like, int n,
                 const cr_t *operands);
 

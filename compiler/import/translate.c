@@ -113,8 +113,8 @@ static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
     return data;
 }
 
-/* Makes the term of a tensor: data if it is of integers, has one element, or was computed; else a
- * weight, whose elements are known only if they are few. */
+/* Makes the term of a tensor: data if its type is an integer, if it has one element, or if it
+ * was computed; otherwise a weight, whose elements are known only if there are few. */
 static cr_t tensor_term(struct work *w, int value)
 {
     const struct cr_onnx_value *v = &w->graph->values[value];
@@ -470,8 +470,8 @@ static int64_t listed(const struct cr_onnx_node *n, const char *name, int i)
     return a && a->ints && i >= 0 && i < a->n ? a->ints[i] : 0;
 }
 
-/* Returns the size of an input along the scanned axis, or -1 if there is none.  Makes a negative
- * axis count from 0. */
+/* Returns the size of an input along the scanned axis, or -1 if it has no such axis.  Makes a
+ * negative axis count from 0. */
 static int64_t scanned_size(struct work *w, int value, int64_t *axis)
 {
     cr_t x = value == CR_ONNX_NONE ? NULL : read_value(w, value);
@@ -703,7 +703,7 @@ static void mark_read(cr_t x, bool *is_read)
             mark_read(x->arguments[i].term, is_read);
 }
 
-/* Removes statements that nothing reads, such as one of which only the shape was used. */
+/* Removes statements that nothing reads, such as those of which only the shape was used. */
 static void drop_unread(struct cr_onnx_script *s)
 {
     const struct cr_onnx_graph *g = s->graph;

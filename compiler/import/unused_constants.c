@@ -12,7 +12,8 @@
 struct reading {
     struct cr_onnx_script *script;
     struct cr_onnx_graph *graph;
-    bool *is_read;          /* by value: an output, or a node that is not translated yet reads it */
+    bool *is_read;          /* by value: it is an output, or a node that is not yet translated
+                               reads it */
     bool *is_kept;          /* by value: a node whose outputs are not known reads it */
     struct cr_term_map seen; /* the terms whose elements are marked */
 };

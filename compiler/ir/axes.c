@@ -1,6 +1,6 @@
 #include "axes.h"
 
-/* Returns the number of elements of the axes behind one. */
+/* Returns the product of the sizes of the axes after one. */
 static int64_t behind(const struct cr_node *node, int axis)
 {
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);

@@ -5,15 +5,16 @@
 #include "graph.h"
 
 /*
- * Returns the axis of operand i that an axis of the node runs through, element by element: element
- * j along `axis` is computed from elements j of it.  CR_NONE if there is none: the operand does not
- * have the axis, or it is sliced, merged, concatenated or repeated.  For an axis of size 1 the
- * result may be another axis of size 1.
+ * Returns the axis of operand i that corresponds to an axis of the node, element by element:
+ * element j along `axis` is computed from elements j along that axis.  Returns CR_NONE if the
+ * operand has no such axis, or if it is sliced, merged, concatenated or repeated.  For an axis of
+ * size 1 the result may be another axis of size 1.
  */
 int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis);
 
-/* Returns the axis of `in` that a reshape between the two nodes, whichever is the operand, keeps as
- * `axis` of `node`: it has the same size and as many elements behind it.  CR_NONE if there is none. */
+/* Returns the axis of `in` that a reshape between the two nodes keeps as `axis` of `node`: it
+ * has the same size and as many elements after it.  Either node may be the operand.  Returns
+ * CR_NONE if there is no such axis. */
 int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis);
 
 #endif

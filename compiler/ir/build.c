@@ -25,7 +25,7 @@ struct build {
 
 static bool misfit(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the error to why the operands do not fit, behind the op's name; returns false. */
+/* Sets the error to the reason why the operands do not fit, after the op's name; returns false. */
 static bool misfit(struct build *b, const char *format, ...)
 {
     size_t size = sizeof b->g->error;
@@ -238,8 +238,8 @@ static bool infer_contract(struct build *b)
     return take_shape(b, r, shape);
 }
 
-/* Infers a reshape.  The operand may have no elements: fuse reshapes outputs so that each is a node
- * of its own. */
+/* Infers a reshape.  The operand may have no elements: the pass `separate` reshapes such outputs
+ * so that each is a separate node. */
 static bool infer_reshape(struct build *b)
 {
     if (!take_sizes(b, b->attr->rank, b->attr->shape, cr_is_empty(b->in[0]) ? 0 : 1))
@@ -366,8 +366,8 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
-/* Infers a scatter_add: a table with the number of rows of the attribute; a row has the shape of
- * `rows` behind the axes of the index. */
+/* Infers a scatter_add.  The attribute gives the number of rows of the table; the shape of a row
+ * is that of `rows` after the axes of the index. */
 static bool infer_scatter(struct build *b)
 {
     const struct cr_node *rows = b->in[0], *index = b->in[1];
@@ -387,8 +387,8 @@ static bool infer_scatter(struct build *b)
     return take_shape(b, rank + 1, shape);
 }
 
-/* Infers a write: the rows have the shape of the operand they are written to, but for the axis,
- * along which there may be fewer of them. */
+/* Infers a write: the rows have the shape of the operand that they are written to, except for
+ * the axis, along which there may be fewer. */
 static bool infer_write(struct build *b)
 {
     const struct cr_node *a = b->in[0], *rows = b->in[1], *at = b->in[2];

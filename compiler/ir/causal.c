@@ -132,7 +132,7 @@ static struct fact plus(const struct search *s, struct fact a, struct fact b, do
     return a.kind == UNKNOWN ? unknown : hidden(highest(s, &a));
 }
 
-/* Returns the fact of a product; with 0 it is 0, whatever the other factor is. */
+/* Returns the fact of a product: the product with a 0 is 0, whatever the other factor is. */
 static struct fact times(struct fact a, struct fact b)
 {
     if (is_value(&a, 0) || is_value(&b, 0))
@@ -304,7 +304,7 @@ static struct fact find_operand(struct search *s, cr_id id, int i, struct side q
     return find(s, cr_in(s->g, id, i), operand_side(s, id, i, query), operand_side(s, id, i, key));
 }
 
-/* Returns the token that an element of a literal stands for along an axis. */
+/* Returns the token that an element of a literal denotes along an axis. */
 static int64_t token_of(const struct cr_node *node, int64_t element, struct side side)
 {
     int64_t behind = cr_elements(node->rank - side.axis - 1, node->shape + side.axis + 1);
@@ -365,7 +365,8 @@ static struct fact find_view(struct search *s, cr_id id, struct side query, stru
     return find_operand(s, id, 0, query, key);
 }
 
-/* Returns the fact of a reduction: of zeros it is 0; a maximum of hidden values is hidden. */
+/* Returns the fact of a reduction: a reduction of zeros is 0; a maximum of hidden values is
+ * hidden. */
 static struct fact find_reduced(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];

@@ -1,9 +1,10 @@
 /*
- * causal.h - what becomes of tokens that come later.
+ * causal.h - finds what value elements have that depend on later tokens.
  *
- * An element of a tensor may stand for a pair of tokens: a query, by its position along one axis, and
- * a key, by that along another.  In a causal model the pairs whose key comes later than the query
- * have no part in any result: a mask makes their scores -inf, so that their weights are 0.
+ * An element of a tensor may belong to a pair of tokens: a query, given by its position along one
+ * axis, and a key, given by its position along another.  In a causal model, pairs whose key is
+ * later than the query affect no result: a mask sets their scores to -inf, so that their weights
+ * are 0.
  */
 #ifndef CR_CAUSAL_H
 #define CR_CAUSAL_H
@@ -21,9 +22,9 @@ enum cr_later {
 #define CR_HIDES 1e9
 
 /*
- * Returns the common value of all elements that stand for a later key, that is, whose position
- * along axis `key` is larger than along axis `query`.  It follows from masks made of `iota`,
- * constants and literals, if factors of a 0 are finite and divisors are not 0.
+ * Returns the common value of all elements that belong to a later key, that is, whose position
+ * along axis `key` is larger than along axis `query`.  It is derived from masks made of `iota`,
+ * constants and literals, assuming that factors of a 0 are finite and divisors are not 0.
  */
 enum cr_later cr_find_later(const struct cr_graph *g, cr_id id, int query, int key);
 

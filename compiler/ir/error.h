@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* An error "FILE[:LINE]: what was found, what was expected".  The command line prints it behind
+/* An error "FILE[:LINE]: what was found, what was expected".  The command line prints it after
  * "crescent: " and exits with status 2, or for a bug with status 3. */
 struct cr_error {
     char text[1024];

@@ -7,8 +7,8 @@
 
 enum { LONGEST = 4, MAX_LINE = 4096 };
 
-/* Returns the number of bytes behind a first byte of UTF-8 and sets *bits to its bits of the
- * character; -1 if it is no first byte. */
+/* Returns the number of bytes that follow the first byte of a UTF-8 character, and sets *bits to
+ * the bits of the character in it; -1 if it is not a first byte. */
 static int bytes_behind(unsigned char first, uint32_t *bits)
 {
     if (first >= 0xC2 && first < 0xE0)
@@ -20,7 +20,7 @@ static int bytes_behind(unsigned char first, uint32_t *bits)
     return *bits = first, first < 0x80 ? 0 : -1;
 }
 
-/* Returns the length of the character that n bytes of text begin with; 0 if it is no UTF-8. */
+/* Returns the length of the character that n bytes of text begin with; 0 if they are not UTF-8. */
 static size_t read_character(const char *text, size_t n, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -49,7 +49,7 @@ size_t cr_harmless(const char *text, size_t n)
     return is_control(character) ? 0 : length;
 }
 
-/* Writes the escape of one byte, with a zero behind. */
+/* Writes the escape of one byte, terminated by a zero. */
 static void escape_byte(char *to, unsigned char byte)
 {
     static const char marked[] = "\n\t\r", letters[] = "ntr";

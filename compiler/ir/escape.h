@@ -1,8 +1,9 @@
 /*
- * escape.h - text of users and scripts, made harmless for terminals.
+ * escape.h - replaces control characters in text of users and scripts.
  *
- * A terminal obeys control characters: it moves, recolours and retitles, and some send text
- * back as if it were typed.  All text that the program prints and did not write goes through here.
+ * A terminal obeys control characters: they move the cursor, change colours and titles, and some
+ * make the terminal send text back as if it were typed.  All text that the program prints but did
+ * not write itself is escaped here.
  */
 #ifndef CR_ESCAPE_H
 #define CR_ESCAPE_H
@@ -11,15 +12,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Returns the size of the character at the begin of n > 0 bytes of text; 0 if it is a control
- * character or no UTF-8. */
+/* Returns the size of the character at the start of n > 0 bytes of text; 0 if it is a control
+ * character or not UTF-8. */
 size_t cr_harmless(const char *text, size_t n);
 
 /*
- * Copies n bytes of text with a zero behind into `to`, which has `room` bytes.  UTF-8 stays as it
- * is; control characters (C0, DEL, C1) and bytes that are no UTF-8 become \n, \t, \r or \x1b.
- * Characters of `keep` stay, too.  Stops before the first one that does not fit.  Returns the
- * length.
+ * Copies n bytes of text into `to`, which has `room` bytes, and terminates them by a zero.  Control
+ * characters (C0, DEL, C1) and bytes that are not UTF-8 become \n, \t, \r or \x1b; other
+ * characters, and those in `keep`, do not change.  Stops before the first character that does not
+ * fit.  Returns the length.
  */
 size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *keep);
 

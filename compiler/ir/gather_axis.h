@@ -7,7 +7,7 @@
 /* y[.., j, ..] = a[.., index[.., j, ..], ..] along an axis; an index out of bounds gives NaN, or
  * the least i32. */
 struct cr_gather_axis {
-    cr_id a, index; /* both have the rank of y; the index has its shape */
+    cr_id a, index; /* both have the rank of y; the index has y's shape */
     int axis;
 };
 

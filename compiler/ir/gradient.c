@@ -14,8 +14,7 @@
 
 #include "mem.h"
 
-/* The gradient of a slice.  It is kept until the gradients of all slices of the operand are
- * known. */
+/* The gradient of a slice, kept until the gradients of all slices of the operand are known. */
 struct part {
     cr_id slice, gradient;
     int next; /* index of the next part of the same operand, or CR_NONE */
@@ -78,7 +77,7 @@ static bool is_one_matrix(const struct cr_graph *g, cr_id id)
            cr_elements(in->rank, in->shape) == rows * cols;
 }
 
-/* Returns a node with its last two axes exchanged; a repeated matrix is transposed before it is
+/* Returns a node with its last two axes swapped; a repeated matrix is transposed before it is
  * repeated. */
 static cr_id transposed(struct walk *w, cr_id a)
 {
@@ -149,8 +148,8 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
 #define TERM(name, arity, rule, expression, description) TERM_##arity(name)
 CR_ELEMENTWISE(TERM)
 
-/* Returns the part of g for one operand of a maximum or minimum: 0 if the other one won, half of g
- * at a tie, else g. */
+/* Returns the part of g for one operand of a maximum or minimum: 0 if the other operand was
+ * selected, half of g if both are equal, else g. */
 static struct term n_unless(struct term lost, struct term a, struct term b, struct term g)
 {
     struct term half = n_mul(g, n_number(g, 0.5));
@@ -312,9 +311,8 @@ static bool repeats(const struct cr_node *in, const struct cr_node *out, int axi
     return own < 0 || in->shape[own] != out->shape[axis];
 }
 
-/* Back through expand: g is summed over the repeated axes.  Neighbouring axes are summed as one;
- * the others stay as they are, so that a sum over rows has the shape of the array whose rows it
- * sums. */
+/* Gradient of expand: g is summed over the repeated axes.  Adjacent axes are summed as one; the
+ * others do not change, so that a sum over rows has the shape of the array whose rows it sums. */
 static void back_expand(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -403,8 +401,8 @@ static int cut_axis(const struct cr_graph *g, cr_id slice)
     return cut;
 }
 
-/* Sorts the parts along the axis that all of them cut, and returns it; CR_NONE if there is no such
- * axis, or if two overlap. */
+/* Sorts the parts along the axis that all of them slice, and returns the axis; CR_NONE if there
+ * is no such axis, or if two parts overlap. */
 static int order_parts(const struct cr_graph *g, int n, struct part *parts)
 {
     int axis = cut_axis(g, parts[0].slice);
@@ -473,8 +471,8 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
     hand_over(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
-/* Back through scatter_add: each row gets the gradient of the table's row it was added to, or zeros
- * if there is none. */
+/* Gradient of scatter_add: each row gets the gradient of the table's row that it was added to,
+ * or zeros if there is no such row. */
 static void back_collect(struct walk *w, cr_id id, cr_id g)
 {
     cr_id rows = cr_in(w->g, id, 0), index = cr_in(w->g, id, 1);
@@ -532,8 +530,8 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
-/* Back through cumsum: a cumsum in the other direction, since each element is in all sums behind
- * it. */
+/* Gradient of cumsum: a cumsum in the other direction, since each element is part of all sums
+ * after it. */
 static void back_scan(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_attr attr = {.axis = w->g->nodes[id].axis, .index = {!w->g->nodes[id].index[0]}};
@@ -599,8 +597,8 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Names the gradients; gradients of parameters and inputs first, since one node may be the gradient of
- * several tensors.  Literals have no name of their own. */
+/* Names the gradients; gradients of parameters and inputs first, since one node may be the
+ * gradient of several tensors.  Literals have no names. */
 static void name_gradients(struct walk *w, cr_id last)
 {
     if (has_names(w->g))

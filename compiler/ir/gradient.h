@@ -18,12 +18,15 @@ struct cr_seed {
 };
 
 /*
- * Adds nodes for the derivatives of L by the tensors `wanted`, which are f32, as the seeds
- * are: gradients[i] has the shape of wanted[i], and is zeros if L does not depend on it.
- * A node of the backward pass has the line and the scope of the node it is the gradient of, and
- * is marked there as `backward`; where that one is a parameter, an input or tapped, the gradient
- * is tapped as CR_GRADIENT and its name.  Only the first backward pass of a graph does so.
- * A walk that makes the graph larger than g->most_nodes stops, and its result is of no use.
+ * Adds nodes for the derivatives of L with respect to the tensors `wanted`.  They are f32, and so
+ * are the seeds. gradients[i] has the shape of wanted[i], and is zeros if L does not depend on that
+ * tensor.
+ *
+ * A node of the backward pass has the line and the scope of the node that it is the gradient of,
+ * and is marked as `backward`.  If that node is a parameter, an input or tapped, its gradient is
+ * tapped as CR_GRADIENT followed by its name.  Only the first backward pass of a graph sets these.
+ *
+ * The walk stops if the graph gets larger than g->most_nodes; the result must then not be used.
  */
 void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *seeds, int n,
                       const cr_id *wanted, cr_id *gradients);

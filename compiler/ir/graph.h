@@ -23,7 +23,7 @@ enum { CR_MAX_RANK = 8, CR_NONE = -1 };
 /* The most entries of a graph, and characters of their names; see identifiers.h. */
 enum { CR_MAX_ENTRIES = 32, CR_ENTRY_NAME = 14 };
 
-/* No tensor has more elements than this: sizes in bytes stay far from overflow. */
+/* The maximum number of elements of a tensor: sizes in bytes stay far from overflow. */
 #define CR_MAX_ELEMENTS ((int64_t)1 << 40)
 
 /* A node: its index in cr_graph.nodes. */
@@ -72,7 +72,7 @@ enum cr_kind {
     CR_KIND_ELEMENTWISE, /* equal shapes in, the same shape out */
     CR_KIND_REDUCE,      /* one axis becomes 1 */
     CR_KIND_CONTRACT,    /* matmul */
-    CR_KIND_MOVE,        /* no arithmetic: another view of the same elements */
+    CR_KIND_MOVE,        /* no arithmetic: reinterprets or moves the same elements */
     CR_KIND_CONCAT,
     CR_KIND_GATHER,
     CR_KIND_SCATTER,
@@ -85,9 +85,9 @@ enum cr_kind {
 /* The element types that an elementwise op admits and gives; a reduction has ARITH or FLOAT, and gives the
  * type of its operand. */
 enum cr_rule {
-    CR_RULE_ARITH,    /* all operands of one numeric type, f32 or i32, which is the result's, too */
+    CR_RULE_ARITH,    /* all operands and the result have one numeric type, f32 or i32 */
     CR_RULE_FLOAT,    /* f32 gives f32 */
-    CR_RULE_COMPARE,  /* two operands of one numeric type give bool */
+    CR_RULE_COMPARE,  /* two operands of one numeric type; the result is bool */
     CR_RULE_LOGIC,    /* bool gives bool */
     CR_RULE_SELECT,   /* bool, then two operands of one type, which is the result's, too */
     CR_RULE_CONVERT,  /* i32 or bool gives f32 */
@@ -114,16 +114,16 @@ enum cr_init {
     CR_INIT_FILL
 };
 
-/* Where a node comes from: the script's line and the scope it was made in.
- * The strings belong to the graph; line 0 means unknown. */
+/* The origin of a node: the script's line and the scope that it was made in.  The strings belong
+ * to the graph; line 0 means unknown. */
 struct cr_where {
     const char *file;
     const char *scope; /* "h.3.attn", "" at the top */
     int line;
     unsigned short library; /* the line of library code that made it, a number of cr_intern_line; or
                              * 0 */
-    signed char entry;      /* after the pass `entries`: the entry that it is computed for; else
-                             * 0 */
+    signed char entry;      /* after the pass `entries`: the entry that the node is computed for;
+                               else 0 */
     bool backward;          /* made by `grad`: a part of the gradient of a node of this line */
 };
 
@@ -137,8 +137,8 @@ struct cr_text_line {
 struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: the length of `shape` */
-    int64_t shape[CR_MAX_RANK]; /* their shape; slice: sizes; scatter_add: the number of rows,
-                                 * first */
+    int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand, random: the shape; slice: sizes;
+                                   scatter_add: the number of rows, first */
     int axis;                   /* iota, reductions, concat, write, cumsum; from 0 */
     signed char lengths[CR_MAX_RANK]; /* input, const, iota, expand, limit: see cr_node */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 to sum from the
@@ -151,18 +151,18 @@ struct cr_attr {
     enum cr_arithmetic arithmetic; /* param */
 };
 
-/* A node.  It is kept small, since passes go through all nodes again and again. */
+/* A node.  It is small, because passes iterate over all nodes many times. */
 struct cr_node {
     enum cr_op op;
     enum cr_dtype dtype;
     int rank, axis;
     const int64_t *shape, *index; /* interned axes */
-    signed char lengths[CR_MAX_RANK]; /* by axis: 1 + the number of the length that is its size
-                                       * (`shape` has its bound); 0: the size is a number */
+    signed char lengths[CR_MAX_RANK]; /* by axis: 1 + the index of the length that is its size
+                                         (`shape` has the bound); 0: the size is a number */
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
-    const char *name; /* of inputs, parameters, states; "literal" of all literals; else null */
+    const char *name; /* of inputs, parameters and states; "literal" for literals; else null */
     enum cr_init init;
     enum cr_format format; /* param: the wanted format where products read it from panels; after
                             * settle, the actual one */
@@ -216,15 +216,15 @@ struct cr_graph {
     int n_outputs, cap_outputs;
     struct cr_length lengths[CR_MAX_LENGTHS];
     int n_lengths;
-    const char *entries[CR_MAX_ENTRIES]; /* names of the parts that a caller can run; "" if there is
-                                          * only one */
+    const char *entries[CR_MAX_ENTRIES]; /* names of the entries that a caller can run; "" if
+                                            there is only one */
     int n_entries;
     int n_replaced; /* number of outputs that replace states */
     struct cr_where here;       /* the origin of the nodes that are added next */
     bool verified;              /* verified by the driver of the passes and unchanged since */
     char error[512];            /* why the last cr_build failed */
     struct cr_interned *interned; /* strings, axes, literals; see intern.h */
-    int most_nodes;             /* cr_add_gradients stops when there are more; 0: no bound */
+    int most_nodes;             /* cr_add_gradients stops when there are more; 0: no limit */
 };
 
 struct cr_graph *cr_graph_new(const char *name);
@@ -237,7 +237,7 @@ void cr_graph_free(struct cr_graph *g);
 /* Returns a graph with the same nodes, operands and outputs, and with its own strings and axes. */
 struct cr_graph *cr_graph_copy(const struct cr_graph *g);
 
-/* Reserves room for so many nodes and operands, so that adding them does not move others. */
+/* Reserves memory for this many nodes and operands, so that adding them does not move others. */
 void cr_graph_reserve(struct cr_graph *g, int nodes, int operands);
 
 /* Returns the memory of the graph in bytes. */
@@ -249,22 +249,24 @@ const char *cr_intern(struct cr_graph *g, const char *text);
 /* True if a string is the graph's copy, by its address; the text is not read. */
 bool cr_is_interned(const struct cr_graph *g, const char *text);
 
-/* Returns the number of a line in a file, the same for equal lines, from 1 on; 0 if there are too
- * many.  Graphs that share strings share these. */
+/* Returns a number for a line of a file, from 1 on; equal lines have equal numbers.  Returns 0
+ * if there are too many.  Graphs that share strings share these numbers. */
 int cr_intern_line(struct cr_graph *g, const char *file, int line);
 
 /* Returns the line of that number, or null for 0. */
 const struct cr_text_line *cr_line_of(const struct cr_graph *g, int number);
 
-/* Returns the graph's copy of CR_MAX_RANK numbers; for zeros it is cr_no_axes, in all graphs. */
+/* Returns the graph's copy of CR_MAX_RANK numbers; if all are 0, it is cr_no_axes, in all
+ * graphs. */
 const int64_t *cr_intern_axes(struct cr_graph *g, const int64_t *axes);
 extern const int64_t cr_no_axes[CR_MAX_RANK];
 
 /* True if axes are the graph's copy, by their address. */
 bool cr_are_interned(const struct cr_graph *g, const int64_t *axes);
 
-/* Returns the number of a literal with these elements, the same for equal ones; it is the `value`
- * of nodes of op `literal`.  Copies the words.  Graphs that share strings share literals. */
+/* Returns the index of a literal with these elements; equal literals have equal indices.  It is
+ * the `value` of nodes of op `literal`.  Copies the words.  Graphs that share strings share
+ * literals. */
 int cr_add_literal(struct cr_graph *g, const struct cr_literal *literal);
 int cr_n_literals(const struct cr_graph *g);
 const struct cr_literal *cr_literal_of(const struct cr_graph *g, const struct cr_node *node);
@@ -326,7 +328,7 @@ static inline struct cr_attr cr_attr_of(const struct cr_node *node)
     return attr;
 }
 
-/* Adds a length, with its cr_length.batch, and returns its number, or CR_NONE if there are too many.
+/* Adds a length, with its cr_length.batch, and returns its index, or CR_NONE if there are too many.
  * The caller builds the input that holds it. */
 int cr_graph_add_length(struct cr_graph *g, const char *name, int64_t bound, int batch);
 
@@ -413,8 +415,8 @@ bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);
 
-/* True if a node has no elements.  It is a constant or a reshape of one; only reshapes read it; it
- * can be an output, and no kernel stores it. */
+/* True if a node has no elements.  It is a constant or a reshape of one; only reshapes read it;
+ * it can be an output, and kernels do not store it. */
 static inline bool cr_is_empty(const struct cr_node *node)
 {
     return (node->op == CR_OP_const || node->op == CR_OP_reshape) &&

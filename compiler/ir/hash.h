@@ -1,8 +1,8 @@
 /*
- * hash.h - hash tables of numbers, and of names.
+ * hash.h - hash tables of integers and of names.
  *
  * A table finds integers by a hash.  Its owner defines what an integer stands for, and when two of
- * those are equal.  An all-zero table is empty.
+ * those things are equal.  An all-zero table is empty.
  */
 #ifndef CR_HASH_H
 #define CR_HASH_H

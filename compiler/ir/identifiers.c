@@ -9,7 +9,7 @@
 #include "gradient.h"
 #include "mem.h"
 
-#define MODEL "model_" /* prefix of a model's name that is no valid identifier */
+#define MODEL "model_" /* prefix of a model's name that is not a valid identifier */
 
 enum { HASH = 9 /* bytes of '_' and eight digits */ };
 
@@ -31,8 +31,8 @@ static bool is_number(const char *part)
     return digits > 0 && (part[digits] == '.' || part[digits] == 0);
 }
 
-/* Returns the name of the tensor that a gradient's name is for, or null if the name is no
- * gradient's. */
+/* Returns the name of the tensor that a gradient's name refers to, or null if the name is not
+ * that of a gradient. */
 static const char *gradient_of(const char *name)
 {
     size_t length = sizeof CR_GRADIENT - 1;
@@ -259,7 +259,7 @@ static bool same_in_capitals(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Adds a name; returns false if it is present already. */
+/* Adds a name; returns false if it was added before. */
 static bool add_name(struct names *names, const char *name)
 {
     uint32_t at = 0;

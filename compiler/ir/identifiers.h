@@ -21,16 +21,16 @@
 
 enum {
     CR_C_NAME = 63,    /* significant characters of an identifier in C */
-    CR_MODEL_NAME = 30 /* most characters of a model's name without "model_": ports keep at least
-                        * 13 */
+    CR_MODEL_NAME = 30 /* maximum length of a model's name without "model_": the names of ports
+                          keep at least 13 characters */
 };
 
 /* Writes a scope's name or a title with # in place of its numbers, since repeated layers share
  * code. */
 void cr_plain_scope(char *buffer, size_t size, const char *scope);
 
-/* Writes a path or a name so that it can stand in a comment: characters other than letters, digits
- * and "_./-" become '_', so it ends neither the comment nor the line. */
+/* Writes a path or a name for use in a comment: characters other than letters, digits and "_./-"
+ * become '_', so it ends neither the comment nor the line. */
 void cr_plain_text(char *buffer, size_t size, const char *text);
 
 /* Writes a scope's name or a title without its numbers, as part of a C identifier: "h.3.attn"

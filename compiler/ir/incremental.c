@@ -69,8 +69,8 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
-/* True if a node is gather(a, index, axis) and depends on ids.  It is treated as one op; its other
- * axes come from both operands. */
+/* True if a node is gather(a, index, axis) and depends on ids.  It is treated as one op; its
+ * other axes come from both operands. */
 static bool find_along(const struct work *w, cr_id id, struct cr_gather_axis *along)
 {
     return w->varies[id] && cr_find_gather_axis(w->from, id, along);
@@ -159,7 +159,7 @@ static int fail_without_tokens(const struct work *w, cr_id id)
     return fail_looks_ahead(w, id);
 }
 
-/* Marks what a node in full needs: full operands or, for a state, its own new rows. */
+/* Marks what a full node needs: full operands or, for a state, its own new rows. */
 static int want_full(struct work *w, cr_id id)
 {
     if (!w->varies[id] || is_seen_through(w, id)) {
@@ -586,7 +586,7 @@ static cr_id take_along(struct work *w, const struct cr_gather_axis *along, int 
     return or_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
 }
 
-/* Makes the rows of the new tokens along an axis, or the last of them. */
+/* Makes the rows of the new tokens along an axis, or only the last of them. */
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -634,7 +634,7 @@ static int fail(const struct work *w, const char *found, const char *expected)
     return cr_fail(w->error, "%.400s: found %s, expected %s", w->path, found, expected);
 }
 
-/* Finds the input of tokens; fails if there is another input. */
+/* Finds the input of tokens; fails if there is any other input. */
 static int find_ids(struct work *w)
 {
     const struct cr_graph *g = w->from;

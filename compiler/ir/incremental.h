@@ -19,7 +19,7 @@
 
 struct cr_incremental_how {
     int64_t chunk;  /* most new tokens of a run */
-    bool last_only; /* only the last token's result is output, [batch, 1, ...] */
+    bool last_only; /* the output has only the last token's result, [batch, 1, ...] */
 };
 
 /*

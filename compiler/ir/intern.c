@@ -123,7 +123,7 @@ static bool are_wanted(const void *context, int item)
     return memcmp(axes_at(wanted->in, item), wanted->axes, sizeof cr_no_axes) == 0;
 }
 
-/* Hashes axes by independent multiplications, which is faster than a chain of them. */
+/* Hashes axes by independent multiplications, which is faster than a chain of dependent ones. */
 static uint64_t hash_axes(const int64_t *axes)
 {
     static const uint64_t odd[CR_MAX_RANK] = {

@@ -1,9 +1,9 @@
 /*
- * intern.h - what the nodes of a graph have in common, held once.
+ * intern.h - stores strings, literals and axes of nodes once for a graph.
  *
- * Strings, literals, and axes: lists of CR_MAX_RANK numbers, a shape or an index, 0 behind the last
- * one.  There is one copy of equal ones, so that they are equal if their addresses are.  Graphs that
- * were made of each other share them.
+ * Axes are lists of CR_MAX_RANK numbers, a shape or an index, padded with zeros.  There is one copy
+ * of equal items, so that items are equal if their addresses are.  A graph that was made from
+ * another one shares them.
  */
 #ifndef CR_INTERN_H
 #define CR_INTERN_H

@@ -17,7 +17,8 @@ struct finder {
 
 static bool fail(const struct finder *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets g->error to why a length cannot go through the op, behind the op's name; returns false. */
+/* Sets g->error to the reason why the op does not allow a length, after the op's name; returns
+ * false. */
 static bool fail(const struct finder *f, const char *format, ...)
 {
     size_t size = sizeof f->g->error;
@@ -41,8 +42,8 @@ static bool fail_at(const struct finder *f, const char *what, int operand, int a
                 f->g->lengths[of_operand(f, operand)[axis] - 1].name, axis + 1);
 }
 
-/* Sets *result to the length of an axis that has length a in one operand and b in another; 0 is
- * none. */
+/* Sets *result to the length of an axis that has length a in one operand and b in another; 0
+ * means no length. */
 static bool meet(const struct finder *f, int axis, int a, int b, signed char *result)
 {
     if (a && b && a != b)
@@ -130,7 +131,7 @@ static bool find_contract(struct finder *f)
 }
 
 /* Infers a reshape: a length stays an axis if an axis of the result has its size and as many
- * elements behind it.  There is at most one such axis, as the bound is at least 2; see `asked`. */
+ * elements after it.  There is at most one such axis, as the bound is at least 2; see `asked`. */
 static bool find_reshape(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
@@ -220,8 +221,8 @@ static bool find_scatter(struct finder *f)
     return true;
 }
 
-/* Infers a scan: its own axis may be a length; the other axes may not, since the kernel merges
- * those before and those behind. */
+/* Infers a scan.  The scanned axis may be a length; other axes may not, since the kernel merges
+ * those before it and those after it. */
 static bool find_scan(struct finder *f)
 {
     int axis = f->node->axis;

@@ -1,14 +1,14 @@
 /*
  * lengths.h - infers which sizes of a node are lengths, that is, run-time sizes.
  *
- * Inputs declare which of their axes are lengths, and so may const, iota, expand and limit; lengths
- * of other nodes are inferred.  An axis is a length if the operand axis that it comes from is one.
- * An operand axis of the bound's size that meets a length, such as that of a table of positions, is
- * read from its begin: elements past the length do not exist.  A reduction over a length has that
- * many terms.
+ * Inputs declare which of their axes are lengths; const, iota, expand and limit may do so, too.
+ * Lengths of other nodes are inferred.  An axis is a length if the operand axis that it comes from
+ * is one.  If an axis whose size is the bound is combined with a length, as that of a table of
+ * positions is, it is read from its start: elements past the length do not exist.  A reduction over
+ * a length has that many terms.
  *
  * A length cannot be sliced, concatenated or merged: slice and concat keep such an axis whole, and
- * a reshape keeps it as an axis of its own.
+ * a reshape keeps it as a separate axis.
  *
  * A ragged length (cr_length.batch) ends by row where the node has the batch's axis, left of it.
  * Where the node has no such axis, as a table of positions that is the same for all rows, it stands

@@ -1,9 +1,9 @@
 /*
  * mem.h - checked allocation for the compiler's own structures.
  *
- * These are bounded by the script's size; when there is no memory left the caller of the
- * library gets one line (unwind.h).  Tensors, whose size the user chooses, are allocated by
- * their owners, who report failure.
+ * Their size is bounded by the script's size.  If memory is insufficient, the caller of the library
+ * gets one line (unwind.h).  Tensors, whose size the user chooses, are allocated by their owners,
+ * who report failure.
  */
 #ifndef CR_MEM_H
 #define CR_MEM_H

@@ -154,7 +154,7 @@ static void print_operands(FILE *out, const struct cr_graph *g, const struct cr_
         fputc('}', out);
 }
 
-/* Prints the arguments behind the operands. */
+/* Prints the arguments after the operands. */
 static void print_attributes(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     switch (node->op) {

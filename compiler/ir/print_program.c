@@ -1,4 +1,5 @@
-/* Prints a program as Lua comments: where buffers lie, what functions do, which calls are made. */
+/* Prints a program as Lua comments: buffers with their locations, functions with their bodies,
+ * and steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void pad_to(struct printer *p, size_t column)
     cr_put(&p->line, "%*s", p->line.length < column ? (int)(column - p->line.length) : 1, "");
 }
 
-/* Prints "#3 name f32 [2, 8] arena + 512 64 bytes", and the buffer it is an alias of. */
+/* Prints "#3 name f32 [2, 8] arena + 512 64 bytes", and the buffer that it is an alias of. */
 static void print_buffer(struct printer *p, int i)
 {
     const struct cr_buffer *b = &p->p->buffers[i];
@@ -155,7 +156,7 @@ static void print_buffer(struct printer *p, int i)
     end_line(p, INDENT);
 }
 
-/* Prints the buffers, behind the lengths that their shapes use. */
+/* Prints the lengths that shapes use, then the buffers. */
 static void print_buffers(struct printer *p)
 {
     for (int i = 0; i < p->p->n_lengths; i++) {
@@ -551,7 +552,7 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     }
 }
 
-/* Appends the function of a step; before it the kind, if it is not a call. */
+/* Appends the function of a step, preceded by the kind of step if it is not a call. */
 static void put_function(struct printer *p, const struct cr_step *step)
 {
     const struct cr_function *f = &p->p->functions[step->function];

@@ -49,7 +49,7 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #undef ARITHMETIC
 #undef PRODUCT
 
-/* Returns the first row of a type; formats that are chosen by name come behind it. */
+/* Returns the first row of a type; formats that are selected by name come after it. */
 enum cr_format cr_format_of(enum cr_dtype dtype)
 {
     int format = 0;
@@ -89,7 +89,7 @@ const char *cr_c_type(enum cr_dtype dtype)
     return cr_formats[cr_format_of(dtype)].c_type;
 }
 
-/* True if the number with so many digits reads back as the same float. */
+/* True if the number, written with this many digits, reads back as the same float. */
 static bool reads_back(char *text, size_t size, int digits, double value)
 {
     snprintf(text, size, "%.*g", digits, value);
@@ -150,7 +150,8 @@ enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length)
     return (enum cr_arithmetic)i;
 }
 
-/* An entry of 0 means none: the first row of functions.def is no product. */
+/* An entry of 0 means that there is no such product: the first row of functions.def is not a
+ * product. */
 enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic)
 {
     if (arithmetic == CR_ARITHMETIC_f32)

@@ -25,7 +25,7 @@
 
 /* ---- buffers ---- */
 
-/* Where a buffer lies at run time. */
+/* The space in which a buffer lies at run time. */
 enum cr_space {
     CR_SPACE_NONE,    /* nowhere: of a binding, a number */
     CR_SPACE_LENGTH,  /* nowhere, too: the value of length `offset` */
@@ -39,7 +39,7 @@ enum cr_space {
 };
 
 struct cr_buffer {
-    const char *name; /* for readers; several may have one */
+    const char *name; /* for readers; several buffers may have one name */
     enum cr_format format;
     int rank;
     int64_t shape[CR_MAX_RANK];   /* for a length: its bound */
@@ -96,7 +96,7 @@ enum cr_callee {
     CR_CALLEE_COUNT
 };
 
-/* One summand of an address: (var - origin) * coef units of the slot's format. */
+/* One summand of an address: (var - origin) * coef, in units of the slot's format. */
 struct cr_term {
     int var, origin; /* origin: a variable, or CR_NONE for 0 */
     int64_t coef;
@@ -105,15 +105,15 @@ struct cr_term {
 /* The address of an element of a slot: unit base + sum of terms. */
 struct cr_address {
     int slot;
-    int name; /* of the value there: 1 + its number in cr_function.names; 0: the slot's name */
+    int name; /* the name of the value there: 1 + its index in cr_function.names; 0: the slot's
+                 name */
     int64_t base;
     int first_term, n_terms; /* in cr_function.terms */
 };
 
 enum cr_argument_kind {
     CR_ARGUMENT_NUMBER,  /* an integer */
-    CR_ARGUMENT_ADDRESS, /* an element's address; or null if there is a `number` and its value is
-                          * 0 */
+    CR_ARGUMENT_ADDRESS, /* an element's address; null if there is a `number` and its value is 0 */
     CR_ARGUMENT_NULL,
     CR_ARGUMENT_VALUE, /* the value of the constant address.slot */
 };
@@ -145,11 +145,12 @@ void cr_callee_signature(char *buffer, size_t size, const struct cr_call *call);
 struct cr_format_info {
     const char *name;
     enum cr_dtype dtype;
-    int bits, block, scale; /* of weights: a block of `block` elements has `scale` bits of scales */
+    int bits, block, scale; /* of weight formats: a block of `block` elements has `scale` bits of
+                               scales */
     int unit;               /* bytes of c_type: offsets in a buffer and in a slot count units */
     const char *c_type, *family;
-    const char *pack;    /* of weights: the expression in C; else null */
-    enum cr_callee gemm, gather; /* of weights; else CR_CALLEE_COUNT */
+    const char *pack;    /* of weight formats: the C expression that packs; else null */
+    enum cr_callee gemm, gather; /* of weight formats; else CR_CALLEE_COUNT */
     const char *description;
 };
 
@@ -158,11 +159,11 @@ extern const struct cr_format_info cr_formats[CR_FORMAT_COUNT];
 /* Returns the default format of a type. */
 enum cr_format cr_format_of(enum cr_dtype dtype);
 
-/* Returns the format of that name of `length` characters, ignoring case; CR_FORMAT_COUNT if there
- * is none. */
+/* Returns the format with that name of `length` characters, ignoring case; CR_FORMAT_COUNT if
+ * there is none. */
 enum cr_format cr_format_find(const char *name, size_t length);
 
-/* Returns the bytes of so many elements, in whole blocks. */
+/* Returns the bytes of this many elements, in whole blocks. */
 int64_t cr_format_bytes(enum cr_format format, int64_t elements);
 
 /* Return K rounded up to whole blocks; and the units of a column of K elements in a panel. */
@@ -185,7 +186,7 @@ struct cr_arithmetic_info {
 
 extern const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT];
 
-/* Returns the arithmetic of that name of `length` characters; CR_ARITHMETIC_COUNT if there is
+/* Returns the arithmetic with that name of `length` characters; CR_ARITHMETIC_COUNT if there is
  * none. */
 enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length);
 
@@ -201,7 +202,7 @@ struct cr_var {
 };
 
 enum cr_statement_kind {
-    CR_STATEMENT_LOOP, /* for var from first up to last, exclusive, by step; ends at its END */
+    CR_STATEMENT_LOOP, /* for var = first; var < last; var += step; ends at its END */
     CR_STATEMENT_IF,   /* if value is not 0; ends at its END */
     CR_STATEMENT_END,
     CR_STATEMENT_LET, /* declares var with a value */
@@ -217,14 +218,14 @@ struct cr_statement {
     cr_expr last, until; /* LOOP: end; a further condition for going on, or CR_NONE */
     int64_t step;        /* LOOP */
     int call;            /* index in calls */
-    const char *note;    /* for the reader, or null; the program's string */
+    const char *note;    /* for the reader, or null; the program owns the string */
 };
 
 /* ---- functions ---- */
 
 enum cr_slot_kind {
-    CR_SLOT_ARGUMENT, /* a pointer that a call hands in */
-    CR_SLOT_NUMBER,   /* a number that a call hands in: a random stream, a length */
+    CR_SLOT_ARGUMENT, /* a pointer that a call passes */
+    CR_SLOT_NUMBER,   /* a number that a call passes: a random stream, a length */
     CR_SLOT_SCRATCH,  /* a part of the thread's scratch memory */
     CR_SLOT_CONSTANT,
 };
@@ -261,7 +262,7 @@ struct cr_traffic {
 };
 
 struct cr_function {
-    int number;          /* from 1; emitted C calls it k<number>_<title> */
+    int number;          /* from 1 on; the function's name in emitted C is k<number>_<title> */
     char title[64];
     const char *comment; /* lines about its formula, origin and cost */
     struct cr_slot *slots; /* arguments and numbers first, as calls bind them */
@@ -282,7 +283,7 @@ struct cr_function {
     int n_body, cap_body;
     cr_expr items;          /* number of iterations of its parallel loop; depends on numbers only */
     int64_t scratch_floats; /* scratch of each thread */
-    struct cr_traffic traffic; /* of a call; zeros: each byte is loaded once */
+    struct cr_traffic traffic; /* bytes that a call moves; zeros: each byte is loaded once */
 };
 
 /* Returns the name of the value at an address, or of its slot. */
@@ -306,7 +307,7 @@ enum cr_step_kind {
 enum cr_form {
     CR_FORM_SAME,
     CR_FORM_EVEN,  /* at equal distances */
-    CR_FORM_TURNS, /* two buffers, used alternately */
+    CR_FORM_TURNS, /* two buffers that alternate */
     CR_FORM_TABLE, /* irregular: a table by layer */
 };
 
@@ -314,7 +315,8 @@ enum cr_form {
 struct cr_location {
     enum cr_space space;
     int64_t offset; /* as in cr_buffer */
-    int64_t within; /* of an input, an output, a state or a literal: bytes into it */
+    int64_t within; /* of an input, an output, a state or a literal: the offset in bytes from its
+                       start */
 };
 
 /* The binding of an argument in one call. */
@@ -329,7 +331,8 @@ struct cr_chosen_part {
     int64_t bound;  /* number of parts; 0: nothing is chosen */
     int64_t stride; /* bytes from part to part */
     int by;         /* the binding of the i32 buffer, in the same step */
-    int64_t element; /* element of this buffer that holds the number, from the binding's begin */
+    int64_t element; /* the index of the element of this buffer that holds the number, counted
+                        from the binding's start */
 };
 
 /*
@@ -365,10 +368,12 @@ struct cr_step {
     enum cr_step_kind kind;
     int function;      /* the function whose slots are its operands; CR_NONE: the kind has no
                         * operands */
-    int first_binding; /* one for each of the function's n_bound slots, in their order */
+    int first_binding; /* the first of the bindings for the function's n_bound slots, which are
+                          in the order of the slots */
     union {
         struct {
-            int64_t shares; /* most parts of the items: more threads would not make it faster */
+            int64_t shares; /* maximum number of parts that the items are split into: more
+                               threads would not make it faster */
         } call;
         struct cr_exchanged all_gather;
         struct cr_layers loop;
@@ -389,7 +394,7 @@ struct cr_entry {
 
 /* A parameter, input or output of the program. */
 struct cr_port {
-    const char *name;       /* for an output of a named entry: "decode.y" */
+    const char *name;       /* of an output of a named entry: "decode.y" */
     const char *identifier; /* inputs and outputs: the name as part of an identifier in C */
     enum cr_dtype dtype;    /* the caller's data have the default format of this type */
     enum cr_format format;  /* parameters: the format in the weights; others: the type's default */
@@ -398,7 +403,7 @@ struct cr_port {
     int64_t shape[CR_MAX_RANK];
     enum cr_init init; /* parameters */
     double bound;      /* parameters: the bound of the init */
-    bool state;        /* inputs: it is kept from run to run, and kernels write to it */
+    bool state;        /* inputs: it keeps its value from run to run, and kernels write to it */
     bool in_place;     /* outputs: the caller may pass the memory of the input that has the output's
                         * name in its entry */
     int64_t offset;    /* parameters: bytes into the weights of its first piece; -1: unused */
@@ -406,7 +411,7 @@ struct cr_port {
                         * outputs: the bit of its entry */
 };
 
-/* One kernel, for reports; strings belong to the program. */
+/* Facts about a kernel for reports; the program owns the strings. */
 struct cr_kernel_info {
     const char *name;                        /* the C function */
     const char *scope;                       /* "attn.c_attn" */
@@ -450,7 +455,8 @@ struct cr_program {
     int64_t weights_bytes;
     int64_t arena_bytes, scratch_bytes; /* the maximum over entries */
     int64_t arena_bytes_least; /* lower bound of any plan's arena: the most bytes live at once */
-    int64_t activation_bytes;  /* bytes of it kept for the backward pass; -1 if there is none */
+    int64_t activation_bytes;  /* bytes of it that are kept for the backward pass; -1 if there is
+                                  none */
     struct cr_kernel_info *kernels; /* by function */
     int n_kernels;
     int *sequence; /* the kernels, in the order a run of all entries calls them */

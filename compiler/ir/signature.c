@@ -66,7 +66,7 @@ static void add_word(struct cr_signature *s, const struct counts *counts, const 
                                                     : CR_PARAMETER_COUNT;
 }
 
-/* Reads the words twice, since a count may stand behind the argument that it counts. */
+/* Reads the words twice, since a count may come after the argument that it counts. */
 void cr_parse_signature(struct cr_signature *signature, const struct cr_call *call)
 {
     char text[128];

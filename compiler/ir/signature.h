@@ -1,4 +1,4 @@
-/* signature.h - what the arguments of a runtime call mean: a signature of functions.def, parsed. */
+/* signature.h - parses a signature of functions.def: the meaning of a runtime call's arguments. */
 #ifndef CR_SIGNATURE_H
 #define CR_SIGNATURE_H
 
@@ -26,7 +26,8 @@ enum cr_element { CR_ELEMENT_OF_CALL, CR_ELEMENT_INT, CR_ELEMENT_FLOAT };
 struct cr_parameter {
     enum cr_parameter_kind kind;
     bool read, written, nullable;
-    bool panels;           /* row_stride goes from panel to panel, in units of the format */
+    bool panels;           /* row_stride is the distance from panel to panel, in units of the
+                              format */
     enum cr_format format; /* format of panels, and of rows rounded for an arithmetic; else f32 */
     enum cr_element element;
     struct cr_size rows, cols, row_stride, col_stride;

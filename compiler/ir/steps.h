@@ -77,7 +77,7 @@ struct cr_step_walk cr_walk_steps(const struct cr_program *program, int first, i
 struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct cr_entry *entry,
                                   bool unrolled);
 
-/* Returns the next step, or null behind the last one. */
+/* Returns the next step, or null after the last one. */
 const struct cr_step *cr_next_step(struct cr_step_walk *walk);
 
 #endif

@@ -31,7 +31,7 @@ void cr_put_bytes(struct cr_text *text, const char *data, size_t length)
     text->data[text->length] = 0;
 }
 
-/* Appends a formatted text; most are short, a longer one is formatted again once there is room. */
+/* Appends a formatted text.  Formats it again if it did not fit into the available memory. */
 static void put(struct cr_text *text, const char *format, va_list args)
 {
     va_list again;

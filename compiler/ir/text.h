@@ -11,7 +11,8 @@ struct cr_text {
 };
 
 void cr_put(struct cr_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends one line of code, broken behind commas and operators where it exceeds 100 columns. */
+/* Appends one line of code; a line of more than 100 columns is broken after commas and
+ * operators. */
 void cr_put_line(struct cr_text *text, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -73,7 +73,7 @@ static struct name_set name_set_for(int n)
     return set;
 }
 
-/* Adds a name; returns false if it is present already. */
+/* Adds a name; returns false if it was added before. */
 static bool add_name(struct name_set *set, const char *name)
 {
     unsigned at = (unsigned)cr_hash_word(0, (uintptr_t)name) & (set->size - 1);

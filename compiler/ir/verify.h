@@ -1,8 +1,8 @@
 /*
  * verify.h - checks the invariants of a graph between any two passes.
  *
- * The checks return 0, or -1 with the first violation in *error, behind its node: "node 12 (mul):
- * an operand does not come before it".
+ * The checks return 0, or -1 with the first violation in *error, after the name of its node: "node
+ * 12 (mul): an operand does not come before it".
  */
 #ifndef CR_VERIFY_H
 #define CR_VERIFY_H
@@ -11,17 +11,18 @@
 #include "graph.h"
 
 /*
- * Well formed: every node is what cr_build makes of its operands and attributes; operands come
- * before their users; strings are interned; inputs, parameters and outputs have names of their
- * own; outputs exist.
+ * Checks that the graph is well-formed: every node is what cr_build makes of its operands and
+ * attributes; operands come before their users; strings are interned; inputs, parameters and
+ * outputs have distinct names; outputs exist.
  */
 int cr_verify(struct cr_graph *g, struct cr_error *error);
 
-/* No two nodes are equal; none is dead except inputs and parameters, which belong to the caller. */
+/* Checks that no two nodes are equal, and that none is dead except inputs and parameters, which
+ * belong to the caller. */
 int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
 
-/* Only inputs and parameters are shared by entries: operands and outputs belong to the entry of the
- * node that reads them. */
+/* Checks that entries share only inputs and parameters: operands and outputs belong to the entry
+ * of the node that reads them. */
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error);
 
 /* Each output is a different node, and no leaf: a kernel can store it. */

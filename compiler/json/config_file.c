@@ -86,7 +86,7 @@ static bool take_whole(const struct cr_json_value *value, int64_t *whole)
     return true;
 }
 
-/* Reads a whole number, or a list of them. */
+/* Reads an integer, or a list of integers. */
 static int read_integers(const struct cr_document *d, const char *key, int64_t *values, int most,
                          int *n, struct cr_error *error)
 {

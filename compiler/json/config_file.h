@@ -8,8 +8,8 @@
 #include "document.h"
 
 /* Reads the file at `path`, a string that must outlive the document.  Fails if the file has more
- * than 1 MB, is no object, or has a key twice in an object: Python takes the last value, but a
- * config.json says what a model computes. */
+ * than 1 MB, is not an object, or has a key twice in an object: Python would use the last value,
+ * but in a config.json a wrong value changes what a model computes. */
 int cr_config_read(struct cr_document *document, const char *path, struct cr_error *error);
 
 /* Reads the string under a key, which messages call `what`; *text is null if the key is missing or

@@ -44,7 +44,7 @@ struct cr_json_value {
         uint32_t length; /* of a string */
         int count;       /* of items or members */
     };
-    uint32_t at; /* offset in the file of its begin, or of the space in front of it */
+    uint32_t at; /* offset in the file of its start, or of the space before it */
 };
 
 /* Returns the number of a value, integer or real; 0 for other kinds. */
@@ -79,8 +79,8 @@ int cr_value_line(const struct cr_document *document, int value);
 int cr_fail_value(const struct cr_document *document, int value, const char *what,
                   struct cr_error *error);
 
-/* Returns the member of that name, the last of several, as Python does; CR_NO_VALUE if there is
- * none, if it is null, or if `object` is no object. */
+/* Returns the member with a name, the last one if there are several, as Python does; CR_NO_VALUE
+ * if there is none, if it is null, or if `object` is not an object. */
 int cr_member(const struct cr_document *document, int object, const char *name);
 
 /* Returns "a string", "an object", ... for a value, "nothing" for CR_NO_VALUE. */
@@ -88,7 +88,7 @@ const char *cr_kind_of_value(const struct cr_document *document, int value);
 
 /*
  * Read the value of a member.  Each leaves *out unchanged if the member is missing or null, and
- * fails if it is of another kind; messages call the object `where`.
+ * fails if it is of another kind; messages name the object `where`.
  */
 int cr_read_bool(const struct cr_document *document, int object, const char *where,
                  const char *name, bool *out, struct cr_error *error);
@@ -97,7 +97,7 @@ int cr_read_integer(const struct cr_document *document, int object, const char *
 int cr_read_string(const struct cr_document *document, int object, const char *where,
                    const char *name, const char **out, struct cr_error *error);
 
-/* Returns the member of that name and kind; CR_NO_VALUE with an error if there is none. */
+/* Returns the member with a name and a kind; CR_NO_VALUE with an error if there is none. */
 int cr_need_member(const struct cr_document *document, int object, const char *where,
                    const char *name, enum cr_json_kind kind, struct cr_error *error);
 

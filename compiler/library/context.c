@@ -93,8 +93,7 @@ int cr_refuse_null(crescent_context *context, const char *function)
     return cr_refuse(context, function, "an argument is null or negative, expected neither");
 }
 
-/* Escapes control characters in the message, since readers of files put names into it as they
- * are. */
+/* Escapes control characters in the message, since file readers copy names into it unchanged. */
 int cr_done(struct cr_guard *guard, int status)
 {
     struct cr_error *error = guard->error;

@@ -10,7 +10,7 @@
 #include "generator.h"
 #include "installed.h"
 
-/* Tokens of a prompt in one run: fewer if the logits of all of them are kept, to save memory. */
+/* Tokens of a prompt in one run; if the logits of all of them are kept, fewer, to save memory. */
 enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };
 
 /* Returns the node of an op with that name, or CR_NONE. */
@@ -106,8 +106,8 @@ static bool has_rope_type(const struct cr_origin *o, const char *type)
 }
 
 /* Finds the number of positions that a model was trained for, in its options and its file of
- * values; 0 if neither has it.  For LongRoPE it is the original number, since longer texts have
- * other frequencies. */
+ * values; 0 if it is in neither.  For LongRoPE it is the original number, since longer texts
+ * have other frequencies. */
 static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
 {
     const struct keys ignored = {(const char *const *)o->ignored, o->n_ignored};

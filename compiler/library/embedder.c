@@ -12,7 +12,7 @@
 #include "installed.h"
 #include "sentence.h"
 
-/* A tokenizer, which a thread opens while the model is compiled.  It has a context of its own for
+/* A tokenizer that a thread opens while the model is compiled.  It has its own context for
  * errors. */
 struct reading {
     crescent_context *context;
@@ -36,7 +36,7 @@ struct crescent_embedder {
     struct reading reading;
     struct cr_sentence sentence;
     int64_t dimensions;
-    struct slot *slots; /* the inputs of texts that run beside each other */
+    struct slot *slots; /* the inputs of texts that run at the same time */
     int n_slots;
     int input[3]; /* number of ids, token_type_ids and the length, or CRESCENT_NONE */
     crescent_classification classify;
@@ -51,7 +51,8 @@ static void *open_tokenizer(void *reading)
     return NULL;
 }
 
-/* Starts the thread; without one the tokenizer is opened at once.  `path` must stay until it is awaited. */
+/* Starts the thread that opens the tokenizer; if that fails, opens it immediately.  `path` must
+ * stay valid until the tokenizer is awaited. */
 static int begin_reading(struct reading *r, const char *path, struct cr_error *error)
 {
     *r = (struct reading){.context = crescent_context_new(), .path = path};
@@ -80,9 +81,9 @@ static int await_reading(struct reading *r, struct cr_error *error)
 
 /* ---- opening ---- */
 
-/* Sets the most tokens of a text: of the option, sentence_bert_config.json, tokenizer.json,
- * tokenizer_config.json, or 512; at most as many as config.json has positions.  Only from the third on the
- * tokenizer is awaited. */
+/* Sets the most tokens of a text: from the option, sentence_bert_config.json, tokenizer.json,
+ * tokenizer_config.json, or 512, whichever comes first; at most the positions of config.json.
+ * The tokenizer is awaited only if neither of the first two sets it. */
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
@@ -113,8 +114,8 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     return status;
 }
 
-/* Finds the inputs: ids, segments if the model has them, and the length; and the vector.  The caller asked
- * for a limit of so many tokens, or 0. */
+/* Finds the inputs (ids, segments if the model has them, and the length) and the output vector.
+ * The caller requested a limit of this many tokens, or 0. */
 static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     static const char *const names[] = {"ids", "token_type_ids", "T"};
@@ -162,8 +163,8 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
-/* Opens the model by what the files of the folder say, beside the tokenizer.  `error` is the context's,
- * which the functions of crescent.h set, too. */
+/* Opens the model as the files of the folder describe it, while the tokenizer is opened.
+ * `error` is the context's, which the functions of crescent.h set, too. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
                       const crescent_config *config, const crescent_embedder_options *options,
                       struct cr_error *error)
@@ -249,7 +250,8 @@ const char *crescent_embedder_label(const crescent_embedder *e, int index)
 
 /* ---- a text ---- */
 
-/* Returns a text in which bytes that are no UTF-8 became U+FFFD; *repaired says if there were any. */
+/* Returns a text in which bytes that are not UTF-8 became U+FFFD; *repaired is set if there were
+ * any. */
 static struct cr_text repair(const char *text, size_t n, bool *repaired)
 {
     struct cr_text out = {0};

@@ -145,8 +145,8 @@ static int see_window(struct evaluation *e, int64_t n)
     return status;
 }
 
-/* Evaluates a text in windows.  Each begins with the token that texts begin with, if there is one.
- * A final window of one token predicts nothing. */
+/* Evaluates a text in windows.  Each begins with the tokenizer's begin token, if it has one.  A
+ * final window of one token predicts nothing. */
 static int see_text(struct evaluation *e, const crescent_window *how, const int32_t *ids, int64_t n)
 {
     int64_t front = how->begin == CRESCENT_NONE ? 0 : 1, step = how->tokens - front;

@@ -22,8 +22,8 @@ static bool is_file_name(const char *family)
     return good;
 }
 
-/* Returns the path of FAMILY.lua in the folder, on $CRESCENT_PATH or installed; null if there is
- * none. */
+/* Returns the path of FAMILY.lua in the folder, on $CRESCENT_PATH or among the installed
+ * scripts; null if there is none. */
 static char *find_script(const char *folder, const char *family)
 {
     char name[128];
@@ -98,7 +98,8 @@ int cr_take_family(struct cr_origin *o, const char *folder, const char *script,
         return found ? take_file(o, folder, found) : fail_family(folder, o->family, error);
     }
     cr_keep_text(o, text, length);
-    char *prefix = cr_strdup(cr_builtin_prefix(o->family)); /* by which tensors are found, too */
+    /* the prefix is used to find tensors, too */
+    char *prefix = cr_strdup(cr_builtin_prefix(o->family));
     free(o->family);
     o->family = prefix;
     free(o->path);

@@ -1,6 +1,6 @@
 /*
- * feed.h - batches of inputs: each input has a .npy file of its own shape, or with one more leading
- * axis that counts batches.
+ * feed.h - batches of inputs: each input has a .npy file with the input's shape, or with one more
+ * leading axis that counts batches.
  */
 #ifndef CR_FEED_H
 #define CR_FEED_H

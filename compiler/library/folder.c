@@ -92,8 +92,8 @@ static int fail_without_family(const char *path, const char *folder, struct cr_e
                           "--script F.lua", path, cr_builtin_models(known, sizeof known));
 }
 
-/* Returns the family of the classes in `architectures`; null with an error if there is none, or
- * several. */
+/* Returns the family of the classes in `architectures`; null with an error if there is no class,
+ * or if they belong to several families. */
 static char *read_architectures(const struct cr_document *d, const char *folder,
                                 struct cr_error *error)
 {

@@ -17,8 +17,8 @@ struct cr_script_text {
     size_t length;
 };
 
-/* Runs a script with the number of positions that is asked for, or that the model has, and makes
- * its graph incremental unless it is already.  A failure leaves nothing to free. */
+/* Runs a script with the requested number of positions, or with the model's, and makes its graph
+ * incremental unless it is already.  After a failure nothing is left allocated. */
 int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
                          const crescent_script *how, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error);

@@ -10,7 +10,8 @@
 #include "compiler/json/config_file.h"
 #include "gguf_model.h"
 
-/* Finds ids, their number and the logits.  Fails if there are other inputs, or no logits. */
+/* Finds ids, their number and the logits.  Fails if there are other inputs, or if there are no
+ * logits. */
 static int find_ports(struct cr_generator_ports *g, const struct cr_ports *p, const char *path,
                       struct cr_error *error)
 {

@@ -75,7 +75,7 @@ static int read_real(const struct reading *r, const struct cr_gguf_value *value,
     return 0;
 }
 
-/* Reads a real number by name; *out stays unchanged if there is none. */
+/* Reads a real number by name; leaves *out unchanged if there is none. */
 static int find_real(const struct reading *r, const char *name, double *out)
 {
     const struct cr_gguf_value *value = find(r, name);
@@ -96,7 +96,8 @@ static bool is_text(const struct cr_gguf_value *value, const char *text)
 /* The keys and their options, by the part of the key after the architecture. */
 static const struct row {
     const char *name;
-    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read elsewhere, or without meaning */
+    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read elsewhere, or without effect on the
+                                                  model */
     const char *llama, *gpt2;                  /* options; null: the key is refused */
     bool needed;
     double neutral; /* NEUTRAL: the only value that is accepted */

@@ -24,7 +24,8 @@ struct seeds {
     int n, cap;
 };
 
-/* Adds a leaf with the shape of a node: an input of that name, or ones if it is null. */
+/* Adds a leaf with the shape of a node: an input with that name, or a constant of ones if the
+ * name is null. */
 static cr_id leaf_like(struct cr_graph *g, cr_id id, const char *name)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = g->nodes[id].rank, .value = 1, .name = name};
@@ -101,7 +102,7 @@ static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *c
 
 /* ---- gradients as outputs ---- */
 
-/* Lists every parameter, then every f32 input that is no cotangent. */
+/* Lists every parameter, then every f32 input that is not a cotangent. */
 static int find_wanted(const struct cr_graph *g, cr_id *wanted)
 {
     int n = 0;

@@ -57,7 +57,7 @@ struct crescent_graph {
     struct cr_graph *graph;
     int n_script_outputs; /* outputs after these were added on request */
     bool has_gradients;
-    bool has_formats; /* its parameters have the formats of the file it was read from */
+    bool has_formats; /* its parameters have the formats of the GGUF file that it was read from */
     int64_t script_ns;
     cr_id *params, *inputs, *states; /* node ids, in order */
     int n_params, n_inputs, n_states;
@@ -69,9 +69,10 @@ struct crescent_model {
     crescent_context *context;
     struct cr_origin *origin;
     struct cr_engine engine;
-    bool *given;            /* by parameter: its values are set */
+    bool *given;            /* by parameter: true once its values were set */
     struct cr_kept kept;    /* file of its packed weights; without a path if it has none */
-    crescent_config config; /* as compiled; the model owns its strings */
+    crescent_config config; /* the configuration that it was compiled with; the model owns its
+                               strings */
 };
 
 /* Fails if the graph that another rank compiles differs. */
@@ -125,7 +126,7 @@ void cr_release(crescent_context *context);
 /* Drops a reference; the last one closes the model. */
 void cr_model_release(crescent_model *model);
 
-/* Runs a model of one entry without states several times, on threads beside each other. */
+/* Runs a model of one entry without states several times, on several threads at the same time. */
 int cr_run_many(crescent_model *model, const struct cr_tensors *runs, int n, struct cr_error *error);
 
 struct cr_origin *cr_origin_refer(struct cr_origin *origin);

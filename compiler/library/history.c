@@ -20,7 +20,7 @@ void cr_history_free(struct cr_history *h)
 
 /* ---- adding losses ---- */
 
-/* Adds neighbouring sums, of which there is an even number, all complete. */
+/* Adds pairs of neighbouring sums; their number is even, and all are complete. */
 static void halve_sums(struct cr_history *h)
 {
     for (int i = 0; i < h->n / 2; i++)
@@ -108,7 +108,7 @@ static bool next_number(const char **text, double *number)
     return found;
 }
 
-/* Returns a number if it is whole and from 0 to `most`, else -1. */
+/* Returns a number if it is an integer from 0 to `most`, else -1. */
 static int64_t whole(double number, int64_t most)
 {
     bool good = number >= 0 && number <= (double)most && number == floor(number);

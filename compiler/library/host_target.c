@@ -68,7 +68,7 @@ static void print_key(char *key, size_t size, const struct cr_host_processor *ho
              (long long)host->l3_bytes);
 }
 
-/* Reads a file of a probe; false if its first line differs or it is no valid target. */
+/* Reads a probe's file; returns false if its first line differs or if it is not a valid target. */
 static bool read_probe(struct cr_target *target, const char *path, const char *key)
 {
     struct cr_error ignored;
@@ -83,7 +83,7 @@ static bool read_probe(struct cr_target *target, const char *path, const char *k
     return is_read;
 }
 
-/* Stores the result of a probe.  Failing to write is no error: the next process probes again. */
+/* Stores the result of a probe.  A failure to write is ignored: the next process probes again. */
 static void keep_probe(const struct cr_target *target, char *path, const char *key)
 {
     struct cr_error ignored;

@@ -62,8 +62,8 @@ static char *in_list(const char *list, const char *path)
 /* An address in this object, for dladdr. */
 static const char anchor[] = "crescent";
 
-/* Finds the file of this object: the shared library, or else the program.  /proc is asked because
- * argv[0] does not tell the program's folder. */
+/* Finds the file that contains this code: the shared library, or else the program.  It asks
+ * /proc, because argv[0] does not give the program's folder. */
 static bool own_file(char file[PATH_MAX])
 {
     Dl_info info;
@@ -81,7 +81,7 @@ static bool own_file(char file[PATH_MAX])
 }
 
 /* For a module for Lua, TREE/lib/.../lua/5.4/crescent.so: searches TREE/share/lua/5.4/crescent,
- * where LuaRocks installs files that are no modules. */
+ * where LuaRocks installs other files. */
 static char *beside_module(const char *file, const char *path)
 {
     const char *lua = NULL, *lib = NULL, *end = strrchr(file, '/');

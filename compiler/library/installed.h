@@ -12,7 +12,8 @@
  */
 char *cr_find_installed(const char *path);
 
-/* Searches $CRESCENT_PATH and the installed folder, not the current one; returns null if no file is found. */
+/* Searches $CRESCENT_PATH and the installed folder, but not the current folder; returns null if
+ * no file is found. */
 char *cr_find_on_path(const char *path);
 
 #endif

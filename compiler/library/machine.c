@@ -22,7 +22,7 @@ static int64_t beyond_caches(void)
 
 struct crescent_machine {
     crescent_context *context;
-    crescent_model *model; /* its threads do the measuring */
+    crescent_model *model; /* the model whose threads do the measuring */
     char *buffer;
     int64_t bytes;  /* a multiple of the caches' size */
     int64_t filled; /* bytes written so far: unwritten pages all map to one zero page */

@@ -106,7 +106,7 @@ int cr_check_readable(const char *path, struct cr_error *error)
 
 /* ---- files of other kinds ---- */
 
-/* A kind of file that is no script, recognised by the end of its name or by its first bytes. */
+/* A kind of file other than a script, recognised by the end of its name or by its first bytes. */
 struct kind {
     const char *end, *begin; /* one of them is null */
     const char *what;

@@ -84,7 +84,7 @@ int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
     return n;
 }
 
-/* Fails because there is no port of that number. */
+/* Fails because there is no port with that number. */
 static int no_such_port(crescent_context *context, const char *path, crescent_port_kind kind,
                         int index, int n)
 {

@@ -30,7 +30,8 @@ struct crescent_replay {
     /* the last run; all zero before one */
     crescent_replay_kind kind;
     struct cr_graph *bounded;     /* the graph of the stored values, with lengths at their bounds */
-    struct cr_fixed fixed;        /* the same graph with the lengths of this run, if it has any */
+    struct cr_fixed fixed;        /* the same graph with the lengths of this run as fixed sizes,
+                                     if it has lengths */
     const struct cr_graph *graph; /* the graph to iterate over */
     struct cr_graph *plain;       /* a copy without arithmetics */
     struct leaves leaves;
@@ -38,7 +39,8 @@ struct crescent_replay {
     int *item;                    /* by node: its first item, or CR_NONE */
     int *also;                    /* by item: the next item of the same node, or CR_NONE */
     struct cr_interpreter exact;  /* everything in double precision */
-    struct cr_interpreter local;  /* from stored values; the other two interpreters share its last_use */
+    struct cr_interpreter local;  /* interprets a node from stored values; the other two
+                                     interpreters share its last_use */
     struct cr_interpreter bounds; /* of the errors of `local` */
     cr_id at;                     /* the current node, or CR_NONE */
     int at_item;                  /* the current item of that node, or CR_NONE */
@@ -335,7 +337,7 @@ static int run(crescent_replay *r, const void *const *inputs, void *const *outpu
     return 0;
 }
 
-/* Runs the model and begins the walk.  After a failed run there are no nodes to read. */
+/* Runs the model and begins the walk.  After a failed run no nodes can be read. */
 int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
                         const void *const *inputs, void *const *outputs)
 {

@@ -13,8 +13,8 @@
 
 enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
 
-/* Opens FOLDER/NAME.  Returns 1, 0 if there is no such file, or -1 with an error.  `path` must outlive
- * the document. */
+/* Opens FOLDER/NAME. Returns 1, 0 if there is no such file, or -1 with an error.  `path` must
+ * outlive the document. */
 static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
                      struct cr_error *error)
 {
@@ -86,7 +86,8 @@ static void add_module(struct cr_sentence *s, const char *module)
     s->normalize = false;
 }
 
-/* True if a text has only characters that stand in names of folders and in no list. */
+/* True if a text has only characters that names of folders consist of, and no separator of
+ * lists. */
 static bool is_plain(const char *text)
 {
     return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
@@ -99,7 +100,7 @@ struct dense {
     const char *activation, *takes, *gives;
 };
 
-/* Fails unless it is one that embedding.vector has, so far as its file says. */
+/* Fails unless the Dense is one that embedding.vector supports, as far as its file says. */
 static int check_dense(const struct dense *dense, const char *path, struct cr_error *error)
 {
     enum { MOST = 1 << 20 };
@@ -308,7 +309,7 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
     return 0;
 }
 
-/* A classifier has classes in place of a pooling. */
+/* A classifier has classes instead of a pooling. */
 static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
 {
     int n = 0;
@@ -372,8 +373,8 @@ static void number_labels(struct cr_sentence *s, int n)
     }
 }
 
-/* Reads what makes a probability of a logit: a sigmoid where there is one label or several may hold,
- * unless a reranker says that its scores are the logits. */
+/* Reads how probabilities are computed from logits: by a sigmoid if there is one label or
+ * several labels may hold, unless a reranker says that its scores are the logits. */
 static int read_activation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     const char *problem = "", *activation = "";

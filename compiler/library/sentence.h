@@ -1,6 +1,6 @@
 /*
- * sentence.h - what a folder of sentence-transformers says about the vector of a text: modules.json and
- * the files that it names.
+ * sentence.h - reads how a folder of sentence-transformers makes the vector of a text: modules.json
+ * and the files that it names.
  */
 #ifndef CR_SENTENCE_H
 #define CR_SENTENCE_H
@@ -16,14 +16,15 @@ struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* the layers after the pooling, as embedding.vector takes them, but ... */
     bool normalize;     /* ... a Normalize at the end; null: nothing */
-    int64_t max_length; /* most tokens of a text in sentence_bert_config.json; 0: not given */
-    int64_t model_max_length; /* most tokens of a text in tokenizer_config.json; 0: not given */
+    int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
+    int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
     bool excludes_prompt; /* a pooling without the tokens of the prompt */
     char *prompt;       /* a text that is put in front of each text; may be null */
-    char **labels;      /* of a classifier, by number */
+    char **labels;      /* the labels of a classifier */
     int n_labels;
-    bool sigmoid, plain; /* its probabilities: a sigmoid of each logit; the logits themselves */
+    bool sigmoid, plain; /* how its probabilities are computed: as a sigmoid of each logit; as
+                            the logits themselves */
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
@@ -48,8 +49,8 @@ struct cr_sentence_settings {
     int n;
 };
 
-/* Returns the caller's script, which may be null, with these settings in front of its own.  The caller frees
- * script.settings, whose texts are in `of_files`. */
+/* Returns the caller's script, which may be null, with these settings before its own.  The caller
+ * frees script.settings, whose texts are in `of_files`. */
 crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
                                    const crescent_script *how);
 

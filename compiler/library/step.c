@@ -51,8 +51,8 @@ static void place_results(crescent_trainer *t)
     }
 }
 
-/* Prepares the next step: packs the new parameters, and swaps each output that has memory of its
- * own with the input that it replaces. */
+/* Prepares the next step: packs the new parameters, and swaps each output that has its own
+ * memory with the input that it replaces. */
 static void hand_over(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);

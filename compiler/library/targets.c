@@ -85,8 +85,8 @@ int crescent_target_at(int index, crescent_target *target)
     return CRESCENT_OK;
 }
 
-/* Prints a target; *text is null after a failure.  That of "host" is for a large model on one
- * thread. */
+/* Prints a target; *text is null after a failure.  For "host", prints the target for a large
+ * model on one thread. */
 int crescent_target_text(crescent_context *context, const char *name, char **text)
 {
     CR_REQUIRE_CONTEXT(context, name && text);

@@ -1,5 +1,5 @@
 /*
- * training.h - a training: a model and its state, behind crescent_trainer.
+ * training.h - a training, the struct crescent_trainer: a model and its state.
  */
 #ifndef CR_TRAINING_H
 #define CR_TRAINING_H
@@ -27,7 +27,7 @@ struct crescent_trainer {
     struct cr_accumulation accumulation; /* of a step over micro-batches */
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */
-    struct cr_history history; /* of earlier runs too, if the checkpoint has them */
+    struct cr_history history; /* also of earlier runs, if the checkpoint has them */
     struct cr_validation *validation;
 };
 
@@ -36,8 +36,8 @@ static inline struct cr_engine *cr_trainer_engine(const crescent_trainer *t)
     return &t->model->engine;
 }
 
-/* Finds the output of that name, or CR_NONE.  Fails unless it is one f32 or, if `whole`, one
- * i32. */
+/* Finds the output with a name, or returns CR_NONE. Fails unless it is one f32 or, if `whole`,
+ * one i32. */
 int cr_find_number(const struct cr_engine *engine, const char *name, bool whole, int *output,
                    struct cr_error *error);
 

@@ -255,7 +255,7 @@ static int candidates_left(const crescent_tuner *t)
     return n;
 }
 
-/* Moves to the next candidate that differs from the best; false if there is none. */
+/* Moves to the next candidate that differs from the best; returns false if there is none. */
 static bool next_candidate(crescent_tuner *t, struct cr_target *target, crescent_trial *trial)
 {
     for (; t->size < N_SIZES; t->size++, t->value = 0) {

@@ -21,7 +21,8 @@ struct cr_validation {
     crescent_model *model;
     struct cr_buffers inputs, outputs;
     struct cr_feeds feeds; /* files of --validation-input */
-    int *param, *state;    /* by parameter, by input: the training's one of that name, or CR_NONE */
+    int *param, *state;    /* by parameter, by input: the index of the training's one with the
+                              same name, or CR_NONE */
 };
 
 /* ---- the graph ---- */
@@ -101,7 +102,7 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
     if (cr_graph_again(t->context, t->model->origin, &on, 1, &graph))
         return -1;
     crescent_config config = t->model->config;
-    config.format = "f32"; /* the format of training, whatever the file had */
+    config.format = "f32"; /* the format of training, also if the file has others */
     int status = check_graph(graph, n_files, error);
     if (!status) {
         status = cr_compile_graph(t->context, graph->origin, graph->graph, &config, &v->model,

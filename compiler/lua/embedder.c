@@ -102,7 +102,7 @@ static int labels(lua_State *L)
     return 1;
 }
 
-/* e:facts(): returns a table of what the embedder does. */
+/* e:facts(): returns a table of the embedder's settings. */
 static int facts_of(lua_State *L)
 {
     crescent_embedder_facts facts;

@@ -21,8 +21,8 @@ static int close_explanation(lua_State *L)
     return 0;
 }
 
-/* Fills the model that is measured or checked with the weights that the other model kept, else with its
- * folder's weights, else with random ones. */
+/* Loads weights into the model that is measured or checked: those that the other model kept,
+ * else those of its folder, else random ones. */
 static void fill(lua_State *L, crescent_model *to, const crescent_model *from, int64_t seed)
 {
     int n = crescent_port_count(from, CRESCENT_PARAM);

@@ -152,7 +152,7 @@ static int load_bytes(lua_State *L)
     return 3;
 }
 
-/* Loads the folder's weights, or draws them, unless there are weights. */
+/* Loads the folder's weights, or draws random ones, unless the model has weights. */
 static void fill_weights(lua_State *L, struct cr_lua_model *m)
 {
     if (!m->filled)
@@ -252,7 +252,8 @@ static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model 
     return cr_lua_take_sized(L, m->model, number, -1, inputs, what);
 }
 
-/* Sets the tensors of inputs that are lengths, and their values; the others stay null. */
+/* Sets the tensors of inputs that are lengths, and the values of the lengths; the other tensors
+ * stay null. */
 static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void **inputs, int kept)
 {
     int some = 0;

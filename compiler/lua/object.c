@@ -239,7 +239,7 @@ int cr_lua_fail(lua_State *L, const char *format, ...)
 
 /* ---- values ---- */
 
-/* Pushes a text as a string; raises if there is no memory for it. */
+/* Pushes a text as a string; raises an error if memory is insufficient. */
 static int to_string(lua_State *L)
 {
     char **text = lua_touserdata(L, 1);

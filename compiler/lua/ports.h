@@ -10,7 +10,8 @@
 crescent_port cr_lua_port(lua_State *L, const crescent_model *model, crescent_port_kind kind,
                           int index);
 
-/* Returns the number of the port whose name is the string at `index`; raises if there is none. */
+/* Returns the number of the port whose name is the string at `index`; raises an error if no port
+ * has the name. */
 int cr_lua_port_named(lua_State *L, const crescent_model *model, crescent_port_kind kind, int index);
 
 /* Pushes a list of tables: name, shape, dtype, count, and the format of parameters. */

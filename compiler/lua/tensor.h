@@ -31,8 +31,8 @@ struct cr_lua_tensor *cr_lua_new_tensor(lua_State *L, const crescent_port *port)
 struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent_port *port,
                                          const char *what);
 
-/* Returns the sizes of a tensor or of nested tables along `rank` axes; 0 for other values, and for
- * a flat table if there are several axes. */
+/* Returns the sizes of a tensor or of nested tables along `rank` axes.  Returns 0 for other
+ * values, and for a flat table if there are several axes. */
 int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes);
 
 /* Pushes a shape as a table. */

@@ -62,8 +62,8 @@ static void start(lua_State *L, struct cr_lua_trainer *t)
     t->started = 1;
 }
 
-/* Returns the path; with the option `text` it is the name of that script.  Raises if it is neither
- * a string nor a function. */
+/* Returns the path; with the option `text` it is the name of that script.  Raises an error if it
+ * is neither a string nor a function. */
 static const char *path_of(lua_State *L)
 {
     return lua_type(L, 1) == LUA_TFUNCTION ? "trainer" : luaL_checkstring(L, 1);
@@ -227,7 +227,7 @@ static int validate(lua_State *L)
     return 1;
 }
 
-/* Sets a number, unless it is NaN. */
+/* Sets a field to a number, unless the number is NaN. */
 static void set_known(lua_State *L, const char *key, double value)
 {
     if (!isnan(value))

@@ -1,10 +1,10 @@
 /*
- * precompile.c - a program of the build: writes the bytecode of the built-in modules.
+ * precompile.c - a program of the build that writes the bytecode of the built-in modules.
  *
  *     precompile FOLDER/
  *
- * It is linked with the Lua of the program whose modules they are, and runs in the project's root.  Bytecode has
- * the lines and names of the text, which messages show.
+ * It is linked with the same Lua as the program that the modules are for, and runs in the project's
+ * root.  Bytecode has the lines and names of the text, which messages show.
  */
 #include <stdio.h>
 #include <stdlib.h>

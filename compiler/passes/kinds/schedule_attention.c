@@ -356,8 +356,9 @@ static void fold_chosen(struct cr_builder *b, const struct attention *s)
 }
 
 /*
- * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, dropped elements become 0, even where they are NaN. As long as all keys of a query so far were
- * dropped, its sums stay 0 times the values, and its scale is 1.
+ * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, dropped
+ * elements become 0, even where they are NaN. As long as all keys of a query so far were dropped,
+ * its sums stay 0 times the values, and its scale is 1.
  */
 static void drop(struct cr_builder *b, const struct attention *s)
 {
