@@ -77,7 +77,7 @@ module_sources   := $(wildcard compiler/lua/*.c)
 runtime_sources  := $(filter-out runtime/ranks_mpi.c,$(wildcard runtime/*.c))
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
-# Whose work tests/scale.sh counts: what a script passes through on its way to C.
+# Whose work tests/linear_time.sh counts: what a script passes through on its way to C.
 counted_sources  := $(foreach d,ir import passes passes/* emit frontend,$(wildcard compiler/$(d)/*.c))
 
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -224,7 +224,7 @@ lua-module: $(BUILD)/$(LUA)/crescent.so
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# The program that counts its own work, for tests/scale.sh: what it counts is compiled with a call in every
+# The program that counts its own work, for tests/linear_time.sh: what it counts is compiled with a call in every
 # branch, and stands before the libraries, of which it takes the rest.
 counted := $(counted_sources:%.c=$(BUILD)/work/%.o)
 wrapped := memset memcpy memmove memcmp memchr calloc
@@ -281,7 +281,7 @@ script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$
 programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/tests/$(s)')
 suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
     $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
-    $(call script,$(1),malformed.sh) $(call script,$(1),depth.sh) $(call script,$(1),memory.sh) \
+    $(call script,$(1),malformed.sh) $(call script,$(1),deep_models.sh) $(call script,$(1),out_of_memory.sh) \
     $(call script,$(1),golden.sh) $(call script,$(1),exports.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library $(BUILD)/$(1)/search_folder' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
@@ -311,7 +311,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
-# that are linked without a Lua, the numbers of graphs that scripts have built, as luas.sh holds that
+# that are linked without a Lua, the numbers of graphs that scripts have built, as lua_versions.sh holds that
 # both Luas build the same, and programs that run no script but have contexts, with which a Lua is linked.
 numbers := arena attention bf16_product bodies emit_embed emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged state target variants verify verify_program
@@ -320,13 +320,13 @@ without_lua := code_memory emit_tokenizer files gradient integers jit linear_sum
     sampler text
 of_one_lua := $(numbers) $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
-scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/scale.sh'
-standalone = $(foreach s,standalone extend entries machines train_c pool,$(call script,$(LUA),$(s).sh)) \
+scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'
+standalone = $(foreach s,standalone extend entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
-    $(scale) $(foreach s,recompute names listing train micro_batches files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
+    $(scale) $(foreach s,recompute c_identifiers emitted_layout train micro_batches output_files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(without_lua:%=test_%)) \
     'sh tests/check_without_lua.sh $(without_lua:%=$(BUILD)/$(LUA)/tests/test_%)'
 
@@ -334,7 +334,7 @@ test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)
     $(BUILD)/$(LUA)/crescent-work all
 	@sh tests/run.sh $(layers) $(texts) $(call statics,$(LUA)) \
 	    $(standalone) $(call docs,--check) $(pages) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
-	    'sh tests/luas.sh $(LUAS:%=$(BUILD)/%/crescent)' \
+	    'sh tests/lua_versions.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 
 # The suites of one Lua only, without the set-up.

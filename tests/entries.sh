@@ -4,7 +4,7 @@
 # The file compiles without a warning, with and without optimisation and threads, by every compiler at hand,
 # an entry by one of gcc and clang where they optimise, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  The runtime,
 # whose text is the same in all files, is compiled once for a model and linked to what each compiler makes
-# of the rest, see plain.sh; tcc, and gcc without optimisation for one entry, have the file as it was emitted.
+# of the rest, see plain_c.sh; tcc, and gcc without optimisation for one entry, have the file as it was emitted.
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -13,7 +13,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 mkdir "$scratch/apart"
-. "$(dirname "$0")/plain.sh"
+. "$(dirname "$0")/plain_c.sh"
 isa=$(fastest "$crescent")
 passed=0 failed=0
 

@@ -49,7 +49,7 @@ expect() {
 if [ $# -eq 0 ]; then
     set -- $(cd tests/fixtures && ls)
 fi
-# The kernels of every third case are compiled as the backend asks for, see kept_cc.sh.
+# The kernels of every third case are compiled as the backend asks for, see cc_cache.sh.
 number=0
 for case in "$@"; do
     number=$((number + 1))

@@ -9,7 +9,7 @@ set -u
 build="${BUILD:-build}"
 lua="${LUA:-lua5.4}"
 . "$(dirname "$0")/report.sh"
-. "$(dirname "$0")/hardened.sh"
+. "$(dirname "$0")/hardening.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL CRESCENT_PATH
 prefix="$T/opt/crescent"
 root=$(pwd)

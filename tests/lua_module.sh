@@ -10,7 +10,7 @@ set -u
 module="$1" lua="$2"
 crescent=$(realpath "${CRESCENT:-build/crescent}")
 . "$(dirname "$0")/report.sh"
-. "$(dirname "$0")/hardened.sh"
+. "$(dirname "$0")/hardening.sh"
 
 [ "$(nm -D --defined-only "$module" | awk '{ print $3 }')" = luaopen_crescent ]
 report $? 'other names than luaopen_crescent are seen'

@@ -4,13 +4,13 @@
 # tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the
 # steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
 # under ThreadSanitizer where there is one.  The functions of the runtime are compiled once, without
-# optimisation, and linked to what each compiler makes of the model and the pool, see plain.sh; tcc has
+# optimisation, and linked to what each compiler makes of the model and the pool, see plain_c.sh; tcc has
 # whole files.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
-. "$(dirname "$0")/plain.sh"
+. "$(dirname "$0")/plain_c.sh"
 
 # holds WHAT COMMAND...: the command succeeds without a word.
 holds() {

@@ -21,8 +21,8 @@ trap 'exit 130' INT TERM
 export XDG_CACHE_HOME="$KEPT/cache"
 unset CRESCENT_TARGET
 
-# Backends compile a text once; see kept_cc.sh.
-export KEPT KEPT_CC="${CC:-cc}" CC="sh $here/kept_cc.sh"
+# Backends compile a text once; see cc_cache.sh.
+export KEPT KEPT_CC="${CC:-cc}" CC="sh $here/cc_cache.sh"
 
 # count STATUS LOG: "PASSED FAILED" of a suite's output.
 count() {

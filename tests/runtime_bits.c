@@ -3,7 +3,7 @@
  *
  * Every function is called with every instruction set that this machine has, on the same numbers,
  * special values among them.  Instruction sets that do not agree are an error; else a line for
- * each function goes to stdout, which is the same on every machine (tests/machines.sh compares).
+ * each function goes to stdout, which is the same on every machine (tests/machine_bits.sh compares).
  * What the functions should compute is the matter of test_runtime.c.  An argument names the
  * instruction set that has to be the fastest here.
  */

@@ -8,7 +8,7 @@
 # bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
 # The runtime, which takes a compiler most of its time, has the same text in all files but for the list of
-# ops, once for each set of vectors.  So what is about a model is compiled without it, see plain.sh, and of
+# ops, once for each set of vectors.  So what is about a model is compiled without it, see plain_c.sh, and of
 # the whole files each compiler has each level, each set of vectors, all sets in one file, and threads, but
 # not all of them with each model.
 #
@@ -25,7 +25,7 @@ strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
 short="$scratch/plain" fast="$scratch/fast" avx2="$scratch/avx2" neon="$scratch/neon" bare="$scratch/bare"
 mkdir "$short" "$fast" "$avx2" "$neon" "$bare"
 : >"$jobs"
-. "$(dirname "$0")/plain.sh"
+. "$(dirname "$0")/plain_c.sh"
 isa=$(fastest "$crescent")
 [ "$isa" = avx512 ] || [ "$isa" = avx2 ] || avx2=$short # which other machines cannot run
 

@@ -2,14 +2,14 @@
 # train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
 # every compiler at hand, and has no memory of its own.
 #
-# Each compiler has the step at -O2 and -O3 and links it to a runtime with one set of vectors, see plain.sh;
+# Each compiler has the step at -O2 and -O3 and links it to a runtime with one set of vectors, see plain_c.sh;
 # the whole file is with standalone.sh, of another script.  $CRESCENT is the program.  The last line is
 # "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
-. "$(dirname "$0")/plain.sh"
+. "$(dirname "$0")/plain_c.sh"
 
 sort='graphs/train_sort.lua --set B=8 --set digits=3 --set n_embd=16 --set n_head=2
     --set n_layer=1 --set lr=0.01 --set warmup=2 --set steps=60'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# names.sh - emitted C compiles without a warning, whatever things are called.
+# c_identifiers.sh - emitted C compiles without a warning, whatever things are called.
 #
 # words      keywords of C and C++, what the compilers at hand predefine, macros of POSIX, and all
 #            that emitted C says itself, each as input, output, parameter, tap, scope
@@ -13,7 +13,7 @@ set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
-. "$(dirname "$0")/plain.sh"
+. "$(dirname "$0")/plain_c.sh"
 jobs="$T/jobs"
 : >"$jobs"
 

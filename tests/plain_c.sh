@@ -1,4 +1,4 @@
-# plain.sh - a shorter form of emitted C; scripts of tests read it with `.`
+# plain_c.sh - a shorter form of emitted C; scripts of tests read it with `.`
 #
 # An emitted file compiles its template once for each set of vectors, and a machine runs one of them: that
 # of its fastest instructions.  The others take a C compiler most of its time.  So a suite compiles a few

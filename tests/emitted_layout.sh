@@ -1,5 +1,5 @@
 #!/bin/sh
-# listing.sh - the structure of an emitted file, which includes itself for the template at its end.
+# emitted_layout.sh - the structure of an emitted file, which includes itself for the template at its end.
 #
 # once     the template's text stands in it once, behind the model; an unused format, not at all
 # places   it compiles without a warning, called as it was emitted and renamed, from other folders, and

@@ -1,5 +1,5 @@
 #!/bin/sh
-# machines.sh - the runtime computes the same bits on every machine.
+# machine_bits.sh - the runtime computes the same bits on every machine.
 #
 # tests/runtime_bits.c hashes the results of each function of the runtime, with each instruction set
 # of the machine.  What it prints here, with the library that $CRESCENT comes with, it prints, too, when

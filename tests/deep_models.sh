@@ -1,5 +1,5 @@
 #!/bin/sh
-# depth.sh - a deep model is as much C as a shallow one, and loops change no bit.
+# deep_models.sh - a deep model is as much C as a shallow one, and loops change no bit.
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u

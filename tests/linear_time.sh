@@ -1,5 +1,5 @@
 #!/bin/sh
-# scale.sh - what comes after the script is near linear in nodes, kernels, parameters and outputs.
+# linear_time.sh - what comes after the script is near linear in nodes, kernels, parameters and outputs.
 #
 # A case is a script for @N@ of something.  $CRESCENT is a program that counts its own work
 # (tests/work/count.c): work for 2 N is at most 2.3 times the work for N.  What is linear doubles, what sorts

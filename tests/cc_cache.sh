@@ -1,5 +1,5 @@
 #!/bin/sh
-# kept_cc.sh OPTION... - the C compiler of the backends while suites run: what it made once it keeps.
+# cc_cache.sh OPTION... - the C compiler of the backends while suites run: what it made once it keeps.
 #
 # The suites of one Lua compile the same texts as those of the other.  Of a text on stdin, as a backend
 # gives it, the object is kept in $KEPT under a hash of options and text, and the next time copied.  A
@@ -21,7 +21,7 @@ trap 'exit 130' INT TERM HUP
 cat >"$text"
 if grep -q '^ \* runtime\.c - ' "$text"; then
     set -- "$@" -O0
-    . "$(dirname "$0")/plain.sh"
+    . "$(dirname "$0")/plain_c.sh"
     one_set plain "$text" >"$text.c" && mv "$text.c" "$text" || exit 1
 else
     set -- "$@" ${KEPT_LEVEL--O1 -fstrict-aliasing}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# files.sh - the files that verbs and standalone programs write.
+# output_files.sh - the files that verbs and standalone programs write.
 #
 # modes      0666 less the umask for every file of every verb; an older file's mode stays
 # early      a result that cannot be written is known before the work, which may be long

@@ -1,4 +1,4 @@
-# hardened.sh - what tests hold of programs and libraries that are linked; they read it with `.`, behind report.sh
+# hardening.sh - what tests hold of programs and libraries that are linked; they read it with `.`, behind report.sh
 
 # hardened FILE: what the loader writes is read-only afterwards, all of it, and code is position-independent.
 hardened() {

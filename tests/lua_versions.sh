@@ -1,5 +1,5 @@
 #!/bin/sh
-# luas.sh PROGRAM PROGRAM - every script of the tree is the same graph, or the same error, whichever Lua
+# lua_versions.sh PROGRAM PROGRAM - every script of the tree is the same graph, or the same error, whichever Lua
 # has read it.
 #
 # So suites that are about what becomes of a graph run with one Lua.  The last line is "N passed, M failed".

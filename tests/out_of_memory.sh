@@ -1,5 +1,5 @@
 #!/bin/sh
-# memory.sh - with little memory a program ends with status 0, or with 2 and one line.
+# out_of_memory.sh - with little memory a program ends with status 0, or with 2 and one line.
 #
 # From the least memory that the program starts in, a model is run in a little more each time,
 # until it runs.  $CRESCENT is the program.  The last line is "N passed, M failed".
