@@ -1,12 +1,13 @@
 #!/bin/sh
 # pages.sh - the shape of README.md, CONTRIBUTING.md and docs/:
 #
-# size     no page has more than 2,500 words, and README.md fewer than 250 lines; tables that the program or
-#          `make bench-peers` writes are of any size
+# size     no page has more than 2,500 words, and README.md fewer than 250 lines; tables that `make bench-peers`
+#          writes are of any size
 # index    docs/README.md lists every page once
 # links    each relative link leads to a file, and to a heading of it if it names one
 # sources  the files and the functions that the tour names exist: NAME.c, and in backquotes `name()`, of C or of
 #          Lua, or `rt->name`; its numbers of lines are about right, and docs/models.md has every family
+# modules  docs/language-*.md list the functions of every module of graphs/lib
 # The last line is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
@@ -28,7 +29,7 @@ quiet() {
 long_pages() {
     for page in $pages; do
         case $page in
-        docs/bench/* | docs/language-layers.md | docs/onnx-operators.md) continue ;;
+        docs/bench/*) continue ;;
         esac
         words=$(wc -w <"$page")
         [ "$words" -le 2500 ] || echo "$page: found $words words, expected 2500 at most"
@@ -150,6 +151,15 @@ missing_families() {
     done
 }
 
+# Modules of graphs/lib whose functions no page lists.
+missing_modules() {
+    for module in graphs/lib/*.lua; do
+        module=$(basename "$module" .lua)
+        grep -q "^require \"$module\"$" docs/language-*.md ||
+            echo "docs/language-*.md: found no list of the module $module"
+    done
+}
+
 quiet 'pages have at most 2,500 words, README.md fewer than 250 lines' long_pages
 quiet 'docs/README.md lists every page once' unlisted_pages
 quiet 'links lead to files and headings' broken_links
@@ -157,4 +167,5 @@ quiet 'the tour names files that exist' missing_sources
 quiet 'the tour names functions that exist' missing_functions
 quiet 'the tour counts the lines of each room' wrong_lines
 quiet 'docs/models.md has a row for each family' missing_families
+quiet 'pages list the functions of each module of graphs/lib' missing_modules
 conclude
