@@ -69,6 +69,9 @@ static const struct {
               "local keys = k:reshape{B, 2, 1, T, 16}:expand{B, 2, 3, T, 16}:reshape{B, 6, T, 16}\n"
               "local p = nn.softmax(matmul(q, keys:transpose(3, 4)) * 0.25)\n"
               "return {y = matmul(p, keys)}"},
+    {"queries", "local q, k = input('q', {B, 16}), param('k', {T, 16}, {normal = 1})\n"
+                "local p = nn.softmax(matmul(q, k:transpose(1, 2)) * 0.25)\n"
+                "return {y = matmul(p, param('v', {T, 24}, {normal = 1}))}"},
     {"window", "local x = input('x', {B, 3, T, 8})\n"
                "local i, j = iota({1, 1, T, T}, 3), iota({1, 1, T, T}, 4)\n"
                "local seen = logical_and(le(j, i), le(i - j, 9))\n"

@@ -5,7 +5,7 @@
  * It chooses two classes of axes and makes one graph in which the first is a length and the second a
  * ragged length over it, and another in which both are lengths.  Behind the end of each row there is
  * NaN, in inputs and parameters, and what an output has there stays as it is.  Nodes for which rows
- * are summed or looked up are not compared: their rows are not of one size in the first graph.
+ * are summed or looked up, or are the rows of one product over the ragged length, are not compared.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -141,6 +141,13 @@ static bool is_admitted(struct cr_graph *g)
     return true;
 }
 
+/* Whether the batch is the rows of a product that sums over the ragged length: each is a product of its
+ * own then, which may be fused in another way than all of them. */
+static bool sums_rows(const struct cr_graph *g, const struct cr_node *node, cr_id left)
+{
+    return node->lengths[node->rank - 2] == 1 && g->nodes[left].lengths[node->rank - 1] == 2;
+}
+
 /* Whether rows get into one another at a node: along the batch. */
 static bool mixes(const struct cr_graph *g, const struct cr_node *node)
 {
@@ -152,7 +159,7 @@ static bool mixes(const struct cr_graph *g, const struct cr_node *node)
         return g->nodes[in[0]].lengths[node->axis] == 1;
     case CR_KIND_CONTRACT:
         return g->nodes[in[0]].lengths[g->nodes[in[0]].rank - 1] == 1 ||
-               g->nodes[in[1]].lengths[g->nodes[in[1]].rank - 2] == 1;
+               g->nodes[in[1]].lengths[g->nodes[in[1]].rank - 2] == 1 || sums_rows(g, node, in[0]);
     case CR_KIND_GATHER:
         return g->nodes[in[0]].rank && g->nodes[in[0]].lengths[0] == 1;
     case CR_KIND_SCATTER:

@@ -202,6 +202,14 @@ static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
+/* True if an index is the number of a row of the batch that a ragged length has a size each for: queries
+ * with different numbers of keys, each of which is an item of its own. */
+static bool is_batch_of(const struct cr_lowering *lw, const struct cr_affine *index, int length)
+{
+    int batch = length ? lw->g->lengths[length - 1].batch : 0, atom = cr_affine_single(index);
+    return batch && atom >= 0 && lw->k->atoms.length[atom] == batch;
+}
+
 /* Lowers Q[row, e] and K[e, key]; `at` is the map of the scores. */
 static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
@@ -212,7 +220,9 @@ static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *a
     struct cr_affine row = cr_affine_atom(k->row), col = cr_affine_atom(k->key);
     struct cr_map q_map = *at, k_map = *at;
     lw->ev.obstacle = attention->logits;
-    if (memcmp(&at->axis[r - 2], &row, sizeof row) || memcmp(&at->axis[r - 1], &col, sizeof col))
+    bool rows = !memcmp(&at->axis[r - 2], &row, sizeof row) ||
+                is_batch_of(lw, &at->axis[r - 2], cr_length_at(lw->g, attention->logits, r - 1));
+    if (!rows || memcmp(&at->axis[r - 1], &col, sizeof col))
         return false;
     k->attention.K = lw->g->nodes[q].shape[r - 1];
     if (!cr_new_atom(&lw->ev, k->attention.K, cr_inner_length(lw, attention->scores), &k->k))
@@ -236,14 +246,6 @@ bool cr_fits_attention(const struct cr_lowering *lw)
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
-/* True if an atom runs over the rows that a ragged length has a size each for: queries with different
- * numbers of keys, each of which is an item of its own. */
-static bool is_batch_of(const struct cr_lowering *lw, int atom, int length)
-{
-    int batch = length ? lw->g->lengths[length - 1].batch : 0;
-    return batch && atom >= 0 && lw->k->atoms.length[atom] == batch;
-}
-
 /* The epilogue determines the atoms of queries and columns, and the map of the logits.  Dropout,
  * scores and the addresses of queries, keys and values follow from that map. */
 bool cr_lower_attention(struct cr_lowering *lw)
@@ -262,7 +264,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     k->row = cr_affine_single(&logits.axis[r - 2]);
     lw->ev.obstacle = k->root == attention->output ? attention->logits : attention->output;
     int length = cr_inner_length(lw, attention->output);
-    bool alone = is_batch_of(lw, k->row, length);
+    bool alone = is_batch_of(lw, &logits.axis[r - 2], length);
     if (alone)
         k->row = CR_NO_ATOM;
     if (length != cr_length_at(lw->g, attention->logits, r - 1))
