@@ -5,6 +5,8 @@
 # run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
 # generate   so have a text and its logits
 # errors     one line, and all ranks end
+# memory     a rank reads and keeps its share: four of them run a model under a limit (ulimit -v) that is too
+#            small for one process
 # TEST_RANKS is the program of tests/test_ranks.c, $CRESCENT the program.  $BUILD has the shared objects.  The
 # last line is "N passed, M failed".
 set -u
@@ -88,6 +90,30 @@ models() {
     crescent=$crescent_of
 }
 
+# limited COMMAND...: with 250 MiB of addresses.
+limited() {
+    (ulimit -v 256000 && "$@")
+}
+
+memory() {
+    set -- run "$T/wide.lua" --threads 1 --weights "$T/wide.safetensors" --output y="$T/all.npy"
+    rm -f "$T/all.npy"
+    ranks 4 sh -c 'ulimit -v 256000 && exec "$@"' sh "$crescent" "$@" >"$T/out" 2>"$log"
+    same "$family: a share of the memory" "$T/wide.npy" "$T/all.npy"
+}
+
+echo 'return {y = matmul(input("x", {1, 8192}), param("w", {8192, 8192}, {normal = 1}))}' >"$T/wide.lua"
+cat >"$T/draw.lua" <<'END'
+local w = param("w", {8192, 8192}, {normal = 1})
+return {loss = sum(sum(w:slice({0, 0}, {1, 1}), 1), 2):reshape{}, w = w}
+END
+"$crescent" train "$T/draw.lua" --steps 0 --save "$T/wide.safetensors" >"$log" 2>&1 &&
+    "$crescent" run "$T/wide.lua" --weights "$T/wide.safetensors" --output y="$T/wide.npy" >>"$log" 2>&1
+report $? "256 MiB of weights"
+limited "$crescent" run "$T/wide.lua" --weights "$T/wide.safetensors" >"$T/out" 2>"$log"
+[ $? -eq 2 ] && grep -q 'the weights would take 256.0 MiB' "$log"
+report $? "256 MiB of weights exceed the limit"
+
 # A model with a file of weights for each rank, and a program that adds the rank to its last argument.
 cat >"$T/step.lua" <<'END'
 local w = param("w", {64, 64}, {normal = 1})
@@ -115,6 +141,7 @@ for family in openmpi mpich; do
     fails 2 'rank 2 fails'
     fails -1 'rank 0 fails'
     models
+    memory
 done
 [ $tried = 1 ] || echo 'skipped: no MPI was built for (make MPI=1)'
 

@@ -92,13 +92,28 @@ CR_API const char *cr_file_kind(unsigned mode)
                             : "a special file";
 }
 
-/* Maps an open file; a file of no bytes needs no mapping. */
-static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *path, char *error,
+CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size)
+{
+    void *bytes;
+    n = n < mapping->size ? n : mapping->size;
+    if (n <= mapping->mapped)
+        return 0;
+    bytes = mmap(NULL, n, PROT_READ, MAP_PRIVATE, mapping->handle - 1, 0);
+    if (bytes == MAP_FAILED)
+        return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
+    if (mapping->mapped > 0)
+        munmap((void *)mapping->bytes, mapping->mapped);
+    mapping->bytes = bytes;
+    mapping->mapped = n;
+    return 0;
+}
+
+/* Maps the first n bytes of an open file; a file of no bytes needs no mapping. */
+static int cr_map_descriptor(struct cr_mapping *mapping, int fd, size_t n, const char *path, char *error,
                              size_t size)
 {
     struct stat status;
     const char *kind;
-    void *bytes;
     if (fstat(fd, &status) != 0)
         return cr_file_fail(error, size, path, "cannot be examined: %s", strerror(errno));
     kind = cr_file_kind(status.st_mode);
@@ -108,31 +123,35 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, const char *pat
     mapping->size = (size_t)status.st_size;
     if (mapping->size == 0)
         return 0;
-    bytes = mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return cr_file_fail(error, size, path, "cannot be mapped: %s", strerror(errno));
-    mapping->bytes = bytes;
     mapping->handle = fd + 1;
-    return 0;
+    if (cr_map_more(mapping, n, path, error, size) == 0)
+        return 0;
+    mapping->handle = 0;
+    return -1;
 }
 
 /* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
     *mapping = (struct cr_mapping){0};
     if (fd < 0)
         return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
-    status = cr_map_descriptor(mapping, fd, path, error, size);
+    status = cr_map_descriptor(mapping, fd, n, path, error, size);
     if (!mapping->handle)
         close(fd);
     return status;
 }
 
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    return cr_map_begin(mapping, path, (size_t)-1, error, size);
+}
+
 CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
-    if (mapping->size > 0)
-        munmap((void *)mapping->bytes, mapping->size);
+    if (mapping->mapped > 0)
+        munmap((void *)mapping->bytes, mapping->mapped);
     if (mapping->handle)
         close(mapping->handle - 1);
     *mapping = (struct cr_mapping){0};
@@ -194,6 +213,18 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
     status = cr_read_stream(mapping, file, path, error, size);
     fclose(file);
     return status;
+}
+
+CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
+{
+    (void)n;
+    return cr_map_file(mapping, path, error, size);
+}
+
+CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size)
+{
+    (void)mapping, (void)n, (void)path, (void)error, (void)size;
+    return 0;
 }
 
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)

@@ -40,10 +40,16 @@ CR_API const char *cr_file_kind(unsigned mode);
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
+    size_t mapped; /* so many of them are, the first ones */
     int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
 };
 
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
+
+/* Does the same, but only the first n bytes can be read through `bytes`, which takes no addresses for the rest
+ * (`ulimit -v` counts them); cr_mapping_read reads all.  cr_map_more maps the first n in their place. */
+CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size);
+CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size);
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
 
 /* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file rather than the mapping, so no

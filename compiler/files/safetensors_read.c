@@ -433,13 +433,31 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     return -1;
 }
 
+/* Maps the header alone, if its length can be right; else enough to say what the file is instead.  The elements
+ * are read. */
+static int cr_st_map(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    uint64_t n;
+    if (cr_map_begin(mapping, path, CR_ST_PART, error, size) != 0)
+        return -1;
+    if (mapping->size < 8)
+        return 0;
+    memcpy(&n, mapping->bytes, 8);
+    if (n > mapping->size - 8 || n > CR_ST_HEADER_MAX)
+        return 0;
+    if (cr_map_more(mapping, 8 + (size_t)n, path, error, size) == 0)
+        return 0;
+    cr_unmap_file(mapping);
+    return -1;
+}
+
 /* The file keeps the mapping until it is closed. */
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size)
 {
     struct cr_mapping mapping;
     *file = (struct cr_safetensors){0};
-    if (cr_map_file(&mapping, path, error, size) != 0)
+    if (cr_st_map(&mapping, path, error, size) != 0)
         return -1;
     if (cr_safetensors_parse(file, path, mapping, error, size) == 0)
         return 0;
