@@ -246,6 +246,47 @@ START_TEST(merges_by_scores)
 }
 END_TEST
 
+/* WordPiece: a word begins with a visible space, what goes on with one with nothing. */
+START_TEST(cuts_words_as_bert)
+{
+    static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ",", S "The"};
+    static const int32_t types[] = {3, 3, 3, 3, 1, 1, 1, 1, 1};
+    struct gguf g = {.n_values = 0};
+    for (int cased = 0; cased < 2; cased++) {
+        put_text(&g, "tokenizer.ggml.model", "bert");
+        put_texts(&g, "tokenizer.ggml.tokens", tokens, cased ? 9 : 8);
+        put_numbers(&g, "tokenizer.ggml.token_type", GGUF_I32, types, cased ? 9 : 8);
+        put_integer(&g, "tokenizer.ggml.cls_token_id", 2);
+        put_integer(&g, "tokenizer.ggml.seperator_token_id", 3);
+        crescent_tokenizer *t = open_tokenizer(&g);
+        check_ids_and(t, "The gr\xc3\xa4phs, [SEP]graph", cased ? "2 8 1 7 3 5 3" : "2 4 5 6 7 3 5 3",
+                      cased ? "The [UNK], [SEP] graph" : "the graphs, [SEP] graph");
+        crescent_tokenizer_close(t);
+    }
+}
+END_TEST
+
+/* SentencePiece's unigram model: of two ways the likelier one; spaces are trimmed, and a text has an end. */
+START_TEST(finds_the_likeliest_tokens)
+{
+    static const char *const tokens[] = {"<pad>", "</s>", "<unk>", S, "a", "b", S "a", "ab", "<x>"};
+    static const int32_t types[] = {3, 3, 2, 1, 1, 1, 1, 1, 4};
+    static const float scores[] = {0, 0, 0, -2, -3, -3, -4, -3.5F, 0};
+    struct gguf g = {.n_values = 0};
+    put_text(&g, "tokenizer.ggml.model", "t5");
+    put_texts(&g, "tokenizer.ggml.tokens", tokens, COUNT(tokens));
+    put_numbers(&g, "tokenizer.ggml.token_type", GGUF_I32, types, COUNT(tokens));
+    put_numbers(&g, "tokenizer.ggml.scores", GGUF_F32, scores, COUNT(tokens));
+    put_integer(&g, "tokenizer.ggml.eos_token_id", 1);
+    put_integer(&g, "tokenizer.ggml.unknown_token_id", 2);
+    crescent_tokenizer *t = open_tokenizer(&g);
+    check_ids(t, "ab", "3 7 1");
+    check_ids_and(t, " a  <x>b ", "6 3 8 5 1", "a <x>b");
+    check_ids_and(t, "az", "6 2 1", "a<unk>");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 static const char *const words[] = {"a",
                                     "b",
                                     "\xc4\xa0",
@@ -361,7 +402,7 @@ START_TEST(refuses_wrong_tokenizers)
     static const struct {
         const char *model, *cut, *second, *merge, *expected;
     } cases[] = {
-        {"bert", "", "b", "a b", "found 'bert' for tokenizer.ggml.model, expected gpt2 or llama"},
+        {"rwkv", "", "b", "a b", "found 'rwkv' for tokenizer.ggml.model, expected gpt2, llama, t5 or bert"},
         {"no_vocab", "", "b", "a b", "the file has no vocabulary (tokenizer.ggml.model is no_vocab), expected"},
         {"gpt2", "klingon", "b", "a b", "found 'klingon' for tokenizer.ggml.pre, expected gpt-2"},
         {"gpt2", "", "a", "a b", "found token 'a' twice, expected it once"},
@@ -398,6 +439,8 @@ int main(void)
     tcase_add_loop_test(tests, generates_as_a_folder, 0, COUNT(families));
     tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);
+    tcase_add_test(tests, cuts_words_as_bert);
+    tcase_add_test(tests, finds_the_likeliest_tokens);
     tcase_add_test(tests, cuts_as_the_file_says);
     tcase_add_loop_test(tests, refuses_what_no_script_knows, 0, COUNT(wrongs));
     tcase_add_test(tests, refuses_other_models);

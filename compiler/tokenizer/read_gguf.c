@@ -1,9 +1,10 @@
 /*
  * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see read.h.
  *
- * There are two kinds: byte-level BPE with merges, called gpt2, and SentencePiece's BPE, called
+ * There are four kinds: byte-level BPE with merges, called gpt2; SentencePiece's BPE, called
  * llama, whose tokens have scores: of all adjacent pairs that make a token, the one with the
- * highest score is merged first; of equal scores, the leftmost.
+ * highest score is merged first; of equal scores, the leftmost; SentencePiece's unigram model, called t5;
+ * and WordPiece, called bert, whose words begin with a visible space, and whose other tokens have no "##".
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 
 #include "compiler/files/gguf.h"
 #include "compiler/ir/mem.h"
+#include "precompiled.h"
 #include "read.h"
 #include "scored_merges.h"
+#include "sentencepiece.h"
 
 #define KEY "tokenizer.ggml."
 #define SPACE "\xe2\x96\x81" /* U+2581 */
@@ -30,6 +33,8 @@ struct reading {
     struct cr_tokenizer *t;
     struct cr_error *error;
     const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
+    bool words;  /* tokens are those of WordPiece */
+    bool scored; /* a unigram model finds tokens of the user by their scores */
 };
 
 /* ---- values ---- */
@@ -96,6 +101,21 @@ static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, str
 
 /* ---- tokens ---- */
 
+/* Writes a token of WordPiece as vocab.txt has it, and a zero; returns its length. */
+static size_t write_word(struct cr_gguf_string from, char *to)
+{
+    bool special = from.length > 1 && from.text[0] == '[' && from.text[from.length - 1] == ']';
+    size_t space = strlen(SPACE), skipped = 0, length = 0;
+    if (from.length > space && memcmp(from.text, SPACE, space) == 0)
+        skipped = space;
+    else if (!special)
+        length = (size_t)sprintf(to, "##");
+    memcpy(to + length, from.text + skipped, from.length - skipped);
+    length += from.length - skipped;
+    to[length] = '\0';
+    return length;
+}
+
 /* Copies a token's text and terminates it with a zero. */
 static int copy_text(const struct reading *r, struct cr_gguf_string from, char *to)
 {
@@ -126,7 +146,8 @@ static int add_found(const struct reading *r, const char *text, size_t length, i
     enum token_type type = type_of(r, id);
     const struct cr_added_token token = {
         .text = text, .length = length, .id = id, .special = type != USER_DEFINED};
-    if (!length || (type != CONTROL && type != USER_DEFINED && type != UNKNOWN))
+    if (!length || (type != CONTROL && type != USER_DEFINED && type != UNKNOWN) ||
+        (type == USER_DEFINED && r->scored))
         return 0;
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->file.path, r->error);
 }
@@ -142,19 +163,20 @@ static int read_tokens(struct reading *r)
     const unsigned char *at = tokens->data;
     size_t size = 1;
     for (uint64_t i = 0; i < tokens->n; i++)
-        size += cr_gguf_next_string(&at).length + 1;
+        size += cr_gguf_next_string(&at).length + sizeof "##";
     char *text = *CR_PUSH(r->t->strings, r->t->n_strings, r->t->strings_cap) = cr_calloc(size, 1);
     at = tokens->data;
     if (tokens->n < CR_MOST_IDS)
         cr_reserve_words(&r->t->vocabulary, (int)tokens->n);
     for (uint64_t i = 0; i < tokens->n; i++) {
         struct cr_gguf_string s = cr_gguf_next_string(&at);
-        if (copy_text(r, s, text) ||
-            cr_add_word(&r->t->vocabulary, text, s.length, (int64_t)i, r->file.path,
-                        r->error) ||
-            add_found(r, text, s.length, (int32_t)i))
+        if (copy_text(r, s, text))
             return -1;
-        text += s.length + 1;
+        size_t length = r->words ? write_word(s, text) : s.length;
+        if (cr_add_word(&r->t->vocabulary, text, length, (int64_t)i, r->file.path, r->error) ||
+            add_found(r, text, length, (int32_t)i))
+            return -1;
+        text += length + 1;
     }
     return 0;
 }
@@ -284,6 +306,107 @@ static int read_sentence_piece(struct reading *r, bool *begins)
     return 0;
 }
 
+/* ---- SentencePiece's unigram model ---- */
+
+/* Reads the scores.  Texts are searched for normal and user-defined tokens only. */
+static int read_scores(const struct reading *r)
+{
+    struct cr_unigram *u = &r->t->unigram;
+    double least = INFINITY;
+    for (int i = 0; i < r->t->vocabulary.n; i++) {
+        enum token_type type = type_of(r, i);
+        double score = 0;
+        if (r->scores && (!cr_gguf_real(r->scores, (uint64_t)i, &score) || isnan(score)))
+            return wrong_value(r, KEY "scores", "an array of numbers, one for each token");
+        if (type == NORMAL)
+            least = fmin(least, score);
+        else
+            score = type == USER_DEFINED ? cr_user_score(r->t->vocabulary.tokens[i].length) : -INFINITY;
+        *CR_PUSH(u->scores, u->n_scores, u->scores_cap) = score;
+    }
+    u->unknown_score = least - 10;
+    return 0;
+}
+
+/* Adds SentencePiece's normalizer, which keeps the tokens of the user. */
+static int add_normalizer(const struct reading *r, const struct cr_spaces *spaces)
+{
+    static const char key[] = KEY "precompiled_charsmap";
+    struct cr_text_part *part = cr_add_sentencepiece(&r->t->normalizers);
+    const struct cr_gguf_value *map = cr_gguf_find(&r->file, key);
+    part->spaces = *spaces;
+    for (int i = 0; i < r->t->vocabulary.n; i++)
+        if (type_of(r, i) == USER_DEFINED)
+            cr_plant(&part->kept, r->t->vocabulary.tokens[i].text, r->t->vocabulary.tokens[i].length, i);
+    if (!map)
+        return 0;
+    if (!map->is_array || (map->kind != CR_GGUF_U8 && map->kind != CR_GGUF_I8))
+        return wrong_value(r, key, "an array of bytes");
+    return map->n ? cr_set_text_map(&part->map, map->data, (size_t)map->n, r->file.path, r->error) : 0;
+}
+
+/* Reads the model, and the settings of its normalizer; the unknown token is T5's by default. */
+static int read_unigram(struct reading *r, bool *begins)
+{
+    struct cr_unigram *u = &r->t->unigram;
+    struct cr_spaces spaces = {.prefix = true, .trims = true, .visible = true};
+    int64_t unknown;
+    (void)begins;
+    r->t->model = &cr_unigram_model;
+    if (find_bool(r, KEY "add_space_prefix", &spaces.prefix) ||
+        find_bool(r, KEY "remove_extra_whitespaces", &spaces.trims) ||
+        find_id(&r->file, KEY "unknown_token_id", &unknown, r->error) || read_scores(r))
+        return -1;
+    u->vocabulary = &r->t->vocabulary;
+    u->unknown = (int32_t)(unknown >= 0 ? unknown : 2);
+    u->unknown = u->unknown < r->t->vocabulary.n ? u->unknown : -1;
+    u->byte_fallback = cr_find_word(&r->t->vocabulary, "<0x00>", strlen("<0x00>")) >= 0;
+    u->single = true;
+    cr_add_space_decoders(r->t, u->byte_fallback, spaces.prefix);
+    return add_normalizer(r, &spaces);
+}
+
+/* ---- WordPiece ---- */
+
+/* True if no token but special ones has a capital letter: text is lower-cased then, and loses its accents. */
+static bool is_uncased(const struct reading *r)
+{
+    for (int i = 0; i < r->t->vocabulary.n; i++) {
+        const char *text = r->t->vocabulary.tokens[i].text;
+        if (type_of(r, i) == NORMAL && *text != '[' && text[strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+            return false;
+    }
+    return true;
+}
+
+/* Adds the parts that a tokenizer.json of BERT has. */
+static void add_word_parts(struct cr_tokenizer *t, bool uncased)
+{
+    cr_add_part(&t->normalizers, &cr_normalizers, "BertNormalizer")->bert =
+        (struct cr_bert){.clean = true, .chinese = true, .strips_accents = uncased, .lowercase = uncased};
+    cr_add_part(&t->pre_tokenizers, &cr_pre_tokenizers, "BertPreTokenizer");
+    struct cr_text_part *decoder = cr_add_part(&t->decoders, &cr_decoders, "WordPiece");
+    decoder->content = t->wordpiece.prefix;
+    decoder->length = strlen(t->wordpiece.prefix);
+    decoder->cleanup = t->has_decoder = true;
+}
+
+/* Reads the unknown token, and adds parts that fit the words. */
+static int read_word_pieces(struct reading *r, bool *begins)
+{
+    int64_t unknown;
+    struct cr_tokenizer *t = r->t;
+    (void)begins;
+    t->model = &cr_wordpiece_model;
+    t->wordpiece = (struct cr_wordpiece){"[UNK]", "##", 100, 0};
+    if (find_id(&r->file, KEY "unknown_token_id", &unknown, r->error))
+        return -1;
+    if (unknown >= 0 && unknown < t->vocabulary.n)
+        t->wordpiece.unknown = t->vocabulary.tokens[unknown].text;
+    add_word_parts(t, is_uncased(r));
+    return 0;
+}
+
 /* ---- ids around a text ---- */
 
 int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_error *error)
@@ -334,25 +457,80 @@ static int read_frame(const struct reading *r, bool begins)
                : 0;
 }
 
+/* Finds the first of the keys, which end with null, that has the id of a token; or else takes the token of that
+ * text.  Fails if there is none. */
+static int find_special(const struct reading *r, const char *const *keys, const char *text, int32_t *out)
+{
+    int64_t id = -1;
+    for (int i = 0; keys[i] && id < 0; i++)
+        if (find_id(&r->file, keys[i], &id, r->error))
+            return -1;
+    if (id < 0)
+        id = cr_find_word(&r->t->vocabulary, text, strlen(text));
+    *out = (int32_t)id;
+    return id >= 0 && id < r->t->vocabulary.n ? 0 : wrong_value(r, keys[0], "the id of a token, which is put around texts");
+}
+
+/* Adds the ids around the texts of an encoder, which the file may leave out.  Segments are those of BERT. */
+static int read_pair_frame(const struct reading *r, bool begins)
+{
+    static const char *const first[] = {KEY "bos_token_id", KEY "cls_token_id", NULL},
+                             *const words_last[] = {KEY "seperator_token_id", KEY "separator_token_id",
+                                                    KEY "eos_token_id", NULL},
+                             *const pieces_last[] = {KEY "eos_token_id", NULL};
+    struct cr_pair_template pair = {.cls = -1, .sep = -1, .second_type = r->words};
+    bool ends = true;
+    if (find_bool(r, KEY "add_bos_token", &begins) || find_bool(r, KEY "add_eos_token", &ends) ||
+        (begins && find_special(r, first, r->words ? "[CLS]" : "<s>", &pair.cls)) ||
+        (ends && find_special(r, r->words ? words_last : pieces_last, r->words ? "[SEP]" : "</s>", &pair.sep)))
+        return -1;
+    pair.separators = ends ? 1 + (begins && !r->words) : 0;
+    cr_add_pair_template(&r->t->post_processors, &pair);
+    return 0;
+}
+
 /* ---- files ---- */
+
+/* The kinds of tokenizers, by their names in files. */
+static const struct kind {
+    const char *name;
+    int (*read)(struct reading *r, bool *begins);
+    int (*frame)(const struct reading *r, bool begins);
+    bool words, scored, begins;
+} kinds[] = {
+    {"gpt2", read_byte_level, read_frame, false, false, false},
+    {"llama", read_sentence_piece, read_frame, false, false, false},
+    {"t5", read_unigram, read_pair_frame, false, true, false},
+    {"bert", read_word_pieces, read_pair_frame, true, false, true},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct kind *find_kind(const char *name)
+{
+    for (int i = 0; i < N_KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
 
 /* Reads tokens first: merges, scores and the ids around texts refer to them. */
 static int read_all(struct reading *r)
 {
     char model[64];
-    bool begins = false;
     if (find_string(r, KEY "model", model, sizeof model))
         return -1;
-    bool byte_level = strcmp(model, "gpt2") == 0;
+    const struct kind *kind = find_kind(model);
     if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
         return cr_fail(r->error, "%.400s: the file has no vocabulary (" KEY "model is %s), expected one "
-                                 "of gpt2 or llama, or --prompt-ids instead of text",
+                                 "of gpt2, llama, t5 or bert, or --prompt-ids instead of text",
                        r->file.path, model);
-    if (!byte_level && strcmp(model, "llama") != 0)
-        return cr_fail(r->error, "%.400s: found %s for " KEY "model, expected gpt2 or llama",
+    if (!kind)
+        return cr_fail(r->error, "%.400s: found %s for " KEY "model, expected gpt2, llama, t5 or bert",
                        r->file.path, *model ? cr_show(model, strlen(model)).text : "nothing");
-    if (read_tokens(r) || (byte_level ? read_byte_level : read_sentence_piece)(r, &begins) ||
-        read_frame(r, begins))
+    bool begins = kind->begins;
+    r->words = kind->words;
+    r->scored = kind->scored;
+    if (read_tokens(r) || kind->read(r, &begins) || kind->frame(r, begins))
         return -1;
     return cr_gguf_end_ids(&r->file, &r->t->ends, r->error);
 }

@@ -313,13 +313,6 @@ static int32_t unknown_of(const struct file *f)
     return -1;
 }
 
-/* Returns the score of a user-defined token, which the file does not say: a tenth for each byte but the first,
- * as in SentencePiece 0.2.3.  It is better than that of any path over normal tokens. */
-static double user_score(size_t length)
-{
-    return ((double)length - 1) * 0.1;
-}
-
 /* Sets the scores.  Texts are searched for normal and user-defined tokens only. */
 static void set_unigram(struct file *f)
 {
@@ -333,7 +326,7 @@ static void set_unigram(struct file *f)
         const struct piece *p = &f->pieces[i];
         *CR_PUSH(u->scores, u->n_scores, u->scores_cap) =
             p->type == NORMAL         ? p->score
-            : p->type == USER_DEFINED ? user_score(p->length)
+            : p->type == USER_DEFINED ? cr_user_score(p->length)
                                       : -INFINITY;
     }
     u->vocabulary = &f->t->vocabulary;

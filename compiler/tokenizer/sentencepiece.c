@@ -84,3 +84,8 @@ struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers)
     *part = (struct cr_text_part){.kind = &kind};
     return part;
 }
+
+double cr_user_score(size_t length)
+{
+    return ((double)length - 1) * 0.1;
+}
