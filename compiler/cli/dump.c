@@ -8,7 +8,7 @@ static void list_passes(const char *model)
     printf("passes of %s, for --after:\n", model);
     puts("  script     the graph as the script built it");
     for (int i = 0; crescent_pass_at(i, &pass) == CRESCENT_OK; i++)
-        printf("  %-10s %s\n", pass.name, pass.doc);
+        printf("  %-11s %s\n", pass.name, pass.doc);
     puts("  emit       the model as C: what TinyCC compiles, without the runtime");
 }
 

@@ -98,7 +98,7 @@ static unsigned broken_by(const struct cr_pass *pass)
 {
     unsigned breaks = pass->breaks;
     if (breaks & CR_HAS_KERNELS)
-        breaks |= CR_HAS_LOOPS | CR_HAS_STATES;
+        breaks |= CR_HAS_LOOPS | CR_HAS_STATES | CR_HAS_STORED;
     if (breaks & CR_HAS_LOOPS)
         breaks |= CR_HAS_PLAN;
     if (breaks & CR_HAS_PLAN)

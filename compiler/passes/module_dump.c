@@ -118,6 +118,16 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         print_program(out, k, &remarks, p);
 }
 
+/* Prints the nodes that are chosen to be stored, before any kernel stores them. */
+static void print_stored(FILE *out, const struct cr_module *m)
+{
+    fputs("-- stored:", out);
+    for (cr_id id = 0; id < m->graph->n_nodes; id++)
+        if (m->materialised[id])
+            fprintf(out, " v[%d]", (int)id);
+    fputc('\n', out);
+}
+
 /* Prints the kernels in order of execution: one outside loops with the kernel whose function it
  * shares, a loop with its layers and the range of its kernels. */
 static void print_steps(FILE *out, const struct cr_module *m)
@@ -184,6 +194,8 @@ void cr_dump(FILE *out, const struct cr_module *module, const char *after)
 {
     fprintf(out, "-- %s after %s\n", module->graph->name, after);
     cr_print_graph(out, module->graph);
+    if (module->has & CR_HAS_STORED && !(module->has & CR_HAS_KERNELS))
+        print_stored(out, module);
     if (module->has & CR_HAS_KERNELS) {
         fprintf(out, "-- %d kernels\n", module->n_kernels);
         for (int i = 0; i < module->n_kernels; i++)

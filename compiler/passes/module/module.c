@@ -25,6 +25,8 @@ void cr_module_free(struct cr_module *module)
         cr_kernel_free(&module->kernels[i]);
     free(module->kernels);
     free(module->materialised);
+    free(module->inside);
+    free(module->stored_with);
     free(module->in_state);
     free(module->attentions);
     free(module->backwards);

@@ -29,8 +29,10 @@ enum {
     CR_HAS_OUTPUTS = 1 << 6, /* each output is a separate node that a kernel can store, and it is
                                 marked as stored */
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
-    CR_HAS_STATES = 1 << 8,  /* module->in_state; no kernel reads a state after its next value is stored */
+    CR_HAS_STATES =
+        1 << 8, /* module->in_state; no kernel reads a state after its next value is stored */
     CR_HAS_GRADIENTS = 1 << 9, /* module->backwards */
+    CR_HAS_STORED = 1 << 10,   /* module->materialised, inside, stored_with and attentions */
 };
 
 /* An additional score in a softmax, which belongs to no key: see softmax.h. */
@@ -160,6 +162,9 @@ struct cr_module {
 
     /* separate, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
+    bool *inside; /* by node: a kernel of an attention's gradients computes it without storing it */
+    cr_id *stored_with; /* by node: the first node that its kernel stores, if it is not that node
+                           itself; or CR_NONE */
 
     /* lift_grads */
     bool no_gradients; /* no node is the gradient of an attention's logits */
