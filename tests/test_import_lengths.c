@@ -222,6 +222,16 @@ static void make_alone(struct message *g)
     put_node(g, "Mul", "positions row", "y", NULL);
 }
 
+/* Positions are known at import, but their norm is another one for each size. */
+static void make_norm_of_positions(struct message *g)
+{
+    struct message axis = {.n = 0};
+    put_positions(g);
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(g, "LpNormalization", "positions", "norm", &axis);
+    put_node(g, "Add", "x norm", "y", NULL);
+}
+
 static const struct {
     const char *name, *words; /* words: of the script */
     void (*make)(struct message *graph);
@@ -240,6 +250,7 @@ static const struct {
     {"norm", "onnx_norm.lp(limit(", make_norm},
     {"running", "cumsum(x, 1)", make_running},
     {"alone", "limit(", make_alone},
+    {"positions' norm", "onnx_norm.lp(limit(const({0, 1, 2,", make_norm_of_positions},
     {"convolved", "onnx_conv.conv(picture, param(\"w\", {1, 1, 3}), nil", make_convolved},
 };
 
@@ -397,16 +408,6 @@ static void make_reversed(struct message *g)
     put_node(g, "Add", "x rest", "y", NULL);
 }
 
-/* Positions are known at import, and so is their norm, which is another one for each size. */
-static void make_norm_of_positions(struct message *g)
-{
-    struct message axis = {.n = 0};
-    put_positions(g);
-    put_integer_attribute(&axis, "axis", 0);
-    put_node(g, "LpNormalization", "positions", "norm", &axis);
-    put_node(g, "Add", "x norm", "y", NULL);
-}
-
 /* The rows become two, or as many as the bound says. */
 static void resize_rows(struct message *g, int64_t rows)
 {
@@ -431,7 +432,6 @@ static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
-    {make_norm_of_positions, "Add ('the_node'): other numbers with n = 11 than with 12"},
     {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 3 than of 12"},
     {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
     {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
@@ -439,7 +439,7 @@ static const struct {
     {make_beside, "CumSum ('the_node'): cumsum: cannot run beside the length n (axis 1)"},
     {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
-    {make_at_most_five, "other operators with n = 3 than with 12"},
+    {make_at_most_five, "Slice ('the_node'): a size of 5 with n = 12, 3 with 3"},
     {make_reversed, "other numbers with n = 11 than with 12"},
 };
 

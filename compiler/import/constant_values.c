@@ -58,6 +58,7 @@ static void translate(struct search *s, const struct cr_onnx_node *n)
                                .node = n,
                                .in = cr_arena_new(arena, (size_t)n->n_inputs + 1, sizeof(cr_t)),
                                .out = cr_arena_new(arena, (size_t)n->n_outputs, sizeof(cr_t)),
+                               .at_bounds = s->base != CR_ONNX_NONE,
                                .most_folded = MOST};
     for (int i = 0; i < n->n_inputs; i++)
         if (n->inputs[i] != CR_ONNX_NONE && !(t.in[i] = term_of(s, n->inputs[i])))
@@ -97,6 +98,9 @@ double *cr_onnx_numbers_of(const struct cr_onnx_graph *g, int value, int base)
     s.graph.elements = (struct cr_elements){0};
     s.terms = cr_calloc((size_t)g->n_values, sizeof *s.terms);
     cr_t x = term_of(&s, value);
+    for (int64_t i = 0; x && i < cr_t_elements(x); i++)
+        if (cr_number_is_symbol(x->data[i]))
+            x = NULL;
     double *numbers = x ? cr_calloc((size_t)cr_t_elements(x) + 1, sizeof *numbers) : NULL;
     if (x)
         memcpy(numbers, x->data, (size_t)cr_t_elements(x) * sizeof *numbers);

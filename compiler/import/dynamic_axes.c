@@ -1,7 +1,6 @@
-/* dynamic_axes.c - compares translations for several sizes of a symbol; see dynamic_axes.h. */
+/* dynamic_axes.c - finds the lengths in the terms of a script; see dynamic_axes.h. */
 #include "dynamic_axes.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,167 +11,94 @@
 #include "term_map.h"
 #include "term_parts.h"
 
-/* A comparison of two translations.  It copies the terms of the first and marks lengths in them. */
-struct comparing {
+struct finding {
     struct cr_onnx_script *script;
-    const struct cr_onnx_script *other;
-    const struct cr_onnx_length *varied; /* of the script */
-    int64_t size;                        /* its size in the other translation */
-    bool first, *is_other;
-    int node;  /* the node whose term is compared */
-    int *same; /* by value of the script: the other script's value, or CR_ONNX_NONE */
-    struct cr_term_map made;
+    struct cr_symbols *symbols;
+    int node; /* the node of the current term */
+    struct cr_term_map checked, done;
     struct cr_error *error;
 };
 
-static struct cr_arena *arena_of(const struct comparing *c)
-{
-    return &c->script->graph->arena;
-}
-
 /* ---- errors ---- */
 
-static void refuse(const struct comparing *c, const char *what)
+static struct cr_arena *arena_of(const struct finding *f)
+{
+    return &f->script->graph->arena;
+}
+
+/* Refuses a term for a sample; `what` says what differs from the first one. */
+static bool refuse(const struct finding *f, int sample, const char *what)
 {
     char text[256];
-    const struct cr_onnx_graph *g = c->script->graph;
-    const char *name = c->varied->name;
-    if (!c->error->text[0])
-        cr_fail(c->error, "%.300s: %s: %s, expected the same or the length itself; --set %.60s=N fixes "
-                "it", g->path,
-                c->node == CR_ONNX_NONE ? "an input or output"
-                                        : cr_onnx_show(&g->nodes[c->node], text, sizeof text),
+    int64_t size;
+    const struct cr_onnx_graph *g = f->script->graph;
+    const char *name = f->symbols->lengths[cr_symbols_varied(f->symbols, sample, &size)].name;
+    if (!f->error->text[0])
+        cr_fail(f->error, "%.300s: %s: %s, expected the same or the length itself; --set %.60s=N fixes it",
+                g->path,
+                f->node == CR_ONNX_NONE ? "an input or output"
+                                        : cr_onnx_show(&g->nodes[f->node], text, sizeof text),
                 what, name);
+    return false;
 }
 
-static void refuse_structure(const struct comparing *c)
+/* Returns the words for the length of a sample and its sizes in both: "n = 11" and so on. */
+static const char *in_samples(const struct finding *f, int sample, const char *format)
 {
-    *c->is_other |= !c->error->text[0];
-    refuse(c, cr_arena_print(arena_of(c), "other operators with %.60s = %" PRId64 " than with %" PRId64,
-                             c->varied->name, c->size, c->varied->bound));
+    int64_t size;
+    const struct cr_onnx_length *length = &f->symbols->lengths[cr_symbols_varied(f->symbols, sample, &size)];
+    return cr_arena_print(arena_of(f), format, length->name, size, length->bound);
 }
 
-static void refuse_number(const struct comparing *c, const char *what, double a, double b)
+/* Returns a sample in which a symbol has another value than in the first one. */
+static int differing(const struct finding *f, double symbol)
 {
-    refuse(c, cr_arena_print(arena_of(c), "%s %.9g with %.60s = %" PRId64 ", %.9g with %" PRId64, what,
-                             a, c->varied->name, c->varied->bound, b, c->size));
+    int sample = 1;
+    while (sample < f->symbols->n_samples - 1 &&
+           cr_number_at(f->symbols, symbol, sample) == cr_number_at(f->symbols, symbol, 0))
+        sample++;
+    return sample;
 }
 
-/* ---- numbers ---- */
-
-/* Compares a number of both translations.  Returns 1 + the index of the length that it equals in
- * both, 0 if it is the same number in both, or -1 otherwise.  `mark` is the result of an earlier
- * comparison, or 0. */
-static int compare_number(const struct comparing *c, int mark, int64_t a, int64_t b)
+static bool refuse_number(const struct finding *f, const char *what, double symbol)
 {
-    if (mark)
-        return c->other->lengths[mark - 1].size == b ? mark : -1;
-    if (a == b)
-        return 0;
-    if (c->first && a == c->varied->bound && b == c->size)
-        return 1 + (int)(c->varied - c->script->lengths);
-    return -1;
+    int64_t size;
+    int sample = differing(f, symbol);
+    const struct cr_onnx_length *length = &f->symbols->lengths[cr_symbols_varied(f->symbols, sample, &size)];
+    return refuse(f, sample,
+                  cr_arena_print(arena_of(f), "%s %.9g with %.60s = %" PRId64 ", %.9g with %" PRId64, what,
+                                 cr_number_at(f->symbols, symbol, 0), length->name, length->bound,
+                                 cr_number_at(f->symbols, symbol, sample), size));
 }
 
-/* Marks the axes of a that are lengths; refuses sizes that differ otherwise. */
-static bool compare_shape(const struct comparing *c, struct cr_onnx_term *a, cr_t b)
+/* ---- terms ---- */
+
+/* Replaces the sizes of a term that are lengths by marks; refuses other symbols. */
+static bool find_in_shape(struct finding *f, struct cr_onnx_term *x)
 {
-    if (a->rank != b->rank) {
-        refuse_structure(c);
-        return false;
-    }
-    for (int i = 0; i < a->rank; i++) {
-        int mark = compare_number(c, a->lengths[i], a->shape[i], b->shape[i]);
-        if (mark < 0) {
-            refuse_number(c, "a size of", (double)a->shape[i], (double)b->shape[i]);
-            return false;
-        }
-        a->lengths[i] = (signed char)mark;
+    for (int a = 0; a < x->rank; a++) {
+        int64_t more, size = x->shape[a];
+        if (!cr_size_is_symbol(size))
+            continue;
+        int length = cr_symbols_nearest(f->symbols, cr_number_of_size(size), &more);
+        if (length < 0 || more)
+            return refuse_number(f, "a size of", cr_number_of_size(size));
+        x->lengths[a] = (signed char)(length + 1);
+        x->shape[a] = cr_size_bound(size);
     }
     return true;
 }
 
-/* ---- known elements ---- */
-
-/* Returns the offset in `larger` of element i of x, which has the same index in both. */
-static int64_t place_in(cr_t larger, cr_t x, int64_t i)
+/* Makes the term of a number: seq, float(seq - 1), expand(seq, {1, 1}). */
+static cr_t count_term(const struct finding *f, cr_t like, int length, int64_t more)
 {
-    int64_t at = 0, stride = 1;
-    for (int a = x->rank - 1; a >= 0; a--) {
-        at += i % x->shape[a] * stride;
-        stride *= larger->shape[a];
-        i /= x->shape[a];
-    }
-    return at;
-}
-
-/* True if the elements of b are the first ones of a along each axis. */
-static bool is_beginning(cr_t a, cr_t b)
-{
-    int64_t n = cr_t_elements(b);
-    for (int64_t i = 0; i < n; i++)
-        if (memcmp(&a->data[place_in(a, b, i)], &b->data[i], sizeof *b->data) != 0)
-            return false;
-    return true;
-}
-
-static bool all_same(cr_t x)
-{
-    for (int64_t i = 1; i < cr_t_elements(x); i++)
-        if (x->data[i] != x->data[0])
-            return false;
-    return true;
-}
-
-/* The number length + more.  `mark` is 1 + the index of the length, or 0 if there is no length. */
-struct count {
-    int mark;
-    int64_t more;
-};
-
-/* Returns the count that a marked term denotes: seq, float(seq - 1), expand(seq, {1, 1}). */
-static struct count count_of(const struct comparing *c, cr_t x)
-{
-    struct count count = {0};
-    while (x->kind == CR_TERM_CALL && x->n_arguments && x->arguments[0].term &&
-           (strcmp(x->name, "float") == 0 || strcmp(x->name, "expand") == 0))
-        x = x->arguments[0].term;
-    if (x->kind == CR_TERM_INFIX && (*x->name == '+' || *x->name == '-') &&
-        x->arguments[1].term->kind == CR_TERM_DATA && !x->arguments[1].term->rank) {
-        int64_t number = (int64_t)x->arguments[1].term->data[0];
-        count.more = *x->name == '+' ? number : -number;
-        x = x->arguments[0].term;
-    }
-    for (int i = 0; x->kind == CR_TERM_VALUE && i < c->script->n_lengths; i++)
-        if (c->script->lengths[i].value == x->value)
-            count.mark = i + 1;
-    return count;
-}
-
-/* Returns the count that is a in one translation and b in the other, or none. */
-static struct count count_between(const struct comparing *c, int64_t a, int64_t b)
-{
-    bool counts = c->first && a - c->varied->bound == b - c->size;
-    return counts ? (struct count){1 + (int)(c->varied - c->script->lengths), a - c->varied->bound}
-                  : (struct count){0};
-}
-
-/* Returns the value of a count in the other translation. */
-static int64_t number_of(const struct comparing *c, struct count count)
-{
-    return c->other->lengths[count.mark - 1].size + count.more;
-}
-
-/* Makes the term of a count: seq, float(seq - 1), expand(seq, {1, 1}). */
-static cr_t count_term(const struct comparing *c, cr_t like, struct count count)
-{
-    struct cr_translation t = {.graph = c->script->graph, .error = c->error, .arena = arena_of(c)};
+    struct cr_translation t = {.graph = f->script->graph, .error = f->error, .arena = arena_of(f)};
     struct cr_onnx_term *x = cr_arena_new(t.arena, 1, sizeof *x);
     *x = (struct cr_onnx_term){.kind = CR_TERM_VALUE,
                                .type = CR_ONNX_INT64,
-                               .value = c->script->lengths[count.mark - 1].value,
+                               .value = f->symbols->lengths[length].value,
                                .name = ""};
-    cr_t y = count.more ? cr_t_with(&t, count.more > 0 ? "+" : "-", x, fabs((double)count.more)) : x;
+    cr_t y = more ? cr_t_with(&t, more > 0 ? "+" : "-", x, fabs((double)more)) : x;
     if (y && cr_language_type(like->type) == CR_LANGUAGE_F32)
         y = cr_t_call(&t, "float", like->type, 0, NULL, (struct cr_onnx_argument[]){{y, NULL}}, 1);
     if (y && like->rank)
@@ -183,301 +109,122 @@ static cr_t count_term(const struct comparing *c, cr_t like, struct count count)
     return y;
 }
 
-/* True if all elements are one whole number and no axis is a length. */
-static bool is_count(cr_t x)
+/* Makes known elements that are all one symbol the number that it is; refuses other symbols. */
+static bool find_in_data(struct finding *f, struct cr_onnx_term *x)
 {
-    double number = cr_t_elements(x) ? x->data[0] : 0.5;
-    for (int i = 0; i < x->rank; i++)
-        if (x->lengths[i])
-            return false;
-    return cr_language_type(x->type) != CR_LANGUAGE_BOOL && fabs(number) < 0x1p31 &&
-           number == floor(number) && all_same(x);
-}
-
-/* Compares known elements: the elements of b are the first ones of a, or both are one count. */
-static cr_t compare_data(struct comparing *c, struct cr_onnx_term *a, cr_t b)
-{
-    if (!compare_shape(c, a, b))
-        return NULL;
-    if (is_beginning(a, b))
-        return a;
-    if (is_count(a) && is_count(b)) {
-        struct count count = count_between(c, (int64_t)a->data[0], (int64_t)b->data[0]);
-        if (count.mark)
-            return count_term(c, a, count);
+    int64_t n = cr_t_elements(x), more;
+    double symbol = 0;
+    bool all = true;
+    for (int64_t i = 0; i < n; i++) {
+        if (!cr_number_is_symbol(symbol) && cr_number_is_symbol(x->data[i]))
+            symbol = x->data[i];
+        all &= memcmp(&x->data[i], &x->data[0], sizeof symbol) == 0;
     }
-    if (all_same(a) && all_same(b))
-        refuse_number(c, "the number", a->data[0], b->data[0]);
-    else
-        refuse(c, cr_arena_print(arena_of(c), "other numbers with %.60s = %" PRId64 " than with %" PRId64,
-                                 c->varied->name, c->size, c->varied->bound));
-    return NULL;
-}
-
-/* ---- values ---- */
-
-/* True if the elements of weight b, of shape `small`, are the first ones of a along each axis. */
-static bool is_same_weight(const struct cr_onnx_tensor *a, const struct cr_onnx_tensor *b, cr_t large,
-                           cr_t small)
-{
-    if (a == b ||
-        (a->data == b->data && a->elements == b->elements && a->is_transposed == b->is_transposed))
+    if (!cr_number_is_symbol(symbol))
         return true;
-    for (int64_t i = 0; i < b->elements; i++) {
-        double x = cr_onnx_element(a, place_in(large, small, i)), y = cr_onnx_element(b, i);
-        if (memcmp(&x, &y, sizeof x) != 0)
+    for (int a = 0; a < x->rank; a++)
+        all &= !x->lengths[a];
+    int length = all && x->type != CR_ONNX_BOOL ? cr_symbols_nearest(f->symbols, symbol, &more) : -1;
+    if (length < 0)
+        return all ? refuse_number(f, "the number", symbol)
+                   : refuse(f, differing(f, symbol),
+                            in_samples(f, differing(f, symbol),
+                                       "other numbers with %.60s = %" PRId64 " than with %" PRId64));
+    cr_t count = count_term(f, x, length, more);
+    if (count)
+        *x = *count;
+    return count != NULL;
+}
+
+static bool find_in_text(struct finding *f, cr_t x, const char *text)
+{
+    const char *symbol = strchr(text, CR_TERM_SYMBOL);
+    return !symbol || refuse_number(f, x->name, cr_number_of_size(strtoll(symbol + 1, NULL, 10)));
+}
+
+/* Checks that functions of Lua make the same for all lengths. */
+static bool check_calls(struct finding *f, cr_t x)
+{
+    if (cr_term_map_find(&f->checked, x))
+        return true;
+    cr_term_map_add(&f->checked, x, x);
+    int sample = cr_onnx_is_lua_op(x) ? cr_onnx_call_differs(f->script->graph, x) : 0;
+    if (sample)
+        return refuse(f, sample,
+                      cr_arena_print(arena_of(f), "%s %s", x->name,
+                                     in_samples(f, sample, "makes something else of %.60s = %" PRId64
+                                                " than of %" PRId64)));
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term && !check_calls(f, x->arguments[i].term))
             return false;
-    }
     return true;
 }
 
-/* True if two weights of a layer, values a and b of the graphs, are equal. */
-static bool is_same_parameter(const struct comparing *c, int a, int b)
+/* Finds the lengths in a term and its operands, each once.  Terms are changed in place: no pass follows that
+ * needs the symbols. */
+static bool find_in(struct finding *f, cr_t term)
 {
-    if (a == CR_ONNX_NONE || b == CR_ONNX_NONE)
-        return a == b;
-    const struct cr_onnx_tensor *x = c->script->graph->values[a].tensor,
-                                *y = c->other->graph->values[b].tensor;
-    if (!x || !y || x->elements != y->elements)
+    struct cr_onnx_term *x = (struct cr_onnx_term *)term;
+    if (cr_term_map_find(&f->done, x))
+        return true;
+    cr_term_map_add(&f->done, x, x);
+    if (!find_in_shape(f, x))
         return false;
-    bool same = x->data == y->data && x->is_transposed == y->is_transposed;
-    for (int64_t i = 0; !same && i < x->elements; i++)
-        if (cr_onnx_element(x, i) != cr_onnx_element(y, i))
+    for (int i = 0; i < x->n_arguments; i++)
+        if (x->arguments[i].term ? !find_in(f, x->arguments[i].term) : !find_in_text(f, x, x->arguments[i].text))
             return false;
-    return true;
-}
-
-static cr_t compare_value(struct comparing *c, struct cr_onnx_term *a, cr_t b)
-{
-    const struct cr_onnx_tensor *x = c->script->graph->values[a->value].tensor,
-                                *y = c->other->graph->values[b->value].tensor;
-    if (!compare_shape(c, a, b))
-        return NULL;
-    if (!x != !y || (x ? !is_same_weight(x, y, a, b) : c->same[a->value] != b->value)) {
-        refuse_structure(c);
-        return NULL;
-    }
-    return a;
-}
-
-/* ---- text ---- */
-
-/* Returns the number of digits of the whole number that begins at `at`, or 0. */
-static size_t digits_at(const char *text, const char *at)
-{
-    bool inside = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '.' || at[-1] == '_' ||
-                                at[-1] == '-');
-    size_t n = inside ? 0 : strspn(at, "0123456789");
-    return isalnum((unsigned char)at[n]) || at[n] == '.' || n > 15 ? 0 : n;
-}
-
-/*
- * Compares texts that are equal except for whole numbers that are lengths.  Returns the first
- * with these marked, or null.
- */
-static const char *compare_text(const struct comparing *c, cr_t call, const char *a, const char *b)
-{
-    const char *whole_a = a, *whole_b = b;
-    char *out = cr_arena_new(arena_of(c), 2 * strlen(a) + 1, 1), *to = out;
-    while (*a || *b) {
-        bool is_mark = *a == CR_TERM_LENGTH;
-        size_t n = is_mark ? 2 : digits_at(whole_a, a), m = digits_at(whole_b, b);
-        if (!n || !m) {
-            if (*a != *b)
-                return NULL;
-            *to++ = *a++;
-            b++;
-            continue;
-        }
-        int64_t x = is_mark ? 0 : strtoll(a, NULL, 10), y = strtoll(b, NULL, 10);
-        int mark = compare_number(c, is_mark ? a[1] - '0' + 1 : 0, x, y);
-        if (mark < 0) {
-            refuse_number(c, call->name, (double)x, (double)y);
-            return NULL;
-        }
-        if (mark) {
-            *to++ = CR_TERM_LENGTH;
-            *to++ = (char)('0' + mark - 1);
-        } else
-            to = (char *)memcpy(to, a, n) + n;
-        a += n;
-        b += m;
-    }
-    return out;
-}
-
-/* Compares the starts of two narrows.  Returns a number, or a length's mark and a signed number to
- * add; null if neither fits. */
-static const char *compare_start(const struct comparing *c, cr_t call, const char *a, const char *b)
-{
-    int64_t y = strtoll(b, NULL, 10);
-    struct count count = {*a == CR_TERM_LENGTH ? a[1] - '0' + 1 : 0, 0};
-    if (count.mark) {
-        count.more = strtoll(a + 2, NULL, 10);
-        if (number_of(c, count) != y)
-            refuse(c, "a start that is no length");
-        return number_of(c, count) == y ? a : NULL;
-    }
-    int64_t x = strtoll(a, NULL, 10);
-    if (x != y)
-        count = count_between(c, x, y);
-    if (count.mark)
-        return cr_arena_print(arena_of(c), "%c%d%+" PRId64, CR_TERM_LENGTH, count.mark - 1, count.more);
-    if (x != y)
-        refuse_number(c, call->name, (double)x, (double)y);
-    return x == y ? a : NULL;
-}
-
-/* ---- terms ---- */
-
-static cr_t compare_term(struct comparing *c, cr_t a, cr_t b);
-
-/* Compares two calls: the same function or layer, and arguments that compare as equal. */
-static cr_t compare_call(struct comparing *c, struct cr_onnx_term *a, cr_t b)
-{
-    if (strcmp(a->name, b->name) != 0 || a->n_arguments != b->n_arguments ||
-        (a->kind == CR_TERM_SCOPE && (!is_same_parameter(c, a->weight, b->weight) ||
-                                      !is_same_parameter(c, a->bias, b->bias)))) {
-        refuse_structure(c);
-        return NULL;
-    }
-    if (!compare_shape(c, a, b))
-        return NULL;
-    if (cr_onnx_is_lua_op(a) && !cr_onnx_calls_alike(c->script, a, c->other, b)) {
-        refuse(c, cr_arena_print(arena_of(c), "%s makes something else of %.60s = %" PRId64 " than of %" PRId64,
-                                 a->name, c->varied->name, c->size, c->varied->bound));
-        return NULL;
-    }
-    bool is_narrow = a->kind == CR_TERM_CALL && strcmp(a->name, "narrow") == 0;
-    struct cr_onnx_argument *arguments =
-        cr_arena_new(arena_of(c), (size_t)a->n_arguments + 1, sizeof *arguments);
-    for (int i = 0; i < a->n_arguments; i++) {
-        const struct cr_onnx_argument *x = &a->arguments[i], *y = &b->arguments[i];
-        if (x->term && y->term)
-            arguments[i].term = compare_term(c, x->term, y->term);
-        else if (!x->term && !y->term && is_narrow && i == 2)
-            arguments[i].text = compare_start(c, a, x->text, y->text);
-        else if (!x->term && !y->term)
-            arguments[i].text = compare_text(c, a, x->text, y->text);
-        if (!arguments[i].term && !arguments[i].text) {
-            refuse_structure(c);
-            return NULL;
-        }
-    }
-    a->arguments = arguments;
-    return a;
-}
-
-/* Checks that b is the size of the count that a was found to be. */
-static cr_t compare_count(struct comparing *c, struct cr_onnx_term *a, cr_t b, struct count count)
-{
-    if (b->kind == CR_TERM_DATA && cr_t_elements(b) > 0 && all_same(b) &&
-        b->data[0] == (double)number_of(c, count) && compare_shape(c, a, b))
-        return a;
-    refuse(c, "a number that is no length");
-    return NULL;
-}
-
-/* Returns a copy of a with lengths marked, or null if b differs.  A shared term is copied once. */
-static cr_t compare_term(struct comparing *c, cr_t a, cr_t b)
-{
-    cr_t done = cr_term_map_find(&c->made, a);
-    if (done)
-        return done;
-    struct cr_onnx_term *copy = cr_arena_new(arena_of(c), 1, sizeof *copy);
-    *copy = *a;
-    struct count count = count_of(c, a);
-    if (count.mark)
-        done = compare_count(c, copy, b, count);
-    else if (a->kind != b->kind || a->type != b->type)
-        refuse_structure(c);
-    else if (a->kind == CR_TERM_VALUE)
-        done = compare_value(c, copy, b);
-    else if (a->kind == CR_TERM_DATA)
-        done = compare_data(c, copy, b);
-    else
-        done = compare_call(c, copy, b);
-    if (done)
-        cr_term_map_add(&c->made, a, done);
-    return done;
+    return x->kind != CR_TERM_DATA || find_in_data(f, x);
 }
 
 /* ---- the whole ---- */
 
-void cr_onnx_input_lengths(const struct cr_onnx_script *script, const struct cr_onnx_value *v,
+void cr_onnx_input_lengths(const struct cr_symbols *symbols, const struct cr_onnx_value *v,
                            signed char *lengths)
 {
     for (int a = 0; a < v->rank; a++)
-        for (int i = 0; v->info->sizes[a].name && i < script->n_lengths; i++)
-            if (strcmp(v->info->sizes[a].name, script->lengths[i].name) == 0)
-                lengths[a] = (signed char)(i + 1);
+        if (v->info->sizes[a].name)
+            lengths[a] = (signed char)(cr_symbols_find(symbols, v->info->sizes[a].name) + 1);
 }
 
-/* Pairs the inputs, in their order. */
-static int compare_inputs(struct comparing *c)
+/* Makes a value of the graph for each length as a number. */
+static void add_values(struct finding *f)
 {
-    const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;
-    for (int i = 0; i < g->n_values; i++)
-        c->same[i] = CR_ONNX_NONE;
-    if (g->n_inputs != h->n_inputs)
-        return -1;
-    for (int i = 0; i < g->n_inputs; i++)
-        c->same[g->inputs[i]] = h->inputs[i];
-    return 0;
-}
-
-/* Compares the statements, in their order, and pairs the values that they define. */
-static int compare_statements(struct comparing *c)
-{
-    struct cr_onnx_script *s = c->script;
-    for (int i = 0; i < s->n_statements && i < c->other->n_statements; i++) {
-        struct cr_onnx_statement *a = &s->statements[i];
-        const struct cr_onnx_statement *b = &c->other->statements[i];
-        c->node = a->node;
-        cr_t done = compare_term(c, a->term, b->term);
-        if (!done)
-            return -1;
-        a->term = done;
-        c->same[a->value] = b->value;
+    struct cr_onnx_graph *g = f->script->graph;
+    for (int i = 0; i < f->symbols->n_lengths; i++) {
+        int value = cr_onnx_new_value(g, f->symbols->lengths[i].name);
+        g->values[value].type = CR_ONNX_INT64;
+        g->values[value].rank = 0;
+        f->symbols->lengths[i].value = value;
     }
-    if (s->n_statements == c->other->n_statements)
-        return 0;
-    refuse_structure(c);
-    return -1;
 }
 
-/* Compares the outputs, including outputs that no statement defines. */
-static int compare_outputs(struct comparing *c)
+/* Calls a function for the terms of all statements and outputs, until it is false. */
+static bool visit(struct finding *f, bool (*function)(struct finding *f, cr_t x))
 {
-    const struct cr_onnx_graph *g = c->script->graph, *h = c->other->graph;
-    c->node = CR_ONNX_NONE;
-    for (int i = 0; i < g->n_outputs; i++) {
-        cr_t *a = &c->script->terms[g->outputs[i]], b = c->other->terms[h->outputs[i]];
-        cr_t done = *a && b ? compare_term(c, *a, b) : NULL;
-        if (!done)
-            return -1;
-        *a = done;
+    const struct cr_onnx_graph *g = f->script->graph;
+    for (int i = 0; i < f->script->n_statements; i++) {
+        f->node = f->script->statements[i].node;
+        if (!function(f, f->script->statements[i].term))
+            return false;
     }
-    return 0;
+    f->node = CR_ONNX_NONE;
+    for (int i = 0; i < g->n_outputs; i++)
+        if (!function(f, f->script->terms[g->outputs[i]]))
+            return false;
+    return true;
 }
 
-int cr_onnx_compare_lengths(struct cr_onnx_script *script, const struct cr_onnx_script *other,
-                            int varied, bool first, bool *is_other, struct cr_error *error)
+int cr_onnx_find_lengths(struct cr_onnx_script *script, struct cr_error *error)
 {
-    struct comparing c = {.script = script,
-                          .other = other,
-                          .varied = &script->lengths[varied],
-                          .size = other->lengths[varied].size,
-                          .first = first,
-                          .is_other = is_other,
-                          .node = CR_ONNX_NONE,
-                          .same = cr_calloc((size_t)script->graph->n_values, sizeof *c.same),
-                          .error = error};
+    struct cr_onnx_graph *g = script->graph;
+    struct finding f = {.script = script, .symbols = g->symbols, .node = CR_ONNX_NONE, .error = error};
     error->text[0] = '\0';
-    int status = compare_inputs(&c) || compare_statements(&c) || compare_outputs(&c) ? -1 : 0;
-    if (status)
-        refuse_structure(&c);
-    free(c.same);
-    cr_term_map_free(&c.made);
-    return status;
+    add_values(&f);
+    bool found = visit(&f, check_calls) && visit(&f, find_in);
+    for (int i = 0; i < g->n_values; i++)
+        for (int a = 0; a < g->values[i].rank; a++)
+            g->values[i].shape[a] = cr_size_bound(g->values[i].shape[a]);
+    cr_term_map_free(&f.done);
+    cr_term_map_free(&f.checked);
+    return found ? 0 : -1;
 }

@@ -34,7 +34,7 @@ static bool refuse(const struct settling *s, cr_t x, const char *what, int axis)
 {
     char text[256];
     const struct cr_onnx_graph *g = s->script->graph;
-    const struct cr_onnx_length *length = &s->script->lengths[x->lengths[axis] - 1];
+    const struct cr_onnx_length *length = &s->script->graph->symbols->lengths[x->lengths[axis] - 1];
     if (!s->error->text[0])
         cr_fail(s->error, "%.300s: %s: %s the length %.60s (axis %d), expected --set %.60s=N", g->path,
                 s->node == CR_ONNX_NONE ? "an output"
@@ -82,7 +82,7 @@ static bool refuse_term(struct settling *s, cr_t x, const char *what)
         cr_fail(s->error, "%.300s: %s: %s, or --set %.60s=N", g->path,
                 s->node == CR_ONNX_NONE ? "an output"
                                         : cr_onnx_show(&g->nodes[s->node], node, sizeof node),
-                what, s->script->lengths[length].name);
+                what, s->script->graph->symbols->lengths[length].name);
     return false;
 }
 
@@ -166,9 +166,9 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
         return true;
     if (computes_with_width(x) && operand(x, 0)->lengths[operand(x, 0)->rank - 1])
         return refuse_term(s, x, "its width is a length, expected a number");
-    if (!has_cut_operands(x) && cr_onnx_runs_to_bound(s->script->graph, x, s->script))
+    if (!has_cut_operands(x) && cr_onnx_runs_to_bound(s->script->graph, x))
         limit_operands(s, x);
-    if (cr_onnx_infer(s->script->graph, x, s->script, &result, &error))
+    if (cr_onnx_infer_cut(s->script->graph, x, &result, &error))
         return refuse_term(s, x, error.text);
     for (int a = 0; a < x->rank; a++)
         if (result.lengths[a] && result.lengths[a] != x->lengths[a])
@@ -204,7 +204,7 @@ static cr_t mean_by_length(struct settling *s, cr_t x, int mark)
     *length = (struct cr_onnx_term){.kind = CR_TERM_VALUE,
                                     .type = CR_ONNX_INT64,
                                     .name = "",
-                                    .value = s->script->lengths[mark - 1].value};
+                                    .value = s->script->graph->symbols->lengths[mark - 1].value};
     struct cr_onnx_term number = {.type = x->type};
     struct cr_onnx_argument parts[] = {
         {call(s, CR_TERM_CALL, "sum", x, x->arguments, x->n_arguments), NULL},
@@ -266,7 +266,7 @@ static cr_t last_index(struct settling *s, int length)
     *value = *number;
     value->kind = CR_TERM_VALUE;
     value->data = NULL;
-    value->value = s->script->lengths[length].value;
+    value->value = s->script->graph->symbols->lengths[length].value;
     cr_t last = call(s, CR_TERM_INFIX, "-", value,
                      (struct cr_onnx_argument[]){{value, NULL}, {number, NULL}}, 2);
     return call(s, CR_TERM_CALL, "expand", &one_index,
@@ -350,7 +350,7 @@ static void settle_inputs(struct settling *s)
     const struct cr_onnx_graph *g = s->script->graph;
     for (int i = 0; i < g->n_inputs; i++)
         if (!g->values[g->inputs[i]].tensor)
-            cr_onnx_input_lengths(s->script, &g->values[g->inputs[i]], s->values[g->inputs[i]]);
+            cr_onnx_input_lengths(g->symbols, &g->values[g->inputs[i]], s->values[g->inputs[i]]);
 }
 
 /* Rewrites the outputs, and cuts them to their lengths. */

@@ -131,14 +131,15 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     }
 }
 
-/* True if a call has operands, and their elements are known. */
-static bool has_known_operands(cr_t call)
+/* True if a call has operands, and their elements are known and the same for all lengths. */
+static bool has_known_operands(const struct cr_translation *t, cr_t call)
 {
     int n = 0;
     bool known = true;
     for (int i = 0; i < call->n_arguments; i++) {
         n += call->arguments[i].term != NULL;
-        known &= !call->arguments[i].term || call->arguments[i].term->kind == CR_TERM_DATA;
+        known &= !call->arguments[i].term || (call->arguments[i].term->kind == CR_TERM_DATA &&
+                                              !cr_t_is_symbolic(t, call->arguments[i].term));
     }
     return n > 0 && known;
 }
@@ -147,7 +148,7 @@ cr_t cr_fold_call(struct cr_translation *t, cr_t call)
 {
     struct cr_error error = {""};
     const struct cr_graph *g =
-        has_known_operands(call) ? cr_onnx_call_graph(t->graph, call, &error) : NULL;
+        has_known_operands(t, call) ? cr_onnx_call_graph(t->graph, call, &error) : NULL;
     if (!g)
         return NULL;
     struct folding f = {t, call, g, cr_arena_new(t->arena, (size_t)g->n_nodes, sizeof *f.terms)};

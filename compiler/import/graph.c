@@ -574,6 +574,7 @@ int cr_onnx_graph_make(struct cr_onnx_graph *g, const struct cr_onnx_model *mode
                        struct cr_error *error)
 {
     *g = (struct cr_onnx_graph){.path = model->path, .model = model};
+    g->symbols = cr_arena_new(&g->arena, 1, sizeof *g->symbols);
     struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
     *names =
         (struct cr_onnx_names){.prefix = "", .opsets = model->opsets, .n_opsets = model->n_opsets};

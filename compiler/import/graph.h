@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "constant_arrays.h"
 #include "model_proto.h"
+#include "symbols.h"
 
 /* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
 #define CR_ONNX_CRESCENT "crescent"
@@ -25,7 +26,7 @@ struct cr_onnx_value {
     const char *name;       /* ONNX's own */
     enum cr_onnx_type type; /* type of its elements; CR_ONNX_UNDEFINED before cr_onnx_infer */
     int rank;               /* -1 before cr_onnx_infer */
-    int64_t shape[CR_ONNX_RANK];
+    int64_t shape[CR_ONNX_RANK]; /* sizes may be symbols */
     const struct cr_onnx_tensor
         *tensor; /* its elements, if they are known: initializers, folded values */
     const struct cr_onnx_info *info; /* for an input of the model: its type and sizes in the file */
@@ -60,6 +61,7 @@ struct cr_onnx_graph {
     int *inputs, *outputs, n_inputs, n_outputs;
     const char **output_names;
     const struct cr_onnx_model *model;
+    struct cr_symbols *symbols; /* the lengths, and the numbers that depend on them; the caller may set others */
 };
 
 /* Makes the graph of a model, with its functions inlined.  The model has to outlive the graph. */

@@ -9,14 +9,10 @@
 #include "compiler/files/npy.h"
 #include "compiler/ir/mem.h"
 #include "dynamic_axes.h"
-#include "graph_outline.h"
 #include "onnx_passes.h"
 #include "print_script.h"
 
 enum { MOST_ROUNDS = 16, MOST_PINNED = 4096 };
-
-/* The least bound of a length, and the smallest size that is compared with it. */
-enum { LEAST_BOUND = 4, SMALLEST = 3 };
 
 /* The state of an import. */
 struct importing {
@@ -31,10 +27,7 @@ struct importing {
     int n_inputs;
     const char **pinned;
     int n_pinned, cap_pinned;
-    struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
-    int n_lengths;
-    struct cr_onnx_outline outline; /* the outline of the graph with shapes, before passes
-                                       rewrite it */
+    struct cr_symbols symbols;
     struct cr_error *error;
 };
 
@@ -135,7 +128,7 @@ static int pin_input(struct importing *m, int value)
     struct cr_onnx_value *v = &m->graph.values[value];
     int64_t n = 1;
     for (int i = 0; i < v->rank; i++)
-        n *= v->shape[i];
+        n *= cr_size_bound(v->shape[i]);
     if (n > MOST_PINNED || v->rank < 0)
         return -1;
     double *data = cr_calloc((size_t)n, sizeof *data);
@@ -237,7 +230,10 @@ static int infer(struct importing *m)
     for (int i = 0; i < MOST_ROUNDS; i++) {
         cr_onnx_script_free(&m->script);
         cr_onnx_graph_free(&m->graph);
-        if (cr_onnx_graph_make(&m->graph, &m->model, m->error) || apply_pinned(m))
+        if (cr_onnx_graph_make(&m->graph, &m->model, m->error))
+            return -1;
+        m->graph.symbols = &m->symbols;
+        if (apply_pinned(m))
             return -1;
         if (translate(m) == 0)
             return 0;
@@ -258,7 +254,7 @@ static int check_empty(struct importing *m, const struct cr_onnx_value *v, const
         return -1;
     bool alike = npy.rank == v->rank;
     for (int i = 0; alike && i < v->rank; i++)
-        alike = npy.shape[i] == v->shape[i];
+        alike = npy.shape[i] == cr_size_bound(v->shape[i]);
     int status = !alike ? cr_fail(error, "%.300s: not the shape of input %s, expected that shape, "
                                   "which has no elements", path,
                                   cr_show(v->name, strlen(v->name)).text)
@@ -321,20 +317,20 @@ static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
     const char *name = cr_arena_text(&m->import->arena, wanted->name, strlen(wanted->name));
     const struct cr_shown shown = cr_show(name, strlen(name));
     long long bound = strtoll(wanted->value, &end, 10);
-    if (!*wanted->value || *end || bound < LEAST_BOUND || bound > INT32_MAX)
+    if (!*wanted->value || *end || bound < CR_ONNX_LEAST_BOUND || bound > INT32_MAX)
         return cr_fail(m->error, "%.300s: --length %s=%s, expected a bound from %d on",
                        m->model.path, shown.text,
-                       cr_show(wanted->value, strlen(wanted->value)).text, LEAST_BOUND);
+                       cr_show(wanted->value, strlen(wanted->value)).text, CR_ONNX_LEAST_BOUND);
     if (!is_size(m, name))
         return cr_fail(m->error, "%.300s: --length %s: the model has no symbolic size of that "
                        "name, expected one of its names", m->model.path, shown.text);
     if (has_pin(m, name))
         return cr_fail(m->error, "%.300s: --length %s: said twice, expected one --length or --set",
                        m->model.path, shown.text);
-    if (m->n_lengths == CR_ONNX_LENGTHS)
+    if (m->symbols.n_lengths == CR_ONNX_LENGTHS)
         return cr_fail(m->error, "%.300s: --length %s: too many lengths, expected at most %d",
                        m->model.path, shown.text, CR_ONNX_LENGTHS);
-    m->lengths[m->n_lengths++] = (struct cr_onnx_length){name, bound, bound, CR_ONNX_NONE};
+    m->symbols.lengths[m->symbols.n_lengths++] = (struct cr_onnx_length){name, bound, CR_ONNX_NONE};
     pin_size(m, name, bound);
     return 0;
 }
@@ -344,124 +340,35 @@ static int add_lengths(struct importing *m, const struct cr_import_how *how)
     for (int i = 0; i < how->n_lengths; i++)
         if (add_length(m, &how->lengths[i]))
             return -1;
+    cr_symbols_begin(&m->symbols);
     return 0;
 }
 
-/* Makes the graph and the script; if there are lengths, also the outline of the graph. */
+/* Makes the graph and the script, and finds the lengths in it. */
 static int translate_all(struct importing *m)
 {
-    if (infer(m) || leave_out_empty(m))
+    if (infer(m) || leave_out_empty(m) || rewrite(m))
         return -1;
-    if (m->n_lengths)
-        cr_onnx_outline_take(&m->outline, &m->graph);
-    return rewrite(m);
-}
-
-/* Translates the same file with another size of one length.  Lengths before it have small sizes,
- * which is faster. */
-static int translate_other(const struct importing *m, struct importing *other, int varied, int64_t size)
-{
-    *other = *m;
-    other->graph = (struct cr_onnx_graph){0};
-    other->script = (struct cr_onnx_script){0};
-    other->outline = (struct cr_onnx_outline){0};
-    other->pins = NULL;
-    other->n_pins = other->cap_pins = 0;
-    other->pinned = NULL;
-    other->n_pinned = other->cap_pinned = 0;
-    for (int i = 0; i < m->n_pins; i++)
-        *CR_PUSH(other->pins, other->n_pins, other->cap_pins) = m->pins[i];
-    other->lengths[varied].size = size;
-    for (int i = 0; i <= varied; i++) /* the last pin counts */
-        pin_size(other, other->lengths[i].name, other->lengths[i].size);
-    if (translate_all(other))
-        return -1;
-    memcpy(other->script.lengths, other->lengths, sizeof other->lengths);
-    other->script.n_lengths = other->n_lengths;
-    return 0;
+    return m->symbols.n_lengths && (cr_onnx_find_lengths(&m->script, m->error) ||
+                                    cr_onnx_settle_lengths(&m->script, m->error))
+               ? -1
+               : 0;
 }
 
 static void free_translation(struct importing *m)
 {
     cr_onnx_script_free(&m->script);
     cr_onnx_graph_free(&m->graph);
-    cr_onnx_outline_free(&m->outline);
+    cr_symbols_free(&m->symbols);
     free(m->pins);
     free(m->pinned);
-}
-
-/* The result of comparing one size. */
-enum compared { ALIKE, NOT_TRANSLATED, UNLIKE, OTHERWISE_WRITTEN };
-
-/* Compares one size.  The same graph may become another script: small masks are folded at import,
- * large ones are not. */
-static enum compared compare_size(struct importing *m, int varied, int64_t size, bool first)
-{
-    struct importing other;
-    enum compared result = NOT_TRANSLATED;
-    if (!translate_other(m, &other, varied, size)) {
-        bool same = cr_onnx_outline_same(&m->outline, &other.outline);
-        bool holds = same && cr_onnx_outline_holds(&m->outline, &other.outline);
-        if (same && size > SMALLEST)
-            cr_onnx_outline_vary(&m->outline, &other.outline);
-        bool is_other = false;
-        result = !cr_onnx_compare_lengths(&m->script, &other.script, varied, first, &is_other, m->error)
-                     ? ALIKE
-                 : is_other && (size > SMALLEST ? same : holds) ? OTHERWISE_WRITTEN
-                                                             : UNLIKE;
-    }
-    free_translation(&other);
-    return result;
-}
-
-/*
- * Compares the translation for the bound of a length with those for the bound minus one and for the
- * smallest size.  The smallest size may fail, or give another script, if the graph is the same and
- * nothing else depends on the length.  Then compares with a size in between too, or, if that gives
- * another script, with one near the bound.
- */
-static int compare_sizes(struct importing *m, int varied)
-{
-    int64_t *size = &m->lengths[varied].size, bound = *size;
-    enum compared result = compare_size(m, varied, bound - 1, true);
-    if (result != ALIKE)
-        return -1;
-    *size = bound - 1;
-    if (*size > SMALLEST) {
-        result = compare_size(m, varied, SMALLEST, false);
-        if (result == ALIKE)
-            *size = SMALLEST;
-        if (result == ALIKE || result == UNLIKE)
-            return result == ALIKE ? 0 : -1;
-    }
-    result = compare_size(m, varied, bound * 2 / 3, false);
-    if (result == OTHERWISE_WRITTEN)
-        result = compare_size(m, varied, bound - bound / 16 - 1, false);
-    return result == ALIKE ? 0 : -1;
-}
-
-/* Finds the lengths in the script by comparisons. */
-static int find_lengths(struct importing *m)
-{
-    for (int i = 0; i < m->n_lengths; i++) {
-        int value = cr_onnx_new_value(&m->graph, m->lengths[i].name);
-        m->graph.values[value].type = CR_ONNX_INT64;
-        m->graph.values[value].rank = 0;
-        m->lengths[i].value = value;
-    }
-    memcpy(m->script.lengths, m->lengths, sizeof m->lengths);
-    m->script.n_lengths = m->n_lengths;
-    for (int i = 0; i < m->n_lengths; i++)
-        if (compare_sizes(m, i))
-            return -1;
-    return m->n_lengths ? cr_onnx_settle_lengths(&m->script, m->error) : 0;
 }
 
 /* Runs all steps.  The caller frees the contents of *m. */
 static int run(struct importing *m, const char *path, const struct cr_import_how *how)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||
-        pin_sizes(m) || translate_all(m) || find_lengths(m) ||
+        pin_sizes(m) || translate_all(m) ||
         cr_script_print(&m->printer, &m->script, m->error) ||
         cr_import_weights_take(&m->import->weights, &m->model, m->printer.weights,
                                m->printer.n_weights, m->error))

@@ -166,7 +166,7 @@ void cr_op_crescent_attend(struct cr_translation *t)
                                *k = &t->graph->values[t->node->inputs[1]];
     int64_t kind = cr_onnx_integer(t->node, "mask", 0);
     double scale = cr_onnx_real(t->node, "scale", 1),
-           usual = 1 / sqrt((double)q->shape[q->rank - 1]);
+           usual = 1 / sqrt((double)cr_size_bound(q->shape[q->rank - 1]));
     bool is_scaled = fabs(scale - usual) > 1e-6 * usual,
          is_safe = cr_onnx_integer(t->node, "safe", 0) != 0;
     int n = 3;

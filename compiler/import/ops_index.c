@@ -9,7 +9,7 @@ static cr_t from_start(struct cr_translation *t, cr_t index, int64_t size)
 {
     if (!index)
         return NULL;
-    return cr_t_where(t, cr_t_with(t, "lt", index, 0), cr_t_with(t, "+", index, (double)size),
+    return cr_t_where(t, cr_t_with(t, "lt", index, 0), cr_t_with(t, "+", index, cr_number_of_size(size)),
                       index);
 }
 
@@ -66,7 +66,7 @@ static cr_t flat_index(struct cr_translation *t, cr_t indices, cr_t x, int batch
         cr_t part = cr_t_reshape(t, cr_t_narrow(t, indices, last, i, 1), last, shape);
         part = from_start(t, part, x->shape[batch + i]);
         flat = flat
-                   ? cr_t_binary(t, "+", cr_t_with(t, "*", flat, (double)x->shape[batch + i]), part)
+                   ? cr_t_binary(t, "+", cr_t_with(t, "*", flat, cr_number_of_size(x->shape[batch + i])), part)
                    : part;
     }
     return flat;
@@ -79,7 +79,7 @@ static cr_t as_rows(struct cr_translation *t, cr_t x, int axes)
     int n = 1;
     for (int i = 0; i < x->rank; i++)
         if (i < axes)
-            shape[0] *= x->shape[i];
+            shape[0] = cr_sizes(t->graph->symbols, shape[0], '*', x->shape[i]);
         else
             shape[n++] = x->shape[i];
     return cr_t_reshape(t, x, n, shape);
@@ -93,8 +93,8 @@ void cr_op_gather_nd(struct cr_translation *t)
     int64_t shape[CR_ONNX_RANK];
     if (!x || !indices || indices->rank < 1 || batch < 0 || batch >= indices->rank)
         return;
-    int depth = (int)indices->shape[indices->rank - 1];
-    if (depth < 1 || batch + depth > x->rank) {
+    int depth = (int)cr_t_plain(t, indices->shape[indices->rank - 1]);
+    if (t->failed || depth < 1 || batch + depth > x->rank) {
         cr_onnx_refuse(t, "found %d indices for a tensor of %d axes, expected at most so many",
                        depth, x->rank);
         return;
@@ -105,11 +105,11 @@ void cr_op_gather_nd(struct cr_translation *t)
         for (int i = 0; i < index->rank; i++)
             shape[i] = i < batch ? x->shape[i] : 1;
         for (int i = 0; i < batch; i++)
-            batches *= x->shape[i];
+            batches = cr_sizes(t->graph->symbols, batches, '*', x->shape[i]);
         for (int i = batch; i < batch + depth; i++)
-            rows *= x->shape[i];
+            rows = cr_sizes(t->graph->symbols, rows, '*', x->shape[i]);
         cr_t which = cr_t_reshape(t, cr_t_iota(t, 1, &batches, 0), index->rank, shape);
-        index = cr_t_binary(t, "+", index, cr_t_with(t, "*", which, (double)rows));
+        index = cr_t_binary(t, "+", index, cr_t_with(t, "*", which, cr_number_of_size(rows)));
     }
     cr_give(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
 }
@@ -124,7 +124,7 @@ void cr_op_compress(struct cr_translation *t)
         return;
     bool flat = !cr_onnx_attribute(t->node, "axis");
     int axis = flat ? 0 : cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
-    all = cr_t_elements(x);
+    all = cr_t_count(t, x->rank, x->shape);
     if (flat)
         x = cr_t_reshape(t, x, 1, &all);
     for (int64_t i = 0; i < cr_t_elements(t->in[1]) && n < CR_ONNX_MANY; i++)

@@ -37,6 +37,13 @@ static void put_string(struct cr_text *text, const char *string)
     cr_put(text, "\"");
 }
 
+/* Returns a number as text, which may be a symbol. */
+static const char *number_text(struct call *c, double number)
+{
+    return cr_number_is_symbol(number) ? cr_t_text(c->t, cr_t_whole(number))
+                                       : cr_lua_number(c->t->arena, number);
+}
+
 /* Appends numbers, as a list if there may be several. */
 static void put_numbers(struct call *c, struct cr_text *text, bool is_list, bool is_whole, int64_t n,
                         const double *numbers)
@@ -44,7 +51,7 @@ static void put_numbers(struct call *c, struct cr_text *text, bool is_list, bool
     cr_put(text, "%s", is_list ? "{" : "");
     for (int64_t i = 0; i < n; i++)
         cr_put(text, "%s%s", i ? ", " : "",
-               cr_lua_number(c->t->arena, is_whole ? (double)cr_t_whole(numbers[i]) : numbers[i]));
+               number_text(c, is_whole ? cr_number_of_size(cr_t_whole(numbers[i])) : numbers[i]));
     cr_put(text, "%s", is_list ? "}" : "");
 }
 
@@ -72,7 +79,7 @@ static void add_option(struct call *c, const char *key, struct cr_text *value)
 static void add_numbers(struct call *c, const char *key, cr_t x)
 {
     struct cr_text text = {0};
-    const double *numbers = cr_t_known(c->t, x);
+    const double *numbers = cr_t_known_sizes(c->t, x);
     int64_t n = numbers ? cr_t_elements(x) : 0;
     if (n > CR_ONNX_MANY)
         cr_onnx_refuse(c->t, "%lld numbers, expected at most %d", (long long)n, CR_ONNX_MANY);
@@ -95,7 +102,7 @@ static void add_input(struct call *c, char *word, cr_t x)
     else if (is_option && x)
         add_numbers(c, word, x);
     else if (ending == '?' && x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1)
-        add(c, (struct cr_onnx_argument){NULL, cr_lua_number(c->t->arena, x->data[0])});
+        add(c, (struct cr_onnx_argument){NULL, number_text(c, x->data[0])});
     else if (!is_option)
         add(c, x && (ending != '*' || cr_t_elements(x)) ? (struct cr_onnx_argument){x, NULL}
                                                         : (struct cr_onnx_argument){NULL, "nil"});
@@ -241,7 +248,7 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
         all[n++] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
     }
     struct cr_onnx_term call = {.kind = CR_TERM_CALL, .name = name, .arguments = all, .n_arguments = n};
-    if (!cr_onnx_infer(c->t->graph, &call, NULL, result, &error))
+    if (!cr_onnx_infer(c->t->graph, &call, result, &error))
         return true;
     cr_onnx_refuse(c->t, "%s", error.text);
     return false;

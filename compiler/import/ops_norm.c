@@ -19,7 +19,7 @@ static cr_t over_axis(struct cr_translation *t, cr_t (*f)(struct cr_translation 
         return x->rank ? f(t, x, axis) : cr_onnx_refuse(t, "a tensor without axes, expected at "
                                                         "least one");
     for (int i = 0; i < x->rank; i++)
-        flat[i >= axis] *= x->shape[i];
+        flat[i >= axis] = cr_sizes(t->graph->symbols, flat[i >= axis], '*', x->shape[i]);
     return cr_t_reshape(t, f(t, cr_t_reshape(t, x, 2, flat), 1), x->rank, x->shape);
 }
 

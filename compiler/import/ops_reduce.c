@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops.h"
+#include "term_parts.h"
 
 /* ---- reductions ---- */
 
@@ -131,8 +132,8 @@ enum { MOST_FACTORS = 256 };
 static cr_t product(struct cr_translation *t, cr_t x, int axis)
 {
     if (x && x->shape[axis] > MOST_FACTORS)
-        return cr_onnx_refuse(t, "a product of %lld elements, expected at most %d",
-                              (long long)x->shape[axis], MOST_FACTORS);
+        return cr_onnx_refuse(t, "a product of %s elements, expected at most %d",
+                              cr_t_text(t, x->shape[axis]), MOST_FACTORS);
     cr_t y = cr_t_narrow(t, x, axis, 0, 1);
     for (int64_t i = 1; x && i < x->shape[axis]; i++)
         y = cr_t_binary(t, "*", y, cr_t_narrow(t, x, axis, i, 1));
@@ -165,7 +166,7 @@ static void arg(struct cr_translation *t, bool smallest)
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
     bool last = cr_onnx_integer(t->node, "select_last_index", 0) != 0,
          keep = cr_onnx_integer(t->node, "keepdims", 1) != 0;
-    int64_t n = x->shape[axis], *backwards = last ? cr_t_axis_array(t, n) : NULL;
+    int64_t n = last ? cr_t_plain(t, x->shape[axis]) : 0, *backwards = last ? cr_t_axis_array(t, n) : NULL;
     for (int64_t i = 0; backwards && i < n; i++)
         backwards[i] = n - 1 - i;
     if (smallest)

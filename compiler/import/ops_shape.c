@@ -1,8 +1,10 @@
 /* ops_shape.c - operators of ONNX that move elements or read shapes; see ops.h. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops.h"
+#include "term_parts.h"
 
 /* ---- shapes ---- */
 
@@ -22,13 +24,15 @@ void cr_op_shape(struct cr_translation *t)
     end = clamp(end < 0 ? end + rank : end, start, rank);
     n = end - start;
     for (int64_t i = 0; i < n; i++)
-        sizes[i] = (double)x->shape[start + i];
+        sizes[i] = cr_number_of_size(x->shape[start + i]);
     cr_give(t, 0, cr_t_data(t, CR_ONNX_INT64, 1, &n, sizes));
 }
 
 void cr_op_size(struct cr_translation *t)
 {
-    cr_give(t, 0, cr_t_number(t, CR_ONNX_INT64, t->in[0] ? (double)cr_t_elements(t->in[0]) : 0));
+    cr_t x = t->in[0];
+    if (x)
+        cr_give(t, 0, cr_t_number(t, CR_ONNX_INT64, cr_number_of_size(cr_t_count(t, x->rank, x->shape))));
 }
 
 /* Reads sizes from a known term; refuses more than CR_ONNX_RANK. */
@@ -39,8 +43,8 @@ static int sizes_of(struct cr_translation *t, cr_t x, int64_t *sizes)
     if (n > CR_ONNX_RANK)
         cr_onnx_refuse(t, "%d axes, expected at most %d", n, CR_ONNX_RANK);
     for (int i = 0; i < n; i++)
-        if (numbers[i] < -1 || numbers[i] > INT32_MAX)
-            cr_onnx_refuse(t, "found a size of %lld, expected 0 or more", (long long)numbers[i]);
+        if (cr_size_bound(numbers[i]) < -1 || cr_size_bound(numbers[i]) > INT32_MAX)
+            cr_onnx_refuse(t, "found a size of %lld, expected 0 or more", (long long)cr_size_bound(numbers[i]));
     if (n < 0 || t->failed)
         return -1;
     memcpy(sizes, numbers, (size_t)n * sizeof *sizes);
@@ -59,13 +63,13 @@ void cr_op_reshape(struct cr_translation *t)
             shape[i] = i < x->rank ? x->shape[i] : 1;
         if (shape[i] == -1)
             rest = i;
-        else if (shape[i] && known < INT32_MAX)
-            known *= shape[i];
+        else if (shape[i] && cr_size_bound(known) < INT32_MAX)
+            known = cr_sizes(t->graph->symbols, known, '*', shape[i]);
         else if (!shape[i])
             known = 0;
     }
     if (rest >= 0 && known > 0)
-        shape[rest] = cr_t_elements(x) / known;
+        shape[rest] = cr_sizes(t->graph->symbols, cr_t_count(t, x->rank, x->shape), '/', known);
     if (rank >= 0)
         cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
 }
@@ -79,7 +83,7 @@ void cr_op_flatten(struct cr_translation *t)
     if (axis < 0)
         axis += x->rank;
     for (int i = 0; i < x->rank; i++)
-        shape[i >= axis] *= x->shape[i];
+        shape[i >= axis] = cr_sizes(t->graph->symbols, shape[i >= axis], '*', x->shape[i]);
     cr_give(t, 0, cr_t_reshape(t, x, 2, shape));
 }
 
@@ -156,6 +160,17 @@ void cr_op_expand(struct cr_translation *t)
     cr_give(t, 0, cr_t_expand(t, x, rank, wide));
 }
 
+/* Repeats an axis of size 1 as often as a length. */
+static cr_t repeated(struct cr_translation *t, cr_t x, int axis, int64_t times)
+{
+    int64_t shape[CR_ONNX_RANK];
+    if (x->shape[axis] != 1)
+        return cr_onnx_refuse(t, "%s times along axis %d, expected a number", cr_t_text(t, times), axis);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = times;
+    return cr_t_expand(t, x, x->rank, shape);
+}
+
 /* Concatenates copies, axis by axis. */
 void cr_op_tile(struct cr_translation *t)
 {
@@ -163,9 +178,15 @@ void cr_op_tile(struct cr_translation *t)
     int64_t times[CR_ONNX_MANY];
     int n = cr_numbers_of(t, cr_input(t, 1), times);
     for (int i = 0; i < n && x; i++) {
-        if (times[i] < 0 || times[i] > 64 || i >= x->rank) {
-            cr_onnx_refuse(t, "%lld times along axis %d, expected 0 to 64", (long long)times[i], i);
+        bool by_length = cr_size_is_symbol(times[i]);
+        if (times[i] < 0 || (times[i] > 64 && !by_length) || i >= x->rank) {
+            cr_onnx_refuse(t, "%lld times along axis %d, expected 0 to 64",
+                           (long long)cr_size_bound(times[i]), i);
             return;
+        }
+        if (by_length) {
+            x = repeated(t, x, i, times[i]);
+            continue;
         }
         if (times[i] == 0)
             x = cr_t_narrow(t, x, i, 0, 0);
@@ -191,19 +212,26 @@ void cr_op_constant_of_shape(struct cr_translation *t)
             cr_t_full(t, a && a->tensor ? a->tensor->type : CR_ONNX_FLOAT, rank, shape, number));
 }
 
+static double count_range(const void *context, const double *in)
+{
+    double count = ceil((in[1] - in[0]) / in[2]);
+    (void)context;
+    return count > 0 ? count : 0;
+}
+
 /* Limits have to be known: they determine the size of the result. */
 void cr_op_range(struct cr_translation *t)
 {
-    const double *start = cr_t_known(t, t->in[0]), *limit = cr_t_known(t, cr_input(t, 1)),
-                 *delta = cr_t_known(t, cr_input(t, 2));
+    const double *start = cr_t_known_sizes(t, t->in[0]), *limit = cr_t_known_sizes(t, cr_input(t, 1)),
+                 *delta = cr_t_known_sizes(t, cr_input(t, 2));
     if (!start || !limit || !delta || *delta == 0)
         return;
-    double count = (*limit - *start) / *delta;
-    if (!(count <= 1 << 24)) {
+    double count = cr_symbols_map(t->graph->symbols, count_range, NULL, 3, (double[]){*start, *limit, *delta});
+    int64_t n = cr_t_whole(count);
+    if (cr_size_bound(n) > 1 << 24 || (isnan(count) && !cr_size_is_symbol(n))) {
         cr_onnx_refuse(t, "%.0f numbers", count);
         return;
     }
-    int64_t n = count > 0 ? (int64_t)ceil(count) : 0;
     cr_t i = cr_t_iota(t, 1, &n, 0);
     if (i)
         i = cr_t_cast(t, i, t->in[0]->type);
@@ -234,24 +262,30 @@ void cr_op_concat(struct cr_translation *t)
                             cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
 }
 
+/* Returns an end of a slice, which counts from the end of the axis if it is negative, within low to high. */
+static int64_t limit_end(struct cr_symbols *s, int64_t end, int64_t size, int64_t low, int64_t high)
+{
+    if (cr_size_bound(end) < 0)
+        end = cr_sizes(s, end, '+', size);
+    return cr_sizes(s, cr_sizes(s, end, '>', low), '<', high);
+}
+
 /* Slices one axis. */
 static cr_t slice_axis(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t end,
                        int64_t step)
 {
-    int64_t size = x->shape[axis], n = 0;
+    struct cr_symbols *s = t->graph->symbols;
+    int64_t size = x->shape[axis], low = step > 0 ? 0 : -1, high = cr_sizes(s, size, '+', low);
     if (step == 0 || step == INT64_MIN)
         return cr_onnx_refuse(t, "found a step of 0, expected another number");
-    start = start < 0 ? (start < -size ? -1 : start + size) : start;
-    end = end < 0 ? (end < -size ? -1 : end + size) : end;
-    if (step > 0) {
-        start = clamp(start, 0, size);
-        end = clamp(end, 0, size);
-        n = end > start ? (end - start - 1) / step + 1 : 0;
-    } else {
-        start = clamp(start, -1, size - 1);
-        end = clamp(end, -1, size - 1);
-        n = start > end ? (start - end - 1) / -step + 1 : 0;
-    }
+    start = limit_end(s, start, size, low, high);
+    end = limit_end(s, end, size, low, high);
+    int64_t way = step > 0 ? cr_sizes(s, end, '-', start) : cr_sizes(s, start, '-', end), length = llabs(step);
+    int64_t n = cr_sizes(s, cr_sizes(s, cr_sizes(s, way, '+', length - 1), '/', length), '>', 0);
+    if (step == 1)
+        return cr_t_narrow(t, x, axis, n ? start : 0, n);
+    n = cr_t_plain(t, n);
+    start = cr_t_plain(t, start);
     int64_t *indices = cr_t_axis_array(t, n);
     for (int64_t i = 0; indices && i < n; i++)
         indices[i] = start + i * step;
@@ -291,7 +325,8 @@ void cr_op_split(struct cr_translation *t)
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank), n = t->node->n_outputs;
     int given = cr_input(t, 1) ? cr_numbers_of(t, cr_input(t, 1), sizes)
                                : cr_numbers_named(t, "split", sizes);
-    int64_t all = x->shape[axis], each = (all + n - 1) / n;
+    struct cr_symbols *s = t->graph->symbols;
+    int64_t all = x->shape[axis], each = cr_sizes(s, cr_sizes(s, all, '+', n - 1), '/', n);
     if (cr_onnx_integer(t->node, "num_outputs", n) != n) {
         cr_onnx_refuse(t, "found another num_outputs than its %d outputs, expected as many", n);
         return;
@@ -301,9 +336,9 @@ void cr_op_split(struct cr_translation *t)
         return;
     }
     for (int i = 0; i < n; i++) {
-        int64_t size = given >= 0 ? sizes[i] : start + each > all ? all - start : each;
+        int64_t size = given >= 0 ? sizes[i] : cr_sizes(s, each, '<', cr_sizes(s, all, '-', start));
         cr_give(t, i, cr_t_narrow(t, x, axis, start, size));
-        start += size;
+        start = cr_sizes(s, start, '+', size);
     }
 }
 
@@ -311,7 +346,7 @@ void cr_op_split(struct cr_translation *t)
 void cr_op_trilu(struct cr_translation *t)
 {
     cr_t x = t->in[0], k = cr_input(t, 1);
-    const double *shift = k ? cr_t_known(t, k) : NULL;
+    const double *shift = k ? cr_t_known_sizes(t, k) : NULL;
     if (!x || x->rank < 2 || t->failed) {
         cr_onnx_refuse(t, "expected matrices");
         return;

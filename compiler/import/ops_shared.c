@@ -33,7 +33,7 @@ int cr_axis(struct cr_translation *t, int64_t axis, int rank)
 
 int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
 {
-    const double *data = cr_t_known(t, x);
+    const double *data = cr_t_known_sizes(t, x);
     if (!data)
         return -1;
     int64_t n = cr_t_elements(x);
@@ -105,9 +105,9 @@ const char *cr_lua_number(struct cr_arena *arena, double number)
 
 cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep)
 {
-    double count = 1;
+    int64_t count = 1;
     for (int i = 0; x && i < n; i++)
-        count *= (double)x->shape[axes[i]];
+        count = cr_sizes(t->graph->symbols, count, '*', x->shape[axes[i]]);
     if (x && x->kind != CR_TERM_DATA && n == 1 && keep) {
         int64_t shape[CR_ONNX_RANK];
         memcpy(shape, x->shape, sizeof shape);
@@ -117,7 +117,7 @@ cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep
                              {x, NULL}, {NULL, cr_arena_print(t->arena, "%d", axes[0] + 1)}},
                          2);
     }
-    return cr_t_with(t, "/", cr_t_reduce(t, "sum", x, n, axes, keep), count);
+    return cr_t_with(t, "/", cr_t_reduce(t, "sum", x, n, axes, keep), cr_number_of_size(count));
 }
 
 cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis)
@@ -126,6 +126,6 @@ cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis)
     if (!x)
         return NULL;
     for (int i = 0; i < rank; i++)
-        shape[i] = i == axis ? cr_t_elements(x) : 1;
+        shape[i] = i == axis ? cr_t_count(t, x->rank, x->shape) : 1;
     return cr_t_reshape(t, x, rank, shape);
 }

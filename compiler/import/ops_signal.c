@@ -109,6 +109,8 @@ void cr_op_dft(struct cr_translation *t)
                        (long long)at, x->rank);
         return;
     }
+    if (cr_t_plain(t, x->shape[axis]) < 0 || t->failed)
+        return;
     f.length = f.inverse && f.onesided ? 2 * (x->shape[axis] - 1) : x->shape[axis];
     if (read_integer(t, 1, &f.length))
         cr_give(t, 0, transform(t, x, axis, f));
@@ -135,7 +137,7 @@ void cr_op_stft(struct cr_translation *t)
     int64_t step = 0;
     if (x && x->rank == 2)
         x = cr_t_reshape(t, x, 3, (int64_t[]){x->shape[0], x->shape[1], 1});
-    if (!x || !read_integer(t, 1, &step))
+    if (!x || !read_integer(t, 1, &step) || (x->rank == 3 && cr_t_plain(t, x->shape[1]) < 0) || t->failed)
         return;
     f.length = window ? cr_t_elements(window) : x->rank == 3 ? x->shape[1] : 0;
     if (!read_integer(t, 3, &f.length))

@@ -70,8 +70,9 @@ static void print_title(struct cr_printer *p)
 /* ---- inputs and outputs ---- */
 
 /* local seq = length("seq", 128) */
-static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
+static void print_lengths(struct cr_printer *p)
 {
+    const struct cr_symbols *s = p->graph->symbols;
     int *values = cr_arena_new(p->arena, (size_t)s->n_lengths, sizeof *values);
     p->length_values = values;
     p->n_lengths = s->n_lengths;
@@ -88,7 +89,7 @@ static void print_lengths(struct cr_printer *p, const struct cr_onnx_script *s)
 }
 
 /* Prints an input.  The language has float and integer inputs: a boolean is an integer != 0. */
-static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, int value)
+static void print_input(struct cr_printer *p, int value)
 {
     signed char lengths[CR_ONNX_RANK] = {0};
     const struct cr_onnx_value *v = &p->graph->values[value];
@@ -99,7 +100,7 @@ static void print_input(struct cr_printer *p, const struct cr_onnx_script *s, in
         cr_put(&p->text, "ne(");
         end = ", 0)";
     }
-    cr_onnx_input_lengths(s, v, lengths);
+    cr_onnx_input_lengths(p->graph->symbols, v, lengths);
     cr_put(&p->text, "input(\"%s\", %s%s", p->public_names[value],
            cr_sizes_text(p, v->rank, v->shape, lengths),
            cr_language_type(v->type) == CR_LANGUAGE_F32 ? ")" : ", \"i32\")");
@@ -148,10 +149,10 @@ static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
     print_title(p);
     print_requires(p, s);
     cr_put(&p->text, p->in_table ? "\nlocal " CR_PRINT_TABLE " = {}\n" : "\n");
-    print_lengths(p, s);
+    print_lengths(p);
     for (int i = 0; i < p->graph->n_inputs; i++)
         if (!p->graph->values[p->graph->inputs[i]].tensor)
-            print_input(p, s, p->graph->inputs[i]);
+            print_input(p, p->graph->inputs[i]);
     cr_structure_print(p, s);
     free(p->parts.items);
     p->parts = (struct cr_parts){0};

@@ -39,11 +39,11 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     if (!x)
         return;
     const struct cr_onnx_value *m = &g->values[a->mask];
-    int64_t n = 1, columns = m->rank > 0 ? m->shape[m->rank - 1] : 1,
-            rows = m->rank > 1 ? m->shape[m->rank - 2] : 1;
+    int64_t n = 1, width = m->rank > 0 ? m->shape[m->rank - 1] : 1,
+            height = m->rank > 1 ? m->shape[m->rank - 2] : 1, columns = cr_size_bound(width), rows = cr_size_bound(height);
     for (int i = 0; i < m->rank; i++)
-        n *= m->shape[i];
-    bool is_plain = true, any = false, triangle = rows == columns && rows > 1;
+        n *= cr_size_bound(m->shape[i]);
+    bool is_plain = true, any = false, triangle = height == width && rows > 1;
     for (int64_t i = 0; i < n; i++) {
         bool no = forbids(a->kind, x[i], &is_plain);
         any |= no;
@@ -243,7 +243,7 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
         return g->nodes[flat].inputs[0];
     if (kt->rank == 4 && rows->rank == 3 && rows->shape[1] == kt->shape[3] &&
         rows->shape[2] == kt->shape[2] &&
-        rows->shape[0] == kt->shape[0] * kt->shape[1]) { /* keys with batch and heads in one axis */
+        rows->shape[0] == cr_sizes(g->symbols, kt->shape[0], '*', kt->shape[1])) { /* keys with batch and heads in one axis */
         int64_t shape[4] = {kt->shape[0], kt->shape[1], kt->shape[3], kt->shape[2]};
         return cr_match_make(g, like, "View", &g->nodes[transpose].inputs[0], 1, "k", 4, shape);
     }
@@ -274,7 +274,7 @@ static int unrepeated(const struct cr_onnx_graph *g, int value)
                      w->shape[2] == 1 && w->shape[1] == x->shape[1] && e->shape[1] == x->shape[1] &&
                      e->shape[3] == x->shape[2] && y->shape[0] == x->shape[0] &&
                      y->shape[2] == x->shape[2] && y->shape[3] == x->shape[3] &&
-                     e->shape[0] == x->shape[0] && y->shape[1] == x->shape[1] * e->shape[2];
+                     e->shape[0] == x->shape[0] && y->shape[1] == cr_sizes(g->symbols, x->shape[1], '*', e->shape[2]);
     return is_repeat ? g->nodes[wide].inputs[0] : value;
 }
 
@@ -383,7 +383,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
         return;
     a.scale = cr_onnx_real(n, "scale", 0);
     if (!cr_onnx_attribute(n, "scale"))
-        a.scale = 1 / sqrt((double)q->shape[3]);
+        a.scale = 1 / sqrt((double)cr_size_bound(q->shape[3]));
     if (causal) {
         a.mask = causal_mask(g, node, q->shape[2]);
         int inputs[4] = {a.q, a.k, a.v, a.mask};

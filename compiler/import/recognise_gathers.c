@@ -17,15 +17,28 @@ static bool is_reshape(const struct cr_onnx_node *n)
     return false;
 }
 
-/* True if an index is known to be 0, 1, ..., n - 1. */
-static bool counts_to(const struct cr_onnx_value *index, int64_t n)
+/* True if an index is known to be 0, 1, ..., n - 1 for all lengths: its elements are the number of their
+ * place, which depends on the sizes of the index. */
+static bool counts_to(const struct cr_onnx_graph *g, const struct cr_onnx_value *index, int64_t n)
 {
     const struct cr_onnx_tensor *t = index->tensor;
-    if (!t || !t->data || t->elements != n)
+    int64_t count = 1;
+    for (int a = 0; a < index->rank; a++)
+        count = cr_sizes(g->symbols, count, '*', index->shape[a]);
+    if (!t || !t->data || count != n)
         return false;
-    for (int64_t i = 0; i < n; i++)
-        if (cr_onnx_element(t, i) != (double)i)
+    for (int64_t i = 0; i < cr_size_bound(n); i++) {
+        int64_t place = 0, rest = i, stride = 1;
+        for (int a = index->rank - 1; a >= 0; rest /= cr_size_bound(index->shape[a--])) {
+            int64_t part = cr_sizes(g->symbols, stride, '*', rest % cr_size_bound(index->shape[a]));
+            place = cr_sizes(g->symbols, place, '+', part);
+            stride = cr_sizes(g->symbols, stride, '*', index->shape[a]);
+        }
+        double wanted = cr_symbols_element(g->symbols, index->rank, index->shape, i, cr_number_of_size(place)),
+               found = cr_onnx_element(t, i);
+        if (memcmp(&wanted, &found, sizeof wanted) != 0)
             return false;
+    }
     return true;
 }
 
@@ -37,7 +50,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
         return false;
     const struct cr_onnx_value *table = &g->values[n->inputs[0]];
     return !table->tensor && table->rank > 0 && table->shape[0] > 1 &&
-           counts_to(&g->values[n->inputs[1]], table->shape[0]);
+           counts_to(g, &g->values[n->inputs[1]], table->shape[0]);
 }
 
 /* Returns the value that a chain of reshapes begins with. */

@@ -58,9 +58,11 @@ static double place(const struct view *v, const int64_t *s, int64_t C, const int
 /* True if numbers are the indices of heads of a part of the projection. */
 static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const double *x)
 {
-    const int64_t *s = g->values[v->value].shape, *b = g->values[v->base].shape;
-    int64_t i = 0, at[4];
-    if (b[!v->is_time_first] != s[2] || b[v->is_time_first] != s[0] ||
+    const int64_t *y = g->values[v->value].shape, *b = g->values[v->base].shape;
+    int64_t i = 0, at[4], s[4];
+    for (int a = 0; a < 4; a++)
+        s[a] = cr_size_bound(y[a]);
+    if (b[!v->is_time_first] != y[2] || b[v->is_time_first] != y[0] ||
         (v->part + 1) * s[1] * s[3] > b[2])
         return false;
     for (at[0] = 0; at[0] < s[0]; at[0]++)
@@ -77,6 +79,11 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
 {
     *v = (struct view){value, projection(g, value), 0, false};
     if (v->base == CR_ONNX_NONE || g->values[value].rank != 4 || g->values[v->base].rank != 3)
+        return false;
+    for (int a = 1; a < 4; a += 2)
+        if (cr_size_is_symbol(g->values[value].shape[a]))
+            return false;
+    if (cr_size_is_symbol(g->values[v->base].shape[2]))
         return false;
     double *x = cr_onnx_numbers_of(g, value, v->base);
     int64_t width = g->values[value].shape[1] * g->values[value].shape[3],
@@ -174,7 +181,7 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     if (flat == CR_ONNX_NONE || !is_view(&g->nodes[flat]))
         return;
     struct cr_onnx_value rows = g->values[g->nodes[flat].outputs[0]];
-    int64_t time_first[3] = {v.shape[2], v.shape[0], v.shape[1] * v.shape[3]};
+    int64_t time_first[3] = {v.shape[2], v.shape[0], cr_sizes(g->symbols, v.shape[1], '*', v.shape[3])};
     if (rows.rank != 3 || memcmp(rows.shape, time_first, sizeof time_first) != 0)
         return;
     int linear = cr_match_user(g, g->nodes[flat].outputs[0]);

@@ -27,7 +27,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
     if (n->version < 10 || (steps != CR_ONNX_NONE && (!t || !t->data)))
         return false;
     for (int64_t i = 0; t && i < t->elements; i++)
-        if (cr_onnx_element(t, i) < 1)
+        if (!(cr_onnx_element(t, i) >= 1))
             return false;
     return cr_match_same_shape(&g->values[n->inputs[0]], &g->values[n->outputs[0]]);
 }
@@ -124,7 +124,8 @@ static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, i
     return t && t->data && t->elements <= FEW ? t : NULL;
 }
 
-/* True if two values are one, or have few known elements that are equal; +0 differs from -0. */
+/* True if two values are one, or have few known elements of the same bits: +0 differs from -0, and a NaN may
+ * be a symbol. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
     const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);
@@ -135,7 +136,7 @@ static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
         return false;
     for (int64_t i = 0; i < x->elements; i++) {
         double p = cr_onnx_element(x, i), q = cr_onnx_element(y, i);
-        if (p != q || signbit(p) != signbit(q))
+        if (memcmp(&p, &q, sizeof p) != 0)
             return false;
     }
     return true;

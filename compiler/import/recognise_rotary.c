@@ -30,7 +30,7 @@ static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t sta
          !cr_onnx_scalar(g, n->inputs[4], &step)))
         return false;
     return (axis == -1 || axis == from->rank - 1) && step == 1 &&
-           2 * to->shape[to->rank - 1] == d &&
+           cr_sizes(g->symbols, to->shape[to->rank - 1], '*', 2) == d &&
            (first < 0 ? first + (double)d : first) == (double)start;
 }
 
@@ -42,7 +42,7 @@ static bool is_turned(const struct cr_onnx_graph *g, int value, int x)
         return false;
     int64_t axis = cr_onnx_integer(&g->nodes[concat], "axis", 0), d = g->values[x].shape[rank - 1];
     int neg = cr_match_only(g, g->nodes[concat].inputs[0], "Neg");
-    return (axis == -1 || axis == rank - 1) && neg != CR_ONNX_NONE && d % 2 == 0 &&
+    return (axis == -1 || axis == rank - 1) && neg != CR_ONNX_NONE && !cr_size_is_symbol(d) && d % 2 == 0 &&
            is_half(g, g->nodes[neg].inputs[0], x, d / 2) &&
            is_half(g, g->nodes[concat].inputs[1], x, 0);
 }
@@ -71,7 +71,7 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
 {
     if (!(a->theta > 1 && a->theta < 1e12))
         return false;
-    for (int64_t i = 0; i < a->size * a->columns; i++) {
+    for (int64_t i = 0; i < cr_size_bound(a->size) * a->columns; i++) {
         float w = (float)pow(a->theta, -(double)(i % a->columns % a->half) / (double)a->half);
         float angle = (float)(i / a->columns) * w;
         if (!(fabs(c[i] - cos(angle)) <= 1e-5 && fabs(s[i] - sin(angle)) <= 1e-5))
@@ -85,6 +85,8 @@ static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, i
                         struct angles *a)
 {
     const struct cr_onnx_value *v = &g->values[x];
+    if (cr_size_is_symbol(v->shape[v->rank - 1]))
+        return false;
     a->size = v->shape[v->rank - 2];
     a->half = v->shape[v->rank - 1] / 2;
     a->columns = is_whole ? 2 * a->half : a->half;
@@ -179,7 +181,7 @@ static int half_table(struct cr_onnx_graph *g, int table, int angles, const char
     const struct cr_onnx_value w = g->values[angles], t = g->values[table];
     int64_t shape[CR_ONNX_RANK];
     memcpy(shape, t.shape, sizeof shape);
-    shape[t.rank - 1] /= 2;
+    shape[t.rank - 1] = cr_sizes(g->symbols, shape[t.rank - 1], '/', 2);
     int value = one_of(g, "", function, angles, name, w.rank, w.shape);
     if (w.rank == t.rank && memcmp(w.shape, shape, (size_t)t.rank * sizeof *shape) == 0)
         return value;
@@ -239,7 +241,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     struct angles a;
     int x = n->inputs[0];
     if (n->n_inputs < 3 || (n->n_inputs > 3 && n->inputs[3] != CR_ONNX_NONE) ||
-        g->values[x].rank != 4 || g->values[x].shape[3] % 2 ||
+        g->values[x].rank != 4 || cr_size_bound(g->values[x].shape[3]) % 2 ||
         cr_onnx_integer(n, "interleaved", 0) || cr_onnx_integer(n, "rotary_embedding_dim", 0) ||
         !find_angles(g, n->inputs[1], n->inputs[2], x, false, &a))
         return;

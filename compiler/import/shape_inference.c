@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "call_cache.h"
+#include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 
 bool cr_onnx_is_lua_op(cr_t x)
@@ -18,19 +19,19 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* Where an axis of an operand ends, if the axis is a length. */
+/* What sizes that are lengths are in it. */
 enum ends {
-    AT_SIZES,  /* lengths are numbers: the sizes in the translation */
-    AT_CUTS,   /* at the lengths that axes are cut to */
-    AT_LENGTHS /* at their lengths, even if they are not cut to them */
+    AT_SAMPLE, /* numbers, of a sample */
+    AT_CUTS,   /* lengths, where the operand is cut to them */
+    AT_LENGTHS /* lengths, also where it is not cut */
 };
 
 /* A script that is being written. */
 struct writing {
     struct cr_text text;
-    const struct cr_onnx_script *script; /* the script whose lengths are used; null: there are no
-                                            lengths */
+    const struct cr_symbols *symbols;
     enum ends ends;
+    int sample;
 };
 
 enum { NAME = 40 }; /* the most bytes of a length's name in a message */
@@ -38,7 +39,7 @@ enum { NAME = 40 }; /* the most bytes of a length's name in a message */
 /* Writes a name with the characters that the language allows, and its number if they are others. */
 static void put_name(struct writing *w, int length)
 {
-    const char *name = w->script->lengths[length].name;
+    const char *name = w->symbols->lengths[length].name;
     bool differs = strlen(name) > NAME;
     for (int i = 0; name[i] && i < NAME; i++) {
         bool allowed = isalnum((unsigned char)name[i]) || name[i] == '_';
@@ -52,17 +53,22 @@ static void put_name(struct writing *w, int length)
 /* Writes the locals that lengths are: local l0 = length("seq", 128). */
 static void put_locals(struct writing *w)
 {
-    for (int i = 0; w->script && w->ends != AT_SIZES && i < w->script->n_lengths; i++) {
+    for (int i = 0; w->ends != AT_SAMPLE && i < w->symbols->n_lengths; i++) {
         cr_put(&w->text, "local l%d = length(\"", i);
         put_name(w, i);
-        cr_put(&w->text, "\", %lld) ", (long long)w->script->lengths[i].bound);
+        cr_put(&w->text, "\", %lld) ", (long long)w->symbols->lengths[i].bound);
     }
+}
+
+static void put_size(struct writing *w, int64_t size)
+{
+    cr_put(&w->text, "%lld", (long long)cr_number_at(w->symbols, cr_number_of_size(size), w->sample));
 }
 
 static void put_length(struct writing *w, int length)
 {
-    if (w->ends == AT_SIZES)
-        cr_put(&w->text, "%lld", (long long)w->script->lengths[length].size);
+    if (w->ends == AT_SAMPLE)
+        put_size(w, cr_symbols_length(w->symbols, length));
     else
         cr_put(&w->text, "l%d", length);
 }
@@ -84,21 +90,28 @@ static void put_operand(struct writing *w, cr_t x, int number)
         if (ends[a])
             put_length(w, ends[a] - 1);
         else
-            cr_put(&w->text, "%lld", (long long)x->shape[a]);
+            put_size(w, x->shape[a]);
     }
     cr_put(&w->text, "}%s)%s", type == CR_LANGUAGE_F32 ? "" : ", \"i32\"",
            type == CR_LANGUAGE_BOOL ? ", 0)" : "");
 }
 
+/* Writes the text of an argument, with lengths and other symbols in the place of their marks. */
 static void put_argument(struct writing *w, const char *from)
 {
     for (; *from; from++) {
-        int plain = (int)strcspn(from, (char[]){CR_TERM_LENGTH, 0});
+        int plain = (int)strcspn(from, (char[]){CR_TERM_LENGTH, CR_TERM_SYMBOL, 0});
+        char *end;
         cr_put_bytes(&w->text, from, (size_t)plain);
         from += plain;
         if (!*from)
             return;
-        put_length(w, *++from - '0');
+        if (*from == CR_TERM_LENGTH) {
+            put_length(w, *++from - '0');
+            continue;
+        }
+        put_size(w, strtoll(from + 1, &end, 10));
+        from = end - 1;
     }
 }
 
@@ -149,11 +162,10 @@ static void put_script(struct writing *w, cr_t x)
 /* ---- running it ---- */
 
 /* Returns the graph of a term; or null, with the front end's message without file and line. */
-static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x,
-                                       const struct cr_onnx_script *script, enum ends ends,
-                                       struct cr_error *error)
+static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x, enum ends ends,
+                                       int sample, struct cr_error *error)
 {
-    struct writing w = {.script = script, .ends = ends};
+    struct writing w = {.symbols = graph->symbols, .ends = ends, .sample = sample};
     put_script(&w, x);
     const struct cr_graph *g = cr_onnx_calls_run(graph->model->calls, w.text.data, error);
     free(w.text.data);
@@ -163,7 +175,7 @@ static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x
 const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_t call,
                                           struct cr_error *error)
 {
-    return graph_of(graph, call, NULL, AT_CUTS, error);
+    return graph_of(graph, call, AT_SAMPLE, 0, error);
 }
 
 int cr_onnx_operand_number(const char *input)
@@ -171,12 +183,8 @@ int cr_onnx_operand_number(const char *input)
     return atoi(input + strlen(OPERAND));
 }
 
-int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
-                  struct cr_inferred *result, struct cr_error *error)
+static void take_result(const struct cr_graph *g, struct cr_inferred *result)
 {
-    const struct cr_graph *g = graph_of(graph, x, script, AT_CUTS, error);
-    if (!g)
-        return -1;
     const struct cr_node *node = &g->nodes[g->outputs[0].id];
     *result = (struct cr_inferred){.rank = node->rank,
                                    .type = node->dtype == CR_F32   ? CR_LANGUAGE_F32
@@ -184,7 +192,66 @@ int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onn
                                                                    : CR_LANGUAGE_BOOL};
     memcpy(result->shape, node->shape, (size_t)node->rank * sizeof *node->shape);
     memcpy(result->lengths, node->lengths, (size_t)node->rank * sizeof *node->lengths);
-    return 0;
+}
+
+int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
+                      struct cr_error *error)
+{
+    const struct cr_graph *g = graph_of(graph, x, AT_CUTS, 0, error);
+    if (g)
+        take_result(g, result);
+    return g ? 0 : -1;
+}
+
+/* True if a call depends on lengths: by the shape of an operand, or by a number among the options. */
+static bool depends_on_lengths(cr_t x)
+{
+    for (int i = 0; i < x->n_arguments; i++) {
+        const char *text = x->arguments[i].text;
+        if (text && text[strcspn(text, (char[]){CR_TERM_LENGTH, CR_TERM_SYMBOL, 0})])
+            return true;
+        for (int a = 0; !text && a < x->arguments[i].term->rank; a++)
+            if (cr_size_is_symbol(x->arguments[i].term->shape[a]))
+                return true;
+    }
+    return false;
+}
+
+/* Infers the result in all samples: a size that is not the same in each is a symbol. */
+static int infer_samples(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
+                         struct cr_error *error)
+{
+    int n = graph->symbols->n_samples;
+    double *sizes = cr_calloc((size_t)n * CR_ONNX_RANK, sizeof *sizes);
+    int status = 0;
+    for (int k = n - 1; !status && k >= 0; k--) {
+        const struct cr_graph *g = graph_of(graph, x, AT_SAMPLE, k, error);
+        int rank = result->rank;
+        if (g)
+            take_result(g, result);
+        if (!g || (k < n - 1 && result->rank != rank))
+            status = g ? cr_fail(error, "a result of %d and of %d axes for different lengths, expected one number",
+                                 result->rank, rank) : -1;
+        for (int a = 0; !status && a < result->rank; a++)
+            sizes[a * n + k] = (double)result->shape[a];
+    }
+    for (int a = 0; !status && a < result->rank; a++) {
+        double size = cr_symbols_number(graph->symbols, &sizes[a * n]);
+        result->shape[a] = cr_number_is_symbol(size) ? cr_size_of_symbol(size) : (int64_t)size;
+    }
+    free(sizes);
+    return status;
+}
+
+int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
+                  struct cr_error *error)
+{
+    if (graph->symbols->n_samples && depends_on_lengths(x))
+        return infer_samples(graph, x, result, error);
+    const struct cr_graph *g = graph_of(graph, x, AT_SAMPLE, 0, error);
+    if (g)
+        take_result(g, result);
+    return g ? 0 : -1;
 }
 
 /* ---- reductions that run to the bound ---- */
@@ -205,12 +272,11 @@ static int length_run_over(const struct cr_graph *g, const struct cr_node *node)
     }
 }
 
-bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
-                           const struct cr_onnx_script *script)
+bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x)
 {
     struct cr_error error = {""};
-    const struct cr_graph *cut = graph_of(graph, x, script, AT_CUTS, &error),
-                          *whole = graph_of(graph, x, script, AT_LENGTHS, &error);
+    const struct cr_graph *cut = graph_of(graph, x, AT_CUTS, 0, &error),
+                          *whole = graph_of(graph, x, AT_LENGTHS, 0, &error);
     if (!cut || !whole || cut->n_nodes != whole->n_nodes)
         return true;
     for (cr_id id = 0; id < cut->n_nodes; id++)
@@ -221,13 +287,14 @@ bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
 
 /* ---- calls for several sizes ---- */
 
-/* True if two sizes are equal, or are one length's sizes in the two translations. */
-static bool same_size(const struct cr_onnx_script *script, const struct cr_onnx_script *other,
-                      int64_t a, int64_t b)
+/* True if two sizes are equal, or are one length's sizes in the first sample and in another one. */
+static bool same_size(const struct cr_symbols *symbols, int sample, int64_t a, int64_t b)
 {
     bool same = a == b;
-    for (int i = 0; i < script->n_lengths && !same; i++)
-        same = a == script->lengths[i].size && b == other->lengths[i].size;
+    for (int i = 0; i < symbols->n_lengths && !same; i++) {
+        double size = cr_number_at(symbols, cr_number_of_size(cr_symbols_length(symbols, i)), sample);
+        same = a == symbols->lengths[i].bound && (double)b == size;
+    }
     return same;
 }
 
@@ -246,23 +313,26 @@ static bool same_node(const struct cr_graph *g, const struct cr_graph *h, cr_id 
     return x->n == y->n && memcmp(x->words, y->words, (size_t)x->n * sizeof *x->words) == 0;
 }
 
-static bool same_graph(const struct cr_onnx_script *script, const struct cr_onnx_script *other,
-                       const struct cr_graph *g, const struct cr_graph *h)
+static bool same_graph(const struct cr_symbols *symbols, int sample, const struct cr_graph *g,
+                       const struct cr_graph *h)
 {
     bool same = g->n_nodes == h->n_nodes && g->outputs[0].id == h->outputs[0].id;
     for (cr_id id = 0; same && id < g->n_nodes; id++) {
         same = same_node(g, h, id);
         for (int a = 0; same && a < g->nodes[id].rank; a++)
-            same = same_size(script, other, g->nodes[id].shape[a], h->nodes[id].shape[a]);
+            same = same_size(symbols, sample, g->nodes[id].shape[a], h->nodes[id].shape[a]);
     }
     return same;
 }
 
-bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
-                         const struct cr_onnx_script *other, cr_t other_call)
+int cr_onnx_call_differs(const struct cr_onnx_graph *graph, cr_t call)
 {
     struct cr_error error = {""};
-    const struct cr_graph *a = graph_of(script->graph, call, script, AT_SIZES, &error),
-                          *b = graph_of(script->graph, other_call, other, AT_SIZES, &error);
-    return a && b && (a == b || same_graph(script, other, a, b));
+    const struct cr_graph *first = depends_on_lengths(call) ? graph_of(graph, call, AT_SAMPLE, 0, &error) : NULL;
+    for (int k = 1; first && k < graph->symbols->n_samples; k++) {
+        const struct cr_graph *g = graph_of(graph, call, AT_SAMPLE, k, &error);
+        if (!g || (g != first && !same_graph(graph->symbols, k, first, g)))
+            return k;
+    }
+    return 0;
 }

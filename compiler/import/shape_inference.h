@@ -19,11 +19,14 @@ struct cr_inferred {
     signed char lengths[CR_ONNX_RANK];
 };
 
-/* Infers the result of a term; axes of operands end where they are cut to lengths.  `script` has
- * the lengths; null if there are none.  Fails with the front end's message, without file and
- * line. */
-int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, const struct cr_onnx_script *script,
-                  struct cr_inferred *result, struct cr_error *error);
+/* Infers the result of a term; a size that depends on lengths is a symbol.  Fails with the front end's
+ * message, without file and line. */
+int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
+                  struct cr_error *error);
+
+/* The same for a term whose operands end at their cuts, after cr_onnx_find_lengths. */
+int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
+                      struct cr_error *error);
 
 /* Returns the graph that the front end makes of a call, whose inputs are the operands; or null, with
  * its message.  cr_onnx_operand_number returns the number of an input's argument. */
@@ -33,16 +36,14 @@ int cr_onnx_operand_number(const char *input);
 
 /* True if a reduction, a running sum or a product of matrices in a term runs to the bound of an
  * axis that is a length, since the axis is not cut to it; or if that is not known. */
-bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x,
-                           const struct cr_onnx_script *script);
+bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x);
 
 /*
- * True if a call builds the same nodes in two translations for different sizes of lengths, and
- * only shapes differ, by these sizes.  A constant that the function computes from a size cannot
- * follow the length at run time.
+ * Returns a sample in which a call does not build the nodes of the first one, or 0 if there is none: only
+ * shapes may differ, by sizes of lengths.  A constant that the function computes from a size cannot follow
+ * the length at run time.  Call before cr_onnx_find_lengths.
  */
-bool cr_onnx_calls_alike(const struct cr_onnx_script *script, cr_t call,
-                         const struct cr_onnx_script *other, cr_t other_call);
+int cr_onnx_call_differs(const struct cr_onnx_graph *graph, cr_t call);
 
 /* True if a term is a call of a function of graphs/lib/onnx.lua. */
 bool cr_onnx_is_lua_op(cr_t x);

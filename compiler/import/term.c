@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/eval.h"
@@ -13,6 +14,20 @@
 #define MOST_ELEMENTS (INT64_C(1) << 31)
 
 enum { MOST_LISTED = 1 << 24 };
+
+/* Replaces marks of lengths and symbols in a message by names and values for the bounds. */
+static void name_symbols(const struct cr_symbols *symbols, char *text, size_t size)
+{
+    for (char *at = text; *(at += strcspn(at, (char[]){CR_TERM_LENGTH, CR_TERM_SYMBOL, 0}));) {
+        char rest[600], *end;
+        long long number = strtoll(at + 1, &end, 10);
+        strcpy(rest, end);
+        if (*at == CR_TERM_LENGTH)
+            snprintf(at, size - (size_t)(at - text), "%.60s%s", symbols->lengths[number].name, rest);
+        else
+            snprintf(at, size - (size_t)(at - text), "%lld%s", (long long)cr_size_bound(number), rest);
+    }
+}
 
 cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
 {
@@ -24,6 +39,7 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     t->failed = true;
+    name_symbols(t->graph->symbols, text, sizeof text);
     cr_fail(t->error, "%.300s: %s: %s", t->graph->path, cr_onnx_show(t->node, node, sizeof node),
             text);
     return NULL;
@@ -49,13 +65,46 @@ int64_t cr_t_elements(cr_t x)
 {
     int64_t n = 1;
     for (int i = 0; i < x->rank; i++)
-        n *= x->shape[i];
+        n *= cr_size_bound(x->shape[i]);
     return n;
+}
+
+int64_t cr_t_count(struct cr_translation *t, int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++)
+        n = cr_sizes(t->graph->symbols, n, '*', shape[i]);
+    return n;
+}
+
+int64_t cr_t_plain(struct cr_translation *t, int64_t size)
+{
+    if (cr_size_is_symbol(size))
+        cr_onnx_refuse(t, "a size of %s, expected a number", cr_t_text(t, size));
+    return cr_size_bound(size);
+}
+
+/* True if one of n elements is a symbol. */
+static bool are_symbolic(const struct cr_translation *t, int64_t n, const double *data)
+{
+    bool symbolic = false;
+    for (int64_t i = 0; t->graph->symbols->n_samples && data && i < n && !symbolic; i++)
+        symbolic = cr_number_is_symbol(data[i]);
+    return symbolic;
+}
+
+bool cr_t_is_symbolic(const struct cr_translation *t, cr_t x)
+{
+    bool symbolic = false;
+    for (int a = 0; a < x->rank; a++)
+        symbolic |= cr_size_is_symbol(x->shape[a]);
+    return symbolic || are_symbolic(t, cr_t_elements(x), x->data);
 }
 
 int64_t cr_t_whole(double number)
 {
-    return isnan(number)             ? 0
+    return cr_number_is_symbol(number) ? cr_size_of_symbol(number)
+           : isnan(number)             ? 0
            : number >= CR_ONNX_FAR  ? CR_ONNX_FAR
            : number <= -CR_ONNX_FAR ? -CR_ONNX_FAR
                                     : (int64_t)number;
@@ -67,9 +116,10 @@ bool cr_t_can_be(int rank, const int64_t *shape)
 {
     int64_t n = 1; /* the product of sizes but 0; the limit prevents an overflow */
     for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0 || shape[i] > MOST_ELEMENTS || n * shape[i] > MOST_ELEMENTS)
+        int64_t size = cr_size_bound(shape[i]);
+        if (size < 0 || size > MOST_ELEMENTS || n * size > MOST_ELEMENTS)
             return false;
-        n *= shape[i] ? shape[i] : 1;
+        n *= size ? size : 1;
     }
     return true;
 }
@@ -181,6 +231,8 @@ cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, c
     bool is_whole = cr_language_type(type) == CR_LANGUAGE_I32;
     int64_t n = cr_t_elements(x);
     for (int64_t i = 0; i < n; i++) {
+        if (cr_number_is_symbol(data[i]))
+            continue;
         data[i] = round_to(type, data[i]);
         if (is_whole && isfinite(data[i]) && data[i] != floor(data[i]))
             return cr_onnx_refuse(t, "a number %g of type %s, expected a whole one", data[i],
@@ -257,13 +309,13 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
     double *data = cr_t_room(t, x);
     int64_t inner = 1;
     for (int i = axis + 1; i < rank; i++)
-        inner *= shape[i];
+        inner *= cr_size_bound(shape[i]);
     for (int64_t i = 0; i < cr_t_elements(x); i++)
-        data[i] = (double)(i / inner % shape[axis]);
+        data[i] = (double)(i / inner % cr_size_bound(shape[axis]));
     return cr_t_computed(t, CR_ONNX_INT64, rank, shape, data);
 }
 
-const double *cr_t_known(struct cr_translation *t, cr_t x)
+const double *cr_t_known_sizes(struct cr_translation *t, cr_t x)
 {
     if (t->failed || !x)
         return NULL;
@@ -275,10 +327,24 @@ const double *cr_t_known(struct cr_translation *t, cr_t x)
     return NULL;
 }
 
+const double *cr_t_known(struct cr_translation *t, cr_t x)
+{
+    const double *data = cr_t_known_sizes(t, x);
+    if (data && cr_t_is_symbolic(t, x))
+        cr_onnx_refuse(t, "found other numbers for other lengths, expected a constant");
+    return t->failed ? NULL : data;
+}
+
 /* ---- text ---- */
 
 const char *cr_t_text(struct cr_translation *t, int64_t number)
 {
+    int64_t more;
+    if (cr_size_is_symbol(number)) {
+        int length = cr_symbols_nearest(t->graph->symbols, cr_number_of_size(number), &more);
+        return length >= 0 && !more ? cr_arena_print(t->arena, "%c%d", CR_TERM_LENGTH, length)
+                                    : cr_arena_print(t->arena, "%c%lld", CR_TERM_SYMBOL, (long long)number);
+    }
     return cr_arena_print(t->arena, "%lld", (long long)number);
 }
 
@@ -286,7 +352,7 @@ const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
 {
     const char *text = "{";
     for (int i = 0; i < n; i++)
-        text = cr_arena_print(t->arena, "%s%s%lld", text, i ? ", " : "", (long long)numbers[i]);
+        text = cr_arena_print(t->arena, "%s%s%s", text, i ? ", " : "", cr_t_text(t, numbers[i]));
     return cr_arena_print(t->arena, "%s}", text);
 }
 
@@ -319,10 +385,10 @@ static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
     if (x->rank == rank && memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0)
         return i;
     for (int a = rank - 1; a >= rank - x->rank; a--) {
-        int64_t size = x->shape[a - rank + x->rank];
-        at += size == 1 ? 0 : i % shape[a] * stride;
+        int64_t size = cr_size_bound(x->shape[a - rank + x->rank]);
+        at += size == 1 ? 0 : i % cr_size_bound(shape[a]) * stride;
         stride *= size;
-        i /= shape[a];
+        i /= cr_size_bound(shape[a]);
     }
     return at;
 }
@@ -364,6 +430,28 @@ static double compute(enum cr_op op, enum cr_onnx_type type, double a, double b)
     return cr_evaluator_of(op, CR_F32)(op, a, b, 0);
 }
 
+/* An operation on elements of a type. */
+struct operation {
+    enum cr_op op;
+    enum cr_onnx_type type, result;
+};
+
+static double compute_symbol(const void *context, const double *in)
+{
+    const struct operation *o = context;
+    return round_to(o->result, compute(o->op, o->type, in[0], in[1]));
+}
+
+/* Computes element i of a tensor of a shape, from elements that may be symbols. */
+static double compute_element(struct cr_translation *t, const struct operation *o, const struct cr_onnx_term *like,
+                              int64_t i, double a, double b)
+{
+    if (!cr_number_is_symbol(a) && !cr_number_is_symbol(b))
+        return compute(o->op, o->type, a, b);
+    double y = cr_symbols_map(t->graph->symbols, compute_symbol, o, 2, (double[]){a, b});
+    return cr_symbols_element(t->graph->symbols, like->rank, like->shape, i, y);
+}
+
 /* Makes a unary whose result may have another type, as float and int do. */
 static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
 {
@@ -376,8 +464,9 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
         return NULL;
     if (op < CR_OP_COUNT && cr_t_folds(t, &like, 1, &x)) {
         double *data = cr_t_room(t, x);
+        const struct operation o = {op, x->type, type};
         for (int64_t i = 0; i < cr_t_elements(x); i++)
-            data[i] = compute(op, x->type, x->data[i], 0);
+            data[i] = compute_element(t, &o, x, i, x->data[i], 0);
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     return cr_t_call(t, name, type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}}, 1);
@@ -429,9 +518,10 @@ static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op o
                               cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
     if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
         double *data = cr_t_room(t, x);
+        const struct operation o = {op, a->type, type};
         for (int64_t i = 0; i < cr_t_elements(x); i++)
-            data[i] = compute(op, a->type, a->data[at_broadcast(a, x->rank, x->shape, i)],
-                              b->data[at_broadcast(b, x->rank, x->shape, i)]);
+            data[i] = compute_element(t, &o, x, i, a->data[at_broadcast(a, x->rank, x->shape, i)],
+                                      b->data[at_broadcast(b, x->rank, x->shape, i)]);
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
@@ -481,6 +571,12 @@ cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number
     return a ? cr_t_binary(t, name, a, cr_t_number(t, a->type, number)) : NULL;
 }
 
+static double choose(const void *context, const double *in)
+{
+    (void)context;
+    return in[0] != 0 ? in[1] : in[2];
+}
+
 cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
 {
     if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS))
@@ -496,8 +592,13 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
         double *data = cr_t_room(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++) {
-            cr_t from = c->data[at_broadcast(c, x->rank, x->shape, i)] != 0 ? a : b;
-            data[i] = from->data[at_broadcast(from, x->rank, x->shape, i)];
+            double in[] = {c->data[at_broadcast(c, x->rank, x->shape, i)],
+                           a->data[at_broadcast(a, x->rank, x->shape, i)],
+                           b->data[at_broadcast(b, x->rank, x->shape, i)]};
+            data[i] = cr_number_is_symbol(in[0])
+                          ? cr_symbols_element(t->graph->symbols, x->rank, x->shape, i,
+                                               cr_symbols_map(t->graph->symbols, choose, NULL, 3, in))
+                          : choose(NULL, in);
         }
         return cr_t_computed(t, x->type, x->rank, x->shape, data);
     }

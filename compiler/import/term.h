@@ -32,9 +32,10 @@ enum cr_language_type { CR_LANGUAGE_F32, CR_LANGUAGE_I32, CR_LANGUAGE_BOOL };
 #define CR_TERM_TABLE "{"
 #define CR_TERM_TABLE_END "}"
 
-/* In the text of an argument, this character followed by a digit is replaced by the name of
- * length 0, 1, ... */
+/* In the text of an argument, this character and a digit stand for the name of length 0, 1, ...; the other
+ * one is before a size that is another symbol. */
 #define CR_TERM_LENGTH '\1'
+#define CR_TERM_SYMBOL '\2'
 
 /* An argument: a term, or Lua text that is printed unchanged ("{1, 2}", "-1"). */
 struct cr_onnx_argument {
@@ -46,11 +47,9 @@ struct cr_onnx_term {
     enum cr_onnx_term_kind kind;
     enum cr_onnx_type type; /* of ONNX */
     int rank;
-    int64_t shape[CR_ONNX_RANK];
-    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the index of its length (dynamic_axes.h),
-                                          or 0 */
-    signed char cuts[CR_ONNX_RANK];    /* by axis: 1 + the index of the length that it is cut to,
-                                          or 0 (dynamic_axes_rules.c) */
+    int64_t shape[CR_ONNX_RANK];       /* sizes may be symbols before cr_onnx_find_lengths */
+    signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (dynamic_axes.h), or 0 */
+    signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (dynamic_axes_rules.c) */
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: the number of the value */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */
@@ -71,6 +70,7 @@ struct cr_translation {
     cr_t *in, *out;
     bool failed;
     int unknown; /* the value whose unknown elements prevent the translation, or CR_ONNX_NONE */
+    bool at_bounds;      /* known elements need not be right for sizes below the bounds */
     int64_t most_folded; /* the most elements of a folded term if not 0: see cr_t_folds */
 };
 
@@ -82,7 +82,7 @@ enum cr_language_type cr_language_type(enum cr_onnx_type type);
 int64_t cr_t_elements(cr_t x);
 
 /* Returns a known number as an integer: rounded towards 0, 0 for NaN, clamped to
- * +-CR_ONNX_FAR.  Sums and products of two results do not overflow. */
+ * +-CR_ONNX_FAR.  Sums and products of two results do not overflow.  A symbol stays one. */
 #define CR_ONNX_FAR (INT64_C(1) << 31)
 int64_t cr_t_whole(double number);
 
@@ -104,8 +104,16 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
 /* A tensor of i32: each element is its index along the axis. */
 cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axis);
 
-/* Returns the elements of a term; refuses and returns null if they are not known. */
+/* Returns the elements of a term; refuses and returns null if they are not known, or depend on a length. */
 const double *cr_t_known(struct cr_translation *t, cr_t x);
+/* The same, but sizes and elements may be symbols. */
+const double *cr_t_known_sizes(struct cr_translation *t, cr_t x);
+/* Returns the number of elements as a size, which may be a symbol. */
+int64_t cr_t_count(struct cr_translation *t, int rank, const int64_t *shape);
+/* Returns a size that has to be a number; refuses a symbol. */
+int64_t cr_t_plain(struct cr_translation *t, int64_t size);
+/* True if a size or a known element of a term is a symbol. */
+bool cr_t_is_symbolic(const struct cr_translation *t, cr_t x);
 
 /* ---- elementwise, broadcast as NumPy does ---- */
 

@@ -9,7 +9,7 @@ void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
     int64_t stride = 1;
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = stride;
-        stride *= shape[i];
+        stride *= cr_size_bound(shape[i]);
     }
 }
 
@@ -21,9 +21,9 @@ int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
         places[i] = offset;
         for (int a = like->rank - 1; a >= 0; a--) { /* the next index */
             offset += strides[a];
-            if (++at[a] < like->shape[a])
+            if (++at[a] < cr_size_bound(like->shape[a]))
                 break;
-            offset -= strides[a] * like->shape[a];
+            offset -= strides[a] * cr_size_bound(like->shape[a]);
             at[a] = 0;
         }
     }
@@ -77,7 +77,7 @@ cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct c
 
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
-    int64_t n, step, *from = beginnings(t, x, axis, &n, &step), size = x->shape[axis];
+    int64_t n, step, *from = beginnings(t, x, axis, &n, &step), size = cr_size_bound(x->shape[axis]);
     double *data = cr_t_room(t, x);
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;

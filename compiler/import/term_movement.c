@@ -9,6 +9,15 @@
 
 /* ---- folding ---- */
 
+/* True if a known element is a symbol. */
+static bool has_symbols(const struct cr_translation *t, cr_t x)
+{
+    bool has = false;
+    for (int64_t i = 0; t->graph->symbols->n_samples && i < cr_t_elements(x) && !has; i++)
+        has = cr_number_is_symbol(x->data[i]);
+    return has;
+}
+
 /* Makes `like` a known term: element i is element from[i] of x, which is known. */
 static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
 {
@@ -27,6 +36,72 @@ static bool same_shape(cr_t x, int rank, const int64_t *shape)
 
 /* ---- movement ---- */
 
+/* True if the elements of a reshape whose sizes are symbols have the same places in each sample.  From the
+ * last axis on, axes of both shapes are taken until there are as many elements: of these, only the first
+ * ones may be symbols. */
+static bool keeps_places(struct cr_translation *t, cr_t x, cr_t y)
+{
+    struct cr_symbols *s = t->graph->symbols;
+    int i = x->rank, j = y->rank;
+    while (s->n_samples && (i > 0 || j > 0)) {
+        int64_t left = i > 0 ? x->shape[--i] : 1, right = j > 0 ? y->shape[--j] : 1;
+        while (left != right && (i > 0 || j > 0)) {
+            bool more_left = cr_size_bound(left) < cr_size_bound(right) ? i > 0 : j == 0;
+            int64_t *part = more_left ? &left : &right;
+            int64_t next = more_left ? x->shape[--i] : y->shape[--j];
+            if (cr_size_is_symbol(*part) && next != 1)
+                return false;
+            *part = cr_sizes(s, *part, '*', next);
+        }
+        if (left != right)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the size of an axis in a sample. */
+static int64_t size_at(struct cr_translation *t, int64_t size, int sample)
+{
+    return (int64_t)cr_number_at(t->graph->symbols, cr_number_of_size(size), sample);
+}
+
+/* Returns the element of a reshape y of x at an index, in a sample; `otherwise` if it has none there. */
+static double reshaped_at(struct cr_translation *t, cr_t x, cr_t y, const int64_t *index, int sample,
+                          double otherwise)
+{
+    int64_t flat = 0, at = 0, stride = 1;
+    for (int a = 0; a < y->rank; a++) {
+        int64_t size = size_at(t, y->shape[a], sample);
+        if (index[a] >= size)
+            return otherwise;
+        flat = flat * size + index[a];
+    }
+    for (int a = x->rank - 1; a >= 0; a--) {
+        int64_t size = size_at(t, x->shape[a], sample);
+        at += flat % size * stride;
+        flat /= size;
+        stride *= cr_size_bound(x->shape[a]);
+    }
+    return cr_number_at(t->graph->symbols, x->data[at], sample);
+}
+
+/* Computes the elements of a reshape that have other places for other lengths. */
+static cr_t fold_reshape(struct cr_translation *t, struct cr_onnx_term *y, cr_t x)
+{
+    struct cr_symbols *s = t->graph->symbols;
+    double *data = cr_t_room(t, y), *values = cr_t_array(t, s->n_samples);
+    for (int64_t i = 0; i < cr_t_elements(y); i++) {
+        int64_t index[CR_ONNX_RANK], rest = i;
+        for (int a = y->rank - 1; a >= 0; rest /= cr_size_bound(y->shape[a--]))
+            index[a] = rest % cr_size_bound(y->shape[a]);
+        for (int k = 0; k < s->n_samples; k++)
+            values[k] = reshaped_at(t, x, y, index, k, values[0]);
+        data[i] = cr_symbols_number(s, values);
+    }
+    y->data = data;
+    return y;
+}
+
 /* A reshape of a reshape reads the operand of the first one. */
 cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
@@ -35,9 +110,11 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
     if (!like)
         return NULL;
-    if (cr_t_elements(like) != cr_t_elements(x))
+    if (cr_t_count(t, rank, shape) != cr_t_count(t, x->rank, x->shape))
         return cr_onnx_refuse(t, "found a reshape of %s to %s, expected as many elements", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
+    if (cr_t_folds(t, like, 1, &x) && !t->at_bounds && !keeps_places(t, x, like))
+        return fold_reshape(t, like, x);
     if (cr_t_folds(t, like, 1, &x)) {
         like->data = x->data;
         return like;
@@ -126,6 +203,17 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
     return cr_t_expand(t, one, rank, shape);
 }
 
+/* Returns the start of a slice as text; one before or behind a length is its mark and a signed number. */
+static const char *start_text(struct cr_translation *t, int64_t start)
+{
+    int64_t more;
+    int length = cr_size_is_symbol(start)
+                     ? cr_symbols_nearest(t->graph->symbols, cr_number_of_size(start), &more)
+                     : -1;
+    return length < 0 ? cr_t_text(t, start)
+                      : cr_arena_print(t->arena, "%c%d%+lld", CR_TERM_LENGTH, length, (long long)more);
+}
+
 /* Returns x itself if the whole axis is taken. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {
@@ -134,17 +222,18 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
         return x;
     memcpy(shape, x->shape, sizeof shape);
     shape[axis] = size;
-    if (start < 0 || size < 0 || start + size > x->shape[axis])
-        return cr_onnx_refuse(t, "found a slice outside of an axis of %lld, expected one inside", (long long)x->shape[axis]);
+    if (cr_size_bound(start) < 0 || cr_size_bound(size) < 0 || cr_size_bound(start) + cr_size_bound(size) > cr_size_bound(x->shape[axis]))
+        return cr_onnx_refuse(t, "found a slice outside of an axis of %s, expected one inside",
+                              cr_t_text(t, x->shape[axis]));
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
-    if (like && cr_t_folds(t, like, 1, &x)) {
+    if (like && !cr_size_is_symbol(start) && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
         return pick(t, like, x, cr_t_places(t, like, strides, start * strides[axis]));
     }
     return cr_t_call(t, "narrow", x->type, x->rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
                                                  {NULL, cr_t_text(t, axis + 1)},
-                                                 {NULL, cr_t_text(t, start)},
+                                                 {NULL, start_text(t, start)},
                                                  {NULL, cr_t_text(t, size)}},
                      4);
 }
@@ -169,9 +258,9 @@ cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int6
         return cr_t_narrow(t, x, axis, 0, 0);
     for (int64_t i = 0; i < n; i++) {
         numbers[i] = (double)indices[i];
-        if (indices[i] < 0 || indices[i] >= x->shape[axis])
-            return cr_onnx_refuse(t, "index %lld, expected one below %lld", (long long)indices[i],
-                                  (long long)x->shape[axis]);
+        if (indices[i] < 0 || indices[i] >= cr_size_bound(x->shape[axis]))
+            return cr_onnx_refuse(t, "index %lld, expected one below %s", (long long)indices[i],
+                                  cr_t_text(t, x->shape[axis]));
     }
     cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
     return cr_t_gather_axis(t, x, index, axis);
@@ -184,15 +273,25 @@ static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *lik
     double *data = cr_t_room(t, like);
     int64_t inner = 1, outer = 1, at = 0;
     for (int i = 0; i < like->rank; i++)
-        *(i < axis ? &outer : &inner) *= i == axis ? 1 : like->shape[i];
+        *(i < axis ? &outer : &inner) *= i == axis ? 1 : cr_size_bound(like->shape[i]);
     for (int64_t o = 0; o < outer; o++)
         for (int p = 0; p < n; p++) {
-            int64_t row = inner * parts[p]->shape[axis];
+            int64_t row = inner * cr_size_bound(parts[p]->shape[axis]);
             if (row)
                 memcpy(data + at, parts[p]->data + o * row, (size_t)row * sizeof *data);
             at += row;
         }
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
+}
+
+/* True if all parts but the last one have sizes along an axis that are numbers: then elements have the same
+ * places for all lengths. */
+static bool begins_plain(const cr_t *parts, int n, int axis)
+{
+    for (int i = 0; i < n - 1; i++)
+        if (cr_size_is_symbol(parts[i]->shape[axis]))
+            return false;
+    return true;
 }
 
 /* Leaves out parts without elements, as the language has no such tensors. */
@@ -219,14 +318,14 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
         for (int a = 0; a < parts[0]->rank; a++)
             if (a != axis && parts[i]->shape[a] != shape[a])
                 return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
-        shape[axis] += parts[i]->shape[axis];
+        shape[axis] = cr_sizes(t->graph->symbols, shape[axis], '+', parts[i]->shape[axis]);
         if (parts[i]->shape[axis])
             items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
     }
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, parts[0]->type, parts[0]->rank, shape);
     if (!like)
         return NULL;
-    if (cr_t_folds(t, like, n, parts))
+    if (cr_t_folds(t, like, n, parts) && begins_plain(parts, n, axis))
         return fold_concat(t, like, parts, n, axis);
     if (kept == 1)
         return items[0].term;
@@ -248,11 +347,11 @@ cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_
     if (t->failed || !x)
         return NULL;
     if (before < 0 || after < 0) {
-        int64_t start = before < 0 ? -before : 0, end = x->shape[axis] + (after < 0 ? after : 0);
-        if (end < start)
-            return cr_onnx_refuse(t, "found nothing left of an axis of %lld, expected some elements",
-                                  (long long)x->shape[axis]);
-        x = cr_t_narrow(t, x, axis, start, end - start);
+        int64_t start = before < 0 ? -before : 0, left = (after < 0 ? after : 0) - start;
+        if (cr_size_bound(x->shape[axis]) + left < 0)
+            return cr_onnx_refuse(t, "found nothing left of an axis of %s, expected some elements",
+                                  cr_t_text(t, x->shape[axis]));
+        x = cr_t_narrow(t, x, axis, start, cr_sizes(t->graph->symbols, x->shape[axis], '+', left));
     }
     if (!x || (before <= 0 && after <= 0))
         return x;
@@ -277,11 +376,12 @@ static bool has_axis(struct cr_translation *t, cr_t x, int axis)
     return axis < x->rank;
 }
 
-/* True if indices are known and are i, i + 1, ... with i >= 0. */
+/* True if indices are known and are i, i + 1, ... with i >= 0, or one symbol. */
 static bool is_counted(cr_t index)
 {
     int64_t n = cr_t_elements(index);
-    bool counted = index->data && n > 0 && index->data[0] >= 0;
+    bool counted = index->data && n > 0 &&
+                   (index->data[0] >= 0 || (n == 1 && cr_number_is_symbol(index->data[0])));
     for (int64_t i = 1; counted && i < n; i++)
         counted = index->data[i] == index->data[0] + (double)i;
     return counted;
@@ -292,12 +392,30 @@ static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis
 {
     int64_t shape[2 * CR_ONNX_RANK];
     int rank = index->rank + x->rank - 1;
-    cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]), cr_t_elements(index));
+    cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]),
+                            cr_t_count(t, index->rank, index->shape));
     for (int i = 0; i < rank; i++)
         shape[i] = i < axis                 ? x->shape[i]
                    : i < axis + index->rank ? index->shape[i - axis]
                                             : x->shape[i - index->rank + 1];
     return cr_t_reshape(t, part, rank, shape);
+}
+
+/* Looks up known rows of `inner` elements by indices that depend on lengths. */
+static cr_t fold_gather(struct cr_translation *t, struct cr_onnx_term *y, cr_t table, cr_t index, int64_t inner)
+{
+    struct cr_symbols *s = t->graph->symbols;
+    double *data = cr_t_room(t, y), *values = cr_t_array(t, s->n_samples);
+    for (int64_t i = 0; i < cr_t_elements(y); i++) {
+        for (int k = 0; k < s->n_samples; k++) {
+            double row = cr_number_at(s, index->data[i / inner], k);
+            bool inside = row >= 0 && row < (double)cr_size_bound(table->shape[0]);
+            values[k] = inside ? cr_number_at(s, table->data[(int64_t)row * inner + i % inner], k) : NAN;
+        }
+        data[i] = cr_symbols_element(s, y->rank, y->shape, i, cr_symbols_number(s, values));
+    }
+    y->data = data;
+    return y;
 }
 
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
@@ -314,13 +432,15 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
     if (!like)
         return NULL;
+    for (int i = 1; i < table->rank; i++)
+        inner *= cr_size_bound(table->shape[i]);
+    if (index->data && has_symbols(t, index) && inner && cr_t_folds(t, like, 1, &table))
+        return fold_gather(t, like, table, index, inner);
     if (index->data && cr_t_folds(t, like, 1, &table)) {
         int64_t *from = cr_t_array(t, cr_t_elements(like));
-        for (int i = 1; i < table->rank; i++)
-            inner *= table->shape[i];
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
             int64_t row = cr_t_whole(index->data[i / inner]);
-            if (row < 0 || row >= table->shape[0])
+            if (row < 0 || row >= cr_size_bound(table->shape[0]))
                 return cr_onnx_refuse(t, "found an index outside of the table, expected one inside");
             from[i] = row * inner + i % inner;
         }
@@ -365,7 +485,7 @@ static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     bool fit = index->rank == x->rank && axis < x->rank;
     for (int i = 0; fit && i < x->rank; i++)
-        fit = i == axis || index->shape[i] <= x->shape[i];
+        fit = i == axis || cr_size_bound(index->shape[i]) <= cr_size_bound(x->shape[i]);
     if (!fit)
         cr_onnx_refuse(t, "found indices of the shape %s along axis %d of %s, expected ones that fit",
                        cr_t_list(t, index->rank, index->shape), axis,
@@ -380,15 +500,15 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
-    if (like && index->data && cr_t_folds(t, like, 1, &x)) {
+    if (like && index->data && !has_symbols(t, index) && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
         int64_t step = strides[axis];
         strides[axis] = 0;
         int64_t *from = cr_t_places(t, like, strides, 0);
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
-            if (index->data[i] < 0 || index->data[i] >= (double)x->shape[axis])
-                return cr_onnx_refuse(t, "found an index outside of an axis of %lld, expected one inside",
-                                      (long long)x->shape[axis]);
+            if (index->data[i] < 0 || index->data[i] >= (double)cr_size_bound(x->shape[axis]))
+                return cr_onnx_refuse(t, "found an index outside of an axis of %s, expected one inside",
+                                      cr_t_text(t, x->shape[axis]));
             from[i] += (int64_t)index->data[i] * step;
         }
         return pick(t, like, x, from);
@@ -412,7 +532,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
                  bool keep)
 {
     int64_t shape[CR_ONNX_RANK], left[CR_ONNX_RANK], list[CR_ONNX_RANK];
-    bool reduced[CR_ONNX_RANK] = {false};
+    bool reduced[CR_ONNX_RANK] = {false}, along_symbol = false;
     int rank = 0;
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
@@ -421,6 +541,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
         if (axes[i] < 0 || axes[i] >= x->rank || reduced[axes[i]])
             return cr_onnx_refuse(t, "axis %d of %d, expected each once at most",
                                   axes[i], x->rank);
+        along_symbol |= cr_size_is_symbol(shape[axes[i]]);
         shape[axes[i]] = 1;
         reduced[axes[i]] = true;
         list[i] = axes[i] + 1;
@@ -431,7 +552,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (!like || !n)
         return x;
-    if (cr_t_folds(t, like, 1, &x)) {
+    if (cr_t_folds(t, like, 1, &x) && !has_symbols(t, x) && !along_symbol) {
         cr_t y = cr_t_fold_reduce(t, strcmp(name, "sum") == 0, x, like);
         return keep ? y : cr_t_reshape(t, y, rank, left);
     }
@@ -456,7 +577,8 @@ cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
         if (i != axis || keep)
             shape[rank++] = i == axis ? 1 : x->shape[i];
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, CR_ONNX_INT64, rank, shape);
-    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && cr_t_folds(t, like, 1, &x))
+    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && !cr_t_is_symbolic(t, x) &&
+        cr_t_folds(t, like, 1, &x))
         return cr_t_fold_argmax(t, x, axis, like);
     return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
@@ -469,7 +591,7 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
-    if (cr_t_folds(t, x, 1, &x))
+    if (cr_t_folds(t, x, 1, &x) && !has_symbols(t, x) && !(reverse && cr_size_is_symbol(x->shape[axis])))
         return cr_t_fold_cumsum(t, x, axis, reverse);
     return cr_t_call(
         t, "cumsum", x->type, x->rank, x->shape,
@@ -525,7 +647,7 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (like && k == 0)
         return cr_t_full(t, a->type, n, shape, 0);
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
-        cr_t_folds(t, like, 2, (cr_t[]){a, b}))
+        cr_t_folds(t, like, 2, (cr_t[]){a, b}) && !has_symbols(t, a) && !has_symbols(t, b))
         return cr_t_fold_matmul(t, a, b, like);
     if (cr_language_type(a->type) != CR_LANGUAGE_F32) {
         cr_t row = ra > 1 ? a : cr_t_reshape(t, a, 2, (int64_t[]){1, k});

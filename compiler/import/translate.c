@@ -1,6 +1,7 @@
 /* translate.c - translates the nodes of an ONNX graph into statements; see translate.h. */
 #include "translate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,12 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
 {
     const struct cr_onnx_size *size = &info->sizes[axis];
     const char *value = size->name ? pinned(w, size->name) : NULL;
+    int length = size->name ? cr_symbols_find(w->graph->symbols, size->name) : -1;
     char *end;
+    if (length >= 0) {
+        *out = cr_symbols_length(w->graph->symbols, length);
+        return 0;
+    }
     *out = value ? strtoll(value, &end, 10) : size->size;
     if (value && (!*value || *end || *out < 0 || *out > INT32_MAX))
         return cr_fail(w->error, "%.300s: --set %s=%s, expected a size", w->graph->path,
@@ -98,9 +104,12 @@ static struct cr_onnx_term *value_term(struct work *w, int value)
 }
 
 /* Returns the elements of a tensor as doubles; copies them unless they are doubles already. */
-static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
+static const double *elements(struct work *w, int value)
 {
-    if (t->type == CR_ONNX_DOUBLE && !t->is_transposed && (uintptr_t)t->data % sizeof(double) == 0)
+    const struct cr_onnx_tensor *t = w->graph->values[value].tensor;
+    bool are_symbols = w->graph->values[value].folded;
+    if (are_symbols && t->type == CR_ONNX_DOUBLE && !t->is_transposed &&
+        (uintptr_t)t->data % sizeof(double) == 0)
         return (const double *)(const void *)t->data;
     double *data = cr_elements_new(&w->graph->elements, &w->graph->arena, (size_t)t->elements);
     bool are_floats = t->type == CR_ONNX_FLOAT && !t->is_transposed;
@@ -109,6 +118,8 @@ static const double *elements(struct work *w, const struct cr_onnx_tensor *t)
         if (are_floats)
             memcpy(&number, t->data + (size_t)i * sizeof number, sizeof number);
         data[i] = are_floats ? (double)number : cr_onnx_element(t, i);
+        if (isnan(data[i]) && !are_symbols)
+            data[i] = NAN; /* a NaN of the file must not look like a symbol */
     }
     return data;
 }
@@ -137,7 +148,7 @@ static cr_t tensor_term(struct work *w, int value)
     if (v->folded || t->elements <= 1 || (is_whole && t->elements <= CR_FOLDED_WHOLE))
         x->kind = CR_TERM_DATA;
     if (x->kind == CR_TERM_DATA || t->elements <= KNOWN)
-        x->data = elements(w, t);
+        x->data = elements(w, value);
     return x;
 }
 
@@ -282,7 +293,7 @@ static int refuse_node(struct work *w, int node, const char *what)
 static int known_input(struct work *w, int node, int input, const char *what, double *out)
 {
     cr_t x = read_value(w, w->graph->nodes[node].inputs[input]);
-    if (x && x->data && cr_t_elements(x) == 1) {
+    if (x && x->data && cr_t_elements(x) == 1 && !cr_number_is_symbol(x->data[0])) {
         *out = x->data[0];
         return 0;
     }
@@ -430,7 +441,7 @@ static int inline_loop(struct work *w, int node)
         if (run_round(w, &r, inputs, 1, outputs))
             return -1;
         cr_t condition = read_value(w, outputs[0]);
-        if (!condition || !condition->data) {
+        if (!condition || !condition->data || cr_number_is_symbol(condition->data[0])) {
             w->script->unknown = outputs[0];
             return refuse_node(w, node, "the condition of an iteration is known only when the "
                                "model runs, expected a constant");
@@ -604,7 +615,8 @@ static int check_numbers(struct work *w, int node)
             is_end |= strcmp(a->name, ends[k]) == 0;
         for (int k = -1; !is_end && k < a->n && (k < 0 || a->ints); k++) {
             int64_t number = k < 0 ? a->i : a->ints[k];
-            if (number <= MOST_NUMBER && number >= -MOST_NUMBER)
+            if ((number <= MOST_NUMBER && number >= -MOST_NUMBER) ||
+                (cr_size_is_symbol(number) && strcmp(n->domain, CR_ONNX_CRESCENT) == 0))
                 continue;
             snprintf(text, sizeof text, "attribute %s is %lld, expected a number up to %d",
                      cr_show(a->name, strlen(a->name)).text, (long long)number, MOST_NUMBER);

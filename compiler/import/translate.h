@@ -10,15 +10,6 @@ struct cr_onnx_pin {
     bool optional; /* the model need not have the name */
 };
 
-/* A symbol that stays a length of the language: see dynamic_axes.h. */
-struct cr_onnx_length {
-    const char *name;
-    int64_t bound, size; /* size: the size in this translation */
-    int value;           /* the graph's value for the length as a number, set before comparisons */
-};
-
-enum { CR_ONNX_LENGTHS = 8 };
-
 struct cr_onnx_script {
     struct cr_onnx_graph *graph;
     const struct cr_onnx_pin *pins;
@@ -27,8 +18,6 @@ struct cr_onnx_script {
     int n_statements, cap_statements;
     cr_t *terms; /* by value: the term that reads it */
     int n_terms;
-    struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
-    int n_lengths;
     int unknown; /* after a failure: the value whose elements are needed, or CR_ONNX_NONE */
 };
 
