@@ -25,6 +25,7 @@
     FILE("graphs/lib/", lib, onnx_norm)                                                            \
     FILE("graphs/lib/", lib, onnx_pictures)                                                        \
     FILE("graphs/lib/", lib, onnx_recurrent)                                                       \
+    FILE("graphs/lib/", lib, onnx_signal)                                                          \
     FILE("graphs/lib/", lib, onnx_tools)
 
 #define CR_BUILTIN_MODELS(FILE)                                                                    \

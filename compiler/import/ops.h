@@ -72,7 +72,4 @@ cr_t cr_reduced(struct cr_translation *t, const char *name, cr_t x);
 /* The mean over axes. */
 cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep);
 
-/* Reshapes [C] to `rank` axes, all 1 but `axis`, for broadcasting. */
-cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis);
-
 #endif

@@ -119,13 +119,3 @@ cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep
     }
     return cr_t_with(t, "/", cr_t_reduce(t, "sum", x, n, axes, keep), cr_number_of_size(count));
 }
-
-cr_t cr_gather_axis(struct cr_translation *t, cr_t x, int rank, int axis)
-{
-    int64_t shape[CR_ONNX_RANK];
-    if (!x)
-        return NULL;
-    for (int i = 0; i < rank; i++)
-        shape[i] = i == axis ? cr_t_count(t, x->rank, x->shape) : 1;
-    return cr_t_reshape(t, x, rank, shape);
-}

@@ -40,7 +40,7 @@ static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
     static const char *const libraries[] = {"nn", "attention", "masks", "rotary", "onnx",
                                             "onnx_attention", "onnx_conv", "onnx_index",
                                             "onnx_math", "onnx_norm", "onnx_pictures",
-                                            "onnx_recurrent"};
+                                            "onnx_recurrent", "onnx_signal"};
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
         bool needed = false;
         for (int i = 0; !needed && i < s->n_statements; i++)

@@ -75,7 +75,7 @@ static const char *const reserved[] = {
     "iota",         "le",        "length",    "limit",       "log",       "logical_and", "logical_not", "logical_or",
     "lt",           "masks",     "math",      "matmul",      "max",         "maximum",
     "minimum",      "narrow",    "ne",        "neg",         "nn",          "onnx",
-    "onnx_attention", "onnx_conv", "onnx_index", "onnx_math", "onnx_norm", "onnx_pictures", "onnx_recurrent", "param",
+    "onnx_attention", "onnx_conv", "onnx_index", "onnx_math", "onnx_norm", "onnx_pictures", "onnx_recurrent", "onnx_signal", "param",
     "permute",      "pow",       "remainder",   "require",     "reshape",
     "rotary",
     "round",        "rsqrt",     "scatter",   "scatter_add", "scope",       "sigmoid",

@@ -2,8 +2,9 @@
 --
 --     onnx_pictures.resize(x, {mode = "linear", sizes = {1, 3, 64, 64}})
 --
--- Convolutions and pools are in onnx_conv, what goes by indices is in onnx_index, and what reads
--- pictures between their elements in onnx_pictures: a script loads what it needs.
+-- Convolutions and pools are in onnx_conv, what goes by indices is in onnx_index, what reads pictures
+-- between their elements in onnx_pictures, and Fourier transforms in onnx_signal: a script loads what it
+-- needs.
 --
 -- A function is an operator.  Its tensors come first, in ONNX's order, nil for one that is left
 -- out; then a table of what is known when the graph is built: attributes by ONNX's names, and

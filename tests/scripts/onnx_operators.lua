@@ -6,6 +6,7 @@ local onnx_math = require "onnx_math"
 local onnx_norm = require "onnx_norm"
 local onnx_pictures = require "onnx_pictures"
 local onnx_recurrent = require "onnx_recurrent"
+local onnx_signal = require "onnx_signal"
 
 local x = input("x", {2, 4, 6, 6})
 local i = input("i", {2, 6}, "i32")
@@ -19,6 +20,10 @@ local hidden = onnx_math.hard_swish(onnx_norm.group(y, row, row, {num_groups = 2
 return {
     up = onnx_math.shrink(onnx_math.asin(up), {lambd = 0.1, bias = 0.2}),
     mean = onnx_conv.average_pool(x, {kernel_shape = {3, 2}, pads = {1, 0, 1, 1}, ceil_mode = 1, strides = {2, 2}}),
+    waves = onnx_signal.dft(onnx_signal.dft(x:reshape {2, 24, 6, 1}, {axis = 1, onesided = 1, version = 17}),
+        {inverse = 1, onesided = 1, axis = 1, dft_length = 20}),
+    spectrum = onnx_signal.stft(reshape(x, {2, 144}), row, {frame_step = 3}),
+    filters = onnx_signal.mel_weight_matrix({bins = 3, length = 16, rate = 8000, low = 20, high = 3900}),
     top = onnx_conv.max_pool(hidden, {kernel_shape = {2, 2}}),
     where_top = onnx_conv.max_pool_index(hidden, {kernel_shape = {2, 2}, storage_order = 1}),
     nearest = onnx_pictures.resize(x, {scales = {1, 1, 0.6, 2}, nearest_mode = "ceil"}),
