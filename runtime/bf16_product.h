@@ -12,10 +12,11 @@ enum {
     CR_BF16_BLOCK = 32,                  /* k of a block */
     CR_PAIRS = CR_BF16_BLOCK / 2,        /* of even and odd k */
     CR_BLOCK_UNITS = CR_BF16_BLOCK * 32, /* of a block of a panel */
-    CR_STRIP = 256,                 /* k of many rows that are widened at a time */
+    CR_STRIP = 256,                 /* elements of k that are widened at a time, for many rows */
     CR_STRIP_COLS = 128,            /* for so many columns */
-    CR_FEW = 3,                     /* rows that are multiplied as panels lie in memory */
-    CR_FEW_STRIP = 1024             /* k of theirs that are widened at a time */
+    CR_FEW = 3,                     /* up to this many rows are multiplied in the order of panels
+                                       in memory */
+    CR_FEW_STRIP = 1024             /* elements of k that are widened at a time, for few rows */
 };
 
 #define CR_BF16_BLOCKS(K) (((K) + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK)
@@ -33,8 +34,8 @@ struct cr_bf16_product {
     long lds, ahead;
 };
 
-/* The block at k of the panel of column n.  The last one may have fewer than 32 k: then it is copied
- * and made whole by zeros. */
+/* Returns the block at k of the panel of column n.  If the last block has fewer than 32 k, it is
+ * copied and padded with zeros. */
 CR_INLINE const unsigned short *cr_bf16_block(const struct cr_bf16_product *p, long k, long n,
                                               unsigned short *whole)
 {
@@ -48,16 +49,17 @@ CR_INLINE const unsigned short *cr_bf16_block(const struct cr_bf16_product *p, l
     return whole;
 }
 
-/* A number that is not normal becomes a zero of its sign. */
+/* Replaces a subnormal number by a zero of its sign. */
 CR_INLINE float cr_flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
 }
 
 /*
- * a b + c, rounded once, of operands that are flushed, the result flushed.  It is flushed, as x86
- * does it, if 24 bits of it, rounded without regard to its exponent, are less than 2^-126; a sum in
- * double is exact enough to tell.  The same if the processor flushes fmaf's result before it rounds.
+ * Returns a b + c, rounded once; subnormal operands and results are flushed to zero.  Like x86, it
+ * flushes a result that is less than 2^-126 when rounded to 24 bits without a limit on its
+ * exponent; a sum in double is exact enough to decide this.  The result is the same if the
+ * processor flushes the result of fmaf before rounding.
  */
 CR_INLINE float cr_fma_flushed(float a, float b, float c)
 {
@@ -70,7 +72,7 @@ CR_INLINE float cr_fma_flushed(float a, float b, float c)
     return y;
 }
 
-/* A sum that is not normal is exact. */
+/* A sum that is subnormal is exact, so it can be flushed afterwards. */
 CR_INLINE float cr_add_flushed(float a, float b)
 {
     return cr_flush(cr_flush(a) + cr_flush(b));

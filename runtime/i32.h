@@ -10,7 +10,8 @@
 #include "elementwise.h"
 #include "reductions.h"
 
-/* The table of functions that are no elementwise ops or reductions; see CR_FUNCTIONS of runtime.h. */
+/* The table of functions other than elementwise ops and reductions; see CR_FUNCTIONS of
+ * runtime.h. */
 /* clang-format off */
 #define CR_FUNCTIONS_I32 \
     CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \

@@ -1,10 +1,11 @@
 /*
- * members_i32.h - the structure cr_runtime_i32, made like that of members.h.
+ * members_i32.h - the structure cr_runtime_i32, made in the same way as that of members.h.
  */
 #ifndef CR_MEMBERS_I32_H
 #define CR_MEMBERS_I32_H
 
-/* The functions of an op whose result has the type Y, its first operand A and the others B. */
+/* The functions of an op whose result has type Y, whose first operand has type A and whose other
+ * operands have type B. */
 #define CR_I32_MAPS_1(name, Y, A, B)                                                               \
     CR_FUNCTION(name##_v, void, (long rows, long cols, Y *y, long ldy, const A *a, long lda))
 #define CR_I32_MAP2(name, Y, A, B)                                                                 \
@@ -28,7 +29,7 @@
     CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
     CR_I32_MAP3(name##_ssv, Y, A, B)
 
-/* The types by the rule of the op; nothing for a rule that does not admit i32. */
+/* The types of an op by its rule; nothing for a rule that does not allow i32. */
 #define CR_I32_MAPS_ARITH(arity, name) CR_I32_MAPS_##arity(name, int, int, int)
 #define CR_I32_MAPS_COMPARE(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
 #define CR_I32_MAPS_SELECT(arity, name) CR_I32_MAPS_##arity(name, int, float, int)

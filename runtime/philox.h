@@ -23,7 +23,7 @@ enum {
 #define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
-/* One block: encrypts the counter under the key. */
+/* Computes one block: encrypts the counter under the key. */
 static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
                                    uint32_t out[4])
 {
@@ -47,7 +47,7 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
 
 /* Number `index` of a stream, uniform in 0 <= u < 1. */
 #if defined(__GNUC__) && !defined(__TINYC__)
-__attribute__((unused)) /* by a file that takes blocks alone */
+__attribute__((unused)) /* for a file that uses only blocks */
 #endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {

@@ -1,10 +1,10 @@
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
- * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
- * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
- * the next kernel usually follows at once, and then sleep.
+ * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
+ * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
+ * has descheduled, delays nobody.  Workers poll for the next job for some microseconds, since the
+ * next kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -27,7 +27,8 @@ struct cr_job {
     float *scratch;
 };
 
-/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
+/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
+ * rounding. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -85,8 +86,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
- * (CR_ENTER), nobody polls, and who sleeps is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
+ * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -113,11 +114,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
- * between two calls of sched_yield: the thread that it waits for may need the processor. */
+/* How often a worker polls before it sleeps, about 10 to 100 microseconds, and how often it
+ * polls between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* Waits a moment between two looks. */
+/* Waits a moment between two polls. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -129,14 +130,14 @@ static void cr_look_away(int looks)
 
 /* The state of a worker's job. */
 enum {
-    CR_IDLE,  /* there is none, or it is done */
-    CR_OPEN,  /* it waits for whoever takes it */
+    CR_IDLE,  /* no job, or the job is done */
+    CR_OPEN,  /* it waits for a thread to take it */
     CR_TAKEN, /* the worker does it */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, by which a worker is started, lie in one cache line: it moves between two
- * processors. */
+/* The first fields, which start a worker, lie in one cache line, because the line moves between
+ * two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
@@ -154,23 +155,23 @@ struct cr_pool {
     int threads;
 };
 
-/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
+/* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
 union cr_seat {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
-/* CR_POOL_BYTES is enough, or this does not compile. */
+/* Compilation fails here if CR_POOL_BYTES is too small. */
 typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Worker t of 1 .. threads - 1, which does share t. */
+/* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker, if it is `from`; returns whether it was. */
+/* Changes the state of a worker if it is `from`; returns true if it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -181,9 +182,9 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
 }
 
 /*
- * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
- * that the worker is about to sleep, or the worker sees the new state: both store before they
- * look.
+ * Sets the state of an idle worker, and wakes the worker if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state, because each stores before
+ * it loads.
  */
 static void cr_worker_tell(struct cr_worker *worker, int state)
 {
@@ -196,8 +197,8 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
- * though the caller did its job meanwhile, the next one will follow. */
+/* Waits while there is no job.  May return early: a worker that was woken polls again, because
+ * the next job will follow soon, even if the caller did its job meanwhile. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -216,7 +217,7 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Says that a worker's job is done; here, too, both sides store before they look. */
+/* Marks a worker's job as done; here, too, both sides store before they load. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -259,8 +260,9 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
- * next; but if the worker has not begun when the caller is through, the caller does it. */
+/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
+ * the next loop.  But if the worker has not begun when the caller has finished its own share,
+ * the caller does it. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {

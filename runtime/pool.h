@@ -1,8 +1,7 @@
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
- * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
- * pthreads.
+ * If CR_NO_THREADS is defined, there is only the calling thread, and pthreads are not needed.
  */
 #ifndef CR_POOL_H
 #define CR_POOL_H
@@ -14,11 +13,11 @@
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Bytes that suffice for a pool of so many threads, as a constant expression. */
+/* An upper bound of the bytes of a pool of this many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
 
-/* The memory that a pool of so many threads needs, aligned as malloc would; it is the fastest
- * aligned to 64 bytes. */
+/* Returns the memory that a pool of this many threads needs, aligned as by malloc; it is fastest
+ * when aligned to 64 bytes. */
 CR_API size_t cr_pool_bytes(int threads);
 
 /*
@@ -32,7 +31,8 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
 #ifndef CR_NO_MALLOC
-/* cr_pool_init with allocated memory; null also if there is none.  cr_pool_free: stops and frees it. */
+/* cr_pool_new: like cr_pool_init, but allocates the memory; null also if memory is insufficient.
+ * cr_pool_free: stops and frees it. */
 CR_API struct cr_pool *cr_pool_new(int threads);
 CR_API void cr_pool_free(struct cr_pool *pool);
 #endif

@@ -16,7 +16,8 @@ struct cr_ranks {
     void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride);
 
     int rank, count; /* 0 <= rank < count */
-    long long sent;  /* bytes that this rank has given to each function, once for each rank that gets them */
+    long long sent;  /* bytes that this rank has sent through each function, counted once for
+                        each receiving rank */
 
     /* Completes `data` in place: rank r has filled the bytes first[r] .. first[r + 1] - 1, which may be none,
      * and gets those of all others.  `first` has count + 1 members, the same on all ranks. */
@@ -25,7 +26,7 @@ struct cr_ranks {
     /* Copies data from rank `from` to all others. */
     void (*broadcast)(struct cr_ranks *ranks, void *data, size_t bytes, int from);
 
-    /* Copy data from this rank to another, which receives as many bytes. */
+    /* Send data from this rank to another one, which receives the same number of bytes. */
     void (*send)(struct cr_ranks *ranks, const void *data, size_t bytes, int to);
     void (*receive)(struct cr_ranks *ranks, void *data, size_t bytes, int from);
 
@@ -35,16 +36,18 @@ struct cr_ranks {
     /* Ends all ranks, with that exit status; does not return. */
     void (*abort)(struct cr_ranks *ranks, int status);
 
-    /* Takes leave of the others; each rank does so before it ends with status 0.  The pointer is invalid
+    /* Leaves the group; each rank calls it before it ends with status 0.  The pointer is invalid
      * from then on. */
     void (*close)(struct cr_ranks *ranks);
 };
 
-/* The name of the function of a shared object that joins the group, and its type; null if it cannot. */
+/* The name of the function of the shared object that joins the group, and its type.  The
+ * function returns null if it cannot join. */
 #define CR_RANKS_JOIN "cr_ranks_join_mpi"
 typedef struct cr_ranks *cr_ranks_join(void);
 
-/* The first of `n` equal things that belongs to a rank: it has those from this to the next rank's first. */
+/* Returns the first of `n` items that a rank owns: it owns those up to the next rank's first
+ * item. */
 static inline long cr_first_of_rank(long n, int rank, int count)
 {
     return (long)((long long)n * rank / count);

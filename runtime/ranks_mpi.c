@@ -57,7 +57,7 @@ static void gather_small(struct cr_ranks *ranks, void *data, const size_t *first
     finish(&request);
 }
 
-/* The memory for gather_small lies behind the struct; see cr_ranks_join_mpi. */
+/* The memory for gather_small follows the struct; see cr_ranks_join_mpi. */
 static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
 {
     if (first[ranks->count] <= PIECE) {

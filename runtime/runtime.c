@@ -15,8 +15,8 @@
 #include "angle_reduction.h" /* only for sin, cos */
 #include "vector.h"
 
-/* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
- * most of all where memory is busy. */
+/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
+ * AMD's Zen 5, most of all when memory is busy. */
 /* FAR prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
@@ -34,8 +34,8 @@ enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
     CR_BLOCK = 32,    /* rows of a block of q8 or q4 */ /* only for q8, q4 */
-    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
-    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
+    CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
+    CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
@@ -54,8 +54,8 @@ struct cr_product {
     const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* of the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long begin, end; /* columns of k inside the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
     long pace;
 };
 
@@ -84,14 +84,14 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* One instance of the template after another; the order matters. */
+/* The instances of the template; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"
 #include "runtime.inc"
 
 #if CR_X86 /* only for avx2, avx512 */
 /* only for avx2 */
-/* Processors with AVX2 have F16C, which not every compiler can ask for. */
+/* Processors with AVX2 have F16C; not every compiler can test for it. */
 static int cr_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -125,7 +125,8 @@ static int cr_has_neon(void)
 #endif /* only for neon */
 /* clang-format on */
 
-/* A runtime, and whether the processor and the operating system support its instruction set. */
+/* A runtime, and a function that returns true if the processor and the operating system support
+ * its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);

@@ -1,21 +1,22 @@
 /*
  * sampler.c - see sampler.h.
  *
- * Nothing is sorted.  Logits are compared as whole numbers of the same order, their keys; which of them
- * are left is found digit by digit: masses are added by the value of a digit, and the value at which
- * the sum from above reaches its limit is the digit of the least key that is left.
+ * Nothing is sorted.  Logits are compared as unsigned integers of the same order, called keys.  A
+ * radix select finds the smallest key that is kept: for each digit, the masses of tokens are added
+ * up by the value of the digit, and the digit is the value at which the sum from above reaches the
+ * limit.
  */
 #include "philox.h"
 #include "sampler.h"
 #include "vector.h"
 
-/* The tokens that are left: those with larger keys, and the first `ties` tokens with this key. */
+/* The tokens that are kept: those with larger keys, and the first `ties` tokens with this key. */
 struct cr_cut {
     uint32_t key;
     long ties;
 };
 
-/* Larger for larger logits; one for both zeros. */
+/* Returns the key of a logit: larger for larger logits, and equal for +0 and -0. */
 CR_INLINE uint32_t cr_sample_key(float logit)
 {
     union {
@@ -25,8 +26,8 @@ CR_INLINE uint32_t cr_sample_key(float logit)
     return bits.u & 0x80000000u ? ~bits.u : bits.u | 0x80000000u;
 }
 
-/* exp(x) for x <= 0, within 3e-13 of itself; 0 below -700, and for -infinity.  x = m ln 2 + r, a Taylor
- * polynomial in r, and m goes into the exponent. */
+/* Returns exp(x) for x <= 0, with a relative error of 3e-13; 0 below -700, and for -infinity. x
+ * = m ln 2 + r; a Taylor polynomial of r is multiplied by 2^m through the exponent bits. */
 CR_INLINE double cr_sample_exp(double x)
 {
     union {
@@ -85,9 +86,10 @@ static void cr_sample_masses(const float *logits, long n, float best, double tem
 }
 
 /*
- * One step of a radix select: finds the next digit of the smallest key that is kept, among keys that have
- * the digits of `cut` where `known` is set.  It is the largest digit at which the mass of larger keys and
- * of its own reaches the limit, else the smallest digit there is.  Adds the mass of larger digits to *above.
+ * One step of a radix select: finds the next digit of the smallest key that is kept, among keys
+ * that have the digits of `cut` where `known` is set.  It is the largest digit at which the mass of
+ * keys with this digit or a larger one reaches the limit, else the smallest digit that occurs.
+ * Adds the mass of larger digits to *above.
  */
 static uint32_t cr_sample_digit(const float *logits, const double *mass, long n, double limit,
                                 const struct cr_cut *cut, uint32_t known, int shift, double *bucket,
@@ -114,8 +116,8 @@ static uint32_t cr_sample_digit(const float *logits, const double *mass, long n,
     return digit;
 }
 
-/* The likeliest tokens whose masses reach the limit: as few as can be; all of them if rounding keeps the sum
- * below it.  A token without mass is none. */
+/* Selects the fewest most likely tokens whose masses reach the limit; all tokens if rounding
+ * keeps the sum below it.  Tokens without mass are ignored. */
 static struct cr_cut cr_sample_select(const float *logits, const double *mass, long n, double limit,
                                       double *bucket)
 {
@@ -151,7 +153,7 @@ static double cr_sample_apply(const float *logits, double *mass, long n, struct 
     return sum;
 }
 
-/* 53 bits of the block that stands for the position, as 0 <= u < 1. */
+/* Returns 53 bits of the block for the position, as a number 0 <= u < 1. */
 static double cr_sample_number(const struct cr_sampling *how, uint64_t position)
 {
     const uint32_t key[2] = {(uint32_t)how->seed, (uint32_t)(how->seed >> 32)};

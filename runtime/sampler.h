@@ -18,23 +18,25 @@
 #include "api.h" /* only for crescent */
 
 struct cr_sampling {
-    double temperature;    /* 0: the likeliest token, and the rest has no meaning */
+    double temperature;    /* 0: the most likely token is chosen, and the other fields are
+                              ignored */
     long top_k;            /* 0: any number */
     double top_p;          /* 0, or 1 and more: all */
-    uint64_t seed, stream; /* stream: of several sequences, which one */
+    uint64_t seed, stream; /* stream: the number of the sequence, if there are several */
 };
 
 enum {
     CR_SAMPLE_BUCKETS = 2048,
-    CR_SAMPLE_NAN = -1, /* in place of a token: a logit is NaN */
-    CR_SAMPLE_NONE = -2 /* no token is possible: all logits are -infinity */
+    CR_SAMPLE_NAN = -1, /* returned in place of a token: a logit is NaN */
+    CR_SAMPLE_NONE = -2 /* returned if no token is possible: all logits are -infinity */
 };
 
-/* Doubles of memory for n tokens. */
+/* The doubles of scratch memory for n tokens. */
 #define CR_SAMPLE_SCRATCH(n) ((n) + CR_SAMPLE_BUCKETS)
 
-/* The token at a position of a sequence, counted from 0, by the logits of n tokens; or one of the values
- * above.  A logit of infinity is likelier than any number; several share the mass. */
+/* Returns the token at a position of a sequence, counted from 0, given the logits of n tokens;
+ * or one of the values above.  An infinite logit is more likely than any finite one; several
+ * infinite logits share the mass. */
 CR_API long cr_sample(const struct cr_sampling *how, const float *logits, long n, uint64_t position,
                       double *scratch);
 

@@ -4,7 +4,7 @@
 
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
-    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
+    CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
 };
 
 #define CR_INFINITY (1.0f / 0.0f)
@@ -18,26 +18,26 @@ typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb, const float *c, long ldc);
 
-/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
+/* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
- * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
- * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, except for the last:
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]). lanes is 16 x cols and is initialised with
+ * the identity; at the end cr_reduce_lanes combines the lanes, and row 0 has the results.
  */
 typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
 typedef void cr_reduce_lanes(long cols, float *lanes);
 
-/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+/* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
- * the pool has threads (it may be null: then this thread does it all).  Share t is done with
- * scratch + t * scratch_stride.  Returns when all is done.
+ * Runs body over 0 <= i < items, in contiguous shares: at most `shares`, and no more than the pool
+ * has threads.  If the pool is null, the calling thread does everything.  Share t uses scratch + t
+ * * scratch_stride.  Returns when all items are done.
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);

@@ -1,8 +1,8 @@
 /*
- * vector.h - what all instances of a template share.
+ * vector.h - definitions that all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
- * of them.  It calls fma where it means one; the compiler must not fuse anything else.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
+ * them.  It calls fma where it means one; the compiler must not fuse other operations.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
@@ -28,7 +28,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are always inlined, and may go unused. */
+/* For functions that are always inlined and may be unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
@@ -44,7 +44,7 @@ typedef float cr_float;
 typedef uint32_t cr_word;
 #endif
 
-/* Before a loop over a constant number of vectors; before one over very many. */
+/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -60,7 +60,7 @@ typedef uint32_t cr_word;
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 

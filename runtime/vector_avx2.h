@@ -20,7 +20,7 @@
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
@@ -35,8 +35,8 @@
 #define v_load_low(p) _mm256_castsi256_ps(_mm256_slli_epi32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) _mm256_castsi256_ps(_mm256_and_si256(v_words(p), v_high)) /* only for bf16 */
 #define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p))) /* only for f16, q8, q4 */
-/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
- * register and to memory. */
+/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
+ * sums between registers and to memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -88,7 +88,7 @@ CR_INLINE __m256 v_copysign_avx2(__m256 magnitude, __m256 sign)
     return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
@@ -136,7 +136,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \

@@ -75,7 +75,7 @@ CR_INLINE __m512 v_copysign_avx512(__m512 magnitude, __m512 sign)
     return _mm512_or_ps(_mm512_andnot_ps(bit, magnitude), _mm512_and_ps(bit, sign));
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
@@ -134,7 +134,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \

@@ -1,5 +1,5 @@
 /*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
+ * vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included.
  */
 #undef CR_ISA
 #undef CR_LEVELS /* only for vnni, amx */

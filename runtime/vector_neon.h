@@ -1,8 +1,8 @@
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
- * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
- * lanes of a reduction are four registers.
+ * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
+ * reduction are four registers.
  */
 #ifndef CR_VECTOR_NEON_H
 #define CR_VECTOR_NEON_H
@@ -21,7 +21,7 @@
 #define CR_HALF_VECTORS 4 /* only for bf16, f16 */
 #define CR_HALF_TILES(T) CR_TILES_4(T) /* only for bf16, f16 */
 
-/* Vectors that may alias any element and begin at any of them. */
+/* Vectors that may alias any element, with no alignment beyond that of an element. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
@@ -75,7 +75,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* p may end with the last of the n lanes. */
+/* Stores the first n lanes; the memory at p may end after the last of them. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -96,7 +96,7 @@ CR_INLINE float32x4_t v_copysign_neon(float32x4_t magnitude, float32x4_t sign)
     return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
@@ -142,7 +142,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -150,9 +150,9 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x, which stands in lane 0 of a register: fmla by an element.  It is loaded
- * by an instruction that the compiler does not look into.  Else it may load all lanes at once
- * (ld1r), which takes a slot of the unit that multiplies, or load ahead, which takes registers
+ * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
+ * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
+ * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
  * that a tile of gemm needs.
  */
 #define VS float32x4_t

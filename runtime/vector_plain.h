@@ -34,7 +34,7 @@
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is never cut. */
+/* The first n lanes only; a vector of one lane is always whole. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -58,7 +58,7 @@ union cr_bits {
     uint32_t u;
 };
 
-/* Like the x86 instructions: b if the operands are equal or unordered. */
+/* Like the x86 instructions: returns b if the operands are equal or unordered. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -90,7 +90,7 @@ CR_INLINE float v_copysign_plain(float magnitude, float sign)
     return m.f;
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};

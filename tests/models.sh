@@ -303,14 +303,14 @@ refuses llama '{"intermediate_size": 2147483647}' \
     "option intermediate_size: found '2147483647', expected at most 1048576"
 refuses llama '{"vocab_size": "many"}' "option vocab_size: found 'many', expected a whole number"
 
-complains gpt2 '1025 tokens, expected at most 1024, as there are positions' --set T=1025
+complains gpt2 '1025 tokens, expected at most 1024, the number of positions' --set T=1025
 complains llama 'n_embd 64 is not divisible by n_head 7' --set num_attention_heads=7
 complains llama '8 heads of queries, expected a multiple of the 3 of keys' --set num_key_value_heads=3
 complains qwen2 'layer_types has 1 items, expected one for each of 2 layers' \
     --set layer_types=full_attention
 complains qwen2 "layer_types: found 'linear_attention', expected" \
     --set layer_types=full_attention,linear_attention
-complains roberta '513 tokens, expected at most 512, as there are positions' --set T=513
+complains roberta '513 tokens, expected at most 512, the number of positions' --set T=513
 complains bert 'pooling mean of 2 texts, expected one without padding' --set pooling=mean --set B=2
 complains bert 'pooling cls of 1 texts with padding, expected one without padding' --set pooling=cls \
     --set padding=true

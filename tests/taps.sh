@@ -120,7 +120,7 @@ expect 0 'no culprit: ' graphs/train_sort.lua
 
 # What it cannot do it refuses.
 expect 2 'expected tcc or cc' graphs/gpt2_block.lua $small --backend ref
-expect 2 '--atol beside --taps' graphs/gpt2_block.lua $small --atol 1
+expect 2 '--atol: found --taps, too' graphs/gpt2_block.lua $small --atol 1
 
 # What other programs have for tapped values: --expect-taps.
 cat >"$T/taps.lua" <<'LUA'

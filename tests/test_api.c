@@ -1099,7 +1099,7 @@ START_TEST(weights_there_and_back)
     GOOD(crescent_save_weights(one, paths[0]));
     GOOD(crescent_load_weights(two, paths, 1, CRESCENT_MODEL_TENSORS_ONLY, &surplus));
     ck_assert_int_eq(surplus.count, 0);
-    REFUSED(crescent_keep_weights(two), "has its values already");
+    REFUSED(crescent_keep_weights(two), "was set before");
     for (int i = 0; i < crescent_port_count(one, CRESCENT_PARAM); i++) {
         GOOD(crescent_port_at(one, CRESCENT_PARAM, i, &port));
         GOOD(crescent_get_weight(one, i, weight));

@@ -141,7 +141,7 @@ static const struct {
     {"a.json", "", "a.json:1: found the end of the file, expected JSON to go on"},
     {"a.json", "[1]", "a.json:1: JSON: expected '{'"},
     {"a.json", "\n3", "a.json:2: JSON: expected '{'"},
-    {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: a comma before '}', expected none behind the last member"},
+    {"a.json", "{\n\"whole\": 1,\n}", "a.json:3: JSON: a comma before '}', expected none after the last member"},
     {"a.json", "{\"whole\": 01}", "a.json:1: JSON: a number that begins with 0"},
     {"a.json", "{\"whole\": 1.}", "a.json:1: JSON: found no value"},
     {"a.json", "{\"whole\": 1e}", "a.json:1: JSON: found no value"},

@@ -882,7 +882,7 @@ START_TEST(knows_the_positions_of_each_family)
     GOOD(crescent_embed(e, text, strlen(text), vector, &what));
     ck_assert_uint_eq(what.tokens, (size_t)families[_i].positions);
     crescent_embedder_close(e);
-    snprintf(refused, sizeof refused, "found a limit of %d tokens, expected at most %d, as there are positions",
+    snprintf(refused, sizeof refused, "found a limit of %d tokens, expected at most %d, the number of positions",
              families[_i].positions + 1, families[_i].positions);
     expect_refusal(&(crescent_embedder_options){.most = families[_i].positions + 1}, refused);
 }
@@ -891,7 +891,7 @@ END_TEST
 START_TEST(refuses_in_one_line)
 {
     expect_refusal(&(crescent_embedder_options){.most = 41},
-                   "found a limit of 41 tokens, expected at most 40, as there are positions");
+                   "found a limit of 41 tokens, expected at most 40, the number of positions");
     expect_refusal(&(crescent_embedder_options){.most = 1}, "found a limit of 1 tokens, expected at least 2");
     expect_refusal(&(crescent_embedder_options){.pooling = "sum"}, "option pooling: found 'sum', expected ");
     write_text("sentence_bert_config.json", "{\"max_seq_length\":-3}");

@@ -30,7 +30,7 @@ static int run(char said[400], const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    snprintf(command, sizeof command, "T=%s; crescent() { '%s' \"$@\"; }; . tests/plain.sh; { %s; } >$T/said 2>&1",
+    snprintf(command, sizeof command, "T=%s; crescent() { '%s' \"$@\"; }; . tests/plain_c.sh; { %s; } >$T/said 2>&1",
              folder, crescent ? crescent : "build/crescent", line);
     int status = system(command);
     snprintf(command, sizeof command, "%s/said", folder);

@@ -54,7 +54,7 @@ static const struct outcome *run(const char *format, ...)
     va_end(args);
     snprintf(
         command, sizeof command,
-        "T=%s; M=$T/model; crescent() { '%s' \"$@\"; }; . tests/plain.sh; { %s; } >$T/out 2>$T/err "
+        "T=%s; M=$T/model; crescent() { '%s' \"$@\"; }; . tests/plain_c.sh; { %s; } >$T/out 2>$T/err "
         "</dev/null",
         folder, crescent ? crescent : "build/crescent", line);
     int status = system(command);
@@ -524,7 +524,7 @@ static const struct {
     {"$M/config.json --tokens 2", "config.json: "},
     {"$T/half.safetensors --tokens 2", "half.safetensors: tensor '"},
     {"$T/shape.safetensors --tokens 2", "is of another shape, expected it with shape ["},
-    {ONE " --tokens", "--tokens: unknown option, or no value behind it, expected one of --help"},
+    {ONE " --tokens", "--tokens: unknown option, or no value after it, expected one of --help"},
     {ONE " --tokens -3", "--tokens: -3: expected a whole number"},
     {ONE " --tokens 3x", "--tokens: 3x: expected a whole number"},
     {ONE " --temperature nan", "--temperature: nan: expected a number"},
@@ -546,7 +546,7 @@ static const struct {
     {"$M -o $T/x.c --context 12", "--context: expected --generate beside it"},
     {"$M -o $T/x.c --generate --train", "--generate: expected no --train beside it"},
     {"$M -o $T/x.c --generate --embed --embed-array", "expected no --embed beside it"},
-    {"$M -o $T/x.c --generate --weights a", "--weights a: expected --pack or --embed beside it"},
+    {"$M -o $T/x.c --generate --weights a", "--weights a: found neither --pack nor --embed"},
     {"$M -o $T/x.c --generate --pack $T/p --weights $T/half.safetensors", ": no tensor '"},
     {"$M -o $T/x.c --generate --pack $T/no/p", "no/p: "},
     {"$M -o $T/x.c --generate --tokenizer tests/tokenizers/words.json",

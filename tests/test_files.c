@@ -335,10 +335,10 @@ static const struct {
     {AB("[8,16]", "[0,8]") "x", 16, "JSON"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
      "\"a\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
-     8, "duplicate"},
+     8, "twice"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
      "\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
-     8, "duplicate"},
+     8, "twice"},
     {"{\"__metadata__\":[]}", 0, "__metadata__"},
     {"{\"__metadata__\":{\"n\":1}}", 0, "'n'"},
     {"{\"__metadata__\":{\"n\":{}}}", 0, "'n'"},

@@ -250,7 +250,7 @@ START_TEST(takes_a_script_of_states)
     GOOD(crescent_generator_look(g, &status));
     ck_assert_int_eq(status.context, CONTEXT);
     ck_assert_int_eq(status.chunk, 6);
-    REFUSED(crescent_generator_feed(g, ids, 1, NULL), "1 tokens behind 40, expected at most 40");
+    REFUSED(crescent_generator_feed(g, ids, 1, NULL), "1 tokens after 40 earlier ones, expected at most 40");
     crescent_generator_close(g);
 }
 END_TEST
@@ -377,7 +377,7 @@ START_TEST(refuses)
     ck_assert_ptr_null(crescent_generator_logits(g));
     REFUSED(crescent_generator_choose(g, NULL, &id), "expected at least one before another is generated");
     REFUSED(crescent_generator_feed(g, ids, CONTEXT + 1, NULL),
-            "41 tokens behind 0, expected at most 40 in all");
+            "41 tokens after 0 earlier ones, expected at most 40 in total");
     ids[2] = VOCABULARY;
     REFUSED(crescent_generator_feed(g, ids, 3, NULL), "token 2 is 48, expected an id from 0 to 47");
     GOOD(crescent_generator_look(g, &status));

@@ -121,7 +121,7 @@ static const char *shell(int status, const char *line)
     char all[1600];
     const char *crescent = getenv("CRESCENT");
     snprintf(all, sizeof all,
-             "{ T=%s; M=$T/model.gguf; crescent() { '%s' \"$@\"; }; . tests/plain.sh; %s; } 2>&1",
+             "{ T=%s; M=$T/model.gguf; crescent() { '%s' \"$@\"; }; . tests/plain_c.sh; %s; } 2>&1",
              folder, crescent ? crescent : "build/crescent", line);
     FILE *pipe = popen(all, "r");
     ck_assert_ptr_nonnull(pipe);

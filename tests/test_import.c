@@ -1109,7 +1109,7 @@ START_TEST(refuses_what_cannot_be)
         const char *op, *inputs, *attribute, *text, *words;
         int64_t number;
     } nodes[] = {
-        {"Resize", "x - - n", "mode", "nearest", "expected 2 scales or sizes, one an axis", 4},
+        {"Resize", "x - - n", "mode", "nearest", "expected 2 scales or sizes, one for each axis", 4},
         {"Resize", "x - - x", "mode", "linear", "known only when the model runs", 0},
         {"Resize", "x - - n n", "mode", "nearer", "mode 'nearer' is not known", 0},
         {"Resize", "x - - n", "coordinate_transformation_mode", "tf_crop_and_resize",

@@ -674,7 +674,7 @@ static const struct refused {
     {"{" MODEL("\"end_of_word_suffix\":\"</w>\",\"byte_fallback\":true,", ABC, "") "}",
      ": model: found byte_fallback and the end_of_word_suffix </w>, expected one of them"},
     {"{" MODEL("\"continuing_subword_prefix\":\"##\",", ABC, "\"a b\"") "}",
-     ": found 'b' in merge 0, expected the continuing_subword_prefix ## in front"},
+     ": found 'b' in merge 0, expected the continuing_subword_prefix ## before it"},
     {"{" MODEL("\"continuing_subword_prefix\":7,", ABC, "") "}",
      ": model: found an integer for \"continuing_subword_prefix\", expected a string"},
     {"{" MODEL("\"unk_token\":\"?\",", ABC, "") "}",

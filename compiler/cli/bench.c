@@ -15,7 +15,7 @@ enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
 /* ---- counting ---- */
 
-/* Returns the arithmetic that rules name, the first if there are several. */
+/* Returns the arithmetic that rules name; the first one, if there are several. */
 static const char *arithmetic_of(const char *rules)
 {
     return rules && strstr(rules, "int8") ? "int8" : "bf16";
@@ -68,7 +68,8 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
         return cr_fail(error, "--per-kernel: backend %s has no kernels, expected tcc or cc",
                        crescent_backend_name(backend));
     if (o->turns && (o->vs.n || o->per_kernel))
-        return cr_fail(error, "--turns: one model is measured, expected no --vs and --per-kernel");
+        return cr_fail(error, "--turns: found --vs or --per-kernel, expected neither, as one model "
+                              "is measured");
     return 0;
 }
 

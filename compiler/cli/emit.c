@@ -31,7 +31,8 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
 /* An option that requires one of --generate and --embed-text. */
 struct given {
     const char *name;
-    bool given, generates, embeds; /* it goes with --generate, with --embed-text */
+    bool given, generates, embeds; /* given: the option is set; it needs --generate; it needs
+                                      --embed-text */
 };
 
 /* Fails if an option is given without the option that it requires. */
@@ -77,8 +78,10 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
     if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
-        return cr_fail(error, "--weights %.300s: expected --pack or --embed beside it, as the "
-                       "emitted program reads the weights otherwise", o->weights.items[0]);
+        return cr_fail(error,
+                       "--weights %.300s: found neither --pack nor --embed, expected one of them: "
+                       "otherwise the emitted program reads the weights itself",
+                       o->weights.items[0]);
     return 0;
 }
 

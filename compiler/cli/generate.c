@@ -29,7 +29,7 @@ struct generate {
     int64_t n_prompt, n; /* tokens of the prompt, and of the continuation */
     int64_t limit;       /* the most tokens of the continuation */
     bool full;           /* the context limits the continuation */
-    float *logits;       /* by position so far; or null */
+    float *logits;       /* by position so far; or null: they are not kept */
     crescent_file *file; /* the file of the logits */
     int64_t start, started, fed, chosen, end; /* times: begin of the verb, begin and end of the
                                                * prompt, the first token, the last token */
@@ -404,8 +404,9 @@ static double bytes_of_a_token(const struct generate *g)
     return bytes;
 }
 
-/* Prints the speed of the tokens behind the first one, and its share of the best possible: reading
- * all weights once per token.  The measurement reads the weights in place and allocates nothing. */
+/* Prints the speed of the tokens after the first one, and its ratio to the limit set by reading
+ * all weights once for each token.  The measurement reads the weights in place and allocates
+ * nothing. */
 static void print_speed(const struct generate *g)
 {
     double seconds = (double)(g->end - g->chosen) / 1e9, each = (double)(g->n - 1) / seconds;
@@ -417,7 +418,7 @@ static void print_speed(const struct generate *g)
     else
         fprintf(stderr, "%s a second", cr_thousands((int64_t)(each + 0.5)).text);
     if (cr_report_of_model(g->model).compiled && !crescent_machine_open(g->model, &machine)) {
-        fprintf(stderr, ", reading %.3g GB/s, %.0f%% of what reading the weights alone gives", speed,
+        fprintf(stderr, ", reading %.3g GB/s, %.0f%% of the speed of reading the weights alone", speed,
                 100 * speed / crescent_machine_read_weights(machine, (int64_t)bytes));
         crescent_machine_close(machine);
     }

@@ -281,7 +281,7 @@ static int take_count(int64_t *field, const struct option_row *row, const char *
     return 0;
 }
 
-/* Parses a number of bytes; a letter K, M or G behind it means KiB, MiB or GiB. */
+/* Parses a number of bytes; a letter K, M or G after it means KiB, MiB or GiB. */
 static int take_size(int64_t *field, const struct option_row *row, const char *text,
                      struct cr_error *error)
 {
@@ -294,8 +294,8 @@ static int take_size(int64_t *field, const struct option_row *row, const char *t
     int64_t unit = letter ? (int64_t)1 << 10 * (letter - letters + 1) : 1;
     if (!ok || end[letter != NULL] || value > INT64_MAX / unit)
         return cr_fail(error,
-                       "--%s %.60s: expected a number of bytes from %d on, or with K, M or G behind "
-                       "it of KiB, MiB or GiB",
+                       "--%s %.60s: expected a number of bytes from %d on, which may end in K, M or "
+                       "G for KiB, MiB or GiB",
                        row->name, text, (int)row->least);
     *field = value * unit;
     return 0;
@@ -476,8 +476,8 @@ static int64_t cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* Returns the option that a word behind the model was probably meant for, if the verb has it; else
- * null. */
+/* Returns the option that a word after the model was probably meant for, if the verb has that
+ * option; else null. */
 static const char *option_for(const struct cr_verb *verb, const char *word)
 {
     static const struct {
@@ -498,8 +498,8 @@ static const char *option_for(const struct cr_verb *verb, const char *word)
     return NULL;
 }
 
-/* Fails for words behind the model; suggests the option, and if that is the prompt quotes the rest
- * of the line. */
+/* Fails for words after the model.  Suggests an option; if it is the prompt, suggests quoting
+ * the rest of the line. */
 static int fail_words(const struct cr_verb *verb, int n, char **words, const char *model,
                       struct cr_error *error)
 {

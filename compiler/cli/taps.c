@@ -200,8 +200,8 @@ static int check(const struct cr_options *o, struct cr_error *error)
                                            : NULL;
     if (other)
         return cr_fail(error,
-                       "%s beside --taps, which holds against double precision and within "
-                       "bounds of its own: expected one of them%s",
+                       "%s: found --taps, too, which compares with double precision within its "
+                       "own bounds, expected one of them%s",
                        other, cr_grads_file(o) ? " (or --grads none)" : "");
     return 0;
 }

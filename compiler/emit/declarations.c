@@ -19,7 +19,7 @@
 struct member {
     const char *name, *declaration;
     size_t offset;
-    bool is_variant; /* it follows from a row of the ops or the reductions */
+    bool is_variant; /* its name follows from a row of the ops or the reductions */
 };
 
 static const struct member members[] = {
@@ -50,7 +50,7 @@ enum {
     MEMBERS_I32 = sizeof members_i32 / sizeof *members_i32
 };
 
-/* The members of both structures that are called, by number. */
+/* For both structures, a flag for each member that is called. */
 struct called {
     bool members[MEMBERS], members_i32[MEMBERS_I32];
 };

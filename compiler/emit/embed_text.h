@@ -1,4 +1,5 @@
-/* embed_text.h - what the C of an encoder has besides the model: a tokenizer, and the vector of a text. */
+/* embed_text.h - prints the parts of an encoder's C besides the model: the tokenizer and the
+ * functions that make the vector of a text. */
 #ifndef CR_EMBED_TEXT_H
 #define CR_EMBED_TEXT_H
 

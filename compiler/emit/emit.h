@@ -31,7 +31,7 @@ struct cr_program *cr_emit_program(struct cr_module *module);
 /* Appends the C of a program: its kernels' functions, and the functions of its entries. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
 
-/* For each part of a program, the piece of text that it is printed as. */
+/* The range of text that each part of a program is printed as. */
 struct cr_spans {
     struct cr_span *functions;   /* by function, with the comment before it */
     struct cr_span *steps;       /* by step; for a loop, its first lines */
@@ -47,13 +47,14 @@ void cr_spans_free(struct cr_spans *spans);
 void cr_entry_function(char *name, size_t size, const struct cr_program *program,
                        const struct cr_entry *entry, const char *what);
 
-/* Writes FILE.c and FILE.h: the text, a typed interface, the runtime's source for the instruction
- * sets `isas` (needs.h), a main.  `path` ends in ".c".  Both files or neither are left behind. */
+/* Writes FILE.c and FILE.h: the program, a typed interface, the runtime's source for the
+ * instruction sets `isas` (needs.h), and a main.  `path` ends in ".c".  After a failure neither
+ * file exists. */
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
                         struct cr_error *error);
 
-/* Writes a training step (next_state.h) as cr_write_standalone does.  Fails if the program is no such
- * step; the message names `script`. */
+/* Writes a training step (next_state.h) as cr_write_standalone does.  Fails if the program is
+ * not a training step; the message names `script`. */
 int cr_write_standalone_step(const struct cr_program *program, unsigned isas, const char *script,
                              const char *path, struct cr_error *error);
 
@@ -71,7 +72,8 @@ int cr_standalone_generator_texts(const struct cr_program *program, unsigned isa
                                   const struct cr_generation *generation, const char *header,
                                   struct cr_text texts[2], struct cr_error *error);
 
-/* Appends header and source as one text that includes no file of its own; it sets NAME_THREADS. */
+/* Appends header and source as one text that includes no other generated file; it sets
+ * NAME_THREADS. */
 void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);
 
 #endif

@@ -12,7 +12,7 @@
 /* How the weights are embedded in the program. */
 enum cr_embedding {
     CR_EMBED_NOT,
-    CR_EMBED_FILE, /* by .incbin of the packed file */
+    CR_EMBED_FILE, /* the assembler includes the packed file (.incbin) */
     CR_EMBED_ARRAY /* as an array */
 };
 
@@ -24,21 +24,22 @@ struct cr_encoder_ports {
     const char *prompt; /* put in front of each text */
 };
 
-/* The data for generation that a program does not have.  It generates one text; the ids are an
+/* Settings of generation that a program does not contain.  One text is generated; the ids are an
  * input of shape [1, chunk]. */
 struct cr_generation {
-    const struct cr_encoder_ports *encoder; /* it makes vectors of texts; null: it goes on with them */
+    const struct cr_encoder_ports *encoder; /* the ports of an encoder, which makes vectors of
+                                               texts; null: the model generates text */
     int ids, n, logits;                   /* ports of the program: inputs and an output */
     int64_t context;                      /* the most positions */
     int64_t chunk;                        /* the most tokens of a run */
     int64_t id_limit;                     /* all ids are less than this */
-    const struct cr_tokenizer *tokenizer; /* or null: input and output are ids */
+    const struct cr_tokenizer *tokenizer; /* null: the program reads and prints ids */
     const char *tokenizer_path;           /* for messages */
     const int32_t *begin, *ends; /* ids that begin a text without a prompt; ids that end a text */
     int n_begin, n_ends;
     char *const
-        *names; /* by parameter: its possible names in files, each ended by a zero; an empty name
-                         * ends the list */
+        *names; /* by parameter: its possible names in files, each terminated by a zero byte; an
+                   empty name ends the list */
     const char *const
         *buffers; /* suffixes of names of tensors to ignore; then null */
     enum cr_embedding embedding;
@@ -53,8 +54,8 @@ int cr_generation_check(const struct cr_generation *generation, const struct cr_
 /* Appends the public part, which comes after the header of the model. */
 void cr_put_generation_header(struct cr_text *t, const struct cr_standalone *w);
 
-/* Append the functions that generate, which stand behind those of the model, and the main, which stands behind the
- * runtime. */
+/* cr_put_generation_source appends the functions that generate; it is called after the functions
+ * of the model. cr_put_generation_main appends the main; it is called after the runtime. */
 void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w);
 void cr_put_generation_main(struct cr_text *t, const struct cr_standalone *w);
 

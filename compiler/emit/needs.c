@@ -1,4 +1,4 @@
-/* needs.c - finds what a standalone file has of the runtime; see needs.h. */
+/* needs.c - finds the parts of the runtime that a standalone file needs; see needs.h. */
 #include "needs.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 /* ---- instruction sets ---- */
 
-/* By number of the bit; a level of AVX-512 is compiled behind `base`. */
+/* By index of the bit; a level of AVX-512 can only be compiled together with `base`. */
 static const struct {
     const char *name;
     unsigned base;
@@ -33,7 +33,7 @@ static unsigned find_isa(const char *name, size_t length)
     return 0;
 }
 
-/* Checks that a list has plain C, and what each of its levels is compiled behind. */
+/* Checks that a list contains plain C, and for each level the level that it builds on. */
 static int check_isas(const char *list, unsigned isas, struct cr_error *error)
 {
     if (!(isas & CR_ISA_PLAIN))
@@ -69,10 +69,11 @@ int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error)
 
 /* ---- calls ---- */
 
-/* The functions that cr_pack_weight of runtime/pack_weights.c calls, which stands in each file. */
+/* The functions that cr_pack_weight of runtime/pack_weights.c calls, which every file contains. */
 static const char *const of_pack_weight[] = {"load", "pack", "pack_stream"};
 
-/* Adds the names that an expression calls as rt->NAME; `at` is where the text of the next goes. */
+/* Adds the names that an expression calls as rt->NAME; `at` points to the memory for the next
+ * name. */
 static char *add_called(struct cr_names *names, const char *expression, char *at)
 {
     while ((expression = strstr(expression, "rt->"))) {
@@ -122,8 +123,8 @@ void cr_needs_free(struct cr_needs *needs)
     *needs = (struct cr_needs){0};
 }
 
-/* True if a callee is the function `name`, a variant of it for the op or reduction `name`, or of the
- * family `name` (i32). */
+/* True if a callee is the function `name`, a variant of it for the op or reduction `name`, or a
+ * member of the family `name` (i32). */
 static bool is_call_of(const char *callee, const char *name)
 {
     const char *arrow = strstr(callee, "->"), *own = arrow ? arrow + 2 : callee;
@@ -132,8 +133,9 @@ static bool is_call_of(const char *callee, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", a format "q8", or else
- * that of an op or a function.  div is always needed, since other functions of the runtime use it. */
+/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", a format "q8",
+ * or the name of an op or a function. div is always needed, since other functions of the runtime
+ * use it. */
 bool cr_is_needed(void *context, const char *name)
 {
     const struct cr_needs *needs = context;

@@ -1,6 +1,6 @@
 /*
- * needs.h - what a standalone file has of the runtime: the functions that its program calls, the
- * formats of its weights, and the instruction sets that were chosen.
+ * needs.h - the parts of the runtime that a standalone file needs: the functions that its program
+ * calls, the formats of its weights, and the instruction sets that were chosen.
  */
 #ifndef CR_NEEDS_H
 #define CR_NEEDS_H
@@ -23,19 +23,20 @@ enum {
     CR_ISA_ALL = 63
 };
 
-/* Reads a list of names, "avx2,plain"; null stands for all.  Fails if a name is unknown, if plain is
- * missing, or if a level of AVX-512 stands there without those that it is built on. */
+/* Reads a list of names, "avx2,plain"; null stands for all.  Fails if a name is unknown, if
+ * plain is missing, or if a level of AVX-512 is listed without the levels that it builds on. */
 int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error);
 
 struct cr_needs {
     const struct cr_program *program;
     unsigned isas;
-    bool repeats_template; /* the text cannot include itself */
-    struct cr_names callees; /* of the program's calls, each once: "gemm", "i32->add_vv" */
+    bool repeats_template; /* the template is repeated, because the text cannot include itself */
+    struct cr_names callees; /* the callees of the program, each once: "gemm", "i32->add_vv" */
     char *names;             /* the memory of their names */
 };
 
-/* Finds what a program needs, with `loads` also to lay out its weights; free it with cr_needs_free. */
+/* Finds the parts that a program needs; with `loads`, also the parts that pack its weights.
+ * Free the result with cr_needs_free. */
 void cr_needs_find(struct cr_needs *needs, const struct cr_program *program, unsigned isas,
                    bool loads);
 void cr_needs_free(struct cr_needs *needs);
@@ -43,8 +44,8 @@ void cr_needs_free(struct cr_needs *needs);
 /* A function of type cr_needs_op (runtime_text.h); `needs` is a struct cr_needs. */
 bool cr_is_needed(void *needs, const char *name);
 
-/* Print the structures cr_runtime and cr_runtime_i32 with the needed members alone, and for their
- * instances the macros CR_VARIANTS and CR_VARIANTS_I32 of runtime/members.h with the same members. */
+/* Print the structures cr_runtime and cr_runtime_i32 with only the needed members, and the
+ * macros CR_VARIANTS and CR_VARIANTS_I32 of runtime/members.h for their instances. */
 void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs);
 void cr_put_needed_members(struct cr_text *text, const struct cr_needs *needs);
 

@@ -15,7 +15,8 @@ struct cr_ports {
 };
 
 struct cr_next_state {
-    int *to_param, *to_input; /* by output: the port whose next value it is, or CR_NONE */
+    int *to_param, *to_input; /* by output: the parameter or input that it is the next value of,
+                                 or CR_NONE */
     bool *is_state;           /* by input: an output is its next value */
     int micro_batches;        /* of a step; 0: the step has one entry */
     int *to_sum;              /* by output: the input that is its sum over micro-batches, or CR_NONE */

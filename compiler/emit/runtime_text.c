@@ -282,7 +282,7 @@ static bool is_mark_needed(const char *at, cr_needs_op *needs, void *context)
     return false;
 }
 
-/* True if a line, or a table's row, has a mark of which the text needs no name. */
+/* True if a line, or a row of a table, is marked "only for" names of which the text needs none. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     const char *end = end_of(line);
@@ -303,7 +303,7 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
-/* Returns the line behind an empty one. */
+/* Returns the line after an empty one. */
 static const char *skip_blank(const char *line)
 {
     return line + (*line == '\n');

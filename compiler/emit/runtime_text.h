@@ -9,9 +9,10 @@
 #include "compiler/ir/text.h"
 
 /*
- * True if a text needs the op, the function, the format or the instruction set `name`.  Rows of the tables
- * of ops and functions are left out otherwise, and so are lines marked "only for NAME, NAME" if no name is
- * needed; a mark in a line of its own is about the function or the macro behind it.  Null: all are needed.
+ * True if a text needs the op, the function, the format or the instruction set `name`.  Rows of the
+ * tables of ops and functions that are not needed are left out, and so are lines marked "only for
+ * NAME, NAME" if none of the names is needed.  A mark on a line of its own applies to the function
+ * or macro after it.  Null: everything is needed.
  */
 typedef bool cr_needs_op(void *context, const char *name);
 
@@ -19,11 +20,11 @@ typedef bool cr_needs_op(void *context, const char *name);
 #define CR_TEMPLATE_FILE "runtime/runtime.inc"
 
 /*
- * Adds a file, by its path from the top folder, with its #include "..." lines replaced by the files
- * they name; a file with an include guard is added once.  `done` is the set of such files that were
- * added; it begins as 0.  An include of the template becomes #include CR_TEMPLATE, so that the
- * template can stand once in the text: the macro is the name of the file that has it.  If `needs` is true
- * of CR_TEMPLATE_FILE, the template's text stands there each time.
+ * Adds a file of the runtime, given by its path from the top folder, and replaces #include "..."
+ * lines by the files that they name.  A file with an include guard is added once; `done`, which
+ * begins as 0, is the set of files added so far.  An include of the template becomes #include
+ * CR_TEMPLATE, a macro for the name of the emitted file, so that the template appears once in the
+ * text.  If `needs` is true of CR_TEMPLATE_FILE, the template's text is added each time instead.
  */
 void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context);

@@ -311,8 +311,8 @@ static void print_checked(struct cr_text *t, const struct cr_program *p,
            execute);
 }
 
-/* Prints NAME_run or NAME_run_with: they call NAME_checked with arrays of the ports.  Neither calls
- * the other: TinyCC cannot call a function with a thousand arguments. */
+/* Prints NAME_run or NAME_run_with: both call NAME_checked with arrays of the ports.  NAME_run
+ * does not call NAME_run_with, because TinyCC cannot call a function with a thousand arguments. */
 static void print_run(struct cr_text *t, const struct cr_standalone *w,
                       const struct cr_entry *entry, bool with_pool)
 {
@@ -549,8 +549,8 @@ static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
-/* Prints the kernels, and the functions that run them, behind what they need of the runtime: the
- * types, and the structure of functions. */
+/* Prints the declarations of the runtime that the kernels need, the kernels, and the functions
+ * that run them. */
 static void print_model(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
                         uint64_t *done)
 {
@@ -573,7 +573,7 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
     cr_put_bytes(t, p->text, p->text_length);
 }
 
-/* Prints what the functions of the header call of the runtime. */
+/* Prints the parts of the runtime that the functions of the header call. */
 static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
                                struct cr_needs *needs, uint64_t *done)
 {
@@ -663,7 +663,8 @@ static void print_runtime(struct cr_text *t, const struct cr_standalone *w, stru
         cr_add_runtime(t, sources[i], done, cr_is_needed, needs);
 }
 
-/* Prints the template.  Some functions of it serve others that this file lacks. */
+/* Prints the template.  Removes functions in it that only serve functions this file does not
+ * have. */
 static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *done)
 {
     cr_put(t,

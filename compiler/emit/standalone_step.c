@@ -1,9 +1,9 @@
 /*
  * standalone_step.c - prints a training step as standalone C: a function from state to state.
  *
- * The state is the parameters and the inputs that outputs replace, row-major, one after the
- * other in memory of the caller.  A step packs the parameters into its arena and reads the
- * rest in place.  The arena of a step over micro-batches has the sums of gradients, too.
+ * The state consists of the parameters and of the inputs that outputs replace, row-major, one after
+ * another in memory of the caller.  A step packs the parameters into its arena and reads the other
+ * inputs in place.  The arena of a step over micro-batches also has the sums of gradients.
  */
 #include "standalone_step.h"
 
@@ -29,7 +29,8 @@ struct tensor {
 
 struct state {
     struct tensor *tensors; /* the parameters, then the inputs that are state */
-    int n, *of_input;       /* by input: its number among the tensors, or CR_NONE */
+    int n, *of_input;       /* of_input: by input, its index among the tensors of the state, or
+                               CR_NONE */
     int64_t bytes;
 };
 

@@ -10,7 +10,8 @@ struct cr_generation; /* generate.h */
 struct cr_standalone {
     const struct cr_program *p;
     char upper[256];                    /* the model's name in capitals, for macros */
-    const char *header;                 /* its file name; null if its text comes first */
+    const char *header;                 /* its file name; null if its text is included at the
+                                           start of the file */
     const struct cr_next_state *next_state; /* of a training step; null for a plain run */
     const struct cr_generation *generation; /* of a model that generates text; else null */
 };

@@ -1,5 +1,6 @@
-/* A text, and a second one or null; at most `most` ids, or 0: as many as there are.  `ids` has room for
- * NAME_ENCODE_IDS of the bytes of both; `types`, by id the number of its segment, as well, or is null. */
+/* A text, and a second text or null, with at most `most` ids, or 0 for no limit.  `ids` has room
+ * for NAME_ENCODE_IDS of the bytes of both texts.  `types` has the same room, for the segment
+ * number of each id, or is null. */
 #ifndef CR_TEXTS
 #define CR_TEXTS
 struct cr_texts {
@@ -7,6 +8,6 @@ struct cr_texts {
     size_t n, n_pair;
     int64_t most;
     int32_t *ids, *types;
-    int cut; /* is set: 1 if a text was too long */
+    int cut; /* output: 1 if a text was truncated */
 };
 #endif

@@ -21,7 +21,7 @@ struct tables {
     struct cr_stage_list list;
     bool staged;  /* by the list */
     bool decodes; /* ids to text, too */
-    struct cr_text bytes; /* the decoded texts of all tokens, one after the other */
+    struct cr_text bytes; /* the decoded texts of all tokens, one after another */
     uint32_t *starts; /* by id: the start of its text in `bytes` */
     size_t longest;   /* bytes of the longest text */
 };
@@ -44,7 +44,7 @@ static int read_direct(struct tables *s, struct cr_error *error)
     return 0;
 }
 
-/* Reads the parts as a list of stages, and a model behind them. */
+/* Reads the parts as a list of stages, followed by a model. */
 static int read_list(struct tables *s, struct cr_error *error)
 {
     s->shape = (struct cr_shape){.path = s->shape.path, .list = &s->list};
@@ -252,7 +252,8 @@ static uint32_t put_whole(struct cr_text *out, const struct tables *s, const cha
 
 /* ---- words ---- */
 
-/* Prints the texts of all tokens as they are, and the table in which words are found. */
+/* Prints the texts of all tokens in their stored form, and the table in which words are looked
+ * up. */
 static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const char *name)
 {
     struct slots slots = new_slots(v->n);
@@ -280,7 +281,8 @@ static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const 
     free(slots.ids);
 }
 
-/* Prints numbers that read back as themselves; an infinite one is the least that there is. */
+/* Prints numbers so that they read back as the same value; minus infinity is printed as the
+ * lowest finite number. */
 static void put_scores(struct cr_text *out, const struct cr_unigram *u, const char *name)
 {
     cr_put(out, "static const double %s_scores[] = {\n", name);
@@ -543,7 +545,7 @@ static void put_cuts(struct cr_text *out, const struct tables *s, const char *na
     cr_put(out, "%s};\n", s->list.n_cuts ? "" : "    {0, 0, 0, 0, 0, 0},\n");
 }
 
-/* Prints where texts stand among special ids. */
+/* Prints the positions of texts among special ids. */
 static void put_template(struct cr_text *out, const struct cr_template *template, const char *name,
                          const char *what)
 {
@@ -623,7 +625,7 @@ static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, 
     cr_put(out, "    .unknown = %d,\n", unknown_word(t));
 }
 
-/* Prints the members of stages, cuts and the model behind them. */
+/* Prints the members for stages, cuts and the model after them. */
 static void put_list_members(struct cr_text *out, const struct tables *s, const char *name)
 {
     const struct cr_stage_list *list = &s->list;
@@ -741,7 +743,7 @@ static void put_model(struct cr_text *out, const struct tables *s, const char *n
         put_unigram(out, &t->unigram, name);
 }
 
-/* All checks come before anything is appended. */
+/* Checks everything before appending anything. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const char *name,
                       enum cr_tokenizer_use use, const char *path, struct cr_error *error)
 {
@@ -819,7 +821,7 @@ static void put_list_sizes(struct cr_text *out, const struct tables *s, const ch
            upper, constant, ceil(list->work), 16 * ceil(list->more) + 16);
 }
 
-/* Prints what the functions of texts and pairs take. */
+/* Prints the declarations for encoding texts and pairs. */
 static void put_texts_header(struct cr_text *out, const char *name, const char *upper)
 {
     uint64_t done = 0;
@@ -827,8 +829,9 @@ static void put_texts_header(struct cr_text *out, const char *name, const char *
            upper, upper, upper, upper);
     cr_add_runtime(out, "compiler/emit/standalone_texts.h", &done, NULL, NULL);
     cr_put(out,
-           "\n/* The ids of a text or a pair, among those that go around them: how many.  -1: no UTF-8; -2: a word "
-           "has no\n * token; -3: there are no pairs, or no texts of so few ids.  The work is for the bytes of both. */\n"
+           "\n/* Encodes a text or a pair, with the special ids around them.  Returns the number of ids; -1 if a text\n"
+           " * is not UTF-8, -2 if a word has no token, -3 if there is no form for a pair or `most` is too small.\n"
+           " * The work memory is that of the bytes of both texts. */\n"
            "int64_t %s_encode_texts(struct cr_texts *texts, int32_t *work);\n",
            name);
 }
@@ -861,7 +864,7 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
     cr_add_runtime(out, "compiler/tokenizer/text_state.h", &done, NULL, NULL);
     cr_put(out,
            "\n/* The ids that end a text, and -1. */\nextern const int32_t %s_ends[];\n\n"
-           "/* The number of ids, or -1 if the text is no UTF-8%s; `framed`: with what goes around "
+           "/* Returns the number of ids, or -1 if the text is not UTF-8%s.  `framed` adds the special ids around "
            "it. */\n"
            "int64_t %s_encode(const char *text, size_t n, int framed, int32_t *ids, int32_t "
            "*work);\n\n",

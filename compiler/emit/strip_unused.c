@@ -9,16 +9,16 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"
 
-/* A name, or a number; names may be pasted together from both. */
+/* A name or a number; ## may paste names together from both. */
 struct word {
     const char *at;
     size_t length;
     int uses;    /* outside of its own definitions */
-    int defined; /* how many definitions of it are left */
-    bool is_prefix; /* something is pasted behind it, and nothing behind that */
+    int defined; /* how many definitions of it remain */
+    bool is_prefix; /* ## pastes something after it, and nothing after the result */
 };
 
-/* A place where a word stands. */
+/* An occurrence of a word. */
 struct token {
     int word, line;
 };
@@ -98,7 +98,7 @@ static int find_word(const struct source *s, const char *at, size_t length)
     return cr_table_find(&s->table, hash_of(at, length), is_wanted, &wanted);
 }
 
-/* Returns the number of a word, which is added if it is new. */
+/* Returns the index of a word; adds the word if it is new. */
 static int add_word(struct source *s, const char *at, size_t length)
 {
     int word = find_word(s, at, length);
@@ -111,7 +111,7 @@ static int add_word(struct source *s, const char *at, size_t length)
 
 /* ---- lines and tokens ---- */
 
-/* Returns what follows a comment, or a literal in quotes; null at anything else. */
+/* Returns the text after a comment or a quoted literal; null if `at` is neither. */
 static const char *skip_quoted(const char *at)
 {
     if (strncmp(at, "/*", 2) == 0)
@@ -124,7 +124,7 @@ static const char *skip_quoted(const char *at)
     return at + 1;
 }
 
-/* True if a word is pasted behind what ends at `at`, and nothing behind that. */
+/* True if ## pastes a word after the word that ends at `at`, and nothing after that. */
 static bool is_pasted_to(const char *at)
 {
     return begins(at, "##") && !begins(at + 2 + length_of(at + 2), "##");
@@ -166,7 +166,7 @@ static void read_tokens(struct source *s, const struct cr_text *text)
 
 /* ---- definitions ---- */
 
-/* Returns what follows the parentheses that open at `at`. */
+/* Returns the text after the parentheses that open at `at`. */
 static const char *skip_parentheses(const char *at)
 {
     int depth = 0;
@@ -177,8 +177,8 @@ static const char *skip_parentheses(const char *at)
     return at;
 }
 
-/* Finds the name of the function whose definition or declaration begins at `at`: NAME, or CR_NAME(NAME).
- * Returns its parameters, or null if it is no function. */
+/* Finds the name of the function whose definition or declaration begins at `at`: NAME, or
+ * CR_NAME(NAME).  Returns its parameters, or null if it is not a function. */
 static const char *find_function(const char *at, const char **name)
 {
     for (;;) {
@@ -206,8 +206,8 @@ static int end_of_macro(const struct source *s, int line)
     return line;
 }
 
-/* Returns the last line of the function, or its declaration, whose parameters are given; -1 if what
- * follows them is neither. */
+/* Returns the last line of the function or declaration whose parameters are given; -1 if the
+ * text after them is neither. */
 static int end_of_function(const struct source *s, int line, const char *parameters)
 {
     const char *at = skip_parentheses(parameters);
@@ -231,7 +231,8 @@ static void add_item(struct source *s, enum kind kind, const char *name, int fir
     *CR_PUSH(s->items, s->n_items, s->items_cap) = (struct item){kind, word, first, last, -1};
 }
 
-/* Adds the item that begins in a line, if one does; returns the line behind it, or the next one. */
+/* Adds the item that begins in a line, if there is one; returns the line after the item, or the
+ * next line. */
 static int read_item(struct source *s, int line)
 {
     static const char *const beginnings[] = {"static ", "CR_INLINE ", "CR_API "};
@@ -246,7 +247,8 @@ static int read_item(struct source *s, int line)
         add_item(s, UNDEF, at + 7, line, line);
     }
     if (line > 0 && begins(s->lines[line - 1].at, "#endif"))
-        return last + 1; /* no function is read: it may have an attribute in that condition */
+        return last + 1; /* functions between these lines are not read: one may have an attribute
+                            in this condition */
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (begins(at, beginnings[i]) && (parameters = find_function(at, &name))) {
             int end = end_of_function(s, line, parameters);
@@ -269,7 +271,7 @@ static void count_uses(struct source *s, int first, int last, int one)
     }
 }
 
-/* True if a word may be pasted together from two that stand in the text. */
+/* True if ## may paste a word together from two words of the text. */
 static bool is_pasted(const struct source *s, const struct word *word)
 {
     for (size_t n = 1; n < word->length; n++) {
@@ -411,7 +413,7 @@ static void remove_declarations(struct source *s)
     }
 }
 
-/* Removes comments in front of removed lines, unless they are about what follows those, too. */
+/* Removes comments before removed lines, unless they also apply to lines after those. */
 static void remove_comments(struct source *s)
 {
     for (int line = s->n_lines - 1; line > 0; line--) {
@@ -436,8 +438,8 @@ static int end_of_condition(const struct source *s, int line)
     return line;
 }
 
-/* True if a macro is the include guard of a text that stands once: its name stands in an #ifndef and in its
- * definition alone. */
+/* True if a macro is the include guard of a text that appears once: its name occurs only in an
+ * #ifndef and in its definition. */
 static bool is_guard(const struct source *s, const struct item *item)
 {
     const struct word *word = &s->words[item->word];
@@ -526,7 +528,7 @@ static void put_comment(const struct source *s, int line, struct cr_text *text)
 /* Appends the lines that are left; of several empty ones in a row the first. */
 static void put_lines(const struct source *s, struct cr_text *text)
 {
-    bool was_blank = true; /* no empty line at the beginning */
+    bool was_blank = true; /* true: no empty line at the beginning */
     for (int i = 0; i < s->n_lines; i++) {
         const struct line *line = &s->lines[i];
         const struct item *item = line->item >= 0 ? &s->items[line->item] : NULL;

@@ -18,7 +18,7 @@
  * `of` its value and theirs.  Both interpret the same graph, but `bound` rounds no rows. */
 int cr_bound_node(struct cr_interpreter *bound, const struct cr_interpreter *of, cr_id id);
 
-/* The bound 0, for any shape. */
+/* The bound of exact values: 0, for any shape. */
 int cr_bound_nothing(struct cr_interpreter *bound, struct cr_view *out);
 
 #endif

@@ -50,8 +50,8 @@ static uint64_t u64_at(const unsigned char *at)
     return value;
 }
 
-/* Returns the next n bytes; null, with an error that says what they belong to, if the file is too
- * short. */
+/* Returns the next n bytes; null if the file is too short, with an error that says what they
+ * belong to. */
 static const unsigned char *take(struct reader *r, uint64_t n, const char *what)
 {
     const unsigned char *at = r->at;

@@ -43,14 +43,15 @@ struct cr_gguf_value {
     struct cr_gguf_string key;
     enum cr_gguf_kind kind; /* in an array: type of its items */
     bool is_array;
-    uint64_t n;                /* number of items; 1 if it is no array */
+    uint64_t n;                /* number of items; 1 if it is not an array */
     const unsigned char *data; /* first item, possibly unaligned */
 };
 
 /* Returns "an integer", "an array of strings", ... */
 const char *cr_gguf_kind_of(const struct cr_gguf_value *value);
 
-/* Return item i of a value; false if there is none, its type differs, or it is out of range. */
+/* Return item i of a value; return false if there is none, its type differs, or it is out of
+ * range. */
 bool cr_gguf_integer(const struct cr_gguf_value *value, uint64_t i, int64_t *out);
 bool cr_gguf_real(const struct cr_gguf_value *value, uint64_t i, double *out);
 /* Returns a count: an integer of at least 1, or an array of such integers that are all equal. */
@@ -94,7 +95,7 @@ struct cr_gguf {
     int n_values, n_tensors;
 };
 
-/* True if a path is that of a GGUF file, by its ending or its first bytes. */
+/* True if a path is a GGUF file, judged by its extension or its first bytes. */
 bool cr_is_gguf(const char *path);
 
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size);

@@ -59,7 +59,7 @@ static void q4_0_block(const unsigned char *block, float *out)
     }
 }
 
-/* The same with a minimum m after the scale: d q + m, rounded once since d q is exact. */
+/* Like Q4_0, with a minimum m after the scale: d q + m, rounded once since d q is exact. */
 static void q4_1_block(const unsigned char *block, float *out)
 {
     float d = half_at(block), m = half_at(block + 2);

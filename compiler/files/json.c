@@ -46,7 +46,7 @@ CR_API int cr_json_ended(struct cr_json *json)
 
 /* ---- strings ---- */
 
-/* The four hexadecimal digits behind \u, or -1. */
+/* Returns the value of the four hexadecimal digits after \u, or -1. */
 static int32_t cr_json_hex(const char *at, const char *end)
 {
     int32_t code = 0;
@@ -66,7 +66,7 @@ static int32_t cr_json_hex(const char *at, const char *end)
     return code;
 }
 
-/* Decodes \uXXXX, of which a pair of surrogates makes one character; returns the bytes
+/* Decodes \uXXXX, where a pair of surrogates makes one character; returns the number of bytes
  * written, or 0. */
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
@@ -130,7 +130,7 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* True if a fraction or an exponent begins here: then the number is no integer. */
+/* True if a fraction or an exponent begins here: the number is then not an integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');

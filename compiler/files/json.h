@@ -1,9 +1,9 @@
 /*
- * json.h - a strict reader of JSON text, one piece at a time: the caller knows what has to
- * come next.  Nothing is allocated and nothing recurses, whatever the text.
+ * json.h - a strict reader of JSON text, one token at a time: the caller knows what has to come
+ * next.  Nothing is allocated and nothing recurses, whatever the text.
  *
- * A function that takes a piece skips white space first, and returns 1 if the piece came
- * next.  Else it returns 0 and, where the text is not JSON at all, sets `wrong`.
+ * A function that reads a token skips white space first.  It returns 1 if it finds the expected
+ * token.  Otherwise it returns 0 and, if the text is not JSON at all, sets `wrong`.
  */
 #ifndef CR_JSON_H
 #define CR_JSON_H
@@ -15,26 +15,27 @@
 
 struct cr_json {
     const char *begin, *at, *end;
-    const char *wrong; /* what is wrong at `at`, or null */
+    const char *wrong; /* description of the error at `at`, or null */
     int zeros;         /* strings may hold the character 0 */
 };
 
 /* Takes one of the characters {}[]:, */
 CR_API int cr_json_take(struct cr_json *json, char c);
 
-/* Takes the comma before item i of an object or array, the first of which has none, or its
- * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
+/* Reads the comma before item i of an object or array (there is none before item 0), or the
+ * closing bracket.  Returns 1 before an item, 0 at the end, -1 if it finds neither. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end);
 
 /* True if nothing but space is left. */
 CR_API int cr_json_ended(struct cr_json *json);
 
-/* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
- * left of the text is enough.  It is valid UTF-8, and holds no NUL unless `zeros`.  Returns the bytes written
- * with the NUL, or 0. */
+/* Reads a string: decodes it into `out`, terminated by a NUL.  `out` must have room for as many bytes
+ * as are left of the text.  The string is valid UTF-8, and contains no NUL unless `zeros`.  Returns the
+ * number of bytes written, with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out);
 
-/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
+/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an
+ * integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
 #endif

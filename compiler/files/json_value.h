@@ -9,7 +9,7 @@
 /* Returns the length of the number that begins at `at`, or 0 if there is none. */
 size_t cr_json_number_size(const char *at, const char *end);
 
-/* Takes true, false or null if it is next; returns its first letter, or 0. */
+/* Reads true, false or null if it is next; returns its first letter, or 0. */
 char cr_json_word(struct cr_json *json);
 
 /* Returns the current line of a text, counted from 1. */

@@ -1,4 +1,4 @@
-/* lfs.h - detects the pointer that a git clone has in place of a large file which Git LFS has not
+/* lfs.h - detects a Git LFS pointer, which a clone has in place of a large file that was not
  * fetched. */
 #ifndef CR_LFS_H
 #define CR_LFS_H

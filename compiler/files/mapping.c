@@ -184,7 +184,7 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads an open file into memory; a file that cannot be sought is no regular one. */
+/* Reads an open file into memory; a file that does not support seeking is not a regular file. */
 static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
                           size_t size)
 {

@@ -36,12 +36,12 @@ CR_API struct cr_shown cr_show(const char *text, size_t length);
 CR_API const char *cr_file_kind(unsigned mode);
 #endif
 
-/* The bytes of a file, readable until it is unmapped. */
+/* The contents of a file, readable until it is unmapped. */
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
-    size_t mapped; /* so many of them are, the first ones */
-    int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
+    size_t mapped; /* the first so many bytes are mapped */
+    int handle; /* its descriptor + 1, while it is open; 0 if the bytes are in memory */
 };
 
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
@@ -52,9 +52,9 @@ CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, 
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size);
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
 
-/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file rather than the mapping, so no
- * page of the mapping is loaded, and a file that has become shorter gives -1 in place of SIGBUS.  Threads
- * may call it at the same time. */
+/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file instead of the
+ * mapping, so that no page of the mapping is loaded, and returns -1 for a file that was
+ * truncated, instead of raising SIGBUS. Threads may call it at the same time. */
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out);
 
 /* Sets the message for a failed cr_mapping_read; returns -1. */

@@ -65,7 +65,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 {
     if (cr_npy_take(t, c))
         return 0;
-    return CR_NPY_FAIL(t, "header goes on with %s, expected '%c'",
+    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'",
                        cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
@@ -91,7 +91,7 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
     for (*value = 0; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
         int digit = *t->at - '0';
         if (*value > (INT64_MAX - digit) / 10)
-            return CR_NPY_FAIL(t, "a dimension is past 2^63, expected a smaller one");
+            return CR_NPY_FAIL(t, "a dimension is 2^63 or more, expected a smaller one");
         *value = *value * 10 + digit;
     }
     if (t->at == begin || (*begin == '0' && t->at > begin + 1))
@@ -180,8 +180,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
-/* The header: a dict of Python with each of three keys once, which `seen` has bits for, and
- * nothing but space behind it. */
+/* Parses the header: a Python dict in which each of three keys occurs once (bits in `seen`),
+ * followed by nothing but spaces. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;
@@ -262,7 +262,7 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
     if (bytes < 0)
-        return CR_NPY_FAIL(t, "more than 2^63 bytes asked for by the shape, expected %zu", left);
+        return CR_NPY_FAIL(t, "the shape needs more than 2^63 bytes, expected %zu", left);
     if ((uint64_t)bytes != left)
         return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
                            left, bytes);
@@ -317,7 +317,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* True if the elements stand side by side in C order. */
+/* True if the elements are contiguous in C order. */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
@@ -378,7 +378,8 @@ CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error,
 /* ---- the header that is written ---- */
 
 enum {
-    CR_NPY_GROWTH = 21 /* NumPy leaves room for the first dimension to grow to so many digits */
+    CR_NPY_GROWTH = 21 /* NumPy leaves room in the header for a first dimension of this many
+                          digits */
 };
 
 CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,

@@ -1,9 +1,9 @@
 /*
- * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
- * that are written.
+ * npy_read.h - reads NumPy's .npy files of floats and integers, and writes their headers.
  *
- * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
- * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ * It reads versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
+ * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see
+ * mapping.h.
  */
 #ifndef CR_NPY_READ_H
 #define CR_NPY_READ_H
@@ -23,11 +23,11 @@ struct cr_npy {
     const char *path; /* the caller's, until the file is closed */
     struct cr_mapping mapping;
     enum cr_npy_type type;
-    int big; /* whether the bytes of an element are big-endian */
+    int big; /* true if the elements are big-endian */
     int rank;
     int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
     int64_t elements;
-    const unsigned char *data; /* at any address, aligned or not */
+    const unsigned char *data; /* may be unaligned */
 };
 
 CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);

@@ -1,8 +1,8 @@
 /*
- * numbers.h - elements as they stand in files, at any address, turned into the program's own.
+ * numbers.h - converts elements of files, which may be unaligned, to the program's types.
  *
- * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity where it is out of
- * range), F32 keeps its bits.
+ * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity if it is out of range),
+ * and F32 keeps its bits.
  */
 #ifndef CR_NUMBERS_H
 #define CR_NUMBERS_H

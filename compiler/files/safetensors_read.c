@@ -28,9 +28,9 @@ enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
-    char *string;           /* where the next string goes */
+    char *string;           /* where the next string is stored */
     int64_t *shape;         /* and the next shape */
-    size_t values, objects; /* at most so many are in the header */
+    size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
     char *error;
@@ -150,7 +150,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Fails because the header is no valid JSON: with the reader's reason, or else `otherwise`. */
+/* Fails because the header is not valid JSON: with the reader's reason, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -209,7 +209,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
-/* The value of "shape": integers from 0 on, put behind the shapes that were read before. */
+/* Reads the value of "shape": integers from 0 on, stored after the shapes read before. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -248,7 +248,7 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
 {
     struct cr_shown name = cr_st_show(tensor->name);
     if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
-        return CR_ST_FAIL(r, "tensor %s lies at [%lld, %lld], expected a range in [0, %zu]",
+        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range in [0, %zu]",
                           name.text, (long long)at[0], (long long)at[1], r->data_size);
     if (cr_st_measure(tensor) != 0)
         return CR_ST_FAIL(r,
@@ -322,7 +322,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     return status;
 }
 
-/* The header: an object of tensors, and of the metadata under a name of its own. */
+/* Parses the header: an object of tensors, and of the metadata under a reserved name. */
 static int cr_st_read_header(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -342,13 +342,13 @@ static int cr_st_read_header(struct cr_st_reader *r)
             return -1;
     }
     if (status == 0 && !cr_json_ended(&r->json))
-        status = cr_st_fail_json(r, "text behind the object");
+        status = cr_st_fail_json(r, "text after the object");
     return status;
 }
 
 /* ---- the whole ---- */
 
-/* By place in the file; of two that begin together the empty one is first. */
+/* Orders tensors by offset in the file; of two with the same start, the empty one comes first. */
 static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
@@ -401,13 +401,13 @@ static int cr_st_check_names(struct cr_st_reader *r)
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_name);
     for (i = 1; i < file->n_tensors; i++)
         if (cr_st_by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
-            return CR_ST_FAIL(r, "tensor %s is a duplicate, expected one of a name",
+            return CR_ST_FAIL(r, "found tensor %s twice, expected it once",
                               cr_st_show(file->tensors[i].name).text);
     if (file->n_metadata > 0)
         qsort(file->metadata, (size_t)file->n_metadata, sizeof *file->metadata, cr_st_by_key);
     for (i = 1; i < file->n_metadata; i++)
         if (cr_st_by_key(&file->metadata[i - 1], &file->metadata[i]) == 0)
-            return CR_ST_FAIL(r, "__metadata__ %s is a duplicate, expected one of a name",
+            return CR_ST_FAIL(r, "found __metadata__ %s twice, expected it once",
                               cr_st_show(file->metadata[i].key).text);
     return 0;
 }
@@ -500,7 +500,7 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-/* Floats go to their place at once, others through a part of the stack. */
+/* Reads elements of f32 directly into `out`; converts others through a buffer on the stack. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out)
 {

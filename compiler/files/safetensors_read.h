@@ -1,9 +1,9 @@
 /*
- * safetensors_read.h - reading .safetensors files.
+ * safetensors_read.h - reads .safetensors files.
  *
- * Such a file is the length of a header (8 bytes), the header (a JSON object that gives each
- * tensor's type, shape and place), and the tensors' bytes without gaps.  A file is checked as a
- * whole when it is opened, so that every size below holds.  Errors: see mapping.h.
+ * Such a file is the length of a header (8 bytes), the header (a JSON object with the type, shape
+ * and offsets of each tensor), and the tensors' bytes without gaps.  A file is checked as a whole
+ * when it is opened, so that every size below is valid.  Errors: see mapping.h.
  */
 #ifndef CR_SAFETENSORS_READ_H
 #define CR_SAFETENSORS_READ_H
@@ -37,7 +37,7 @@ struct cr_st_tensor {
     const int64_t *shape;
     int64_t elements; /* set by the reader; the writer computes its own */
     size_t bytes;     /* likewise */
-    const void *data; /* in a file: at any address, aligned or not */
+    const void *data; /* may be unaligned in a file */
 };
 
 struct cr_st_metadata {
@@ -67,8 +67,8 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
 CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
                                                       const char *name);
 
-/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if there are too many to
- * count, or no whole number of bytes. */
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if a count
+ * overflows, or if the bits do not make up whole bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor);
 
 /* Fails if a tensor's type is not F32, F16, BF16 or F64, which cr_st_read converts to floats. */

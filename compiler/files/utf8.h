@@ -1,11 +1,12 @@
-/* utf8.h - characters in UTF-8; it stands in emitted C, too. */
+/* utf8.h - characters in UTF-8; it is also copied into emitted C. */
 #ifndef CR_UTF8_H
 #define CR_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
+/* Returns the number of bytes of the character that begins at `at`, or 0 if it is not valid
+ * UTF-8. */
 static inline size_t cr_utf8(const char *at, const char *end)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -1,4 +1,4 @@
-/* utf8_put.h - writing characters in UTF-8; it stands in emitted C, too. */
+/* utf8_put.h - writing characters in UTF-8; it is also copied into emitted C. */
 #ifndef CR_UTF8_PUT_H
 #define CR_UTF8_PUT_H
 

@@ -17,7 +17,7 @@ int cr_wire_integer(struct cr_wire *wire, uint64_t *out)
     return -1;
 }
 
-/* Takes n bytes; returns -1 if there are fewer. */
+/* Reads n bytes; returns -1 if there are fewer. */
 static int take(struct cr_wire *wire, uint64_t n, struct cr_wire *out)
 {
     if (n > (uint64_t)(wire->end - wire->at))

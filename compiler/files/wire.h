@@ -28,7 +28,7 @@ struct cr_wire_field {
     struct cr_wire bytes; /* other kinds */
 };
 
-/* Reads the next field; returns 1, 0 at the end, or -1 if the bytes are no message. */
+/* Reads the next field; returns 1, 0 at the end, or -1 if the bytes are not a valid message. */
 int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field);
 
 /* Reads the next of packed integers; returns the same. */

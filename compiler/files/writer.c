@@ -44,8 +44,8 @@ static void release(struct cr_writer *writer)
     *writer = (struct cr_writer){0};
 }
 
-/* Opens a stream with a descriptor of its own, so that closing it reports errors while the file can
- * still be discarded. */
+/* Opens a stream with a duplicate of the descriptor, so that closing it reports errors while the
+ * file can still be discarded. */
 static int open_stream(struct cr_writer *writer)
 {
     int fd = -1;
@@ -58,7 +58,7 @@ static int open_stream(struct cr_writer *writer)
     return writer->file ? 0 : -1;
 }
 
-/* Opens a file.  A failure leaves neither memory nor a file behind. */
+/* Opens a file.  After a failure nothing is left allocated, and no file is left. */
 int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size_t size)
 {
     int reason;

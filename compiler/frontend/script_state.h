@@ -36,7 +36,8 @@ struct cr_line {
 
 /* The function of a hosted run, and its last line. */
 struct cr_host_function {
-    lua_CFunction caller; /* our C function that calls it; frames below do not belong to the run */
+    lua_CFunction caller; /* the C function of this library that calls the script; frames below
+                             it do not belong to the run */
     struct cr_line end;
 };
 
@@ -130,7 +131,7 @@ void cr_unbind_run(lua_State *L);
  * run. */
 struct cr_run *cr_run_of(lua_State *L);
 
-/* The allocator of states that are their run's own; `data` is the run. */
+/* The allocator of a state that belongs to the run alone; `data` is the run. */
 void *cr_run_allocate(void *data, void *block, size_t old, size_t size);
 
 /* Returns the run of a state, or null. */

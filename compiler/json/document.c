@@ -126,7 +126,7 @@ static bool take_string(struct reader *r, const char **text, uint32_t *length)
 
 static int read_value(struct reader *r, struct cr_error *error);
 
-/* Reads the key of a member and the colon behind it; does nothing for an array. */
+/* Reads the key of a member and the colon after it; does nothing in an array. */
 static int take_key(struct reader *r, char end, const char **key, uint32_t *length,
                     struct cr_error *error)
 {
@@ -137,7 +137,7 @@ static int take_key(struct reader *r, char end, const char **key, uint32_t *leng
     return 0;
 }
 
-/* Reads the items of an array or the members of an object, behind its bracket. */
+/* Reads the items of an array or the members of an object, after the opening bracket. */
 static int read_items(struct reader *r, int parent, char end, struct cr_error *error)
 {
     int more, last = CR_NO_VALUE;
@@ -147,8 +147,8 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
         if (cr_json_take(&r->json, end)) {
             r->json.at--;
             return fail_here(r,
-                             end == '}' ? "a comma before '}', expected none behind the last member"
-                                        : "a comma before ']', expected none behind the last item",
+                             end == '}' ? "a comma before '}', expected none after the last member"
+                                        : "a comma before ']', expected none after the last item",
                              error);
         }
         if (take_key(r, end, &key, &length, error))

@@ -70,8 +70,8 @@ static int check_generation(const crescent_generation *how, const char *path,
     if (how->context >= 0 && how->context <= INT32_MAX && how->chunk >= 0 &&
         how->chunk <= INT32_MAX && how->least >= 0 && how->least <= INT32_MAX)
         return 0;
-    return cr_fail(error, "%.400s: a context of %" PRId64 " tokens, or %" PRId64 " at least, %" PRId64
-                          " at a time, expected 0 to %d of each",
+    return cr_fail(error, "%.400s: context %" PRId64 ", least context %" PRId64 " and chunk %" PRId64
+                          ", expected 0 to %d for each",
                    path, how->context, how->least, how->chunk, INT32_MAX);
 }
 
@@ -170,8 +170,8 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
     int64_t limit = e->id_limits[g->ports.ids];
     if (n > g->room - g->used)
         return cr_fail(error,
-                       "%.400s: %" PRId64 " tokens behind %" PRId64 ", expected at most %" PRId64
-                       " in all",
+                       "%.400s: %" PRId64 " tokens after %" PRId64
+                       " earlier ones, expected at most %" PRId64 " in total",
                        path_of(g), n, g->used, g->room);
     for (int64_t i = 0; limit && i < g->ports.texts * n; i++)
         if (ids[i] < 0 || ids[i] >= limit)
@@ -276,7 +276,7 @@ static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *
                             (uint64_t)g->used, g->scratch);
         if (id < 0)
             return cr_fail(error,
-                           "%.400s: of the logits behind token %" PRId64 " %s, expected numbers",
+                           "%.400s: of the logits after token %" PRId64 " %s, expected numbers",
                            path_of(g), g->used - 1,
                            id == CR_SAMPLE_NAN ? "some are NaN" : "all are -infinity");
         ids[t] = (int32_t)id;

@@ -149,7 +149,7 @@ int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error)
 {
     const char *isa = isa_of(use->isa);
-    if (!isa) { /* the engine refuses it later */
+    if (!isa) { /* an unknown instruction set is refused later, by the engine */
         *target = cr_target_generic;
         return 0;
     }

@@ -26,8 +26,10 @@ static int check_seed(const struct cr_origin *o, const char *text, struct cr_err
     const char *value = cr_origin_option(o, "seed");
     if (o->seed <= INT32_MAX || !value || strcmp(value, text) != 0)
         return 0;
-    return cr_fail(error, "%.400s: --seed %s: the script takes it, expected at most %d", o->path,
-                   text, INT32_MAX);
+    return cr_fail(error,
+                   "%.400s: --seed %s: too large for the option seed of the script, expected at "
+                   "most %d",
+                   o->path, text, INT32_MAX);
 }
 
 /* Runs the script, or the function on top of the stack of L.  A script with an option `seed` gets
@@ -66,7 +68,8 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     return -1;
 }
 
-/* Runs the script of an origin, which it takes over, or a function of L if that is not null. */
+/* Runs the script of an origin, which it takes ownership of, or a function of L if that is not
+ * null. */
 static int open_graph(crescent_context *context, struct cr_origin *origin, struct lua_State *L,
                       crescent_graph **graph)
 {
@@ -79,7 +82,7 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
         return -1;
     }
     cr_keep_note(context, script.note);
-    if (!origin->imported) /* in an ONNX file, weights that are read twice are normal */
+    if (!origin->imported) /* in an ONNX file, it is normal that nodes share weights */
         cr_keep_note(context, script.tied);
     free(script.note);
     free(script.tied);

@@ -182,8 +182,8 @@ static int keep(crescent_model *m, struct cr_error *error)
     for (int i = 0; i < m->engine.n_params; i++)
         if (m->given[i])
             return cr_fail(error,
-                           "%.400s: parameter %.200s has its values already, expected to keep the "
-                           "weights before they come",
+                           "%.400s: parameter %.200s was set before, expected "
+                           "crescent_keep_weights before parameters are set",
                            m->engine.path, m->engine.params[i].name);
     return cr_engine_keep_params(&m->engine, error);
 }

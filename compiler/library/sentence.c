@@ -302,7 +302,7 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
 {
     if (asked > positions)
         return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
-                              ", as there are positions",
+                              ", the number of positions",
                        asked, positions);
     if (positions < s->max_length)
         s->max_length = positions;

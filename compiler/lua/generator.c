@@ -302,8 +302,8 @@ static int is_end(const struct generation *r, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* Begins a new text.  The prompt goes through the stream, since decoding depends on the tokens
- * before. */
+/* Begins a new text.  Feeds the prompt to the text stream, since decoding depends on earlier
+ * tokens. */
 static void begin(lua_State *L, struct generation *r)
 {
     struct cr_lua_generator *g = r->g;
@@ -394,12 +394,12 @@ static int generate(lua_State *L)
 /* The state of an iterator that generates a text. */
 struct walk {
     struct generation r;
-    unsigned text; /* number of its text; see cr_lua_generator */
+    unsigned text; /* the number of its text; see cr_lua_generator */
     int32_t id;    /* the last token */
     int ended, over;
 };
 
-/* Returns the rest of the text without an id, or nothing if there is none. */
+/* Returns the rest of the text without an id, or nothing if no text is left. */
 static int walk_end(lua_State *L, struct walk *w)
 {
     const char *text;
@@ -456,7 +456,7 @@ static int each(lua_State *L)
     *w = (struct walk){.r = {.g = g}};
     read_arguments(L, &w->r);
     if (w->r.callback)
-        return cr_lua_fail(L, "each: found on_token, which is of generate, expected a loop over the pieces");
+        return cr_lua_fail(L, "each: found the option on_token of generate, expected a loop over the pieces");
     begin(L, &w->r);
     w->text = g->texts;
     w->ended = w->r.limit == 0;

@@ -112,7 +112,7 @@ void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, v
     }
     for (int i = 0; i < n; i++)
         if (inputs[i] && lengths[i][0] == 0)
-            cr_lua_fail(L, "input %.150s: found nothing that says the length, expected a number",
+            cr_lua_fail(L, "input %.150s: found nothing that gives the length, expected a number",
                         cr_lua_port(L, model, CRESCENT_INPUT, i).name);
 }
 

@@ -225,7 +225,7 @@ static void fill_axis(lua_State *L, struct fill *f, int axis)
     int64_t n = (int64_t)lua_rawlen(L, -1);
     snprintf(of, sizeof of, " along axis %d", axis + 1);
     if (axis >= t->rank)
-        cr_lua_fail(L, "%s: found a table, expected a number behind %d axes", f->what, t->rank);
+        cr_lua_fail(L, "%s: found a table, expected a number after %d levels of tables", f->what, t->rank);
     if (n != t->shape[axis])
         wrong_count(L, f, n, t->shape[axis], of);
     luaL_checkstack(L, 4, "crescent");

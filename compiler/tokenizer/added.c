@@ -99,7 +99,7 @@ static struct cr_added_rule rule_of(const struct cr_added_token *token)
                                                  (token->rstrip ? CR_ADDED_RSTRIP : 0)};
 }
 
-/* Adds special tokens to the tries first.  The growth of all normalized tokens together is limited
+/* Adds special tokens to the tries first.  The total growth of all normalized tokens is limited
  * like that of a text. */
 int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                    struct cr_error *error)

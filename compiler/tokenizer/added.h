@@ -15,11 +15,11 @@ struct cr_added_token {
     int32_t id;
     bool special;
     bool single_word;    /* not inside a word */
-    bool lstrip, rstrip; /* the token takes the white space before it, or behind it */
+    bool lstrip, rstrip; /* the token also matches the white space before it, or after it */
     bool normalized;     /* the token is searched in the normalized text */
-    bool kept;           /* there it stands as it is: normalizers do not change it */
-    char *shown; /* the normalized text of such a token, shown by decoding; owned by the list, or
-                  * null */
+    bool kept;           /* normalizers do not change the token's text */
+    char *shown; /* the normalized text of such a token, which decoding shows; owned by the list,
+                    or null */
     size_t shown_length;
 };
 
@@ -37,7 +37,7 @@ struct cr_added {
 int cr_add_added(struct cr_added *added, const struct cr_added_token *token,
                  const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
 
-/* Replaces the flags of an added token, or adds the token if it is new. */
+/* Updates the flags of an added token, or adds the token if it is new. */
 int cr_amend_added(struct cr_added *added, const struct cr_added_token *token,
                    const struct cr_vocabulary *vocabulary, const char *path, struct cr_error *error);
 

@@ -19,7 +19,7 @@ int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document 
     return cr_read_bool(d, object, where, "strip_accents", &bert->strips_accents, error);
 }
 
-/* The stages of the settings, in their order; returns their number. */
+/* Lists the stages of the settings, in order; returns their number. */
 static int stages_of(const struct cr_bert *bert, enum cr_stage_kind kinds[4])
 {
     int n = 0;

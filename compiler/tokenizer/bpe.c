@@ -32,8 +32,8 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
-/* Finds the id of the concatenation of two tokens.  Vocabularies list these tokens in the order of
- * the merges, so the id behind the last one is tried first. */
+/* Finds the id of the concatenation of two tokens.  Vocabularies list these tokens in the order
+ * of the merges, so the id after the last one found is tried first. */
 static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
                      const char *right, size_t right_length, int32_t *id, const char *path,
                      struct cr_error *error)
@@ -62,8 +62,8 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
         find_token(bpe, right, right_length, &b, path, error))
         return -1;
     if (right_length < dropped)
-        return cr_fail(error, "%s: found %s in merge %d, expected the continuing_subword_prefix %.60s in front", path,
-                       cr_show(right, right_length).text, bpe->n_merges, bpe->prefix);
+        return cr_fail(error, "%s: found %s in merge %d, expected the continuing_subword_prefix %.60s before it",
+                       path, cr_show(right, right_length).text, bpe->n_merges, bpe->prefix);
     if (find_both(bpe, left, left_length, right + dropped, right_length - dropped, &made, path, error))
         return -1;
     int n = bpe->n_merges;
@@ -86,7 +86,8 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
-/* True if a token is a single character and the affixes of a place; it is stored in *character. */
+/* True if a token is a single character with the affixes of a position; stores the character in
+ * *character. */
 static bool is_letter(const struct cr_bpe *bpe, int place, const struct cr_token *token,
                       uint32_t *character)
 {
@@ -124,7 +125,8 @@ static void index_letters(struct cr_bpe *bpe, int place)
                 (struct cr_letter){character, id};
 }
 
-/* Returns the place of a character for its token: a place counts if there is an affix for it. */
+/* Returns the position of a character that determines its token: only positions with an affix
+ * are distinguished. */
 static int place_of(const struct cr_bpe *bpe, bool continues, bool ends)
 {
     return (continues && bpe->prefix_length > 0 ? CR_CONTINUES : 0) |

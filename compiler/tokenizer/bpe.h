@@ -15,23 +15,25 @@ struct cr_letter_table {
     uint32_t mask;
 };
 
-/* Where a character stands in a piece, if that changes the text of its token. */
+/* The position of a character in a piece, if it changes the text of its token. */
 enum { CR_CONTINUES = 1, CR_ENDS = 2, CR_PLACES = 4 };
 
 struct cr_bpe {
     const struct cr_vocabulary *vocabulary;
-    int32_t *left, *right, *made; /* by rank, as in struct cr_merges */
+    int32_t *left, *right, *made; /* by rank, see struct cr_merges */
     int n_merges, left_cap, right_cap, made_cap;
-    int32_t *levels; /* by rank; see struct cr_merges; may be null; set by the reader */
+    int32_t *levels; /* by rank; see struct cr_merges; set by the reader, or null */
     int32_t *slots;
     uint32_t mask;
-    /* continuing_subword_prefix, in front of tokens that continue a piece, and end_of_word_suffix, behind tokens
-     * that end one; or null.  The document owns both. */
+    /* continuing_subword_prefix, which precedes tokens that continue a piece, and
+     * end_of_word_suffix, which follows tokens that end one; or null.  The document owns both. */
     const char *prefix, *suffix;
     size_t prefix_length, suffix_length;
-    struct cr_letter_table letters[CR_PLACES]; /* by place; those without affixes first */
+    struct cr_letter_table letters[CR_PLACES]; /* by position; the first table has the characters
+                                                  without affixes */
     int32_t unknown;    /* the id of the unknown token, or -1 */
-    int32_t bytes[256]; /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
+    int32_t bytes[256]; /* by byte: the id of its token <0xHH>, if there is byte_fallback; else
+                           -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
 };
 

@@ -34,7 +34,8 @@ static bool has_affixes(const struct cr_bpe *bpe)
     return bpe->prefix_length > 0 || bpe->suffix_length > 0;
 }
 
-/* Reads what tokens have in front and behind.  The bytes of affixes are not taken for unknown characters. */
+/* Reads the prefix and the suffix of tokens.  Bytes of affixes do not count as unknown
+ * characters. */
 static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {

@@ -1,16 +1,16 @@
-/* byte_letters.c - the letters that stand for bytes; see byte_letters.h. */
+/* byte_letters.c - the characters that represent bytes; see byte_letters.h. */
 #include "byte_letters.h"
 
 #include <stdint.h>
 
-enum { FIRST = 0x100, LAST = 0x143 }; /* the letters of invisible bytes */
+enum { FIRST = 0x100, LAST = 0x143 }; /* the characters of invisible bytes */
 
 static bool is_visible(unsigned byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-/* Returns the letter of a byte; those of invisible bytes are numbered from FIRST on. */
+/* Returns the character of a byte; characters of invisible bytes are numbered from FIRST on. */
 static unsigned letter_of(unsigned byte)
 {
     if (is_visible(byte))

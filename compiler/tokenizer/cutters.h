@@ -8,7 +8,7 @@
 #include "pieces.h"
 
 enum cr_cut_kind {
-    CR_CUT_NOT, /* of a part that cuts otherwise */
+    CR_CUT_NOT, /* of a pre-tokenizer that is not a cutter */
     CR_CUT_SPACE,
     CR_CUT_BERT,
     CR_CUT_PUNCTUATION,

@@ -58,7 +58,7 @@ int cr_decoder_end(struct cr_decoder *d, struct cr_text *out, struct cr_error *e
     return cr_decode_end(&d->tokenizer->decoders, d->states, out, error);
 }
 
-/* Returns the number of ids without those that the post-processors put behind the text. */
+/* Returns the number of ids without those that the post-processors put after the text. */
 static size_t without_frame(const struct cr_tokenizer *t, const int32_t *ids, size_t n)
 {
     size_t after = (size_t)t->frame.n_after;

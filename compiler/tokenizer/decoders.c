@@ -130,7 +130,8 @@ static int shape_token(const struct cr_text_part *part, struct cr_shape *s, stru
     return part->gathers ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
 }
 
-/* Accepts a Strip behind a Fuse only if it removes just spaces at the beginning of the text. */
+/* Accepts a Strip after a Fuse only if it removes nothing but spaces at the beginning of the
+ * text. */
 static int shape_strip(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     if (!part->fused)
@@ -167,7 +168,7 @@ static bool is_one_character(const char *text, size_t length)
     return text && length > 0 && cr_utf8(text, text + length) == length;
 }
 
-/* True if a part behind a Fuse gives the same bytes for a text and for its pieces in order. */
+/* True if a part after a Fuse gives the same bytes for a text and for its pieces in order. */
 static bool takes_pieces(const struct cr_text_part *part)
 {
     size_t length = 0;
@@ -222,7 +223,7 @@ static int decode_held(const struct cr_text_part *part, struct cr_decoding *stat
     return status;
 }
 
-/* Runs a text through decoder i and those behind it, and appends the result to `out`. */
+/* Runs a text through decoder i and those after it, and appends the result to `out`. */
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {

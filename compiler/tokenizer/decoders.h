@@ -9,10 +9,12 @@
 
 #include "part.h"
 
-/* Marks the parts behind a Fuse, which see all tokens as one; called once, after all were read. */
+/* Marks the parts after a Fuse, which see all tokens as one text; called once, after all parts
+ * were read. */
 void cr_link_decoders(struct cr_text_parts *decoders);
 
-/* Returns the state of each part, or null if there are no parts.  Freed by cr_free_decodings. */
+/* Returns the state of each part, or null if there are no parts.  Free it with
+ * cr_free_decodings. */
 struct cr_decoding *cr_new_decodings(const struct cr_text_parts *decoders);
 void cr_free_decodings(const struct cr_text_parts *decoders, struct cr_decoding *states);
 

@@ -4,8 +4,8 @@
 #include "compiler/ir/mem.h"
 #include "tokenizer.h"
 
-/* Normalizes each piece of `in` that is no token, and cuts it at the added tokens that are searched
- * in normalized text. */
+/* Normalizes each piece of `in` that is not a token, and splits it at the added tokens that are
+ * searched for in normalized text. */
 static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces *in,
                             struct cr_pieces *out, struct cr_error *error)
 {
@@ -71,7 +71,7 @@ static void put(struct cr_encoding *e, int32_t id, int32_t type)
     *CR_PUSH(e->types.items, e->types.n, e->types.cap) = type;
 }
 
-/* Lays the ids of both texts as the template says, without the special ids unless `framed`. */
+/* Lays out the ids of both texts as the template says, without the special ids unless `framed`. */
 static void lay(const struct cr_template *template, bool framed, const struct cr_ids texts[2],
                 struct cr_encoding *e)
 {

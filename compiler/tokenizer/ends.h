@@ -1,4 +1,4 @@
-/* ends.h - the ids that end a text, as the files beside a tokenizer say. */
+/* ends.h - reads the ids that end a text from the files beside a tokenizer. */
 #ifndef CR_ENDS_H
 #define CR_ENDS_H
 
@@ -6,7 +6,7 @@
 
 enum { CR_PATH_SIZE = 4096 };
 
-/* Writes FOLDER/NAME; fails if it is too long. */
+/* Writes FOLDER/NAME; fails if the path is too long. */
 int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
                  struct cr_error *error);
 
@@ -16,8 +16,9 @@ int cr_find_special_map(char path[CR_PATH_SIZE], const char *folder, struct cr_e
 
 /*
  * Reads the end ids from the first file in the folder that has them: eos_token_id of
- * generation_config.json or of config.json, eos_token of special_tokens_map.json, if transformers
- * reads it, or of tokenizer_config.json; else <|endoftext|>, if it is a token.  There may be none.
+ * generation_config.json or of config.json, eos_token of special_tokens_map.json (if transformers
+ * reads it) or of tokenizer_config.json; otherwise <|endoftext|>, if it is a token.  There may be
+ * none.
  */
 int cr_read_ends(struct cr_tokenizer *tokenizer, const char *folder, struct cr_error *error);
 

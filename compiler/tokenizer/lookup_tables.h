@@ -1,4 +1,5 @@
-/* lookup_tables.h - what a tokenizer is looked up in: made by the library, constants of emitted C. */
+/* lookup_tables.h - the tables of a tokenizer: the library builds them; in emitted C they are
+ * constants. */
 #ifndef CR_LOOKUP_TABLES_H
 #define CR_LOOKUP_TABLES_H
 
@@ -27,11 +28,11 @@ struct cr_bpe_tables {
     uint32_t letter_mask;
     const int32_t *byte_ids; /* of 256 bytes, -1 for none */
     int32_t unknown;         /* the id of the unknown token, or -1 */
-    int fuse_unknown;        /* one unknown token for several in a row */
+    int fuse_unknown;        /* several unknown tokens in a row become one */
 };
 
-/* When a space goes in front of a text: if there is text, if it does not begin with one, or that for the text
- * in front of all others only. */
+/* When a space is put before a text: if the text is not empty; if it does not begin with a
+ * space; or in the second case, only before the first text. */
 enum cr_prepending {
     CR_PREPEND_NEVER,
     CR_PREPEND_TO_TEXT,
@@ -48,7 +49,7 @@ struct cr_trie_node {
 enum {
     CR_ADDED_SPECIAL = 1,
     CR_ADDED_SINGLE_WORD = 2, /* not inside a word */
-    CR_ADDED_LSTRIP = 4,      /* it takes the white space before it */
+    CR_ADDED_LSTRIP = 4,      /* it also matches the white space before it */
     CR_ADDED_RSTRIP = 8       /* or behind it */
 };
 
@@ -58,7 +59,7 @@ struct cr_added_rule {
     int flags;
 };
 
-/* The map of a Precompiled: a trie of 32 bits a unit, and texts with a zero behind each. */
+/* The map of a Precompiled: a trie of 32-bit units, and texts terminated by zeros. */
 struct cr_map_tables {
     const uint32_t *units;
     const char *results;
@@ -73,7 +74,7 @@ struct cr_wordpiece_tables {
     const struct cr_words *words;
     const char *prefix; /* of tokens that continue a word */
     size_t n_prefix, longest_token; /* bytes */
-    int64_t longest; /* characters of a word; a longer word is unknown */
+    int64_t longest; /* maximum characters of a word; a longer word is unknown */
 };
 
 /* Tokens of at least CR_UNIGRAM_HEAD bytes are looked up only if one of that length begins with the
@@ -83,22 +84,23 @@ enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
 /* A unigram language model. */
 struct cr_unigram_tables {
     const struct cr_words *words;
-    const double *scores; /* by id; an infinite one: the token is not looked for in texts */
-    double unknown_score; /* of a character that is no token */
+    const double *scores; /* by id; if infinite, the token is not searched for in texts */
+    double unknown_score; /* the score of a character that is not a token */
     int32_t unknown;      /* the id of the unknown token, or -1 */
-    const int32_t *bytes; /* of 256 bytes, -1 for none; null: unknown text does not become bytes */
+    const int32_t *bytes; /* the token of each of 256 bytes, -1 for none; null: unknown text is
+                             not encoded as bytes */
     int single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
     const uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
 };
 
-/* The text of a pair that is cut if the pair is too long. */
+/* The text of a pair that is truncated if the pair is too long. */
 enum cr_truncation_strategy { CR_LONGEST_FIRST, CR_ONLY_FIRST, CR_ONLY_SECOND };
 
-/* Where the ids of one text or of two stand among special ids.  An id below 0 is a text. */
+/* The positions of one text or of two among special ids.  An id below 0 stands for a text. */
 enum { CR_FIRST_TEXT = -1, CR_SECOND_TEXT = -2 };
 
 struct cr_template_item {
-    int32_t id, type; /* the type tells the segments of a pair apart: BERT's token_type_ids */
+    int32_t id, type; /* the type is the segment of the id: BERT's token_type_ids */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * model_kind.h - the models of tokenizers, which encode a piece of text to ids.
  *
- * Each kind is a row of the table in model_kinds.c, and a file of its own.
+ * Each kind is a row of the table in model_kinds.c, and has a file.
  */
 #ifndef CR_MODEL_KIND_H
 #define CR_MODEL_KIND_H
@@ -17,7 +17,7 @@ struct cr_model_kind {
     /* Reads the member `model` of a tokenizer.json, with the vocabulary. */
     int (*read)(struct cr_tokenizer *tokenizer, const struct cr_document *document, int model,
                 struct cr_error *error);
-    /* Called once, after the file was read, whatever its format; may be null. */
+    /* Called once after reading a file of any format; may be null. */
     void (*index)(struct cr_tokenizer *tokenizer);
     /* Appends the ids of a piece of text, which is not empty.  Fails if the vocabulary has no token
      * for it, not even an unknown one. */
@@ -27,7 +27,7 @@ struct cr_model_kind {
     /* Fails if emitted C cannot encode with this model; null: it never can. */
     int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
                  struct cr_error *error);
-    /* Sets the function that encodes a piece in emitted C behind a list of stages, or fails. */
+    /* Sets the function that encodes a piece in emitted C after a list of stages, or fails. */
     int (*list)(const struct cr_tokenizer *tokenizer, struct cr_shape *shape, struct cr_error *error);
 };
 

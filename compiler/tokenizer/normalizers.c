@@ -58,8 +58,9 @@ static int shape_replace(const struct cr_text_part *part, struct cr_shape *s,
                                                 : cr_refuse_shape(s, part->kind->type, NULL, error);
 }
 
-/* True if a pattern is a character, \\s for white space, and how often it stands there at least: as " {2,}",
- * "\\s+".  Sets where the character is, of no bytes for white space, and the number. */
+/* True if a pattern is a character, or \\s for white space, with a minimum of repetitions, such
+ * as " {2,}" or "\\s+".  Sets the position of the character, which is empty for white space, and
+ * the minimum. */
 static bool is_run(const char *source, size_t n, const char **character, size_t *bytes, int *least)
 {
     static const char meta[] = ".[]()*?+{}|^$";
@@ -151,7 +152,8 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* Strips white space.  The text is not `first` any more if something was cut off in front. */
+/* Strips white space.  The text no longer counts as `first` if something was removed from its
+ * start. */
 static int strip(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                  bool *first, struct cr_error *error)
 {

@@ -7,8 +7,8 @@
 /* Characters as PCRE2 writes them. */
 struct class {
     struct cr_text inside; /* between brackets */
-    struct cr_text others; /* "|A|B": patterns of one character that brackets cannot hold */
-    bool has_cases;        /* capitals and small letters can differ beyond ASCII */
+    struct cr_text others; /* "|A|B": alternatives of one character that brackets cannot express */
+    bool has_cases;        /* it has letters beyond ASCII whose other case differs */
 };
 
 static void free_class(struct class *c)
@@ -79,7 +79,7 @@ static int take_posix(struct cr_onig_reader *r, size_t length, struct cr_onig_se
     return 0;
 }
 
-/* Reads an item behind a backslash. */
+/* Reads an item after a backslash. */
 static int take_escape(struct cr_onig_reader *r, struct item *item)
 {
     char letter = r->at < r->n ? r->text[r->at] : '\0';
@@ -119,7 +119,7 @@ static int take_item(struct cr_onig_reader *r, struct item *item)
 
 /* ---- a class ---- */
 
-/* A class while it is read.  The last item is not in `class` yet, since it may begin a range. */
+/* A class that is being read.  The last item is not in `class` yet, since it may begin a range. */
 struct filling {
     struct cr_onig_reader *reader;
     struct class class;
@@ -162,7 +162,7 @@ static int fail_range(const struct filling *f)
                    f->reader->where);
 }
 
-/* Adds a set; if brackets cannot hold it, as an alternative of its own. */
+/* Adds a set; if it cannot be written in brackets, as a separate alternative. */
 static int add_set(struct filling *f, const struct cr_onig_set *set)
 {
     if (f->last == RANGE)
@@ -192,7 +192,7 @@ static int add_dash(struct filling *f, const struct item *next)
 
 static int read_class(struct cr_onig_reader *r, struct class *class, bool *negated);
 
-/* Unites the class with one inside it. */
+/* Unites the class with a nested class. */
 static int add_class(struct filling *f)
 {
     struct class inner = {0};
@@ -276,8 +276,8 @@ static int fill_class(struct filling *f, struct cr_text *all)
     return 0;
 }
 
-/* Fails if PCRE2 would ignore case differently: Oniguruma adds the other case to the class as a
- * whole, PCRE2 does so for ASCII only, and otherwise to each part. */
+/* Fails if PCRE2 would ignore case in another way: Oniguruma adds the other case to the class as
+ * a whole, PCRE2 does so for ASCII only, and otherwise to each part. */
 static int check_cases(const struct cr_onig_reader *r, const struct class *class)
 {
     if (!r->ignore_case || (!class->has_cases && class->others.length == 0))
@@ -286,7 +286,7 @@ static int check_cases(const struct cr_onig_reader *r, const struct class *class
                    r->where);
 }
 
-/* Reads a class behind its [; sets *negated if it begins with ^. */
+/* Reads a class after its [; sets *negated if it begins with ^. */
 static int read_class(struct cr_onig_reader *r, struct class *class, bool *negated)
 {
     struct filling f = {.reader = r};

@@ -7,7 +7,7 @@
 
 #include "onig_reader.h"
 
-/* Reads a class behind its [, and appends a pattern that matches one character of it to `out`. */
+/* Reads a class after its [, and appends a pattern to `out` that matches one character of it. */
 int cr_onig_class(struct cr_onig_reader *reader, struct cr_text *out);
 
 #endif

@@ -74,7 +74,7 @@ static int take_braces(struct cr_onig_reader *r, char letter, unsigned base, uin
     int n = cr_onig_take(r, '{') ? take_digits(r, base, 11, number) : 0;
     return n > 0 && cr_onig_take(r, '}')
                ? 0
-               : fail_escape(r, letter, "digits of one character in braces behind it");
+               : fail_escape(r, letter, "digits of one character in braces after it");
 }
 
 /* Reads the next byte of a character that is written as several: \x and two digits, or \ and three
@@ -115,12 +115,12 @@ static char control_of(uint32_t letter, bool in_class)
     return at ? meanings[at - letters] : letter == 'b' && in_class ? '\b' : '\0';
 }
 
-/* A letter without a meaning stands for itself.  \c, \C- and \M- (keys of a keyboard) are
- * refused. */
+/* An escaped letter without a meaning matches itself. \c, \C- and \M- (keys of a keyboard) are
+ * errors. */
 int cr_onig_escape(struct cr_onig_reader *r, bool in_class, uint32_t *out)
 {
     if (r->at == r->n)
-        return fail_escape(r, ' ', "a character behind the backslash");
+        return fail_escape(r, ' ', "a character after the backslash");
     uint32_t letter = cr_onig_character(r);
     uint64_t code = letter, first;
     char braced = r->at < r->n && r->text[r->at] == '{';
@@ -131,9 +131,9 @@ int cr_onig_escape(struct cr_onig_reader *r, bool in_class, uint32_t *out)
         status = take_braces(r, (char)letter, letter == 'x' ? 16 : 8, &code);
     else if (letter == 'x')
         status = take_digits(r, 16, 2, &first) ? take_bytes(r, true, first, &code)
-                                               : fail_escape(r, 'x', "digits behind it");
+                                               : fail_escape(r, 'x', "digits after it");
     else if (letter == 'u')
-        status = take_digits(r, 16, 4, &code) == 4 ? 0 : fail_escape(r, 'u', "four digits behind it");
+        status = take_digits(r, 16, 4, &code) == 4 ? 0 : fail_escape(r, 'u', "four digits after it");
     else if (letter >= '0' && letter <= '7') {
         r->at--;
         take_digits(r, 8, 3, &first);
@@ -298,7 +298,7 @@ static const struct category {
     {"any", "Any"},
 };
 
-/* Other properties; PCRE2 has the same names.  Any name outside both lists is a script's. */
+/* Other properties; PCRE2 has the same names.  Any name that is in neither list is a script. */
 static const char *const properties[] = {
     "alphabetic", "asciihexdigit", "cased", "caseignorable", "dash", "defaultignorablecodepoint",
     "diacritic", "emoji", "emojicomponent", "emojimodifier", "emojimodifierbase",
@@ -351,7 +351,7 @@ int cr_onig_property(struct cr_onig_reader *r, bool negated, struct cr_onig_set 
 {
     char name[40], spelled[48];
     if (!cr_onig_take(r, '{'))
-        return cr_fail(r->error, "%s: found \\p in a pattern, expected {NAME} behind it", r->where);
+        return cr_fail(r->error, "%s: found \\p in a pattern, expected {NAME} after it", r->where);
     negated ^= cr_onig_take(r, '^');
     if (take_name(r, name))
         return -1;

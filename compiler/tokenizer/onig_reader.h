@@ -1,6 +1,6 @@
 /*
- * onig_reader.h - a regular expression of Oniguruma while it is read: its characters, the escapes that
- * stand for one character, and the sets of characters that have a name.
+ * onig_reader.h - the reader of a regular expression of Oniguruma: its characters, the escapes that
+ * match one character, and the named sets of characters.
  */
 #ifndef CR_ONIG_READER_H
 #define CR_ONIG_READER_H
@@ -31,7 +31,7 @@ bool cr_onig_take(struct cr_onig_reader *reader, char byte);
 /* Reads the next character, which must exist. */
 uint32_t cr_onig_character(struct cr_onig_reader *reader);
 
-/* Reads the rest of an escape that stands for one character, behind its backslash. */
+/* Reads the rest of an escape for one character, after its backslash. */
 int cr_onig_escape(struct cr_onig_reader *reader, bool in_class, uint32_t *code);
 
 /* Appends a literal character, escaped so that it is valid in and outside brackets. */
@@ -47,14 +47,14 @@ struct cr_onig_set {
     bool has_cases;    /* upper and lower case of some letters differ in the set */
 };
 
-/* Sets *set to that of \s, \w, \d or \h, or its complement for a capital; false for other
- * letters. */
+/* Sets *set to the set of \s, \w, \d or \h, or to its complement for a capital letter; returns
+ * false for other letters. */
 bool cr_onig_letter_set(struct cr_onig_set *set, char letter);
 
-/* Sets *set to the POSIX bracket of that name; false if there is none. */
+/* Sets *set to the POSIX bracket of that name; returns false if there is none. */
 bool cr_onig_posix_set(struct cr_onig_set *set, const char *name, size_t length);
 
-/* Reads the {NAME} behind \p, or behind \P if `negated`. */
+/* Reads the {NAME} after \p, or after \P if `negated`. */
 int cr_onig_property(struct cr_onig_reader *reader, bool negated, struct cr_onig_set *set);
 
 #endif

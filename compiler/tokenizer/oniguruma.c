@@ -17,8 +17,8 @@ struct translation {
     bool dotall;               /* a dot matches a newline */
     int groups;                /* number of groups without names */
     bool names, references;    /* groups with names exist; \1 and so on occur */
-    uint32_t previous, before; /* the characters of the last item but one and of the last, or 0;
-                                * with (?i) one character can match both */
+    uint32_t previous, before; /* the last character of the last item but one, and of the last
+                                  item, or 0; with (?i) one character can match both */
 };
 
 /* The kind of an item of a sequence. */
@@ -77,7 +77,7 @@ static void put_boundary(bool negated, struct cr_text *out)
                after ? '!' : '=', set.inside, after == negated ? '!' : '=', set.inside, after ? ")" : "");
 }
 
-/* Appends a set that stands outside a class; (?i) does not change it. */
+/* Appends a set outside a class; (?i) does not change it. */
 static void put_set(const struct translation *t, const struct cr_onig_set *set, struct cr_text *out)
 {
     cr_put(out, "%s[%s%s%s]%s", t->reader.ignore_case ? "(?-i:" : "", set->negated ? "^" : "", set->inside,
@@ -112,7 +112,7 @@ static bool is_octal(const struct translation *t)
     return at > r->at && number > t->groups && r->text[r->at - 1] < '8';
 }
 
-/* Reads an escape behind its backslash. */
+/* Reads an escape after its backslash. */
 static int read_escape(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -138,7 +138,7 @@ static int read_escape(struct translation *t, struct cr_text *out, enum item *it
     if (letter >= '1' && letter <= '9' && !is_octal(t)) {
         t->references = true;
         snprintf(found, sizeof found, "\\%c", letter);
-        return letter > '0' + t->groups ? fail_found(t, found, "a group in front of it")
+        return letter > '0' + t->groups ? fail_found(t, found, "a group before it")
                                         : (cr_put(out, "\\g{%c}", letter), 0);
     }
     if (memchr("kgyYX", letter, 5)) {
@@ -236,7 +236,7 @@ static int skip_name(struct translation *t, char end)
     return 0;
 }
 
-/* Reads a group behind its (. */
+/* Reads a group after its (. */
 static int read_parenthesis(struct translation *t, struct cr_text *out, enum item *item)
 {
     static const char *const looks[] = {"<=", "<!", "=", "!"};
@@ -309,7 +309,7 @@ static bool take_interval(struct cr_onig_reader *r, struct repetition *how)
     return true;
 }
 
-/* Reads a repetition; false if there is none.  {3,2} is a possessive {2,3}. */
+/* Reads a repetition; returns false if there is none. {3,2} is a possessive {2,3}. */
 static bool take_repetition(struct cr_onig_reader *r, struct repetition *how)
 {
     *how = (struct repetition){.low = 0, .high = ENDLESS};
@@ -376,7 +376,7 @@ static int read_item(struct translation *t, struct cr_text *out, enum item *item
     struct repetition how;
     *item = REPEATABLE;
     if (take_repetition(r, &how))
-        return fail_found(t, "a repetition of nothing", "something in front of it");
+        return fail_found(t, "a repetition of nothing", "something before it");
     uint32_t code = cr_onig_character(r);
     if (code == '(')
         return read_parenthesis(t, out, item);
@@ -398,7 +398,7 @@ static int read_item(struct translation *t, struct cr_text *out, enum item *item
     }
 }
 
-/* Reads the repetitions behind an item; each one repeats the result of the one before. */
+/* Reads the repetitions after an item; each one repeats the result of the one before. */
 static int read_repetitions(struct translation *t, struct cr_text *text, enum item item)
 {
     struct repetition how;

@@ -24,9 +24,9 @@
 
 /*
  * Appends the expression of PCRE2 that matches where Oniguruma's `text` does, if it is compiled
- * with UTF, UCP and MULTILINE and newlines are LF alone. `text` is valid UTF-8. Fails, with an
- * error that begins with `where`, if it is no expression or PCRE2 has no equivalent.
- * `bare_scripts`: PCRE2 is older than 10.40.
+ * with UTF, UCP and MULTILINE, and LF is the only newline.  `text` is valid UTF-8.  Fails, with an
+ * error that begins with `where`, if the text is not a regular expression or PCRE2 has no
+ * equivalent.  `bare_scripts`: PCRE2 is older than 10.40.
  */
 int cr_oniguruma_to_pcre2(struct cr_text *out, const char *text, size_t length, bool bare_scripts,
                           const char *where, struct cr_error *error);

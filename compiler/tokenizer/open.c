@@ -52,8 +52,8 @@ static const struct layout {
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Reads the files of the first layout whose vocabulary exists in the folder; only of the one with the
- * vocabulary `only`, if it is not null. */
+/* Reads the files of the first layout whose vocabulary exists in the folder; if `only` is not
+ * null, just the layout with that vocabulary. */
 static int read_layout(struct cr_tokenizer *t, const char *folder, const char *only,
                        struct cr_error *error)
 {
@@ -73,8 +73,8 @@ static int read_layout(struct cr_tokenizer *t, const char *folder, const char *o
                    folder);
 }
 
-/* Reads the tokenizer.json of a folder, and what tokenizer_config.json and special_tokens_map.json beside it
- * add. */
+/* Reads the tokenizer.json of a folder, and the additions of tokenizer_config.json and
+ * special_tokens_map.json beside it. */
 static int read_json(struct cr_tokenizer *t, const char *folder, const char *json,
                      struct cr_error *error)
 {
@@ -128,7 +128,8 @@ static int check_template(const struct cr_tokenizer *t, const struct cr_template
     return 0;
 }
 
-/* Indexes the added tokens.  An error begins with the path: it is about the file and not about a text. */
+/* Indexes the added tokens.  An error begins with the path, because the file is at fault, not a
+ * text. */
 static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_error why = {""};

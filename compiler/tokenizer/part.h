@@ -2,8 +2,8 @@
  * part.h - a normalizer, a pre-tokenizer, a decoder or a post-processor of a tokenizer.json.
  *
  * Each kind of part is a row of a table: kinds of normalizers in normalizers.c, and so on.  A row
- * says how the part's JSON is read, and does the work.  A Sequence is no part: its members stand in
- * the list one behind the other.
+ * has the functions that read the part's JSON and apply the part.  A Sequence is not a part: its
+ * members are put into the list one after another.
  */
 #ifndef CR_PART_H
 #define CR_PART_H
@@ -33,10 +33,11 @@ typedef int cr_cut_function(const struct cr_text_part *part, const char *text, s
 struct cr_decoding {
     struct cr_text_state text; /* of this part */
     struct cr_text out,
-        gathered; /* its last output; the text so far, for a part that must see all of it, or the token held back */
+        gathered; /* its last output; the text so far, for a part that must see all of it; or the
+                     token held back */
     bool held, ended; /* a token is held back; it is the last one */
-    size_t taken, made; /* bytes of all tokens (the first part counts them); bytes of this part's
-                         * output */
+    size_t taken, made; /* bytes of all tokens so far (counted by the first part); bytes of this
+                           part's output */
 };
 
 /* Decodes one token, or with `fused` the next bytes of the whole text, and appends to `out`. */
@@ -50,7 +51,7 @@ struct cr_frame {
     int n_before, n_after, before_cap, after_cap;
 };
 
-/* Where the ids of one text or of two stand; see struct cr_template_item. */
+/* The layout of the ids of one text or of two; see struct cr_template_item. */
 struct cr_template {
     struct cr_template_item *items;
     int n, cap;
@@ -75,8 +76,8 @@ struct cr_part_kind {
     cr_shape_function *shape, *list;
     enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
     enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */
-    bool fuses; /* a decoder: those behind it see all tokens as one */
-    bool holds; /* a decoder: it decodes a token once it knows whether it is the last */
+    bool fuses; /* of a decoder: the parts after it see all tokens as one text */
+    bool holds; /* of a decoder: it decodes a token once it knows whether it is the last one */
 };
 
 /* The settings of a BertNormalizer. */
@@ -86,7 +87,7 @@ struct cr_bert {
 
 /* The settings of SentencePiece's normalizer for spaces. */
 struct cr_spaces {
-    bool trims;   /* none at the ends, one for several */
+    bool trims;   /* removes spaces at the ends, and merges several spaces into one */
     bool prefix;  /* one in front of the text */
     bool visible; /* they become U+2581 */
 };
@@ -94,7 +95,7 @@ struct cr_spaces {
 /* The map of a Precompiled. */
 struct cr_text_map {
     uint32_t *units; /* of the trie */
-    char *results;   /* texts, each with a zero behind it */
+    char *results;   /* texts terminated by zeros */
     size_t n_units, n_results;
 };
 
@@ -109,13 +110,14 @@ struct cr_text_part {
     enum cr_prepending prepending;
     bool invert, prefix_space, by_regex, split, cleanup;
     int64_t start, stop;
-    bool fused, gathers; /* of a decoder: all tokens come as one; it waits for the end of them */
+    bool fused, gathers; /* of a decoder: all tokens come as one text; it waits for the end of
+                            them */
     struct cr_frame frame;
-    struct cr_template single, pair; /* of a post-processor; empty: the frame alone is known */
+    struct cr_template single, pair; /* of a post-processor; if empty, only the frame is known */
     struct cr_bert bert;
     struct cr_text_map map;
     struct cr_spaces spaces;
-    struct cr_trie kept; /* texts that SentencePiece's normalizer leaves as they are */
+    struct cr_trie kept; /* texts that SentencePiece's normalizer does not change */
 };
 
 struct cr_text_parts {
@@ -156,7 +158,7 @@ struct cr_pattern *cr_read_pattern(const struct cr_document *document, int objec
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
                  struct cr_text *out, bool *first, struct cr_error *error);
 
-/* Cuts all pieces that are no tokens by all pre-tokenizers. */
+/* Applies all pre-tokenizers to all pieces that are not tokens. */
 int cr_pre_tokenize(const struct cr_text_parts *pre_tokenizers, struct cr_pieces *pieces,
                     struct cr_error *error);
 

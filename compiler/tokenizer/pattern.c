@@ -190,7 +190,7 @@ static int find_literal(const struct cr_pattern *p, const char *text, size_t n, 
     return 1;
 }
 
-/* The most steps at one position of a text of n bytes. */
+/* Returns the most steps at one position of a text of n bytes. */
 static uint32_t most_steps(size_t n)
 {
     size_t most = (UINT32_MAX - MATCH_LIMIT) / STEPS_OF_A_BYTE;

@@ -20,7 +20,7 @@ enum cr_scanner { CR_SCAN_NONE, CR_SCAN_GPT2, CR_SCAN_LLAMA3 };
 
 struct cr_pattern *cr_pattern_literal(const char *text, size_t length);
 
-/* Returns null, with an error that begins with `where`, if it is no regular expression. */
+/* Returns null, with an error that begins with `where`, if the text is not a regular expression. */
 struct cr_pattern *cr_pattern_regex(const char *text, size_t length, const char *where,
                                     struct cr_error *error);
 
@@ -50,8 +50,8 @@ struct cr_match {
     size_t begin, end;
 };
 
-/* Finds the first match at or behind `from`.  Returns 1, 0 if there is none, or -1 with an error if
- * it takes too much work. */
+/* Finds the first match at or after `from`.  Returns 1, 0 if there is none, or -1 with an error
+ * if the search takes too much work. */
 int cr_pattern_find(const struct cr_pattern *pattern, const char *text, size_t n, size_t from,
                     struct cr_match *match, struct cr_error *error);
 

@@ -70,8 +70,8 @@ static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool in
     return found;
 }
 
-/* Joins each match with the text before it, unless that is a match, too; with `alike` joins
- * neighbours that are both matches or both not. */
+/* Joins each match with the text before it, unless that is a match, too.  With `alike`, joins
+ * adjacent spans that are both matches or both not. */
 static void join_forward(struct spans *s, bool alike)
 {
     int kept = 0;
@@ -88,7 +88,7 @@ static void join_forward(struct spans *s, bool alike)
     s->n = kept;
 }
 
-/* Joins each match with the text behind it, unless that is a match, too. */
+/* Joins each match with the text after it, unless that is a match, too. */
 static void join_backward(struct spans *s)
 {
     int kept = s->n;

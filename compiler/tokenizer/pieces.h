@@ -1,5 +1,5 @@
 /*
- * pieces.h - text that was cut into pieces, some of which are tokens already.
+ * pieces.h - a text that was split into pieces, some of which are tokens already.
  */
 #ifndef CR_PIECES_H
 #define CR_PIECES_H
@@ -15,7 +15,7 @@ enum { CR_NO_TOKEN = -1 };
 struct cr_piece {
     size_t at, length; /* in `text` below; unused for a token */
     int32_t token;     /* or CR_NO_TOKEN */
-    bool first;        /* it was made of the very beginning of the input */
+    bool first;        /* it begins at the start of the input */
 };
 
 /* All zero is empty. */
@@ -34,7 +34,7 @@ enum cr_behavior {
     CR_CONTIGUOUS
 };
 
-/* Adds a piece of text, unless it is empty, or a token. */
+/* Adds a piece of text, unless it is empty; or adds a token. */
 void cr_add_piece(struct cr_pieces *pieces, const char *text, size_t length, bool first);
 void cr_add_token(struct cr_pieces *pieces, int32_t token);
 

@@ -214,14 +214,14 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *parts)
     return all;
 }
 
-/* Appends an item unless it is an id that is not there. */
+/* Appends an item, unless it is an id that does not exist. */
 static void put_item(struct cr_template *template, int32_t id, int32_t type)
 {
     if (id != CR_NO_TOKEN)
         put_items(template, &(struct cr_template_item){id, type}, 1);
 }
 
-/* Text items are put directly, since CR_FIRST_TEXT is no token either. */
+/* Items of texts are appended directly, since CR_FIRST_TEXT is not a token. */
 void cr_add_pair_template(struct cr_text_parts *parts, const struct cr_pair_template *p)
 {
     static const struct cr_template_item a = {CR_FIRST_TEXT, 0};

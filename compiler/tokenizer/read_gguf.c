@@ -422,7 +422,7 @@ int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_er
     return 0;
 }
 
-/* Puts the id of a key before or behind all texts. */
+/* Puts the id of a key before or after all texts. */
 static int frame(const struct reading *r, const char *key, bool behind)
 {
     struct cr_text_parts *parts = &r->t->post_processors;

@@ -120,7 +120,7 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
     return status;
 }
 
-/* Adds what the configuration says of a class of byte-level BPE. */
+/* Adds the special tokens and parts of a class of byte-level BPE, as the configuration says. */
 static int add_class(struct cr_tokenizer *t, const struct class *class, const struct cr_document *d,
                      struct cr_error *error)
 {

@@ -1,8 +1,8 @@
 /*
  * read_sentencepiece.c - SentencePiece's tokenizer.model, a protocol buffer; see read.h.
  *
- * Ids are those of SentencePiece, unless the class in tokenizer_config.json beside the file gives them
- * others, as XLM-RoBERTa does.  The numbers of fields are those of its sentencepiece_model.proto.
+ * Ids are those of SentencePiece, unless the class in tokenizer_config.json beside the file changes
+ * them, as XLM-RoBERTa does.  The field numbers are those of its sentencepiece_model.proto.
  */
 #include <math.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static int read_trainer(struct file *f, struct cr_wire message)
     return found < 0 ? wrong(f) : 0;
 }
 
-/* Reads the map of the normalizer, and what it does with spaces. */
+/* Reads the map of the normalizer, and its settings for spaces. */
 static int read_normalizer(struct file *f, struct cr_wire message)
 {
     struct cr_wire_field field;
@@ -169,7 +169,7 @@ static void add_piece(struct file *f, const char *text, enum piece_type type)
     *CR_PUSH(f->pieces, f->n, f->cap) = (struct piece){text, strlen(text), 0, type};
 }
 
-/* XLM-RoBERTa's ids: four special tokens, the tokens behind the first three, and <mask>. */
+/* XLM-RoBERTa's ids: four special tokens, the tokens after the first three, and <mask>. */
 static int change_xlm_roberta(struct file *f, const struct cr_document *d)
 {
     static const struct piece first[] = {
@@ -184,7 +184,7 @@ static int change_xlm_roberta(struct file *f, const struct cr_document *d)
     return 0;
 }
 
-/* T5 has special tokens <extra_id_99> to <extra_id_0> behind all others. */
+/* T5 has special tokens <extra_id_99> to <extra_id_0> after all others. */
 static int change_t5(struct file *f, const struct cr_document *d)
 {
     int64_t n = 100;
@@ -228,7 +228,7 @@ static int change_albert(struct file *f, const struct cr_document *d)
     return 0;
 }
 
-/* DeBERTa has [MASK] behind all others. */
+/* DeBERTa has [MASK] after all others. */
 static int change_deberta(struct file *f, const struct cr_document *d)
 {
     (void)d;
@@ -247,7 +247,7 @@ static const struct class classes[] = {
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
-/* Returns the class that the configuration names; null with an error if it is not known. */
+/* Returns the class that the configuration names; null with an error if it is not supported. */
 static const struct class *find_class(const struct file *f, const struct cr_document *d)
 {
     const char *name = "";

@@ -76,8 +76,8 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
 
 /* ---- parts ---- */
 
-/* Adds the parts that a tokenizer.json of such a tokenizer has.  Accents are stripped where text is
- * lower-cased, unless the file says something else. */
+/* Adds the parts that a tokenizer.json of such a tokenizer has.  Accents are stripped if text is
+ * lower-cased, unless the file says otherwise. */
 static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     struct cr_bert bert = {.clean = true, .chinese = true, .lowercase = true};
@@ -120,7 +120,7 @@ static int add_specials(struct cr_tokenizer *t, const struct class *class,
                         const struct cr_document *d, const char *path, struct cr_error *error)
 {
     struct cr_pair_template pair = {.separators = class->separators, .first_type = class->first_type, .second_type = 1};
-    bool lstrip = class->separators == 2; /* MPNet's <mask> takes the space in front of it */
+    bool lstrip = class->separators == 2; /* MPNet's <mask> also matches the space before it */
     if (add_special(t, cr_special_of(d, "cls_token", class->cls), false, &pair.cls, path, error) ||
         add_special(t, cr_special_of(d, "sep_token", class->sep), false, &pair.sep, path, error) ||
         add_special(t, t->wordpiece.unknown, false, NULL, path, error) ||

@@ -41,7 +41,8 @@ static void put(const struct cr_stage *stage, const char *text, size_t n, struct
     }
 }
 
-/* Puts the space in front behind white space that is trimmed; a text of nothing else becomes empty. */
+/* Puts the additional space after white space that is trimmed; a text of nothing else becomes
+ * empty. */
 static int normalize(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                      bool *first, struct cr_error *error)
 {

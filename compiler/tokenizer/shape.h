@@ -1,10 +1,11 @@
 /*
  * shape.h - how emitted C replaces the parts of a tokenizer.
  *
- * Where byte-pair encoding is all there is, emitted C does not run parts one behind the other: it cuts text by
- * one scanner or at visible spaces (the row's .shape, part.h).  For other tokenizers it has a list of stages of
- * normalizing, and of cuts (the row's .list).  Of decoders it knows the text of each token.  A part that emitted
- * C cannot do is refused by name.
+ * If a tokenizer consists of byte-pair encoding only, emitted C does not run parts one after
+ * another: it splits text by one scanner or at visible spaces (the row's .shape, part.h).  For
+ * other tokenizers it has a list of normalization stages and of cuts (the row's .list).  Decoders
+ * are replaced by the decoded text of each token.  A part that emitted C does not support is an
+ * error that names the part.
  */
 #ifndef CR_TOKENIZER_SHAPE_H
 #define CR_TOKENIZER_SHAPE_H
@@ -25,7 +26,7 @@ struct cr_listed_stage {
 
 struct cr_listed_cut {
     struct cr_cutter cutter;
-    const char *piece, *class_of; /* its functions in emitted C; the latter may be null */
+    const char *piece, *class_of; /* its functions in emitted C; class_of may be null */
 };
 
 enum { CR_MOST_STAGES = 32 };
@@ -35,9 +36,10 @@ struct cr_stage_list {
     struct cr_listed_stage stages[CR_MOST_STAGES];
     struct cr_listed_cut cuts[CR_MOST_STAGES];
     int n_stages, n_cuts;
-    int spaced; /* the cut in front of which spaces become visible, or one is put in front; -1: none */
+    int spaced; /* the index of the cut before which spaces become visible, or one is put before
+                   the text; -1: none */
     const char *piece; /* the function that encodes a piece */
-    bool prefixed; /* one is put in front of a text without one, of a ByteLevel */
+    bool prefixed; /* of a ByteLevel: a space is put before a text that has none */
     double growth, more; /* bytes of normalized text for a byte of text, and for each text besides */
     double work;         /* uint32_t that normalizing needs for a byte of text */
 };
@@ -59,7 +61,7 @@ struct cr_shape {
     const struct cr_text_parts *parts, *normalizers;
     int at;               /* index of the part that is read */
     const char *expected; /* the supported parts, for messages */
-    struct cr_stage_list *list; /* the caller's; null: there is none */
+    struct cr_stage_list *list; /* owned by the caller; null: there is none */
     bool lists; /* parts are listed now */
 };
 
@@ -78,7 +80,7 @@ int cr_list_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenize
 int cr_list_stage(struct cr_shape *shape, const struct cr_listed_stage *stage, struct cr_error *error);
 int cr_list_cut(struct cr_shape *shape, const struct cr_listed_cut *cut, struct cr_error *error);
 
-/* Notes that spaces become visible behind the cuts so far; fails if they do already. */
+/* Records that spaces become visible after the cuts so far; fails if they do already. */
 int cr_list_space(struct cr_shape *shape, const char *type, struct cr_error *error);
 
 /* Fails: emitted C does not support `what`.  A null `expected` names the parts that are
@@ -86,8 +88,8 @@ int cr_list_space(struct cr_shape *shape, const char *type, struct cr_error *err
 int cr_refuse_shape(const struct cr_shape *shape, const char *what, const char *expected,
                     struct cr_error *error);
 
-/* Makes the content of a part the replacement of spaces; false unless it is one character and no
- * white space. */
+/* Makes the content of a part the replacement of spaces; returns false unless it is one
+ * character that is not white space. */
 bool cr_shape_space(struct cr_shape *shape, const struct cr_text_part *part);
 
 #endif

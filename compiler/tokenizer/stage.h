@@ -1,10 +1,10 @@
-/* stage.h - a stage of normalizing, which writes another text; it stands in emitted C, too. */
+/* stage.h - a stage of normalizing, which writes another text; it is also copied into emitted C. */
 #ifndef CR_STAGE_H
 #define CR_STAGE_H
 
 #include "lookup_tables.h"
 
-/* A text, and room for what becomes of it: the table of stages (stages.c) says how much. */
+/* A text, and memory for the result: the table of stages (stages.c) says how much. */
 struct cr_stage_text {
     const char *text;
     size_t n;

@@ -1,8 +1,8 @@
 /*
- * stages.h - the table of the stages of normalizing: what each makes of a text, and how long that is.
+ * stages.h - the table of normalization stages: the result of each, and how long it is.
  *
- * The library runs those that have no settings.  Emitted C is given a list of stages and cuts by the rows of
- * the kinds of parts (part.h).
+ * The library runs the stages without settings.  Emitted C gets a list of stages and cuts from the
+ * rows of the kinds of parts (part.h).
  */
 #ifndef CR_STAGES_H
 #define CR_STAGES_H
@@ -23,7 +23,7 @@ enum cr_stage_kind {
     CR_BERT_APART,
     CR_BERT_UNMARKED,
     CR_NMT,
-    /* those with settings, which only emitted C runs */
+    /* stages with settings, which only emitted C runs */
     CR_STRIPPED,
     CR_PREPENDED,
     CR_REPLACED,
@@ -43,7 +43,8 @@ struct cr_stage_row {
 
 extern const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS];
 
-/* Appends what a stage without settings makes of n bytes of text; `first` as in struct cr_piece. */
+/* Appends the result of a stage without settings for n bytes of text; `first` as in struct
+ * cr_piece. */
 void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first);
 
 #endif

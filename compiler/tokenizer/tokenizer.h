@@ -23,7 +23,7 @@ struct cr_tokenizer {
     bool has_decoder; /* false: decoding puts spaces between tokens */
     struct cr_vocabulary vocabulary;
     const struct cr_model_kind *model;
-    struct cr_bpe bpe; /* of a model of BPE; those below of other kinds of models */
+    struct cr_bpe bpe; /* of a BPE model; the members below belong to other kinds of models */
     struct cr_wordpiece wordpiece;
     struct cr_unigram unigram;
     const char *unknown_word; /* text of the unknown token of a WordLevel model */
@@ -60,7 +60,7 @@ struct cr_encoding_request {
     const char *text, *pair; /* the latter may be null */
     size_t length, pair_length;
     bool framed;
-    int64_t most; /* ids at most; or 0: as many as there are */
+    int64_t most; /* maximum number of ids; 0: no limit */
     const struct cr_truncation *truncation;
     const struct cr_padding *padding; /* or null: nothing is added */
 };

@@ -14,11 +14,13 @@
 
 struct cr_unigram {
     const struct cr_vocabulary *vocabulary;
-    double *scores; /* by id; -INFINITY: the token is not looked for in texts */
+    double *scores; /* by id; -INFINITY: the token is not searched for in texts */
     int n_scores, scores_cap;
-    double unknown_score; /* of a character that is no token; 0: 10 less than any token has */
+    double unknown_score; /* the score of a character that is not a token; 0: 10 less than the
+                             lowest score of a token */
     int32_t unknown;      /* the id of the unknown token, or -1 */
-    int32_t bytes[256];   /* by byte: with byte_fallback the id of its token <0xHH>, or -1 */
+    int32_t bytes[256];   /* by byte: the id of its token <0xHH>, if there is byte_fallback; else
+                             -1 */
     bool byte_fallback;
     bool single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
     uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
@@ -32,8 +34,8 @@ int cr_add_unigram(struct cr_unigram *unigram, struct cr_vocabulary *vocabulary,
 void cr_index_unigram(struct cr_unigram *unigram);
 void cr_free_unigram(struct cr_unigram *unigram);
 
-/* Encodes a text and appends the ids.  Fails if a character is no token and there is no unknown
- * token. */
+/* Encodes a text and appends the ids.  Fails if a character is not a token and there is no
+ * unknown token. */
 int cr_unigram_encode(const struct cr_unigram *unigram, const char *text, size_t n,
                       struct cr_ids *ids, struct cr_error *error);
 

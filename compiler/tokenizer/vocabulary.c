@@ -75,8 +75,8 @@ bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, si
            memcmp(token->text + left_length, right, right_length) == 0;
 }
 
-/* Allocates room for tokens with ids below n.  It is zeroed; the system gives memory to large
- * blocks only where they are written. */
+/* Allocates zeroed memory for tokens with ids below n; the system provides pages of large blocks
+ * only when they are written. */
 static void make_tokens(struct cr_vocabulary *v, int n)
 {
     struct cr_token *tokens = cr_calloc((size_t)n, sizeof *tokens);

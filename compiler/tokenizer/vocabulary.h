@@ -19,8 +19,9 @@ struct cr_token {
     uint32_t length, hash;
 };
 
-/* Slots are a hash table with open addressing.  A slot is 0 if it is free, or a token's id + 1
- * below the first bits of its hash, which tell most other tokens apart without reading them. */
+/* Slots are a hash table with open addressing.  A slot is 0 if it is free.  Otherwise its low
+ * bits are a token's id + 1, and its high bits the first bits of the token's hash, which tell
+ * most other tokens apart without reading them. */
 struct cr_vocabulary {
     struct cr_token *tokens; /* by id */
     int n, cap;              /* the greatest id + 1 */

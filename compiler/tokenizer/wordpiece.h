@@ -1,9 +1,9 @@
 /*
- * wordpiece.h - WordPiece: the longest tokens that make up a word, from left to right.
+ * wordpiece.h - WordPiece: splits a word into the longest tokens from left to right.
  *
- * Tokens behind the first one of a word have a prefix in the vocabulary, as "##ing" has.  A word that
- * no tokens make up is one unknown token.  Source: Schuster and Nakajima, "Japanese and Korean voice
- * search" (2012), as BERT applies it.
+ * Tokens after the first one of a word have a prefix in the vocabulary, such as "##ing".  If tokens
+ * cannot make up a word, it becomes one unknown token.  Source: Schuster and Nakajima, "Japanese
+ * and Korean voice search" (2012), as BERT applies it.
  */
 #ifndef CR_WORDPIECE_H
 #define CR_WORDPIECE_H

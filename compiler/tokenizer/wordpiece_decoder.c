@@ -21,7 +21,7 @@ static const char *const tidied[][2] = {
     {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
 
-/* Replaces each `from` of a text by `to`, which is no longer, in place. */
+/* Replaces each `from` of a text by `to`, which is not longer, in place. */
 static void replace_all(struct cr_text *text, const char *from, const char *to)
 {
     size_t length = strlen(from), made = 0;

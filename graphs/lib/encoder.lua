@@ -38,7 +38,7 @@ function encoder.texts(o, most)
     if alone and (o.pooling ~= "none" or o.classes > 0) then
         T = length("T", math.min(T, most))
     elseif T > most then
-        error(T .. " tokens, expected at most " .. most .. ", as there are positions")
+        error(T .. " tokens, expected at most " .. most .. ", the number of positions")
     end
     if o.padding then present = input("attention_mask", {o.B, T}, "i32", {fill = 1}) end
     return {T = T, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}

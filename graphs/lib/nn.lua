@@ -177,7 +177,7 @@ end
 function nn.learned_positions(x, n, std)
     local o = layer_options("nn.learned_positions", {n = n, std = std}, {n = "size", std = {"number", 1}})
     local T, C = x:size(-2), x:size(-1)
-    if T > n then error(T .. " tokens, expected at most " .. n .. ", as there are positions") end
+    if T > n then error(T .. " tokens, expected at most " .. n .. ", the number of positions") end
     return x + param("weight", {n, C}, {normal = o.std}):slice({0, 0}, {T, C})
 end
 

@@ -29,7 +29,7 @@ end
 -- New keys or values after those of before.
 local function with_past(past, x)
     if not past then return x end
-    assert(past.rank == 4, "keys of before of " .. past.rank .. " axes, expected 4")
+    assert(past.rank == 4, "past keys of " .. past.rank .. " axes, expected 4")
     return concat({past, x}, 3)
 end
 
@@ -361,7 +361,7 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
         local total, P = o.total_sequence_length and number(o.total_sequence_length), past_keys:size(3)
         assert(total, "found a total_sequence_length that is known only when the model runs, expected a constant")
         assert(past_keys.rank == 4 and past_values.rank == 4 and S == T and total >= T and total <= P + T,
-            "total_sequence_length " .. total .. ", expected that of keys of before and new ones")
+            "total_sequence_length " .. total .. ", expected the number of past and new keys")
         if lengths and total ~= T then first = along(lengths, 4, 1) + (1 - T) end -- T: a prompt
         S = math.max(P, total) -- the buffer has room for the new keys, or grows
     end

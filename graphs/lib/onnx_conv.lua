@@ -301,7 +301,7 @@ end
 local function turned(weights, groups)
     local C, M = weights:size(1), weights:size(2)
     assert(groups >= 1 and C % groups == 0,
-        groups .. " groups of " .. C .. " channels, expected a divisor")
+        groups .. " groups of " .. C .. " channels, expected a divisor of them")
     for axis = 3, weights.rank do
         local list = {}
         for i = weights:size(axis) - 1, 0, -1 do list[#list + 1] = i end

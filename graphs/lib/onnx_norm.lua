@@ -83,7 +83,8 @@ function onnx_norm.group(x, scale, bias, config)
     local o = layer_options("onnx_norm.group", config or {}, {
         epsilon = {"number", 1e-5}, num_groups = {"whole", 1}})
     local groups, shape = o.num_groups, x.shape
-    assert(x.rank >= 2 and groups >= 1 and x:size(2) % groups == 0, "expected groups of channels alike")
+    assert(x.rank >= 2 and groups >= 1 and x:size(2) % groups == 0,
+        "expected groups with equal numbers of channels")
     local y = standardise(reshape(x, {x:size(1), groups, -1}), {3}, o.epsilon)
     local by_group = scale:size(1) == groups and groups ~= x:size(2)
     if not by_group then y = reshape(y, shape) end

@@ -231,7 +231,7 @@ local function read_axes(x, o)
     end
     local cropped = o.coordinates == coordinates.tf_crop_and_resize
     local fits = #given == #named and #named > 0 and (not cropped or (o.roi and #o.roi == 2 * #named))
-    assert(fits, "expected " .. #named .. " scales or sizes, one an axis" ..
+    assert(fits, "expected " .. #named .. " scales or sizes, one for each axis" ..
         (cropped and ", and a known region of twice as many" or ""))
     for i, a in ipairs(named) do
         if o.scales then set_scale(a, given[i]) else set_size(a, given[i]) end

@@ -77,11 +77,11 @@ struct cr_kernel {
     struct cr_tiles program; /* all work on a tile; after a product: the epilogue */
     union {
         struct cr_affine dest;                   /* the index of the root's element in the buffer */
-        struct cr_affine results[CR_MAX_STORED]; /* the same of all results, by number */
+        struct cr_affine results[CR_MAX_STORED]; /* the index of each result's element, by result */
     };
     int stored_in[CR_MAX_STORED]; /* by result: the index in `stored` of the node that contains it */
 
-    /* What only kernels of a kind have; TILE and COLUMNS have nothing of their own. */
+    /* Members that only kernels of one kind have; TILE and COLUMNS have none. */
     union {
         struct cr_kernel_gemm gemm;
         struct {

@@ -39,7 +39,8 @@ struct recompute {
     struct cr_module *m;
     struct cr_kernel *kernels; /* the kernels and the number of nodes when fuse had made them */
     int n_kernels, n_nodes, n_operands;
-    struct cr_made *values; /* each all that one kernel stores, or a concat; in the order of kernels */
+    struct cr_made *values; /* the values, in the order of kernels: each is everything that one
+                               kernel stores, or a concat */
     int n;
     int *first_kernel; /* by value, and one more; a concat has several kernels */
     int *value_of;     /* by node: its value, or -1 */

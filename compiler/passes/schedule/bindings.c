@@ -49,7 +49,7 @@ static bool is_even(const struct stretch *s)
     return is_one_space(s) && repeats(s, 1, first_step(s));
 }
 
-/* True if two locations are used in turns. */
+/* True if two locations alternate. */
 static bool takes_turns(const struct stretch *s)
 {
     return is_one_space(s) && repeats(s, 2, 0);

@@ -10,7 +10,8 @@ enum { CR_MAX_COMBINED = 2 }; /* the most tile operands, and the most number ope
 /* The runtime function that computes a value in place of the function of its own op. */
 struct cr_combined {
     bool by_later;         /* computed inside a later value, its only user */
-    enum cr_callee callee; /* a function of tiles, then numbers; CR_CALLEE_COUNT: its own op */
+    enum cr_callee callee; /* a runtime function whose operands are tiles, then numbers;
+                              CR_CALLEE_COUNT: the value's own op */
     int n_tiles, n_numbers;
     int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* operands, which are earlier values */
 };

@@ -508,7 +508,7 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
-/* Has the weights of a step be the matrix of a stack that a number chooses. */
+/* Binds the weights of a step to the matrix of a stack that an i32 selects. */
 static void add_choice(struct scheduling *s, const struct cr_kernel *k, const struct cr_step *step)
 {
     const struct cr_function *f = &s->p->functions[step->function];

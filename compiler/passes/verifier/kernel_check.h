@@ -25,7 +25,7 @@ struct cr_kernel_check {
 /* The part of a node that the kernels checked so far store. */
 struct cr_made_part {
     int64_t stored; /* elements */
-    int part;       /* of a concat or a write: the operand that is stored next ... */
+    int part;       /* of a concat or a write: index of the operand that is stored next ... */
     int64_t start;  /* ... and its first element in each run of the axis */
     bool besides;   /* stored by a kernel whose buffer is another node */
 };
