@@ -1,10 +1,9 @@
 /*
  * gpt2_stack - a model compiled to C by Crescent.
  *
- * In this order: what the kernels call (declarations), the kernels k1_ ... and the
- * function that runs them, the parameters, the functions of gpt2_stack.h, the runtime,
- * whose template is at the end of the file, and, with -DGPT2_STACK_MAIN,
- * a main that reads .safetensors and .npy files:
+ * In this order: what the kernels call, sizes, the kernels k1_ ..., the function that runs
+ * them, the parameters, the functions of gpt2_stack.h, the runtime, and its template at
+ * the end.  A main that reads .safetensors and .npy files is compiled by
  *     cc -O2 -DGPT2_STACK_MAIN THIS_FILE -lm
  */
 #ifndef CR_ISA /* else the file includes itself, for the template at its end */
@@ -97,21 +96,24 @@ struct cr_runtime {
 static int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
+enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
+enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
+
 /*
  * k1_h_attn_c_attn: h.#.attn.c_attn, graphs/gpt2_stack.lua:16
- * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
+ * out[B, T, 3 * N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, 3 * N_EMBD]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add
  * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *h_attn_c_attn_bias; /* [144] */
-    const float *x; /* [2, 8, 48] */
-    const float *h_ln_1_weight; /* [48] */
-    const float *h_ln_1_bias; /* [48] */
-    const float *h_attn_c_attn_weight; /* [48, 144], packed */
-    float *out; /* [2, 8, 144] */
+    const float *h_attn_c_attn_bias; /* [3 * N_EMBD] */
+    const float *x; /* [B, T, N_EMBD] */
+    const float *h_ln_1_weight; /* [N_EMBD] */
+    const float *h_ln_1_bias; /* [N_EMBD] */
+    const float *h_attn_c_attn_weight; /* [N_EMBD, 3 * N_EMBD], packed */
+    float *out; /* [B, T, 3 * N_EMBD] */
 };
 
 static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scratch)
@@ -120,42 +122,44 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
-    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
-    float *const centered_square = scratch + 1552; /* 16 x 48 */
+        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+    float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
+    float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
-        const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
+        const long col1 = col0 + 128 < 3 * N_EMBD ? col0 + 128 : 3 * N_EMBD;
         if (item == begin) {
             /* h.#.ln_1 */
-            rt->sum(16, 48, sum, a->x, 48);
-            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
-            rt->sub_vs(16, 48, centered, 48, a->x, 48, mean, 1);
-            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
-            rt->sum(16, 48, sum2, centered_square, 48);
-            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
-            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
-            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
-            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
-            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->h_ln_1_weight, 0, a->h_ln_1_bias, 0);
+            rt->sum(B * T, N_EMBD, sum, a->x, N_EMBD);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->x, N_EMBD, mean, 1);
+            rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
+            rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
+            rt->fma_vvv(B * T, N_EMBD, rows, N_EMBD, normalized, N_EMBD, a->h_ln_1_weight, 0,
+                a->h_ln_1_bias, 0);
         }
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->h_attn_c_attn_weight + col0 * 48, 1536, a->out + col0,
-            144, a->h_attn_c_attn_bias + col0, 0, 0, 16384);
+        rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->h_attn_c_attn_weight + col0 * N_EMBD,
+            N_EMBD * CR_PANEL, a->out + col0, 3 * N_EMBD, a->h_attn_c_attn_bias + col0, 0, 0,
+            16384);
     }
 }
 
 /*
  * k2_h_attn_y: h.#.attn.y, graphs/gpt2_stack.lua:16
- * out[2, 8, 48] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
+ * out[B, T, N_EMBD] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *h_attn_c_attn; /* [2, 8, 144] */
-    float *out; /* [2, 8, 48] */
+    const float *h_attn_c_attn; /* [B, T, 3 * N_EMBD] */
+    float *out; /* [B, T, N_EMBD] */
 };
 
 static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
@@ -170,43 +174,54 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
     float *const sum = scratch + 1296; /* of exp(score - max) so far */
     float *const scale = scratch + 1312; /* exp(old max - new max) */
     for (long item = begin; item < end; item++) {
-        const long head = item % 3;
-        const long batch = item / 3;
+        const long head = item % N_HEAD;
+        const long batch = item / N_HEAD;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144,
+        const long finite = rt->finite(T, HEAD_DIM,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + head * HEAD_DIM + 2 * N_EMBD, 3 * N_EMBD,
             1);
-        rt->pack(8, 16, values, 256, a->h_attn_c_attn + batch * 1152 + head * 16 + 96, 144, 1);
-        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head < 2; /* is there another head? */
-        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16, 144);
-        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16 + 48, 144);
-        rt->fetch(8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + next_head * 16 + 96, 144);
-        rt->pack(16, 8, queries, 512, a->h_attn_c_attn + batch * 1152 + head * 16, 1, 144);
-        rt->gemm_band(8, 8, 16, a->h_attn_c_attn + batch * 1152 + head * 16 + 48, 144, 1, queries,
-            512, scores, 32, 0, 8);
-        rt->hide(8, 8, scores, 32, 0, 8, CR_MINUS_INFINITY);
-        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
-            0, 0);
-        rt->div_vs(8, 16, a->out + batch * 384 + head * 16, 48, sums, 32, sum, 1);
+        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + head * HEAD_DIM + 2 * N_EMBD, 3 * N_EMBD,
+            1);
+        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
+        const long next_head = head + (head < 2); /* or the last one again */
+        rt->fetch(T, HEAD_DIM, a->h_attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM,
+            3 * N_EMBD);
+        rt->fetch(T, HEAD_DIM,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM + N_EMBD,
+            3 * N_EMBD);
+        rt->fetch(T, HEAD_DIM,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM + 2 * N_EMBD,
+            3 * N_EMBD);
+        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + head * HEAD_DIM, 1, 3 * N_EMBD);
+        rt->gemm_band(T, T, HEAD_DIM,
+            a->h_attn_c_attn + batch * (3 * T * N_EMBD) + head * HEAD_DIM + N_EMBD, 3 * N_EMBD, 1,
+            queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
+        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
+        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
+            finite ? 1 : T, 0, 0);
+        rt->div_vs(T, HEAD_DIM, a->out + batch * (T * N_EMBD) + head * HEAD_DIM, N_EMBD, sums, 32,
+            sum, 1);
     }
 }
 
 /*
  * k3_h_attn_residual: h.#.attn_residual, graphs/gpt2_stack.lua:16
- * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
+ * out[B, T, N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, N_EMBD]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *x; /* [2, 8, 48] */
-    const float *h_attn_c_proj_bias; /* [48] */
-    const float *h_attn_y; /* [2, 8, 48] */
-    const float *h_attn_c_proj_weight; /* [48, 48], packed */
-    float *out; /* [2, 8, 48] */
+    const float *x; /* [B, T, N_EMBD] */
+    const float *h_attn_c_proj_bias; /* [N_EMBD] */
+    const float *h_attn_y; /* [B, T, N_EMBD] */
+    const float *h_attn_c_proj_weight; /* [N_EMBD, N_EMBD], packed */
+    float *out; /* [B, T, N_EMBD] */
 };
 
 static void k3_h_attn_residual(const void *args, long begin, long end, float *scratch)
@@ -216,30 +231,30 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, a->h_attn_y, 48, 1, a->h_attn_c_proj_weight + col0 * 48, 1536,
-            a->out + col0, 48, a->h_attn_c_proj_bias + col0, 0, 0, 16384);
+        rt->gemm(B * T, n, N_EMBD, a->h_attn_y, N_EMBD, 1, a->h_attn_c_proj_weight + col0 * N_EMBD,
+            N_EMBD * CR_PANEL, a->out + col0, N_EMBD, a->h_attn_c_proj_bias + col0, 0, 0, 16384);
         /* h.# */
-        rt->add_vv(16, n, a->out + col0, 48, a->x + col0, 48, a->out + col0, 48);
+        rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->x + col0, N_EMBD, a->out + col0, N_EMBD);
     }
 }
 
 /*
  * k4_h_mlp_act: h.#.mlp.act, graphs/gpt2_stack.lua:16
- * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
+ * out[B, T, 4 * N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, 4 * N_EMBD]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, fma, mul, sigmoid, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *h_mlp_c_fc_bias; /* [192] */
-    const float *h_attn_residual; /* [2, 8, 48] */
-    const float *h_ln_2_weight; /* [48] */
-    const float *h_ln_2_bias; /* [48] */
-    const float *h_mlp_c_fc_weight; /* [48, 192], packed */
-    float *out; /* [2, 8, 192] */
+    const float *h_mlp_c_fc_bias; /* [4 * N_EMBD] */
+    const float *h_attn_residual; /* [B, T, N_EMBD] */
+    const float *h_ln_2_weight; /* [N_EMBD] */
+    const float *h_ln_2_bias; /* [N_EMBD] */
+    const float *h_mlp_c_fc_weight; /* [N_EMBD, 4 * N_EMBD], packed */
+    float *out; /* [B, T, 4 * N_EMBD] */
 };
 
 static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
@@ -248,49 +263,50 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
-    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
-    float *const centered_square = scratch + 1552; /* 16 x 48 */
+        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+    float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
+    float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     float *const product = scratch + 2320; /* a tile of the product */
-    float *const odd_cubic = scratch + 4368; /* 16 x 128 */
+    float *const odd_cubic = scratch + 4368; /* [B * T, 128] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
-        const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
+        const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
         if (item == begin) {
             /* h.#.ln_2 */
-            rt->sum(16, 48, sum, a->h_attn_residual, 48);
-            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
-            rt->sub_vs(16, 48, centered, 48, a->h_attn_residual, 48, mean, 1);
-            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
-            rt->sum(16, 48, sum2, centered_square, 48);
-            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
-            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
-            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
-            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
-            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->h_ln_2_weight, 0, a->h_ln_2_bias, 0);
+            rt->sum(B * T, N_EMBD, sum, a->h_attn_residual, N_EMBD);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->h_attn_residual, N_EMBD, mean, 1);
+            rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
+            rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
+            rt->fma_vvv(B * T, N_EMBD, rows, N_EMBD, normalized, N_EMBD, a->h_ln_2_weight, 0,
+                a->h_ln_2_bias, 0);
         }
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->h_mlp_c_fc_weight + col0 * 48, 1536, product, 128,
-            a->h_mlp_c_fc_bias + col0, 0, 0, 16384);
+        rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->h_mlp_c_fc_weight + col0 * N_EMBD,
+            N_EMBD * CR_PANEL, product, 128, a->h_mlp_c_fc_bias + col0, 0, 0, 16384);
         /* h.#.mlp */
-        rt->odd_cubic(16, n, odd_cubic, 128, product, 128, 0.071354814f, 1.5957692f);
-        rt->mul_sigmoid(16, n, a->out + col0, 192, product, 128, odd_cubic, 128);
+        rt->odd_cubic(B * T, n, odd_cubic, 128, product, 128, 0.071354814f, 1.5957692f);
+        rt->mul_sigmoid(B * T, n, a->out + col0, 4 * N_EMBD, product, 128, odd_cubic, 128);
     }
 }
 
 /*
  * k5_h_ffn_residual: h.#.ffn_residual, graphs/gpt2_stack.lua:16
- * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
+ * out[B, T, N_EMBD] = rows[B * T, 4 * N_EMBD] x columns[4 * N_EMBD, N_EMBD]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *h_attn_residual; /* [2, 8, 48] */
-    const float *h_mlp_c_proj_bias; /* [48] */
-    const float *h_mlp_act; /* [2, 8, 192] */
-    const float *h_mlp_c_proj_weight; /* [192, 48], packed */
-    float *out; /* [2, 8, 48] */
+    const float *h_attn_residual; /* [B, T, N_EMBD] */
+    const float *h_mlp_c_proj_bias; /* [N_EMBD] */
+    const float *h_mlp_act; /* [B, T, 4 * N_EMBD] */
+    const float *h_mlp_c_proj_weight; /* [4 * N_EMBD, N_EMBD], packed */
+    float *out; /* [B, T, N_EMBD] */
 };
 
 static void k5_h_ffn_residual(const void *args, long begin, long end, float *scratch)
@@ -300,12 +316,14 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
-        rt->gemm(16, n, 192, a->h_mlp_act, 192, 1, a->h_mlp_c_proj_weight + col0 * 192, 6144,
-            a->out + col0, 48, a->h_mlp_c_proj_bias + col0, 0, 0, 16384);
+        rt->gemm(B * T, n, 4 * N_EMBD, a->h_mlp_act, 4 * N_EMBD, 1,
+            a->h_mlp_c_proj_weight + col0 * (4 * N_EMBD), 4 * N_EMBD * CR_PANEL, a->out + col0,
+            N_EMBD, a->h_mlp_c_proj_bias + col0, 0, 0, 16384);
         /* h.# */
-        rt->add_vv(16, n, a->out + col0, 48, a->h_attn_residual + col0, 48, a->out + col0, 48);
+        rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->h_attn_residual + col0, N_EMBD,
+            a->out + col0, N_EMBD);
     }
 }
 
@@ -389,9 +407,7 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 #define CR_API static
 #endif
 
-/*
- * select.h - which runtime this machine can run.
- */
+/* select.h - which runtime this machine can run. */
 
 /*
  * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
@@ -666,7 +682,6 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
-/* clang-format off */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
     OP(add,     2, ARITH,   a + b,              "a + b") \
@@ -694,14 +709,12 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
-/* clang-format off */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
 /* clang-format on */
 
 /* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
  * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
-/* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
         /* y[r, c] = x[r * rs + c * cs] */ \
@@ -755,7 +768,6 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
          * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
          * so far gets s = 0 and scale = 1. */
-/* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
@@ -886,7 +898,6 @@ static int cr_has_plain(void)
 }
 
 /* One instance of the template after another; the order matters. */
-/* clang-format off */
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
@@ -1371,7 +1382,6 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 
 #include CR_TEMPLATE
 #endif
-/* clang-format on */
 
 /* A runtime, and whether the processor and the operating system support its instruction set. */
 struct cr_isa {
@@ -2798,13 +2808,11 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
  */
 
 /* Every element type of the format, with its width in bits. */
-/* clang-format off */
 #define CR_ST_TYPES(TYPE)                                                                          \
     TYPE(F4, 4) TYPE(F6_E2M3, 6) TYPE(F6_E3M2, 6) TYPE(BOOL, 8) TYPE(U8, 8) TYPE(I8, 8)            \
     TYPE(F8_E5M2, 8) TYPE(F8_E4M3, 8) TYPE(F8_E8M0, 8) TYPE(F8_E4M3FNUZ, 8) TYPE(F8_E5M2FNUZ, 8)   \
     TYPE(I16, 16) TYPE(U16, 16) TYPE(F16, 16) TYPE(BF16, 16) TYPE(I32, 32) TYPE(U32, 32)           \
     TYPE(F32, 32) TYPE(C64, 64) TYPE(F64, 64) TYPE(I64, 64) TYPE(U64, 64)
-/* clang-format on */
 
 enum cr_st_type {
 #define CR_ST_ENUM(name, bits) CR_ST_##name,
@@ -5013,9 +5021,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_FUNCTION
 };
 
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
+/* vector_end.h - ends what vector_*.h began, so that the next of them can be included. */
 #undef CR_ISA
 #undef CR_NAME
 #undef VF

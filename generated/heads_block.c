@@ -1,10 +1,9 @@
 /*
  * heads_block - a model compiled to C by Crescent.
  *
- * In this order: what the kernels call (declarations), the kernels k1_ ... and the
- * function that runs them, the parameters, the functions of heads_block.h, the runtime,
- * whose template is at the end of the file, and, with -DHEADS_BLOCK_MAIN,
- * a main that reads .safetensors and .npy files:
+ * In this order: what the kernels call, sizes, the kernels k1_ ..., the function that runs
+ * them, the parameters, the functions of heads_block.h, the runtime, and its template at
+ * the end.  A main that reads .safetensors and .npy files is compiled by
  *     cc -O2 -DHEADS_BLOCK_MAIN THIS_FILE -lm
  */
 #ifndef CR_ISA /* else the file includes itself, for the template at its end */
@@ -96,19 +95,22 @@ struct cr_runtime {
 static int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
+enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
+enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
+
 /*
  * k1_attn_heads_value: attn.heads.#.value, graphs/heads_block.lua:24
- * out[2, 8, 144] = rows[16, 48] x columns[48, 144]
+ * out[B, T, 9 * HEAD_DIM] = rows[B * T, N_EMBD] x columns[N_EMBD, 9 * HEAD_DIM]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * 221.2 kflop, reads 31.1 kB, writes 9.216 kB
  */
 struct k1_args {
     const struct cr_runtime *rt;
-    const float *x; /* [2, 8, 48] */
-    const float *ln1_weight; /* [48] */
-    const float *ln1_bias; /* [48] */
-    const float *w; /* [48, 144], packed */
-    float *out; /* [2, 8, 144] */
+    const float *x; /* [B, T, N_EMBD] */
+    const float *ln1_weight; /* [N_EMBD] */
+    const float *ln1_bias; /* [N_EMBD] */
+    const float *w; /* [N_EMBD, 9 * HEAD_DIM], packed */
+    float *out; /* [B, T, 9 * HEAD_DIM] */
 };
 
 static void k1_attn_heads_value(const void *args, long begin, long end, float *scratch)
@@ -117,42 +119,43 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
-    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
-    float *const centered_square = scratch + 1552; /* 16 x 48 */
+        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+    float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
+    float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
-        const long col1 = col0 + 128 < 144 ? col0 + 128 : 144;
+        const long col1 = col0 + 128 < 9 * HEAD_DIM ? col0 + 128 : 9 * HEAD_DIM;
         if (item == begin) {
             /* ln1 */
-            rt->sum(16, 48, sum, a->x, 48);
-            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
-            rt->sub_vs(16, 48, centered, 48, a->x, 48, mean, 1);
-            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
-            rt->sum(16, 48, sum2, centered_square, 48);
-            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
-            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
-            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
-            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
-            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->ln1_weight, 0, a->ln1_bias, 0);
+            rt->sum(B * T, N_EMBD, sum, a->x, N_EMBD);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->x, N_EMBD, mean, 1);
+            rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
+            rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
+            rt->fma_vvv(B * T, N_EMBD, rows, N_EMBD, normalized, N_EMBD, a->ln1_weight, 0,
+                a->ln1_bias, 0);
         }
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->w + col0 * 48, 1536, a->out + col0, 144, 0, 0, 0,
-            16384);
+        rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->w + col0 * N_EMBD, N_EMBD * CR_PANEL,
+            a->out + col0, 9 * HEAD_DIM, 0, 0, 0, 16384);
     }
 }
 
 /*
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
+ * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [2, 8, 144] */
-    float *out; /* [2, 8, 16] */
+    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    float *out; /* [B, T, HEAD_DIM] */
 };
 
 static void k2_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -169,37 +172,43 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     for (long item = begin; item < end; item++) {
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 32, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 32, 144, 1);
-        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 16, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 32, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 16, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152, 144, 1, queries, 512, scores,
-            32, 0, 8);
-        rt->hide(8, 8, scores, 32, 0, 8, CR_MINUS_INFINITY);
-        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
-            0, 0);
-        rt->div_vs(8, 16, a->out + head * 384, 48, sums, 32, sum, 1);
+        const long finite = rt->finite(T, HEAD_DIM,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
+        const long next_head = head + (head < 1); /* or the last one again */
+        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + HEAD_DIM,
+            9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM),
+            9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + HEAD_DIM, 1, 9 * HEAD_DIM);
+        rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_value + head * (9 * T * HEAD_DIM),
+            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
+        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
+        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
+            finite ? 1 : T, 0, 0);
+        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM), 3 * HEAD_DIM, sums, 32, sum, 1);
     }
 }
 
 /*
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
+ * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [2, 8, 144] */
-    float *out; /* [2, 8, 16] */
+    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    float *out; /* [B, T, HEAD_DIM] */
 };
 
 static void k3_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -216,37 +225,45 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
     for (long item = begin; item < end; item++) {
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 80, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 80, 144, 1);
-        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 64, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 48, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 80, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 64, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152 + 48, 144, 1, queries, 512,
-            scores, 32, 0, 8);
-        rt->hide(8, 8, scores, 32, 0, 8, CR_MINUS_INFINITY);
-        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
-            0, 0);
-        rt->div_vs(8, 16, a->out + head * 384 + 16, 48, sums, 32, sum, 1);
+        const long finite = rt->finite(T, HEAD_DIM,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
+        const long next_head = head + (head < 1); /* or the last one again */
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 1, 9 * HEAD_DIM);
+        rt->gemm_band(T, T, HEAD_DIM,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM, 9 * HEAD_DIM, 1,
+            queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
+        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
+        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
+            finite ? 1 : T, 0, 0);
+        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM) + HEAD_DIM, 3 * HEAD_DIM, sums,
+            32, sum, 1);
     }
 }
 
 /*
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[2, 8, 16] = softmax(q[8, 16] x k[16, 8]) x v[8, 16] for each head
+ * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
  * mask: query i sees keys <= i +0
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [2, 8, 144] */
-    float *out; /* [2, 8, 16] */
+    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    float *out; /* [B, T, HEAD_DIM] */
 };
 
 static void k4_attn_heads(const void *args, long begin, long end, float *scratch)
@@ -263,39 +280,47 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
     for (long item = begin; item < end; item++) {
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(8, 16, a->k1_attn_heads_value + head * 1152 + 128, 144, 1);
-        rt->pack(8, 16, values, 256, a->k1_attn_heads_value + head * 1152 + 128, 144, 1);
-        rt->load(1, 8, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, 8, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(8, 16, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head < 1; /* is there another head? */
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 112, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 96, 144);
-        rt->fetch(8, 16, a->k1_attn_heads_value + head * 1152 + next_head * 1152 + 128, 144);
-        rt->pack(16, 8, queries, 512, a->k1_attn_heads_value + head * 1152 + 112, 1, 144);
-        rt->gemm_band(8, 8, 16, a->k1_attn_heads_value + head * 1152 + 96, 144, 1, queries, 512,
-            scores, 32, 0, 8);
-        rt->hide(8, 8, scores, 32, 0, 8, CR_MINUS_INFINITY);
-        rt->softmax_block(8, 8, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(8, 16, 8, scores, 1, 32, values, 256, sums, 32, scale, -8, finite ? 1 : 8,
-            0, 0);
-        rt->div_vs(8, 16, a->out + head * 384 + 32, 48, sums, 32, sum, 1);
+        const long finite = rt->finite(T, HEAD_DIM,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM, 1);
+        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
+        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
+        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
+        const long next_head = head + (head < 1); /* or the last one again */
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM);
+        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 1, 9 * HEAD_DIM);
+        rt->gemm_band(T, T, HEAD_DIM,
+            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM, 9 * HEAD_DIM, 1,
+            queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
+        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
+        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
+            finite ? 1 : T, 0, 0);
+        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM) + 2 * HEAD_DIM, 3 * HEAD_DIM,
+            sums, 32, sum, 1);
     }
 }
 
 /*
  * k5_attn_residual: attn_residual, graphs/heads_block.lua:39
- * out[2, 8, 48] = rows[16, 48] x columns[48, 48]
+ * out[B, T, N_EMBD] = rows[B * T, 3 * HEAD_DIM] x columns[3 * HEAD_DIM, N_EMBD]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *x; /* [2, 8, 48] */
-    const float *attn_proj_bias; /* [48] */
-    const float *attn_y; /* [2, 8, 48] */
-    const float *attn_proj_weight; /* [48, 48], packed */
-    float *out; /* [2, 8, 48] */
+    const float *x; /* [B, T, N_EMBD] */
+    const float *attn_proj_bias; /* [N_EMBD] */
+    const float *attn_y; /* [B, T, 3 * HEAD_DIM] */
+    const float *attn_proj_weight; /* [N_EMBD, N_EMBD], packed */
+    float *out; /* [B, T, N_EMBD] */
 };
 
 static void k5_attn_residual(const void *args, long begin, long end, float *scratch)
@@ -305,29 +330,30 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, a->attn_y, 48, 1, a->attn_proj_weight + col0 * 48, 1536, a->out + col0,
-            48, a->attn_proj_bias + col0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + col0, 48, a->x + col0, 48, a->out + col0, 48);
+        rt->gemm(B * T, n, 3 * HEAD_DIM, a->attn_y, 3 * HEAD_DIM, 1,
+            a->attn_proj_weight + col0 * N_EMBD, 3 * HEAD_DIM * CR_PANEL, a->out + col0, N_EMBD,
+            a->attn_proj_bias + col0, 0, 0, 16384);
+        rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->x + col0, N_EMBD, a->out + col0, N_EMBD);
     }
 }
 
 /*
  * k6_ff_act: ff.act, graphs/heads_block.lua:32
- * out[2, 8, 192] = rows[16, 48] x columns[48, 192]
+ * out[B, T, 4 * N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, 4 * N_EMBD]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, erf, add, mul, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *ff_net_bias; /* [192] */
-    const float *attn_residual; /* [2, 8, 48] */
-    const float *ln2_weight; /* [48] */
-    const float *ln2_bias; /* [48] */
-    const float *ff_net_weight; /* [48, 192], packed */
-    float *out; /* [2, 8, 192] */
+    const float *ff_net_bias; /* [4 * N_EMBD] */
+    const float *attn_residual; /* [B, T, N_EMBD] */
+    const float *ln2_weight; /* [N_EMBD] */
+    const float *ln2_bias; /* [N_EMBD] */
+    const float *ff_net_weight; /* [N_EMBD, 4 * N_EMBD], packed */
+    float *out; /* [B, T, 4 * N_EMBD] */
 };
 
 static void k6_ff_act(const void *args, long begin, long end, float *scratch)
@@ -336,53 +362,54 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 16 */
-    float *const centered = scratch + 784, *const normalized = centered; /* 16 x 48 */
-    float *const centered_square = scratch + 1552; /* 16 x 48 */
+        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+    float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
+    float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     float *const product = scratch + 2320; /* a tile of the product */
     float *const mul = scratch + 4368, *const erf = mul, *const add = mul, *const mul2 = mul;
-        /* 16 x 128 */
+        /* [B * T, 128] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128;
-        const long col1 = col0 + 128 < 192 ? col0 + 128 : 192;
+        const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
         if (item == begin) {
             /* ln2 */
-            rt->sum(16, 48, sum, a->attn_residual, 48);
-            rt->div_vs(1, 16, mean, 0, sum, 0, &(const float){48.0f}, 0);
-            rt->sub_vs(16, 48, centered, 48, a->attn_residual, 48, mean, 1);
-            rt->mul_vv(16, 48, centered_square, 48, centered, 48, centered, 48);
-            rt->sum(16, 48, sum2, centered_square, 48);
-            rt->div_vs(1, 16, variance, 0, sum2, 0, &(const float){48.0f}, 0);
-            rt->add_vs(1, 16, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
-            rt->rsqrt_v(1, 16, rsqrt, 0, variance_eps, 0);
-            rt->mul_vs(16, 48, normalized, 48, centered, 48, rsqrt, 1);
-            rt->fma_vvv(16, 48, rows, 48, normalized, 48, a->ln2_weight, 0, a->ln2_bias, 0);
+            rt->sum(B * T, N_EMBD, sum, a->attn_residual, N_EMBD);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->attn_residual, N_EMBD, mean, 1);
+            rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
+            rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
+            rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
+            rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
+            rt->fma_vvv(B * T, N_EMBD, rows, N_EMBD, normalized, N_EMBD, a->ln2_weight, 0,
+                a->ln2_bias, 0);
         }
         const long n = col1 - col0;
-        rt->gemm(16, n, 48, rows, 48, 1, a->ff_net_weight + col0 * 48, 1536, product, 128,
-            a->ff_net_bias + col0, 0, 0, 16384);
+        rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->ff_net_weight + col0 * N_EMBD,
+            N_EMBD * CR_PANEL, product, 128, a->ff_net_bias + col0, 0, 0, 16384);
         /* ff */
-        rt->mul_vs(16, n, mul, 128, product, 128, &(const float){0.70710677f}, 0);
-        rt->erf_v(16, n, erf, 128, mul, 128);
-        rt->add_sv(16, n, add, 128, &(const float){1.0f}, 0, erf, 128);
-        rt->mul_sv(16, n, mul2, 128, &(const float){0.5f}, 0, add, 128);
-        rt->mul_vv(16, n, a->out + col0, 192, product, 128, mul2, 128);
+        rt->mul_vs(B * T, n, mul, 128, product, 128, &(const float){0.70710677f}, 0);
+        rt->erf_v(B * T, n, erf, 128, mul, 128);
+        rt->add_sv(B * T, n, add, 128, &(const float){1.0f}, 0, erf, 128);
+        rt->mul_sv(B * T, n, mul2, 128, &(const float){0.5f}, 0, add, 128);
+        rt->mul_vv(B * T, n, a->out + col0, 4 * N_EMBD, product, 128, mul2, 128);
     }
 }
 
 /*
  * k7_ffn_residual: ffn_residual, graphs/heads_block.lua:39
- * out[2, 8, 48] = rows[16, 192] x columns[192, 48]
+ * out[B, T, N_EMBD] = rows[B * T, 4 * N_EMBD] x columns[4 * N_EMBD, N_EMBD]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
 struct k7_args {
     const struct cr_runtime *rt;
-    const float *attn_residual; /* [2, 8, 48] */
-    const float *ff_net_bias; /* [48] */
-    const float *ff_act; /* [2, 8, 192] */
-    const float *ff_net_weight; /* [192, 48], packed */
-    float *out; /* [2, 8, 48] */
+    const float *attn_residual; /* [B, T, N_EMBD] */
+    const float *ff_net_bias; /* [N_EMBD] */
+    const float *ff_act; /* [B, T, 4 * N_EMBD] */
+    const float *ff_net_weight; /* [4 * N_EMBD, N_EMBD], packed */
+    float *out; /* [B, T, N_EMBD] */
 };
 
 static void k7_ffn_residual(const void *args, long begin, long end, float *scratch)
@@ -392,11 +419,13 @@ static void k7_ffn_residual(const void *args, long begin, long end, float *scrat
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        const long col1 = col0 + 32 < 48 ? col0 + 32 : 48;
+        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
-        rt->gemm(16, n, 192, a->ff_act, 192, 1, a->ff_net_weight + col0 * 192, 6144, a->out + col0,
-            48, a->ff_net_bias + col0, 0, 0, 16384);
-        rt->add_vv(16, n, a->out + col0, 48, a->attn_residual + col0, 48, a->out + col0, 48);
+        rt->gemm(B * T, n, 4 * N_EMBD, a->ff_act, 4 * N_EMBD, 1,
+            a->ff_net_weight + col0 * (4 * N_EMBD), 4 * N_EMBD * CR_PANEL, a->out + col0, N_EMBD,
+            a->ff_net_bias + col0, 0, 0, 16384);
+        rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->attn_residual + col0, N_EMBD, a->out + col0,
+            N_EMBD);
     }
 }
 
@@ -492,9 +521,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 #define CR_API static
 #endif
 
-/*
- * select.h - which runtime this machine can run.
- */
+/* select.h - which runtime this machine can run. */
 
 /*
  * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
@@ -762,7 +789,6 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
-/* clang-format off */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
     OP(erf,     1, FLOAT,   CR_ERF(a),          "Gauss error function of a") \
@@ -791,14 +817,12 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
  * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
-/* clang-format off */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
 /* clang-format on */
 
 /* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
  * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
-/* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
         /* y[r, c] = x[r * rs + c * cs] */ \
@@ -846,7 +870,6 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
          * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
          * so far gets s = 0 and scale = 1. */
-/* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
@@ -977,7 +1000,6 @@ static int cr_has_plain(void)
 }
 
 /* One instance of the template after another; the order matters. */
-/* clang-format off */
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
@@ -1480,7 +1502,6 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 
 #include CR_TEMPLATE
 #endif
-/* clang-format on */
 
 /* A runtime, and whether the processor and the operating system support its instruction set. */
 struct cr_isa {
@@ -2907,13 +2928,11 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
  */
 
 /* Every element type of the format, with its width in bits. */
-/* clang-format off */
 #define CR_ST_TYPES(TYPE)                                                                          \
     TYPE(F4, 4) TYPE(F6_E2M3, 6) TYPE(F6_E3M2, 6) TYPE(BOOL, 8) TYPE(U8, 8) TYPE(I8, 8)            \
     TYPE(F8_E5M2, 8) TYPE(F8_E4M3, 8) TYPE(F8_E8M0, 8) TYPE(F8_E4M3FNUZ, 8) TYPE(F8_E5M2FNUZ, 8)   \
     TYPE(I16, 16) TYPE(U16, 16) TYPE(F16, 16) TYPE(BF16, 16) TYPE(I32, 32) TYPE(U32, 32)           \
     TYPE(F32, 32) TYPE(C64, 64) TYPE(F64, 64) TYPE(I64, 64) TYPE(U64, 64)
-/* clang-format on */
 
 enum cr_st_type {
 #define CR_ST_ENUM(name, bits) CR_ST_##name,
@@ -5109,9 +5128,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_FUNCTION
 };
 
-/*
- * vector_end.h - ends what vector_*.h began, so that the next of them can be included.
- */
+/* vector_end.h - ends what vector_*.h began, so that the next of them can be included. */
 #undef CR_ISA
 #undef CR_NAME
 #undef VF

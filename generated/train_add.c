@@ -13,7 +13,7 @@
 /* types.h - what generated code is written in besides the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
-    CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
+    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
 };
 
 /* y = op(a, ...) on a tile; y may be one of the operands. */
@@ -23,26 +23,26 @@ typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb, const float *c, long ldc);
 
-/* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
+/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * A reduction down the columns, in calls for tiles of a multiple of 16 rows, except for the last:
- * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]). lanes is 16 x cols and is initialised with
- * the identity; at the end cr_reduce_lanes combines the lanes, and row 0 has the results.
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
+ * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
  */
 typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
 typedef void cr_reduce_lanes(long cols, float *lanes);
 
-/* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
+/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares: at most `shares`, and no more than the pool
- * has threads.  If the pool is null, the calling thread does everything.  Share t uses scratch + t
- * * scratch_stride.  Returns when all items are done.
+ * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
+ * the pool has threads (it may be null: then this thread does it all).  Share t is done with
+ * scratch + t * scratch_stride.  Returns when all is done.
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
@@ -129,6 +129,8 @@ struct cr_runtime {
 static int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
+enum { B = 64, N_EMBD = 16, WIDTH = 64 }; /* options of the script */
+
 /*
  * k1_next_step: next step, graphs/train_add.lua:31
  * out[]
@@ -146,7 +148,7 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const add = (int *)scratch, *const add2 = add; /* one number a row, 1 */
+    int *const add = (int *)scratch, *const add2 = add; /* [1], one number a row */
     rt->i32->load(1, 1, add, 0, &(const int){1}, 0, 0);
     rt->i32->add_sv(1, 1, add2, 0, a->step, 0, add, 0);
     rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
@@ -154,7 +156,7 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
 
 /*
  * k2_digits: digits, graphs/train_add.lua:21
- * out[64, 2]
+ * out[B, 2]
  * steps: mul, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge, where, add, ge,
  *     where, add, ge, where, add, ge, where, add, ge, where, add
  * 5.376 kflop, reads 4 B, writes 512 B
@@ -163,7 +165,7 @@ struct k2_args {
     const struct cr_runtime *rt;
     const int *step; /* [] */
     long stream0; /* of random numbers */
-    int *out; /* [64, 2] */
+    int *out; /* [B, 2] */
 };
 
 static void k2_digits(const void *args, long begin, long end, float *scratch)
@@ -171,57 +173,57 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const random = scratch, *const mul = random, *const ge9 = random; /* 64 x 2 */
+    float *const random = scratch, *const mul = random, *const ge9 = random; /* [B, 2] */
     float *const ge = scratch + 128, *const ge2 = ge, *const ge3 = ge, *const ge4 = ge, *const ge5 =
-        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge; /* 64 x 2 */
+        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge; /* [B, 2] */
     int *const where = (int *)scratch + 256, *const add = where, *const add2 = where, *const add3 =
         where, *const add4 = where, *const add5 = where, *const add6 = where, *const add7 = where,
-        *const add8 = where; /* 64 x 2 */
+        *const add8 = where; /* [B, 2] */
     int *const where2 = (int *)scratch + 384, *const where3 = where2, *const where4 = where2,
         *const where5 = where2, *const where6 = where2, *const where7 = where2, *const where8 =
-        where2, *const where9 = where2; /* 64 x 2 */
+        where2, *const where9 = where2; /* [B, 2] */
     /* digits */
-    rt->random(64, 2, random, 2, a->step, a->stream0, 0, 2, 1);
-    rt->mul_vs(64, 2, mul, 2, random, 2, &(const float){10.0f}, 0);
-    rt->ge_vs(64, 2, ge, 2, mul, 2, &(const float){1.0f}, 0);
-    rt->i32->where_vss(64, 2, where, 2, ge, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_sv(64, 2, add, 2, &(const int){0}, 0, where, 2);
-    rt->ge_vs(64, 2, ge2, 2, mul, 2, &(const float){2.0f}, 0);
-    rt->i32->where_vss(64, 2, where2, 2, ge2, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add2, 2, add, 2, where2, 2);
-    rt->ge_vs(64, 2, ge3, 2, mul, 2, &(const float){3.0f}, 0);
-    rt->i32->where_vss(64, 2, where3, 2, ge3, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add3, 2, add2, 2, where3, 2);
-    rt->ge_vs(64, 2, ge4, 2, mul, 2, &(const float){4.0f}, 0);
-    rt->i32->where_vss(64, 2, where4, 2, ge4, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add4, 2, add3, 2, where4, 2);
-    rt->ge_vs(64, 2, ge5, 2, mul, 2, &(const float){5.0f}, 0);
-    rt->i32->where_vss(64, 2, where5, 2, ge5, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add5, 2, add4, 2, where5, 2);
-    rt->ge_vs(64, 2, ge6, 2, mul, 2, &(const float){6.0f}, 0);
-    rt->i32->where_vss(64, 2, where6, 2, ge6, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add6, 2, add5, 2, where6, 2);
-    rt->ge_vs(64, 2, ge7, 2, mul, 2, &(const float){7.0f}, 0);
-    rt->i32->where_vss(64, 2, where7, 2, ge7, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add7, 2, add6, 2, where7, 2);
-    rt->ge_vs(64, 2, ge8, 2, mul, 2, &(const float){8.0f}, 0);
-    rt->i32->where_vss(64, 2, where8, 2, ge8, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, add8, 2, add7, 2, where8, 2);
-    rt->ge_vs(64, 2, ge9, 2, mul, 2, &(const float){9.0f}, 0);
-    rt->i32->where_vss(64, 2, where9, 2, ge9, 2, &(const int){1}, 0, &(const int){0}, 0);
-    rt->i32->add_vv(64, 2, a->out, 2, add8, 2, where9, 2);
+    rt->random(B, 2, random, 2, a->step, a->stream0, 0, 2, 1);
+    rt->mul_vs(B, 2, mul, 2, random, 2, &(const float){10.0f}, 0);
+    rt->ge_vs(B, 2, ge, 2, mul, 2, &(const float){1.0f}, 0);
+    rt->i32->where_vss(B, 2, where, 2, ge, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_sv(B, 2, add, 2, &(const int){0}, 0, where, 2);
+    rt->ge_vs(B, 2, ge2, 2, mul, 2, &(const float){2.0f}, 0);
+    rt->i32->where_vss(B, 2, where2, 2, ge2, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add2, 2, add, 2, where2, 2);
+    rt->ge_vs(B, 2, ge3, 2, mul, 2, &(const float){3.0f}, 0);
+    rt->i32->where_vss(B, 2, where3, 2, ge3, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add3, 2, add2, 2, where3, 2);
+    rt->ge_vs(B, 2, ge4, 2, mul, 2, &(const float){4.0f}, 0);
+    rt->i32->where_vss(B, 2, where4, 2, ge4, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add4, 2, add3, 2, where4, 2);
+    rt->ge_vs(B, 2, ge5, 2, mul, 2, &(const float){5.0f}, 0);
+    rt->i32->where_vss(B, 2, where5, 2, ge5, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add5, 2, add4, 2, where5, 2);
+    rt->ge_vs(B, 2, ge6, 2, mul, 2, &(const float){6.0f}, 0);
+    rt->i32->where_vss(B, 2, where6, 2, ge6, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add6, 2, add5, 2, where6, 2);
+    rt->ge_vs(B, 2, ge7, 2, mul, 2, &(const float){7.0f}, 0);
+    rt->i32->where_vss(B, 2, where7, 2, ge7, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add7, 2, add6, 2, where7, 2);
+    rt->ge_vs(B, 2, ge8, 2, mul, 2, &(const float){8.0f}, 0);
+    rt->i32->where_vss(B, 2, where8, 2, ge8, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, add8, 2, add7, 2, where8, 2);
+    rt->ge_vs(B, 2, ge9, 2, mul, 2, &(const float){9.0f}, 0);
+    rt->i32->where_vss(B, 2, where9, 2, ge9, 2, &(const int){1}, 0, &(const int){0}, 0);
+    rt->i32->add_vv(B, 2, a->out, 2, add8, 2, where9, 2);
 }
 
 /*
  * k3_target: target, graphs/train_add.lua:28
- * out[64, 1]
+ * out[B, 1]
  * steps: add, ge, sub, where
  * 448 flop, reads 512 B, writes 256 B
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const int *digits; /* [64, 2] */
-    int *out; /* [64, 1] */
+    const int *digits; /* [B, 2] */
+    int *out; /* [B, 1] */
 };
 
 static void k3_target(const void *args, long begin, long end, float *scratch)
@@ -229,28 +231,28 @@ static void k3_target(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const copy = (int *)scratch, *const add = copy; /* 1 x 64 */
-    int *const copy2 = (int *)scratch + 64, *const sub = copy2; /* 1 x 64 */
-    float *const ge = scratch + 128; /* 1 x 64 */
-    rt->i32->load(1, 64, copy, 64, a->digits, 0, 2);
-    rt->i32->load(1, 64, copy2, 64, a->digits + 1, 0, 2);
+    int *const copy = (int *)scratch, *const add = copy; /* [1, B] */
+    int *const copy2 = (int *)scratch + 64, *const sub = copy2; /* [1, B] */
+    float *const ge = scratch + 128; /* [1, B] */
+    rt->i32->load(1, B, copy, B, a->digits, 0, 2);
+    rt->i32->load(1, B, copy2, B, a->digits + 1, 0, 2);
     /* target */
-    rt->i32->add_vv(1, 64, add, 64, copy, 64, copy2, 64);
-    rt->i32->ge_vs(1, 64, ge, 64, add, 64, &(const int){10}, 0);
-    rt->i32->sub_vs(1, 64, sub, 64, add, 64, &(const int){10}, 0);
-    rt->i32->where_vvv(1, 64, a->out, 0, ge, 64, sub, 64, add, 64);
+    rt->i32->add_vv(1, B, add, B, copy, B, copy2, B);
+    rt->i32->ge_vs(1, B, ge, B, add, B, &(const int){10}, 0);
+    rt->i32->sub_vs(1, B, sub, B, add, B, &(const int){10}, 0);
+    rt->i32->where_vvv(1, B, a->out, 0, ge, B, sub, B, add, B);
 }
 
 /*
  * k4_embedding: embedding, graphs/train_add.lua:35
- * out[64, 2, 16]
+ * out[B, 2, N_EMBD]
  * 4.096 kflop, reads 1.152 kB, writes 8.192 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *embedding_weight; /* [10, 16] */
-    const int *digits; /* [64, 2] */
-    float *out; /* [64, 2, 16] */
+    const float *embedding_weight; /* [10, N_EMBD] */
+    const int *digits; /* [B, 2] */
+    float *out; /* [B, 2, N_EMBD] */
 };
 
 static void k4_embedding(const void *args, long begin, long end, float *scratch)
@@ -258,24 +260,24 @@ static void k4_embedding(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const gathered = scratch; /* 128 x 16 */
+    float *const gathered = scratch; /* [2 * B, N_EMBD] */
     /* embedding */
-    rt->gather(128, 16, gathered, 16, a->embedding_weight, 16, 10, a->digits);
-    rt->load(128, 16, a->out, 16, gathered, 16, 1);
+    rt->gather(2 * B, N_EMBD, gathered, N_EMBD, a->embedding_weight, N_EMBD, 10, a->digits);
+    rt->load(2 * B, N_EMBD, a->out, N_EMBD, gathered, N_EMBD, 1);
 }
 
 /*
  * k5_hidden: hidden, graphs/train_add.lua:36
- * out[64, 64] = rows[64, 32] x columns[32, 64]
+ * out[B, WIDTH] = rows[B, 2 * N_EMBD] x columns[2 * N_EMBD, WIDTH]
  * then: add
  * 262.1 kflop, reads 16.64 kB, writes 16.38 kB
  */
 struct k5_args {
     const struct cr_runtime *rt;
-    const float *hidden_bias; /* [64] */
-    const float *embedding; /* [64, 2, 16] */
-    const float *hidden_weight; /* [32, 64], packed */
-    float *out; /* [64, 64] */
+    const float *hidden_bias; /* [WIDTH] */
+    const float *embedding; /* [B, 2, N_EMBD] */
+    const float *hidden_weight; /* [2 * N_EMBD, WIDTH], packed */
+    float *out; /* [B, WIDTH] */
 };
 
 static void k5_hidden(const void *args, long begin, long end, float *scratch)
@@ -285,51 +287,54 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        for (long row = 0; row < 64; row += 24) {
-            const long m = 64 - row < 24 ? 64 - row : 24;
-            rt->gemm(m, 32, 32, a->embedding + row * 32, 32, 1, a->hidden_weight + col0 * 32, 1024,
-                a->out + row * 64 + col0, 64, a->hidden_bias + col0, 0, 0, 16384);
+        for (long row = 0; row < B; row += 24) {
+            const long m = B - row < 24 ? B - row : 24;
+            rt->gemm(m, 32, 2 * N_EMBD, a->embedding + row * (2 * N_EMBD), 2 * N_EMBD, 1,
+                a->hidden_weight + col0 * (2 * N_EMBD), 2 * N_EMBD * CR_PANEL,
+                a->out + row * WIDTH + col0, WIDTH, a->hidden_bias + col0, 0, 0, 16384);
         }
     }
 }
 
 /*
  * k6_act: act, graphs/train_add.lua:37
- * out[64, 64]
+ * out[B, WIDTH]
  * steps: mul, fma, mul, sigmoid, mul
  * 32.77 kflop, reads 16.38 kB, writes 16.38 kB
  */
 struct k6_args {
     const struct cr_runtime *rt;
-    const float *hidden; /* [64, 64] */
-    float *out; /* [64, 64] */
+    const float *hidden; /* [B, WIDTH] */
+    float *out; /* [B, WIDTH] */
 };
 
 static void k6_act(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const odd_cubic = scratch; /* 32 x 64 */
+    float *const odd_cubic = scratch; /* [32, WIDTH] */
     for (long item = begin; item < end; item++) {
         const long row = item * 32;
         /* act */
-        rt->odd_cubic(32, 64, odd_cubic, 64, a->hidden + row * 64, 64, 0.071354814f, 1.5957692f);
-        rt->mul_sigmoid(32, 64, a->out + row * 64, 64, a->hidden + row * 64, 64, odd_cubic, 64);
+        rt->odd_cubic(32, WIDTH, odd_cubic, WIDTH, a->hidden + row * WIDTH, WIDTH, 0.071354814f,
+            1.5957692f);
+        rt->mul_sigmoid(32, WIDTH, a->out + row * WIDTH, WIDTH, a->hidden + row * WIDTH, WIDTH,
+            odd_cubic, WIDTH);
     }
 }
 
 /*
  * k7_output: output, graphs/train_add.lua:37
- * out[64, 10] = rows[64, 64] x columns[64, 10]
+ * out[B, 10] = rows[B, WIDTH] x columns[WIDTH, 10]
  * then: add
  * 81.92 kflop, reads 18.98 kB, writes 2.56 kB
  */
 struct k7_args {
     const struct cr_runtime *rt;
     const float *output_bias; /* [10] */
-    const float *act; /* [64, 64] */
-    const float *output_weight; /* [64, 10], packed */
-    float *out; /* [64, 10] */
+    const float *act; /* [B, WIDTH] */
+    const float *output_weight; /* [WIDTH, 10], packed */
+    float *out; /* [B, 10] */
 };
 
 static void k7_output(const void *args, long begin, long end, float *scratch)
@@ -338,23 +343,23 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long row = 0; row < 64; row += 24) {
-        const long m = 64 - row < 24 ? 64 - row : 24;
-        rt->gemm(m, 10, 64, a->act + row * 64, 64, 1, a->output_weight, 2048, a->out + row * 10, 10,
-            a->output_bias, 0, 0, 16384);
+    for (long row = 0; row < B; row += 24) {
+        const long m = B - row < 24 ? B - row : 24;
+        rt->gemm(m, 10, WIDTH, a->act + row * WIDTH, WIDTH, 1, a->output_weight, WIDTH * CR_PANEL,
+            a->out + row * 10, 10, a->output_bias, 0, 0, 16384);
     }
 }
 
 /*
  * k8_loss_max: loss.max, graphs/train_add.lua:38
- * out[64, 1]
+ * out[B, 1]
  * steps: max
  * 128 flop, reads 2.56 kB, writes 256 B
  */
 struct k8_args {
     const struct cr_runtime *rt;
-    const float *output; /* [64, 10] */
-    float *out; /* [64, 1] */
+    const float *output; /* [B, 10] */
+    float *out; /* [B, 1] */
 };
 
 static void k8_loss_max(const void *args, long begin, long end, float *scratch)
@@ -362,23 +367,23 @@ static void k8_loss_max(const void *args, long begin, long end, float *scratch)
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const max = scratch; /* one number a row, 64 */
+    float *const max = scratch; /* [B], one number a row */
     /* loss */
-    rt->max(64, 10, max, a->output, 10);
-    rt->store(1, 64, a->out, 0, 1, max, 0);
+    rt->max(B, 10, max, a->output, 10);
+    rt->store(1, B, a->out, 0, 1, max, 0);
 }
 
 /*
  * k9_loss_exp_sum: loss.exp.sum, graphs/train_add.lua:38
- * out[64, 1]
+ * out[B, 1]
  * steps: sub, exp, sum
  * 320 flop, reads 2.816 kB, writes 256 B
  */
 struct k9_args {
     const struct cr_runtime *rt;
-    const float *output; /* [64, 10] */
-    const float *k8_loss_max; /* [64, 1] */
-    float *out; /* [64, 1] */
+    const float *output; /* [B, 10] */
+    const float *k8_loss_max; /* [B, 1] */
+    float *out; /* [B, 1] */
 };
 
 static void k9_loss_exp_sum(const void *args, long begin, long end, float *scratch)
@@ -386,27 +391,27 @@ static void k9_loss_exp_sum(const void *args, long begin, long end, float *scrat
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const sub = scratch, *const exp = sub; /* 64 x 10 */
-    float *const sum = scratch + 640; /* one number a row, 64 */
+    float *const sub = scratch, *const exp = sub; /* [B, 10] */
+    float *const sum = scratch + 640; /* [B], one number a row */
     /* loss */
-    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->exp_v(64, 10, exp, 10, sub, 10);
-    rt->sum(64, 10, sum, exp, 10);
-    rt->store(1, 64, a->out, 0, 1, sum, 0);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->exp_v(B, 10, exp, 10, sub, 10);
+    rt->sum(B, 10, sum, exp, 10);
+    rt->store(1, B, a->out, 0, 1, sum, 0);
 }
 
 /*
  * k10_loss_where_sum: loss.where.sum, graphs/train_add.lua:38
- * out[64, 1]
+ * out[B, 1]
  * steps: eq, sub, where, sum
  * 576 flop, reads 3.072 kB, writes 256 B
  */
 struct k10_args {
     const struct cr_runtime *rt;
-    const int *k3_target; /* [64, 1] */
-    const float *output; /* [64, 10] */
-    const float *k8_loss_max; /* [64, 1] */
-    float *out; /* [64, 1] */
+    const int *k3_target; /* [B, 1] */
+    const float *output; /* [B, 10] */
+    const float *k8_loss_max; /* [B, 1] */
+    float *out; /* [B, 1] */
 };
 
 static void k10_loss_where_sum(const void *args, long begin, long end, float *scratch)
@@ -414,29 +419,29 @@ static void k10_loss_where_sum(const void *args, long begin, long end, float *sc
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const numbers = (int *)scratch; /* 64 x 10 */
-    float *const eq = scratch + 640, *const where = eq; /* 64 x 10 */
-    float *const sub = scratch + 1280; /* 64 x 10 */
-    float *const sum = scratch + 1920; /* one number a row, 64 */
-    rt->i32->iota(64, 10, numbers, 10, 0, 0, 1);
+    int *const numbers = (int *)scratch; /* [B, 10] */
+    float *const eq = scratch + 640, *const where = eq; /* [B, 10] */
+    float *const sub = scratch + 1280; /* [B, 10] */
+    float *const sum = scratch + 1920; /* [B], one number a row */
+    rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
     /* loss */
-    rt->i32->eq_vs(64, 10, eq, 10, numbers, 10, a->k3_target, 1);
-    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->where_vvs(64, 10, where, 10, eq, 10, sub, 10, &(const float){0.0f}, 0);
-    rt->sum(64, 10, sum, where, 10);
-    rt->store(1, 64, a->out, 0, 1, sum, 0);
+    rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->where_vvs(B, 10, where, 10, eq, 10, sub, 10, &(const float){0.0f}, 0);
+    rt->sum(B, 10, sum, where, 10);
+    rt->store(1, B, a->out, 0, 1, sum, 0);
 }
 
 /*
  * k11_loss_ne: loss.ne, graphs/train_add.lua:38
- * out[64]
+ * out[B]
  * steps: ne
  * 192 flop, reads 256 B, writes 256 B
  */
 struct k11_args {
     const struct cr_runtime *rt;
-    const int *k3_target; /* [64, 1] */
-    float *out; /* [64] */
+    const int *k3_target; /* [B, 1] */
+    float *out; /* [B] */
 };
 
 static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
@@ -446,7 +451,7 @@ static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
     /* loss */
-    rt->i32->ne_vs(1, 64, a->out, 0, a->k3_target, 0, &(const int){-100}, 0);
+    rt->i32->ne_vs(1, B, a->out, 0, a->k3_target, 0, &(const int){-100}, 0);
 }
 
 /*
@@ -457,7 +462,7 @@ static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
  */
 struct k12_args {
     const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [64] */
+    const float *k11_loss_ne; /* [B] */
     float *out; /* [1] */
 };
 
@@ -466,11 +471,11 @@ static void k12_loss_float_sum(const void *args, long begin, long end, float *sc
     const struct k12_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const float1 = scratch; /* 1 x 64 */
-    float *const sum = scratch + 64; /* one number a row, 1 */
+    float *const float1 = scratch; /* [1, B] */
+    float *const sum = scratch + 64; /* [1], one number a row */
     /* loss */
-    rt->float_v(1, 64, float1, 64, a->k11_loss_ne, 0);
-    rt->sum(1, 64, sum, float1, 64);
+    rt->float_v(1, B, float1, B, a->k11_loss_ne, 0);
+    rt->sum(1, B, sum, float1, B);
     rt->store(1, 1, a->out, 0, 0, sum, 0);
 }
 
@@ -482,9 +487,9 @@ static void k12_loss_float_sum(const void *args, long begin, long end, float *sc
  */
 struct k13_args {
     const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [64] */
-    const float *k9_loss_exp_sum; /* [64, 1] */
-    const float *k10_loss_where_sum; /* [64, 1] */
+    const float *k11_loss_ne; /* [B] */
+    const float *k9_loss_exp_sum; /* [B, 1] */
+    const float *k10_loss_where_sum; /* [B, 1] */
     const float *k12_loss_float_sum; /* [1] */
     float *out; /* [] */
 };
@@ -494,32 +499,32 @@ static void k13_loss(const void *args, long begin, long end, float *scratch)
     const struct k13_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const log = scratch, *const sub = log, *const where = log; /* 1 x 64 */
-    float *const sum = scratch + 64, *const div = sum; /* one number a row, 1 */
+    float *const log = scratch, *const sub = log, *const where = log; /* [1, B] */
+    float *const sum = scratch + 64, *const div = sum; /* [1], one number a row */
     /* loss */
-    rt->log_v(1, 64, log, 64, a->k9_loss_exp_sum, 0);
-    rt->sub_vv(1, 64, sub, 64, log, 64, a->k10_loss_where_sum, 0);
-    rt->where_vvs(1, 64, where, 64, a->k11_loss_ne, 0, sub, 64, &(const float){0.0f}, 0);
-    rt->sum(1, 64, sum, where, 64);
+    rt->log_v(1, B, log, B, a->k9_loss_exp_sum, 0);
+    rt->sub_vv(1, B, sub, B, log, B, a->k10_loss_where_sum, 0);
+    rt->where_vvs(1, B, where, B, a->k11_loss_ne, 0, sub, B, &(const float){0.0f}, 0);
+    rt->sum(1, B, sum, where, B);
     rt->div_vs(1, 1, div, 0, sum, 0, a->k12_loss_float_sum, 0);
     rt->store(1, 1, a->out, 0, 0, div, 0);
 }
 
 /*
  * k14_d_output: gradient of output, graphs/train_add.lua:38
- * out[64, 10]
+ * out[B, 10]
  * steps: div, where, div, sub, exp, eq, neg, where, fma
  * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
 struct k14_args {
     const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [64] */
+    const float *k11_loss_ne; /* [B] */
     const float *k12_loss_float_sum; /* [1] */
-    const float *k9_loss_exp_sum; /* [64, 1] */
-    const float *output; /* [64, 10] */
-    const float *k8_loss_max; /* [64, 1] */
-    const int *k3_target; /* [64, 1] */
-    float *out; /* [64, 10] */
+    const float *k9_loss_exp_sum; /* [B, 1] */
+    const float *output; /* [B, 10] */
+    const float *k8_loss_max; /* [B, 1] */
+    const int *k3_target; /* [B, 1] */
+    float *out; /* [B, 10] */
 };
 
 static void k14_d_output(const void *args, long begin, long end, float *scratch)
@@ -527,35 +532,35 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     const struct k14_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div;
-        /* one number a row, 64 */
-    float *const div3 = scratch + 64; /* one number a row, 64 */
-    float *const sub = scratch + 128, *const exp = sub; /* 64 x 10 */
-    int *const numbers = (int *)scratch + 768; /* 64 x 10 */
-    float *const eq = scratch + 1408, *const where2 = eq; /* 64 x 10 */
+    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div; /* [B],
+        one number a row */
+    float *const div3 = scratch + 64; /* [B], one number a row */
+    float *const sub = scratch + 128, *const exp = sub; /* [B, 10] */
+    int *const numbers = (int *)scratch + 768; /* [B, 10] */
+    float *const eq = scratch + 1408, *const where2 = eq; /* [B, 10] */
     /* loss */
-    rt->load(1, 64, div, 0, a->k12_loss_float_sum, 0, 0);
-    rt->div_sv(1, 64, div2, 0, &(const float){1.0f}, 0, div, 0);
-    rt->where_vvs(1, 64, where, 0, a->k11_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
-    rt->div_vv(1, 64, div3, 0, where, 0, a->k9_loss_exp_sum, 0);
-    rt->sub_vs(64, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
-    rt->exp_v(64, 10, exp, 10, sub, 10);
-    rt->i32->iota(64, 10, numbers, 10, 0, 0, 1);
-    rt->i32->eq_vs(64, 10, eq, 10, numbers, 10, a->k3_target, 1);
-    rt->neg_v(1, 64, neg, 0, where, 0);
-    rt->where_vss(64, 10, where2, 10, eq, 10, neg, 1, &(const float){0.0f}, 0);
-    rt->fma_svv(64, 10, a->out, 10, div3, 1, exp, 10, where2, 10);
+    rt->load(1, B, div, 0, a->k12_loss_float_sum, 0, 0);
+    rt->div_sv(1, B, div2, 0, &(const float){1.0f}, 0, div, 0);
+    rt->where_vvs(1, B, where, 0, a->k11_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
+    rt->div_vv(1, B, div3, 0, where, 0, a->k9_loss_exp_sum, 0);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->exp_v(B, 10, exp, 10, sub, 10);
+    rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
+    rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
+    rt->neg_v(1, B, neg, 0, where, 0);
+    rt->where_vss(B, 10, where2, 10, eq, 10, neg, 1, &(const float){0.0f}, 0);
+    rt->fma_svv(B, 10, a->out, 10, div3, 1, exp, 10, where2, 10);
 }
 
 /*
  * k15_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
- * out[10] = sum over 64 rows of columns[10]
+ * out[10] = sum over B rows of columns[10]
  * steps: sum
  * 1.28 kflop, reads 2.56 kB, writes 40 B
  */
 struct k15_args {
     const struct cr_runtime *rt;
-    const float *d_output; /* [64, 10] */
+    const float *d_output; /* [B, 10] */
     float *out; /* [10] */
 };
 
@@ -566,7 +571,7 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     rt->load(16, 10, lanes, 10, &(const float){0.0f}, 0, 0);
-    for (long row = 0; row < 64; row += 16) {
+    for (long row = 0; row < B; row += 16) {
         rt->sum_down(16, 10, lanes, a->d_output + row * 10, 10);
     }
     rt->sum_lanes(10, lanes);
@@ -575,14 +580,14 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
 
 /*
  * k16_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
- * out[10, 64] = rows[10, 64] x columns[64, 64]
+ * out[10, WIDTH] = rows[10, B] x columns[B, WIDTH]
  * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
  */
 struct k16_args {
     const struct cr_runtime *rt;
-    const float *d_output; /* [64, 10] */
-    const float *act; /* [64, 64] */
-    float *out; /* [10, 64] */
+    const float *d_output; /* [B, 10] */
+    const float *act; /* [B, WIDTH] */
+    float *out; /* [10, WIDTH] */
 };
 
 static void k16_d_output_weight(const void *args, long begin, long end, float *scratch)
@@ -592,23 +597,23 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 4096; /* rows of the left operand */
-    rt->load(10, 64, rows, 80, a->d_output, 1, 10);
-    rt->pack(64, 64, panels, 2048, a->act, 64, 1);
-    rt->gemm(10, 64, 64, rows, 80, 1, panels, 2048, a->out, 64, 0, 0, 0, 16384);
+    rt->load(10, B, rows, 80, a->d_output, 1, 10);
+    rt->pack(B, WIDTH, panels, B * CR_PANEL, a->act, WIDTH, 1);
+    rt->gemm(10, WIDTH, B, rows, 80, 1, panels, B * CR_PANEL, a->out, WIDTH, 0, 0, 0, 16384);
 }
 
 /*
  * k17_d_hidden: gradient of hidden, graphs/train_add.lua:37
- * out[64, 64] = rows[64, 10] x columns[10, 64]
+ * out[B, WIDTH] = rows[B, 10] x columns[10, WIDTH]
  * then: mul, mul, fma, mul, sigmoid, sub, mul, mul, fma, mul, fma
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
 struct k17_args {
     const struct cr_runtime *rt;
-    const float *hidden; /* [64, 64] */
-    const float *d_output; /* [64, 10] */
-    const float *output_weight; /* [10, 64], packed */
-    float *out; /* [64, 64] */
+    const float *hidden; /* [B, WIDTH] */
+    const float *d_output; /* [B, 10] */
+    const float *output_weight; /* [10, WIDTH], packed */
+    float *out; /* [B, WIDTH] */
 };
 
 static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
@@ -616,24 +621,24 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct k17_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
-    float *const mul = scratch + 768, *const mul4 = mul; /* 24 x 32 */
-    float *const square = scratch + 1536, *const fma2 = square; /* 24 x 32 */
+    float *const mul = scratch + 768, *const mul4 = mul; /* [24, 32] */
+    float *const square = scratch + 1536, *const fma2 = square; /* [24, 32] */
     float *const fma = scratch + 2304, *const mul2 = fma, *const sigmoid = fma, *const mul5 = fma;
-        /* 24 x 32 */
-    float *const sub = scratch + 3072, *const mul3 = sub; /* 24 x 32 */
+        /* [24, 32] */
+    float *const sub = scratch + 3072, *const mul3 = sub; /* [24, 32] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        for (long row = 0; row < 64; row += 24) {
-            const long m = 64 - row < 24 ? 64 - row : 24;
-            rt->gemm(m, 32, 10, a->d_output + row * 10, 10, 1, a->output_weight + col0 * 10, 320,
-                product, 32, 0, 0, 0, 16384);
+        for (long row = 0; row < B; row += 24) {
+            const long m = B - row < 24 ? B - row : 24;
+            rt->gemm(m, 32, 10, a->d_output + row * 10, 10, 1, a->output_weight + col0 * 10,
+                10 * CR_PANEL, product, 32, 0, 0, 0, 16384);
             /* act */
-            rt->mul_vv(m, 32, mul, 32, product, 32, a->hidden + row * 64 + col0, 64);
-            rt->mul_vv(m, 32, square, 32, a->hidden + row * 64 + col0, 64,
-                a->hidden + row * 64 + col0, 64);
+            rt->mul_vv(m, 32, mul, 32, product, 32, a->hidden + row * WIDTH + col0, WIDTH);
+            rt->mul_vv(m, 32, square, 32, a->hidden + row * WIDTH + col0, WIDTH,
+                a->hidden + row * WIDTH + col0, WIDTH);
             rt->fma_svs(m, 32, fma, 32, &(const float){0.071354814f}, 0, square, 32,
                 &(const float){1.5957692f}, 0);
-            rt->mul_vv(m, 32, mul2, 32, a->hidden + row * 64 + col0, 64, fma, 32);
+            rt->mul_vv(m, 32, mul2, 32, a->hidden + row * WIDTH + col0, WIDTH, fma, 32);
             rt->sigmoid_v(m, 32, sigmoid, 32, mul2, 32);
             rt->sub_sv(m, 32, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
             rt->mul_vv(m, 32, mul3, 32, sigmoid, 32, sub, 32);
@@ -641,20 +646,20 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
             rt->fma_svs(m, 32, fma2, 32, &(const float){0.21406445f}, 0, square, 32,
                 &(const float){1.5957692f}, 0);
             rt->mul_vv(m, 32, mul5, 32, product, 32, sigmoid, 32);
-            rt->fma_vvv(m, 32, a->out + row * 64 + col0, 64, mul4, 32, fma2, 32, mul5, 32);
+            rt->fma_vvv(m, 32, a->out + row * WIDTH + col0, WIDTH, mul4, 32, fma2, 32, mul5, 32);
         }
     }
 }
 
 /*
  * k18_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
- * out[64] = sum over 64 rows of columns[64]
+ * out[64] = sum over B rows of columns[WIDTH]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
 struct k18_args {
     const struct cr_runtime *rt;
-    const float *d_hidden; /* [64, 64] */
+    const float *d_hidden; /* [B, WIDTH] */
     float *out; /* [64] */
 };
 
@@ -664,24 +669,24 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
-    rt->load(16, 64, lanes, 64, &(const float){0.0f}, 0, 0);
-    for (long row = 0; row < 64; row += 16) {
-        rt->sum_down(16, 64, lanes, a->d_hidden + row * 64, 64);
+    rt->load(16, WIDTH, lanes, WIDTH, &(const float){0.0f}, 0, 0);
+    for (long row = 0; row < B; row += 16) {
+        rt->sum_down(16, WIDTH, lanes, a->d_hidden + row * WIDTH, WIDTH);
     }
-    rt->sum_lanes(64, lanes);
-    rt->store(1, 64, a->out, 0, 1, lanes, 0);
+    rt->sum_lanes(WIDTH, lanes);
+    rt->store(1, WIDTH, a->out, 0, 1, lanes, 0);
 }
 
 /*
  * k19_d_embedding: gradient of embedding, graphs/train_add.lua:36
- * out[64, 32] = rows[64, 64] x columns[64, 32]
+ * out[B, 2 * N_EMBD] = rows[B, WIDTH] x columns[WIDTH, 2 * N_EMBD]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k19_args {
     const struct cr_runtime *rt;
-    const float *d_hidden; /* [64, 64] */
-    const float *hidden_weight; /* [64, 32], packed */
-    float *out; /* [64, 32] */
+    const float *d_hidden; /* [B, WIDTH] */
+    const float *hidden_weight; /* [WIDTH, 2 * N_EMBD], packed */
+    float *out; /* [B, 2 * N_EMBD] */
 };
 
 static void k19_d_embedding(const void *args, long begin, long end, float *scratch)
@@ -690,23 +695,23 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long row = 0; row < 64; row += 24) {
-        const long m = 64 - row < 24 ? 64 - row : 24;
-        rt->gemm(m, 32, 64, a->d_hidden + row * 64, 64, 1, a->hidden_weight, 2048,
-            a->out + row * 32, 32, 0, 0, 0, 16384);
+    for (long row = 0; row < B; row += 24) {
+        const long m = B - row < 24 ? B - row : 24;
+        rt->gemm(m, 2 * N_EMBD, WIDTH, a->d_hidden + row * WIDTH, WIDTH, 1, a->hidden_weight,
+            WIDTH * CR_PANEL, a->out + row * (2 * N_EMBD), 2 * N_EMBD, 0, 0, 0, 16384);
     }
 }
 
 /*
  * k20_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
- * out[64, 32] = rows[64, 64] x columns[64, 32]
+ * out[WIDTH, 2 * N_EMBD] = rows[WIDTH, B] x columns[B, 2 * N_EMBD]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
 struct k20_args {
     const struct cr_runtime *rt;
-    const float *d_hidden; /* [64, 64] */
-    const float *embedding; /* [64, 2, 16] */
-    float *out; /* [64, 32] */
+    const float *d_hidden; /* [B, WIDTH] */
+    const float *embedding; /* [B, 2, N_EMBD] */
+    float *out; /* [WIDTH, 2 * N_EMBD] */
 };
 
 static void k20_d_hidden_weight(const void *args, long begin, long end, float *scratch)
@@ -716,24 +721,24 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 2048; /* rows of the left operand */
-    rt->load(64, 64, rows, 80, a->d_hidden, 1, 64);
-    rt->pack(64, 32, panels, 2048, a->embedding, 32, 1);
-    for (long row = 0; row < 64; row += 24) {
-        const long m = 64 - row < 24 ? 64 - row : 24;
-        rt->gemm(m, 32, 64, rows + row * 80, 80, 1, panels, 2048, a->out + row * 32, 32, 0, 0, 0,
-            16384);
+    rt->load(WIDTH, B, rows, 80, a->d_hidden, 1, WIDTH);
+    rt->pack(B, 2 * N_EMBD, panels, B * CR_PANEL, a->embedding, 2 * N_EMBD, 1);
+    for (long row = 0; row < WIDTH; row += 24) {
+        const long m = WIDTH - row < 24 ? WIDTH - row : 24;
+        rt->gemm(m, 2 * N_EMBD, B, rows + row * 80, 80, 1, panels, B * CR_PANEL,
+            a->out + row * (2 * N_EMBD), 2 * N_EMBD, 0, 0, 0, 16384);
     }
 }
 
 /*
  * k21_d_embedding: gradient of embedding, graphs/train_add.lua:35
- * out[64, 2, 16]
+ * out[B, 2, N_EMBD]
  * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
  */
 struct k21_args {
     const struct cr_runtime *rt;
-    const float *k19_d_embedding; /* [64, 32] */
-    float *out; /* [64, 2, 16] */
+    const float *k19_d_embedding; /* [B, 2 * N_EMBD] */
+    float *out; /* [B, 2, N_EMBD] */
 };
 
 static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
@@ -742,19 +747,19 @@ static void k21_d_embedding(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->load(128, 16, a->out, 16, a->k19_d_embedding, 16, 1);
+    rt->load(2 * B, N_EMBD, a->out, N_EMBD, a->k19_d_embedding, N_EMBD, 1);
 }
 
 /*
  * k22_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
- * out[10, 16] = for each row the sum of the 128 rows[16] with its index
+ * out[10, N_EMBD] = for each row the sum of the 128 rows[16] with its index
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
 struct k22_args {
     const struct cr_runtime *rt;
-    const float *d_embedding; /* [64, 2, 16] */
-    const int *digits; /* [64, 2] */
-    float *out; /* [10, 16] */
+    const float *d_embedding; /* [B, 2, N_EMBD] */
+    const int *digits; /* [B, 2] */
+    float *out; /* [10, N_EMBD] */
 };
 
 static void k22_d_embedding_weight(const void *args, long begin, long end, float *scratch)
@@ -764,7 +769,8 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item;
-        rt->scatter_add(1, 16, a->out + row0 * 16, 16, row0, 128, a->d_embedding, 16, a->digits);
+        rt->scatter_add(1, N_EMBD, a->out + row0 * N_EMBD, N_EMBD, row0, 128, a->d_embedding,
+            N_EMBD, a->digits);
     }
 }
 
@@ -785,7 +791,7 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
     const struct k23_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const fma = scratch, *const fma2 = fma; /* one number a row, 1 */
+    float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
     rt->load(1, 1, fma, 0, &(const float){0.1f}, 0, 0);
     rt->fma_ssv(1, 1, fma2, 0, &(const float){0.9f}, 0, a->adam_part1, 0, fma, 0);
     rt->store(1, 1, a->out, 0, 0, fma2, 0);
@@ -808,7 +814,7 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
     const struct k24_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const fma = scratch, *const fma2 = fma; /* one number a row, 1 */
+    float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
     rt->load(1, 1, fma, 0, &(const float){0.001f}, 0, 0);
     rt->fma_ssv(1, 1, fma2, 0, &(const float){0.999f}, 0, a->adam_part2, 0, fma, 0);
     rt->store(1, 1, a->out, 0, 0, fma2, 0);
@@ -816,21 +822,22 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
 
 /*
  * k25_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
- * out[10, 16], next_adam_m_embedding_weight[10, 16], next_adam_v_embedding_weight[10, 16]
+ * out[10, N_EMBD], next_adam_m_embedding_weight[10, N_EMBD],
+ *     next_adam_v_embedding_weight[10, N_EMBD]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 4.32 kflop, reads 2.568 kB, writes 1.92 kB
  */
 struct k25_args {
     const struct cr_runtime *rt;
-    const float *adam_m_embedding_weight; /* [10, 16] */
-    const float *d_embedding_weight; /* [10, 16] */
-    const float *adam_v_embedding_weight; /* [10, 16] */
-    const float *embedding_weight; /* [10, 16] */
+    const float *adam_m_embedding_weight; /* [10, N_EMBD] */
+    const float *d_embedding_weight; /* [10, N_EMBD] */
+    const float *adam_v_embedding_weight; /* [10, N_EMBD] */
+    const float *embedding_weight; /* [10, N_EMBD] */
     const float *k23_next_adam_part1; /* [] */
     const float *k24_next_adam_part2; /* [] */
-    float *next_adam_m_embedding_weight; /* [10, 16] */
-    float *next_adam_v_embedding_weight; /* [10, 16] */
-    float *out; /* [10, 16] */
+    float *next_adam_m_embedding_weight; /* [10, N_EMBD] */
+    float *next_adam_v_embedding_weight; /* [10, N_EMBD] */
+    float *out; /* [10, N_EMBD] */
 };
 
 static void k25_next_embedding_weight(const void *args, long begin, long end, float *scratch)
@@ -838,49 +845,50 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
     const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* 10 x 16 */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
+        N_EMBD] */
     float *const div = scratch + 160, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* one number a row, 10 */
-    float *const mul4 = scratch + 176, *const div4 = mul4; /* 10 x 16 */
-    float *const sqrt = scratch + 336, *const div3 = sqrt, *const add = sqrt; /* 10 x 16 */
-    rt->mul_sv(10, 16, mul, 16, &(const float){0.1f}, 0, a->d_embedding_weight, 16);
-    rt->fma_svv(10, 16, a->next_adam_m_embedding_weight, 16, &(const float){0.9f}, 0,
-        a->adam_m_embedding_weight, 16, mul, 16);
-    rt->mul_vv(10, 16, square, 16, a->d_embedding_weight, 16, a->d_embedding_weight, 16);
-    rt->mul_sv(10, 16, mul2, 16, &(const float){0.001f}, 0, square, 16);
-    rt->fma_svv(10, 16, a->next_adam_v_embedding_weight, 16, &(const float){0.999f}, 0,
-        a->adam_v_embedding_weight, 16, mul2, 16);
-    rt->mul_vs(10, 16, mul3, 16, a->embedding_weight, 16, &(const float){0.9999f}, 0);
+        /* [10], one number a row */
+    float *const mul4 = scratch + 176, *const div4 = mul4; /* [10, N_EMBD] */
+    float *const sqrt = scratch + 336, *const div3 = sqrt, *const add = sqrt; /* [10, N_EMBD] */
+    rt->mul_sv(10, N_EMBD, mul, N_EMBD, &(const float){0.1f}, 0, a->d_embedding_weight, N_EMBD);
+    rt->fma_svv(10, N_EMBD, a->next_adam_m_embedding_weight, N_EMBD, &(const float){0.9f}, 0,
+        a->adam_m_embedding_weight, N_EMBD, mul, N_EMBD);
+    rt->mul_vv(10, N_EMBD, square, N_EMBD, a->d_embedding_weight, N_EMBD, a->d_embedding_weight,
+        N_EMBD);
+    rt->mul_sv(10, N_EMBD, mul2, N_EMBD, &(const float){0.001f}, 0, square, N_EMBD);
+    rt->fma_svv(10, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD, &(const float){0.999f}, 0,
+        a->adam_v_embedding_weight, N_EMBD, mul2, N_EMBD);
+    rt->mul_vs(10, N_EMBD, mul3, N_EMBD, a->embedding_weight, N_EMBD, &(const float){0.9999f}, 0);
     rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
     rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(10, 16, mul4, 16, div2, 1, a->next_adam_m_embedding_weight, 16);
-    rt->sqrt_v(10, 16, sqrt, 16, a->next_adam_v_embedding_weight, 16);
+    rt->mul_sv(10, N_EMBD, mul4, N_EMBD, div2, 1, a->next_adam_m_embedding_weight, N_EMBD);
+    rt->sqrt_v(10, N_EMBD, sqrt, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD);
     rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(10, 16, div3, 16, sqrt, 16, sqrt3, 1);
-    rt->add_vs(10, 16, add, 16, div3, 16, &(const float){1e-08f}, 0);
-    rt->div_vv(10, 16, div4, 16, mul4, 16, add, 16);
-    rt->sub_vv(10, 16, a->out, 16, mul3, 16, div4, 16);
+    rt->div_vs(10, N_EMBD, div3, N_EMBD, sqrt, N_EMBD, sqrt3, 1);
+    rt->add_vs(10, N_EMBD, add, N_EMBD, div3, N_EMBD, &(const float){1e-08f}, 0);
+    rt->div_vv(10, N_EMBD, div4, N_EMBD, mul4, N_EMBD, add, N_EMBD);
+    rt->sub_vv(10, N_EMBD, a->out, N_EMBD, mul3, N_EMBD, div4, N_EMBD);
 }
 
 /*
  * k26_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
- * out[64], next_adam_m_hidden_bias[64], next_adam_v_hidden_bias[64]
+ * out[WIDTH], next_adam_m_hidden_bias[WIDTH], next_adam_v_hidden_bias[WIDTH]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 1.728 kflop, reads 1.032 kB, writes 768 B
  */
 struct k26_args {
     const struct cr_runtime *rt;
-    const float *adam_m_hidden_bias; /* [64] */
+    const float *adam_m_hidden_bias; /* [WIDTH] */
     const float *d_hidden_bias; /* [64] */
-    const float *adam_v_hidden_bias; /* [64] */
-    const float *hidden_bias; /* [64] */
+    const float *adam_v_hidden_bias; /* [WIDTH] */
+    const float *hidden_bias; /* [WIDTH] */
     const float *k23_next_adam_part1; /* [] */
     const float *k24_next_adam_part2; /* [] */
-    float *next_adam_m_hidden_bias; /* [64] */
-    float *next_adam_v_hidden_bias; /* [64] */
-    float *out; /* [64] */
+    float *next_adam_m_hidden_bias; /* [WIDTH] */
+    float *next_adam_v_hidden_bias; /* [WIDTH] */
+    float *out; /* [WIDTH] */
 };
 
 static void k26_next_hidden_bias(const void *args, long begin, long end, float *scratch)
@@ -888,49 +896,50 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
     const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* 1 x 64 */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
+        WIDTH] */
     float *const div = scratch + 64, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* one number a row, 1 */
-    float *const mul4 = scratch + 80, *const div4 = mul4; /* 1 x 64 */
-    float *const sqrt = scratch + 144, *const div3 = sqrt, *const add = sqrt; /* 1 x 64 */
-    rt->mul_sv(1, 64, mul, 64, &(const float){0.1f}, 0, a->d_hidden_bias, 0);
-    rt->fma_svv(1, 64, a->next_adam_m_hidden_bias, 0, &(const float){0.9f}, 0,
-        a->adam_m_hidden_bias, 0, mul, 64);
-    rt->mul_vv(1, 64, square, 64, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
-    rt->mul_sv(1, 64, mul2, 64, &(const float){0.001f}, 0, square, 64);
-    rt->fma_svv(1, 64, a->next_adam_v_hidden_bias, 0, &(const float){0.999f}, 0,
-        a->adam_v_hidden_bias, 0, mul2, 64);
-    rt->mul_vs(1, 64, mul3, 64, a->hidden_bias, 0, &(const float){0.9999f}, 0);
+        /* [1], one number a row */
+    float *const mul4 = scratch + 80, *const div4 = mul4; /* [1, WIDTH] */
+    float *const sqrt = scratch + 144, *const div3 = sqrt, *const add = sqrt; /* [1, WIDTH] */
+    rt->mul_sv(1, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_hidden_bias, 0);
+    rt->fma_svv(1, WIDTH, a->next_adam_m_hidden_bias, 0, &(const float){0.9f}, 0,
+        a->adam_m_hidden_bias, 0, mul, WIDTH);
+    rt->mul_vv(1, WIDTH, square, WIDTH, a->d_hidden_bias, 0, a->d_hidden_bias, 0);
+    rt->mul_sv(1, WIDTH, mul2, WIDTH, &(const float){0.001f}, 0, square, WIDTH);
+    rt->fma_svv(1, WIDTH, a->next_adam_v_hidden_bias, 0, &(const float){0.999f}, 0,
+        a->adam_v_hidden_bias, 0, mul2, WIDTH);
+    rt->mul_vs(1, WIDTH, mul3, WIDTH, a->hidden_bias, 0, &(const float){0.9999f}, 0);
     rt->load(1, 1, div, 0, a->k23_next_adam_part1, 0, 0);
     rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(1, 64, mul4, 64, div2, 1, a->next_adam_m_hidden_bias, 0);
-    rt->sqrt_v(1, 64, sqrt, 64, a->next_adam_v_hidden_bias, 0);
+    rt->mul_sv(1, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_hidden_bias, 0);
+    rt->sqrt_v(1, WIDTH, sqrt, WIDTH, a->next_adam_v_hidden_bias, 0);
     rt->load(1, 1, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(1, 64, div3, 64, sqrt, 64, sqrt3, 1);
-    rt->add_vs(1, 64, add, 64, div3, 64, &(const float){1e-08f}, 0);
-    rt->div_vv(1, 64, div4, 64, mul4, 64, add, 64);
-    rt->sub_vv(1, 64, a->out, 0, mul3, 64, div4, 64);
+    rt->div_vs(1, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
+    rt->add_vs(1, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
+    rt->div_vv(1, WIDTH, div4, WIDTH, mul4, WIDTH, add, WIDTH);
+    rt->sub_vv(1, WIDTH, a->out, 0, mul3, WIDTH, div4, WIDTH);
 }
 
 /*
  * k27_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
- * out[64, 32], next_adam_m_hidden_weight[64, 32], next_adam_v_hidden_weight[64, 32]
+ * out[WIDTH, 2 * N_EMBD], next_adam_m_hidden_weight[WIDTH, 2 * N_EMBD],
+ *     next_adam_v_hidden_weight[WIDTH, 2 * N_EMBD]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 55.3 kflop, reads 32.78 kB, writes 24.58 kB
  */
 struct k27_args {
     const struct cr_runtime *rt;
-    const float *adam_m_hidden_weight; /* [64, 32] */
-    const float *d_hidden_weight; /* [64, 32] */
-    const float *adam_v_hidden_weight; /* [64, 32] */
-    const float *hidden_weight; /* [64, 32] */
+    const float *adam_m_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
+    const float *d_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
+    const float *adam_v_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
+    const float *hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     const float *k23_next_adam_part1; /* [] */
     const float *k24_next_adam_part2; /* [] */
-    float *next_adam_m_hidden_weight; /* [64, 32] */
-    float *next_adam_v_hidden_weight; /* [64, 32] */
-    float *out; /* [64, 32] */
+    float *next_adam_m_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
+    float *next_adam_v_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
+    float *out; /* [WIDTH, 2 * N_EMBD] */
 };
 
 static void k27_next_hidden_weight(const void *args, long begin, long end, float *scratch)
@@ -939,29 +948,34 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* 64 x 32 */
+        /* [WIDTH, 2 * N_EMBD] */
     float *const div = scratch + 2048, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* one number a row, 64 */
-    float *const mul4 = scratch + 2112, *const div4 = mul4; /* 64 x 32 */
-    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt; /* 64 x 32 */
-    rt->mul_sv(64, 32, mul, 32, &(const float){0.1f}, 0, a->d_hidden_weight, 32);
-    rt->fma_svv(64, 32, a->next_adam_m_hidden_weight, 32, &(const float){0.9f}, 0,
-        a->adam_m_hidden_weight, 32, mul, 32);
-    rt->mul_vv(64, 32, square, 32, a->d_hidden_weight, 32, a->d_hidden_weight, 32);
-    rt->mul_sv(64, 32, mul2, 32, &(const float){0.001f}, 0, square, 32);
-    rt->fma_svv(64, 32, a->next_adam_v_hidden_weight, 32, &(const float){0.999f}, 0,
-        a->adam_v_hidden_weight, 32, mul2, 32);
-    rt->mul_vs(64, 32, mul3, 32, a->hidden_weight, 32, &(const float){0.9999f}, 0);
-    rt->load(1, 64, div, 0, a->k23_next_adam_part1, 0, 0);
-    rt->div_sv(1, 64, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(64, 32, mul4, 32, div2, 1, a->next_adam_m_hidden_weight, 32);
-    rt->sqrt_v(64, 32, sqrt, 32, a->next_adam_v_hidden_weight, 32);
-    rt->load(1, 64, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 64, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(64, 32, div3, 32, sqrt, 32, sqrt3, 1);
-    rt->add_vs(64, 32, add, 32, div3, 32, &(const float){1e-08f}, 0);
-    rt->div_vv(64, 32, div4, 32, mul4, 32, add, 32);
-    rt->sub_vv(64, 32, a->out, 32, mul3, 32, div4, 32);
+        /* [WIDTH], one number a row */
+    float *const mul4 = scratch + 2112, *const div4 = mul4; /* [WIDTH, 2 * N_EMBD] */
+    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt; /* [WIDTH,
+        2 * N_EMBD] */
+    rt->mul_sv(WIDTH, 2 * N_EMBD, mul, 2 * N_EMBD, &(const float){0.1f}, 0, a->d_hidden_weight,
+        2 * N_EMBD);
+    rt->fma_svv(WIDTH, 2 * N_EMBD, a->next_adam_m_hidden_weight, 2 * N_EMBD, &(const float){0.9f},
+        0, a->adam_m_hidden_weight, 2 * N_EMBD, mul, 2 * N_EMBD);
+    rt->mul_vv(WIDTH, 2 * N_EMBD, square, 2 * N_EMBD, a->d_hidden_weight, 2 * N_EMBD,
+        a->d_hidden_weight, 2 * N_EMBD);
+    rt->mul_sv(WIDTH, 2 * N_EMBD, mul2, 2 * N_EMBD, &(const float){0.001f}, 0, square, 2 * N_EMBD);
+    rt->fma_svv(WIDTH, 2 * N_EMBD, a->next_adam_v_hidden_weight, 2 * N_EMBD, &(const float){0.999f},
+        0, a->adam_v_hidden_weight, 2 * N_EMBD, mul2, 2 * N_EMBD);
+    rt->mul_vs(WIDTH, 2 * N_EMBD, mul3, 2 * N_EMBD, a->hidden_weight, 2 * N_EMBD,
+        &(const float){0.9999f}, 0);
+    rt->load(1, WIDTH, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->div_sv(1, WIDTH, div2, 0, &(const float){0.01f}, 0, div, 0);
+    rt->mul_sv(WIDTH, 2 * N_EMBD, mul4, 2 * N_EMBD, div2, 1, a->next_adam_m_hidden_weight,
+        2 * N_EMBD);
+    rt->sqrt_v(WIDTH, 2 * N_EMBD, sqrt, 2 * N_EMBD, a->next_adam_v_hidden_weight, 2 * N_EMBD);
+    rt->load(1, WIDTH, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, WIDTH, sqrt3, 0, sqrt2, 0);
+    rt->div_vs(WIDTH, 2 * N_EMBD, div3, 2 * N_EMBD, sqrt, 2 * N_EMBD, sqrt3, 1);
+    rt->add_vs(WIDTH, 2 * N_EMBD, add, 2 * N_EMBD, div3, 2 * N_EMBD, &(const float){1e-08f}, 0);
+    rt->div_vv(WIDTH, 2 * N_EMBD, div4, 2 * N_EMBD, mul4, 2 * N_EMBD, add, 2 * N_EMBD);
+    rt->sub_vv(WIDTH, 2 * N_EMBD, a->out, 2 * N_EMBD, mul3, 2 * N_EMBD, div4, 2 * N_EMBD);
 }
 
 /*
@@ -988,12 +1002,12 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
     const struct k28_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* 1 x 10 */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
+        10] */
     float *const div = scratch + 16, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* one number a row, 1 */
-    float *const mul4 = scratch + 32, *const div4 = mul4; /* 1 x 10 */
-    float *const sqrt = scratch + 48, *const div3 = sqrt, *const add = sqrt; /* 1 x 10 */
+        /* [1], one number a row */
+    float *const mul4 = scratch + 32, *const div4 = mul4; /* [1, 10] */
+    float *const sqrt = scratch + 48, *const div3 = sqrt, *const add = sqrt; /* [1, 10] */
     rt->mul_sv(1, 10, mul, 10, &(const float){0.1f}, 0, a->d_output_bias, 0);
     rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &(const float){0.9f}, 0,
         a->adam_m_output_bias, 0, mul, 10);
@@ -1016,21 +1030,21 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
 
 /*
  * k29_next_output_weight: next output.weight, graphs/train_add.lua:41
- * out[10, 64], next_adam_m_output_weight[10, 64], next_adam_v_output_weight[10, 64]
+ * out[10, WIDTH], next_adam_m_output_weight[10, WIDTH], next_adam_v_output_weight[10, WIDTH]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 17.28 kflop, reads 10.25 kB, writes 7.68 kB
  */
 struct k29_args {
     const struct cr_runtime *rt;
-    const float *adam_m_output_weight; /* [10, 64] */
-    const float *d_output_weight; /* [10, 64] */
-    const float *adam_v_output_weight; /* [10, 64] */
-    const float *output_weight; /* [10, 64] */
+    const float *adam_m_output_weight; /* [10, WIDTH] */
+    const float *d_output_weight; /* [10, WIDTH] */
+    const float *adam_v_output_weight; /* [10, WIDTH] */
+    const float *output_weight; /* [10, WIDTH] */
     const float *k23_next_adam_part1; /* [] */
     const float *k24_next_adam_part2; /* [] */
-    float *next_adam_m_output_weight; /* [10, 64] */
-    float *next_adam_v_output_weight; /* [10, 64] */
-    float *out; /* [10, 64] */
+    float *next_adam_m_output_weight; /* [10, WIDTH] */
+    float *next_adam_v_output_weight; /* [10, WIDTH] */
+    float *out; /* [10, WIDTH] */
 };
 
 static void k29_next_output_weight(const void *args, long begin, long end, float *scratch)
@@ -1038,30 +1052,30 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
     const struct k29_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* 10 x 64 */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
+        WIDTH] */
     float *const div = scratch + 640, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* one number a row, 10 */
-    float *const mul4 = scratch + 656, *const div4 = mul4; /* 10 x 64 */
-    float *const sqrt = scratch + 1296, *const div3 = sqrt, *const add = sqrt; /* 10 x 64 */
-    rt->mul_sv(10, 64, mul, 64, &(const float){0.1f}, 0, a->d_output_weight, 64);
-    rt->fma_svv(10, 64, a->next_adam_m_output_weight, 64, &(const float){0.9f}, 0,
-        a->adam_m_output_weight, 64, mul, 64);
-    rt->mul_vv(10, 64, square, 64, a->d_output_weight, 64, a->d_output_weight, 64);
-    rt->mul_sv(10, 64, mul2, 64, &(const float){0.001f}, 0, square, 64);
-    rt->fma_svv(10, 64, a->next_adam_v_output_weight, 64, &(const float){0.999f}, 0,
-        a->adam_v_output_weight, 64, mul2, 64);
-    rt->mul_vs(10, 64, mul3, 64, a->output_weight, 64, &(const float){0.9999f}, 0);
+        /* [10], one number a row */
+    float *const mul4 = scratch + 656, *const div4 = mul4; /* [10, WIDTH] */
+    float *const sqrt = scratch + 1296, *const div3 = sqrt, *const add = sqrt; /* [10, WIDTH] */
+    rt->mul_sv(10, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_output_weight, WIDTH);
+    rt->fma_svv(10, WIDTH, a->next_adam_m_output_weight, WIDTH, &(const float){0.9f}, 0,
+        a->adam_m_output_weight, WIDTH, mul, WIDTH);
+    rt->mul_vv(10, WIDTH, square, WIDTH, a->d_output_weight, WIDTH, a->d_output_weight, WIDTH);
+    rt->mul_sv(10, WIDTH, mul2, WIDTH, &(const float){0.001f}, 0, square, WIDTH);
+    rt->fma_svv(10, WIDTH, a->next_adam_v_output_weight, WIDTH, &(const float){0.999f}, 0,
+        a->adam_v_output_weight, WIDTH, mul2, WIDTH);
+    rt->mul_vs(10, WIDTH, mul3, WIDTH, a->output_weight, WIDTH, &(const float){0.9999f}, 0);
     rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
     rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(10, 64, mul4, 64, div2, 1, a->next_adam_m_output_weight, 64);
-    rt->sqrt_v(10, 64, sqrt, 64, a->next_adam_v_output_weight, 64);
+    rt->mul_sv(10, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_output_weight, WIDTH);
+    rt->sqrt_v(10, WIDTH, sqrt, WIDTH, a->next_adam_v_output_weight, WIDTH);
     rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(10, 64, div3, 64, sqrt, 64, sqrt3, 1);
-    rt->add_vs(10, 64, add, 64, div3, 64, &(const float){1e-08f}, 0);
-    rt->div_vv(10, 64, div4, 64, mul4, 64, add, 64);
-    rt->sub_vv(10, 64, a->out, 64, mul3, 64, div4, 64);
+    rt->div_vs(10, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
+    rt->add_vs(10, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
+    rt->div_vv(10, WIDTH, div4, WIDTH, mul4, WIDTH, add, WIDTH);
+    rt->sub_vv(10, WIDTH, a->out, WIDTH, mul3, WIDTH, div4, WIDTH);
 }
 
 /* Computes the outputs. */
@@ -1409,27 +1423,26 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 
 #include <string.h>
 
-/*
- * select.h - which runtime this machine can run.
- */
+/* select.h - which runtime this machine can run. */
 
 /*
- * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
- * machine lacks that instruction set or the name is none of these; for a null name, the fastest one
- * available.  If the processor has AMX, the process asks Linux for permission to use tiles.
+ * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
+ * that instruction set or the name is none of these; for a null name the fastest there is.  Where
+ * the processor has AMX, the process asks Linux for tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
- * If CR_NO_THREADS is defined, there is only the calling thread, and pthreads are not needed.
+ * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
+ * pthreads.
  */
 #include <stddef.h>
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* An upper bound of the bytes of a pool of this many threads, as a constant expression. */
+/* Bytes that suffice for a pool of so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
 
 /*
@@ -1715,7 +1728,7 @@ enum {
 #define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
-/* Computes one block: encrypts the counter under the key. */
+/* One block: encrypts the counter under the key. */
 static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
                                    uint32_t out[4])
 {
@@ -1739,7 +1752,7 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
 
 /* Number `index` of a stream, uniform in 0 <= u < 1. */
 #if defined(__GNUC__) && !defined(__TINYC__)
-__attribute__((unused)) /* for a file that uses only blocks */
+__attribute__((unused)) /* by a file that takes blocks alone */
 #endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
@@ -1755,21 +1768,19 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 /*
  * runtime.h - the functions that generated code calls.
  *
- * A *tile* is a matrix of `rows` x `cols` floats; row r begins at p + r * ld.  A row stride
- * (ld) of 0 repeats one row.  The name of a function has a letter for each operand: `v` for a
- * tile, `s` for an operand with one value for each row, which is p[r * ld] for row r.  A tile
- * of i32 has ints in place of floats; its functions are rt->i32->NAME.
+ * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
+ * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
+ * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
+ * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  The rounding error of one long
- * sum grows at least with the square root of its length, so long sums are made in blocks:
- *   - A dot product over k is split into blocks of 256 elements (CR_SUM_BLOCK).  The sum of a
- *     block is a chain of fused multiply-adds that starts at zero, in the order of k; the sums
- *     of the blocks are added in order.
- *   - A reduction uses 16 lanes: element i belongs to lane i % 16.  A block is 4096 elements,
- *     256 for each lane; each lane starts at the identity and combines its elements in order.
- *     The results of the blocks are combined in order, lane by lane.  Then lane l + 8 is
- *     combined into lane l, then l + 4, l + 2 and l + 1.
+ * operations, whatever the instruction set.  The error of one long sum grows with the
+ * square root of its length at best, so long sums are made in blocks:
+ *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
+ *     multiply-adds from zero, in order; the sums of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
+ *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
+ *     added to lane l, l + 4 to l, l + 2, l + 1.
  */
 /*
  * elementwise.h - the table of elementwise ops.
@@ -1790,7 +1801,6 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
  * and the CR_ functions take the operands for signed.  `description` holds for both.
  */
-/* clang-format off */
 #define CR_ELEMENTWISE(OP) \
     OP(neg,     1, ARITH,   -a,                 "-a") \
     OP(exp,     1, FLOAT,   CR_EXP(a),          "e to the power of a") \
@@ -1833,15 +1843,11 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
-/* clang-format off */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
     OP(max, ARITH, CR_LOWEST, CR_MAX(a, b), "the largest, +0 being larger than -0; NaN if any is")
-/* clang-format on */
 
-/* The table of functions other than elementwise ops and reductions; see CR_FUNCTIONS of
- * runtime.h. */
-/* clang-format off */
+/* The table of functions that are no elementwise ops or reductions; see CR_FUNCTIONS of runtime.h. */
 #define CR_FUNCTIONS_I32 \
     CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
     CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
@@ -1851,9 +1857,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 
 #define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
 
-/* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
-/* clang-format off */
+/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
         /* y[r, c] = x[r * rs + c * cs] */ \
@@ -1861,46 +1866,46 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
         /* y[r * rs + c * cs] = x[r, c] */ \
     CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
                                long base, long rs, long cs)) \
-        /* y[r, c] = number base + r * rs + c * cs of a random stream of the seed, uniform in 0 <= y < 1 */ \
+        /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
     CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                     const float *b, long ldb)) \
-        /* y = a sigmoid(b), with the bits of sigmoid followed by mul */ \
+        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
     CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                   float cube, float slope)) \
-        /* y = a fma(cube, a a, slope), which is about cube a^3 + slope a */ \
+        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
     CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
                                     const float *x, long ldx, const int *index)) \
-        /* y[r, :] = the sum, in order, of the rows i < n of x with index[i] = first + r */ \
+        /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel \
-         * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads \
-         * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */ \
+        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
+         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
+         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
     CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
-         * and the panels after it must be aligned to 64 bytes. */ \
+        /* pack by stores that go past the caches, for what is not read soon; y and the \
+         * panels behind it are at multiples of 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
                              long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
                              long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is a[m * rs + k * cs]; b is packed; \
-         * row m of start begins at start + m * lds (an lds of 0 adds one row to all rows), and if start is \
-         * null, nothing is added. k is split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of \
-         * fma that starts at zero, in order; the sums of the blocks are added to start, in order.  So a \
-         * product that is computed in parts of whole blocks has the same bits, if the start of each part is \
-         * the result of the part before.  `columns` is the width of the tiles that stay in registers (2 to 4 \
-         * vectors, or 0 for the default of the instruction set), and `ahead` is the prefetch distance in \
-         * floats of weights.  Both affect only speed, and no bit. */ \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
+         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
+         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
+         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
+         * between blocks gives the same bits if each part starts with the c of the one before. \
+         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
+         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
+         * prefetched: both are for speed, no bit depends on them. */ \
 /* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
 /*
- * vector.h - definitions that all instances of a template share.
+ * vector.h - what all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
- * them.  It calls fma where it means one; the compiler must not fuse other operations.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
+ * of them.  It calls fma where it means one; the compiler must not fuse anything else.
  */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -1923,7 +1928,7 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 #include <math.h>
 #include <stdint.h>
 
-/* For functions that are always inlined and may be unused. */
+/* Functions that are always inlined, and may go unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
@@ -1939,7 +1944,7 @@ typedef float cr_float;
 typedef uint32_t cr_word;
 #endif
 
-/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
+/* Before a loop over a constant number of vectors; before one over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -1953,12 +1958,12 @@ typedef uint32_t cr_word;
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 
-/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
- * AMD's Zen 5, most of all when memory is busy. */
+/* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
+ * most of all where memory is busy. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -1972,8 +1977,8 @@ typedef uint32_t cr_word;
 enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
-    CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
-    CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
+    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
+    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
@@ -1992,8 +1997,8 @@ struct cr_product {
     const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* columns of k inside the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
+    long begin, end; /* of the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
     long pace;
 };
 
@@ -2022,8 +2027,7 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* The instances of the template; the order matters. */
-/* clang-format off */
+/* One instance of the template after another; the order matters. */
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
@@ -2052,7 +2056,7 @@ static int cr_has_plain(void)
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is always whole. */
+/* The first n lanes only; a vector of one lane is never cut. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -2076,7 +2080,7 @@ union cr_bits {
     uint32_t u;
 };
 
-/* Like the x86 instructions: returns b if the operands are equal or unordered. */
+/* Like the x86 instructions: b if the operands are equal or unordered. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -2101,7 +2105,7 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};
@@ -2129,7 +2133,7 @@ CR_INLINE float v_split_plain(float x, float *e)
 #include CR_TEMPLATE
 
 #if CR_X86
-/* Processors with AVX2 have F16C; not every compiler can test for it. */
+/* Processors with AVX2 have F16C, which not every compiler can ask for. */
 static int cr_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -2154,7 +2158,7 @@ static int cr_has_avx2(void)
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
+#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
@@ -2162,8 +2166,8 @@ static int cr_has_avx2(void)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
-/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
- * sums between registers and to memory. */
+/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
+ * register and to memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -2209,7 +2213,7 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
@@ -2256,7 +2260,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
@@ -2333,7 +2337,7 @@ static int cr_has_avx512(void)
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
@@ -2391,7 +2395,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
@@ -2413,8 +2417,8 @@ static int cr_has_neon(void)
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
- * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
- * reduction are four registers.
+ * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
+ * lanes of a reduction are four registers.
  */
 #define CR_ISA "neon"
 #define CR_NAME(name) name##_neon
@@ -2428,7 +2432,7 @@ static int cr_has_neon(void)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
-/* Vectors that may alias any element, with no alignment beyond that of an element. */
+/* Vectors that may alias any element and begin at any of them. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
@@ -2477,7 +2481,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* Stores the first n lanes; the memory at p may end after the last of them. */
+/* p may end with the last of the n lanes. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -2493,7 +2497,7 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
+/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
@@ -2538,7 +2542,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Folds x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -2546,9 +2550,9 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
- * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
- * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
+ * x w + sum for a number x, which stands in lane 0 of a register: fmla by an element.  It is loaded
+ * by an instruction that the compiler does not look into.  Else it may load all lanes at once
+ * (ld1r), which takes a slot of the unit that multiplies, or load ahead, which takes registers
  * that a tile of gemm needs.
  */
 #define VS float32x4_t
@@ -2564,10 +2568,8 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 
 #include CR_TEMPLATE
 #endif
-/* clang-format on */
 
-/* A runtime, and a function that returns true if the processor and the operating system support
- * its instruction set. */
+/* A runtime, and whether the processor and the operating system support its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);
@@ -2596,10 +2598,10 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
- * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
- * has descheduled, delays nobody.  Workers poll for the next job for some microseconds, since the
- * next kernel usually follows immediately, and then sleep.
+ * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
+ * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
+ * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
+ * the next kernel usually follows at once, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -2619,8 +2621,7 @@ struct cr_job {
     float *scratch;
 };
 
-/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
- * rounding. */
+/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -2672,8 +2673,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
- * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
+ * (CR_ENTER), nobody polls, and who sleeps is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -2700,11 +2701,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a worker polls before it sleeps, about 10 to 100 microseconds, and how often it
- * polls between two calls of sched_yield: the thread that it waits for may need the processor. */
+/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
+ * between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* Waits a moment between two polls. */
+/* Waits a moment between two looks. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -2716,14 +2717,14 @@ static void cr_look_away(int looks)
 
 /* The state of a worker's job. */
 enum {
-    CR_IDLE,  /* no job, or the job is done */
-    CR_OPEN,  /* it waits for a thread to take it */
+    CR_IDLE,  /* there is none, or it is done */
+    CR_OPEN,  /* it waits for whoever takes it */
     CR_TAKEN, /* the worker does it */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, which start a worker, lie in one cache line, because the line moves between
- * two processors. */
+/* The first fields, by which a worker is started, lie in one cache line: it moves between two
+ * processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
@@ -2741,23 +2742,23 @@ struct cr_pool {
     int threads;
 };
 
-/* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
+/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
 union cr_seat {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
-/* Compilation fails here if CR_POOL_BYTES is too small. */
+/* CR_POOL_BYTES is enough, or this does not compile. */
 typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Returns worker t of 1 .. threads - 1, which does share t. */
+/* Worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker if it is `from`; returns true if it was. */
+/* Changes the state of a worker, if it is `from`; returns whether it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -2768,9 +2769,9 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
 }
 
 /*
- * Sets the state of an idle worker, and wakes the worker if it sleeps.  Either this thread sees
- * that the worker is about to sleep, or the worker sees the new state, because each stores before
- * it loads.
+ * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state: both store before they
+ * look.
  */
 static void cr_worker_tell(struct cr_worker *worker, int state)
 {
@@ -2783,8 +2784,8 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is no job.  May return early: a worker that was woken polls again, because
- * the next job will follow soon, even if the caller did its job meanwhile. */
+/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
+ * though the caller did its job meanwhile, the next one will follow. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -2803,7 +2804,7 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Marks a worker's job as done; here, too, both sides store before they load. */
+/* Says that a worker's job is done; here, too, both sides store before they look. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -2846,9 +2847,8 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
- * the next loop.  But if the worker has not begun when the caller has finished its own share,
- * the caller does it. */
+/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
+ * next; but if the worker has not begun when the caller is through, the caller does it. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -2982,18 +2982,18 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
  * name.  At its end the macros of vector_*.h are undefined.
  */
 /*
- * math.inc - elementary functions over the vector type, with an error within 2 ulp everywhere (the
+ * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
  * sigmoid 2.5).
  *
- * All of them use one argument reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or its inverse.
- * The polynomials are minimax fits of the relative error of the function, with coefficients rounded
- * to float one after another.
+ * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
+ * inverse.  The polynomials are minimax fits of the relative error of the function
+ * they serve, with coefficients rounded to float one after another.
  */
 
 /*
- * v_larger and v_smaller: the larger and the smaller of two numbers; +0 is larger than -0; NaN if
- * either is NaN. Equal numbers can differ only in the sign of zero, and v_max returns the second of
- * them. v_at_least and v_at_most limit x by a number that is not zero; a NaN is passed on.
+ * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
+ * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
+ * within a limit that is no zero; NaN passes through.
  */
 #ifdef v_larger
 #define v_at_least(limit, x) v_larger(v_set1(limit), x)
@@ -3011,9 +3011,9 @@ CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 }
 
 /*
- * Returns the larger, or the smaller, of a running value and x, if the sign of a zero does not
- * matter; NaN if either is. v_max and v_min pass on a NaN of the running value, so only x is
- * tested: the test is not on the critical path.
+ * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
+ * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
+ * the test is off the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
@@ -3024,8 +3024,7 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
-/* Returns x 2^n, rounded once: multiplies in two steps, of which only the second may leave the
- * normal range. */
+/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
 CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 {
     VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
@@ -3035,14 +3034,13 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
-/* Loops over the n vectors of an array, at most CR_BESIDE. One exponential is a long chain of
- * dependent operations; several chains run side by side, so that a processor need not look far
- * ahead. */
+/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
+ * operations: several go side by side, so that a processor need not look far ahead. */
 #define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
 
 /*
- * For x = n ln 2 + r, computes exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds to an
- * integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
+ * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
 CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
@@ -3057,8 +3055,7 @@ CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
     CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Computes exponentials of x that are clamped already: beyond the clamps the result is 0 or
- * infinite. */
+/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
 CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
 {
     VF t[CR_BESIDE], p[CR_BESIDE];
@@ -3147,7 +3144,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
 #define CR_PART_s(x, T)
 
-/* Processes tiles without gaps between rows as one long row. */
+/* Tiles without gaps are walked as one long row. */
 #define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
@@ -3211,7 +3208,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, for any n; the other elements are zeros. */
+/* Loads the first n floats of a vector, for any n; the others are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -3304,8 +3301,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
-/* Copies by the strides: contiguous rows, one number for each row, contiguous columns, or any
- * other. */
+/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -3332,7 +3328,7 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* Gathers rows of a table of f32 or i32; an index outside the table yields a row of *none. */
+/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -3353,8 +3349,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece of
- * a row is read faster than several short ones.  Rows that are far apart are prefetched.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
+ * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
                                     long panel_stride, const float *b, long rs)
@@ -3375,10 +3371,10 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
 }
 
 /*
- * Packs a whole panel of a matrix with contiguous columns, by stores that bypass the caches.
- * Blocks of as many rows as a vector has floats are first transposed in the first-level cache, so
- * that the stores fill whole lines.  Columns are prefetched, because no hardware prefetcher follows
- * so many streams.  Returns the number of packed rows; fewer rows than a vector has floats remain.
+ * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
+ * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
+ * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
+ * floats are left.
  */
 CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
 {
@@ -3438,9 +3434,9 @@ static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride,
     v_stream_end();
 }
 /*
- * combined.inc - pairs of elementwise ops that often follow one another, in one pass over the tile.
+ * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
  *
- * Each has the bits of the separate ops; the value between them stays in registers.
+ * Each has the bits of the steps one by one; what lies between them stays in registers.
  */
 
 static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
@@ -3451,7 +3447,7 @@ static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, cons
              a * v_fma(third, a * a, first))
 }
 
-/* Works on groups of vectors, so that several exponentials are computed at once. */
+/* By groups of vectors, for the sake of the exponentials. */
 static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
                                     long lda, const float *b, long ldb)
 {
@@ -3512,7 +3508,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 
 /* ---- over rows ---- */
 
-/* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
+/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
     do {                                                                                           \
         CR_UNROLL                                                                                  \
@@ -3569,7 +3565,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* A row whose result may be a zero of the wrong sign is reduced once more. */
+/* A row whose result is a zero that may have the wrong sign is reduced once more. */
 #define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
     CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
     CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
@@ -3617,42 +3613,42 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile has a few rows and 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number for each row and NV vectors of weights, and does rows x NV fma. 12x2 loads least
- * from the second-level cache; 6x4 does the fewest loads in total.  Which is faster depends on the
- * processor, so the caller chooses the columns of a tile; no bit depends on them.
+ * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
+ * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
+ * processor, so the caller says how many columns a tile has; no bit depends on it.
  *
- * Weights mostly come from memory, and each is read once in a run.  The hardware prefetcher stops
- * at the end of a page, so tiles prefetch.  With vectors of 16 floats, taller tiles, which have
- * spare cycles, prefetch the weights that they will read `ahead` floats later.  With vectors of 8
- * floats, tiles have few rows, and several tiles read a panel one after another: only the first
- * waits for memory, so each prefetches its share of the next panel (v_pace).
+ * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
+ * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
+ * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
+ * read a panel one after another: only the first waits for memory, so each prefetches its share of the
+ * panel behind (v_pace).
  */
 #undef CR_PACED
 #define CR_PACED (CR_W == 8)
 
-/* Loads the number at p as a multiplier of vectors: v_fma_by(x, w, sum) is x w + sum.  Most
- * instruction sets have to spread it over a vector. */
+/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
+ * sets have to spread it over a vector. */
 #ifndef v_fma_by
 #define VS VF
 #define v_number(p) v_set1(*(p))
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
-/* sum += x w; accumulates in the register of sum if the instruction set allows it. */
+/* sum += x w, into the register of sum where an instruction set can say so. */
 #ifndef v_fma_into
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Returns row 0 of the weights of column n.  If all columns of a vector are past the last
- * column, it reads those of `first` instead, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
+ * reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
     return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
 }
 
-/* Loops over all vectors of a tile. */
+/* For all vectors of a tile. */
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
@@ -3697,10 +3693,9 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k; the numbers of rows i
- * to i + 2 are at a[i / 3], rs apart.  With vectors of 8 floats, 12 sums leave 4 registers.  So if
- * there are fewer rows than vectors, the numbers of the rows stay in registers and the vectors are
- * loaded one after another; otherwise the vectors stay.
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
+ * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
+ * vectors, the rows' numbers stay in registers while the vectors go by.
  */
 CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
                                 const float *const *a, long rs)
@@ -3736,7 +3731,7 @@ struct CR_NAME(v_place) {
     const char *next;                              /* see v_pace */
 };
 
-/* Advances the pointers of a to the next k; b is indexed by k and does not change. */
+/* Moves on to the next k: of a, as b stays where it is. */
 CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
 {
     CR_UNROLL
@@ -3746,9 +3741,8 @@ CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long
 }
 
 /*
- * Computes the sums over k .. end (both multiplied by the width of a panel), starting at 0.  Tiles
- * of few rows are unrolled by four steps, so that counting and prefetching are a small part of the
- * instructions: a processor starts only 4 to 6 a cycle.
+ * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
+ * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
  */
 CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
                               struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
@@ -3778,14 +3772,13 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
     }
 }
 
-/* True if a tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
 /*
- * Computes the tile at row m and column n.  MR and NV, the height and the width in vectors, are
- * constants in each call, so that all loops over them unroll and acc stays in registers.  Rows are
- * grouped by three, with a pointer for each group: an x86 address is a pointer and up to twice the
- * distance of rows.
+ * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
+ * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
+ * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
@@ -3819,7 +3812,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     }
 #define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* Lists T(height, NV) for all heights up to one. */
+/* T for all heights up to one. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
 #define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
 #define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
@@ -3846,9 +3839,9 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one
- * tile covers all rows, it returns the widest tile of that height, so that weights are read
- * once.  Plain C ignores the caller's choice. */
+/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
+ * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
+ * columns say nothing. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
     int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
@@ -3862,8 +3855,8 @@ static int CR_NAME(cr_tile_width)(long M, long columns)
     return width;
 }
 
-/* Computes a tile of this many rows at row m and column n.  If a is banded, only the part of k
- * inside the band of these rows is computed. */
+/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
+ * which the band of these rows has. */
 CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long rows, long m, long n)
 {
@@ -3879,9 +3872,8 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* Sets what tile t prefetches, if `count` tiles read the same columns one after another: its
- * share of the next panel.  A single tile prefetches nothing, since it waits for memory all the
- * time. */
+/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
+ * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -3895,8 +3887,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
     }
 }
 
-/* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
- * tiles of 10 and 11, not five of 12 and one of 4. */
+/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
+ * five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
@@ -3916,7 +3908,7 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
 }
 
 /* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; the memory that it reads next lies after both, unless more of k is left. */
+ * panels side by side; what it reads next lies behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -3925,9 +3917,8 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
-/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as
- * possible, but tiles of vectors of 8 floats do not cross panels, unless they are three vectors
- * wide. */
+/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
+ * floats keep to panels, unless they are three wide. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -3938,9 +3929,9 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
     return width == 3 ? 3 : (int)CR_LEAST(width, room);
 }
 
-/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too
- * little work to hide the latency of fma, so it uses 8 vectors while there are that many
- * columns. */
+/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
+ * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
+ * are. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
@@ -4002,9 +3993,8 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h, any number of times, since it contains only macros. v_of_signed
- * converts integers to floats, v_of_bits reinterprets integers as floats, and vi_bits reinterprets
- * floats as integers.
+ * Included after one of vector_*.h, any number of times: it has macros alone.  v_of_signed converts
+ * integers to floats, v_of_bits reinterprets integers as floats, and vi_bits floats as integers.
  */
 #undef VI
 #undef vi_set1
@@ -4153,14 +4143,13 @@ static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t gr
     }
 }
 
-/* A stream of a seed, and the last group of numbers that was made. */
+/* A stream of a seed, and the group of it that was made last. */
 struct CR_NAME(cr_stream) {
     uint64_t seed, stream, group;
     float numbers[CR_RANDOM_GROUP];
 };
 
-/* Writes n numbers of a stream from an index on; groups that are needed completely are made in
- * place. */
+/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
 static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
 {
     for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
@@ -4179,9 +4168,8 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
     }
 }
 
-/* Rows of consecutive numbers are made in place.  If numbers are consecutive down the columns, a
- * few columns at a time are made as rows and transposed.  Otherwise each number is made
- * separately. */
+/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
+ * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
@@ -4343,8 +4331,7 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_PUT_i(p, x) u_store(p, x)
 #define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
 
-/* The types of the result, of the first operand and of the other operands: f for floats, i for
- * i32. */
+/* The types of the result, the first and the other operands: f for floats, i for i32. */
 #define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
@@ -4409,7 +4396,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
         }                                                                                          \
     }
 
-/* Defines a reduction if its rule allows i32, and nothing otherwise. */
+/* By the rule; nothing for one that does not admit i32. */
 #define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
 #define CR_I32_REDUCE_FLOAT(name, identity, combine)
 #define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
@@ -4439,7 +4426,7 @@ static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const
                       (const float *)&none);
 }
 
-/* Computes a vector of indices at a time, from the first to the last column. */
+/* A vector of indices at a time, from the first to the last column. */
 static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
                                  long cs)
 {
@@ -4473,9 +4460,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_FUNCTION
 };
 
-/*
- * vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included.
- */
+/* vector_end.h - ends what vector_*.h began, so that the next of them can be included. */
 #undef CR_ISA
 #undef CR_NAME
 #undef VF

@@ -1,6 +1,4 @@
-/*
- * select.h - which runtime this machine can run.
- */
+/* select.h - which runtime this machine can run. */
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
 

@@ -1,6 +1,4 @@
-/*
- * vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included.
- */
+/* vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included. */
 #undef CR_ISA
 #undef CR_LEVELS /* only for vnni, amx */
 #undef CR_NAME

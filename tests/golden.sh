@@ -9,6 +9,7 @@
 #     .kernels   the lines of the dump after states that name the kernels, and bounds on their keys
 #     .joined    the lines of the dump after join_tiles that name the kernels
 #     .c         the model's C
+#     .emitted   its C with sizes by name, as `crescent emit` writes it
 #     .err       the one line on stderr, with exit status 2
 #
 # A script without .err also has to compute the same with tcc as with the interpreter.  BLESS=1
@@ -28,6 +29,10 @@ produce() {
     joined) "$crescent" dump "$1" --after join_tiles | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p' ;;
     program) "$crescent" dump "$1" --after schedule | sed -n '/^-- program /,$p' ;;
     c) "$crescent" dump "$1" --after emit ;;
+    emitted)
+        "$crescent" emit "$1" --isa plain -o "$T/emitted.c" >"$T/emitted.log" &&
+            sed -n '/^\/\* ---- the model/,/^\/\* Computes the outputs/p' "$T/emitted.c"
+        ;;
     err)
         "$crescent" run "$1" 2>&1 >/dev/null
         [ $? -eq 2 ]

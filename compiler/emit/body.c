@@ -33,6 +33,28 @@ static const struct {
     [CR_EXPR_CALL] = {"", ATOM},        [CR_EXPR_LOAD] = {"", ATOM},
 };
 
+/* Prints a number, or what size it is; with `tight`, several factors have parentheses. */
+static void print_number(const struct printer *p, int64_t number, int size, bool tight)
+{
+    char text[512];
+    if (!size) {
+        cr_put(p->text, "%lld", (long long)number);
+        return;
+    }
+    bool loose = cr_size_text(p->f->sizes, size, text, sizeof text) > 1 && tight;
+    cr_put(p->text, loose ? "(%s)" : "%s", text);
+}
+
+/* Returns the precedence of a node's operator; a size may be a product. */
+static enum binding binding_of(const struct printer *p, const struct cr_expr_node *e)
+{
+    char text[512];
+    if (e->op == CR_EXPR_NUMBER && e->size &&
+        cr_size_text(p->f->sizes, e->size, text, sizeof text) > 1)
+        return PRODUCT;
+    return operators[e->op].binding;
+}
+
 static void print_expr(const struct printer *p, cr_expr expr, enum binding least);
 static void print_call(const struct printer *p, const struct cr_call *call);
 
@@ -61,7 +83,7 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
     case CR_EXPR_NUMBER:
-        cr_put(p->text, "%lld", (long long)e->number);
+        print_number(p, e->number, e->size, false);
         break;
     case CR_EXPR_VAR:
         cr_put(p->text, "%s", p->f->vars[e->a].name);
@@ -109,7 +131,7 @@ static void print_node(const struct printer *p, const struct cr_expr_node *e)
 static void print_expr(const struct printer *p, cr_expr expr, enum binding least)
 {
     const struct cr_expr_node *e = &p->f->exprs[expr];
-    bool loose = operators[e->op].binding < least;
+    bool loose = binding_of(p, e) < least;
     cr_put(p->text, loose ? "(" : "");
     print_node(p, e);
     cr_put(p->text, loose ? ")" : "");
@@ -159,11 +181,15 @@ static void print_address(const struct printer *p, const struct cr_address *addr
             cr_put(p->text, " + %s", var);
         else
             cr_put(p->text, " + (%s - %s)", var, p->f->vars[term->origin].name);
-        if (term->coef != 1)
-            cr_put(p->text, " * %lld", (long long)term->coef);
+        if (term->coef != 1) {
+            cr_put(p->text, " * ");
+            print_number(p, term->coef, term->size, true);
+        }
     }
-    if (address->base)
-        cr_put(p->text, " %c %lld", address->base < 0 ? '-' : '+', llabs(address->base));
+    if (address->base) {
+        cr_put(p->text, address->base < 0 ? " - " : " + ");
+        print_number(p, llabs(address->base), address->size, false);
+    }
 }
 
 /* Prints an argument.  An address with a condition is 0, a null pointer, if the condition is

@@ -187,8 +187,31 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "    return 0;\n}\n");
 }
 
+/* Prints the names of sizes, if there are any. */
+static void put_sizes(struct cr_text *text, const struct cr_program *program)
+{
+    struct cr_named_sizes *sizes = program->sizes;
+    if (!sizes)
+        return;
+    struct cr_text line = {0};
+    cr_put(text, "\n");
+    for (int i = CR_NAME_PANEL + 1; i < sizes->n_names; i++)
+        cr_put(&line, "%s%s = %lld", line.length ? ", " : "enum { ", sizes->names[i].text,
+               (long long)sizes->names[i].value);
+    cr_put_line(text, 0, "%s }; /* options of the script */", line.data);
+    free(line.data);
+    if (!sizes->head_dim)
+        return;
+    struct cr_named_sizes plain = *sizes;
+    char product[512];
+    plain.head_dim = 0;
+    cr_size_text(&plain, sizes->head_dim, product, sizeof product);
+    cr_put(text, "enum { HEAD_DIM = %s }; /* columns of a head's queries and keys */\n", product);
+}
+
 void cr_emit(struct cr_text *text, const struct cr_program *program)
 {
+    put_sizes(text, program);
     for (int i = 0; i < program->n_functions; i++)
         if (program->functions[i].n_body)
             cr_emit_function(text, &program->functions[i], NULL);
@@ -204,6 +227,7 @@ void cr_spans_find(struct cr_spans *spans, const struct cr_program *program)
     spans->functions = cr_calloc((size_t)program->n_functions, sizeof *spans->functions);
     spans->statements = cr_calloc((size_t)program->n_functions, sizeof *spans->statements);
     spans->steps = cr_calloc((size_t)program->n_steps, sizeof *spans->steps);
+    put_sizes(&text, program);
     for (int i = 0; i < program->n_functions; i++) {
         const struct cr_function *f = &program->functions[i];
         spans->functions[i].begin = text.length;

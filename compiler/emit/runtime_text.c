@@ -303,6 +303,13 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
+/* True if a line is for clang-format alone.  Behind a backslash it ends a macro, and is not. */
+static bool is_for_formatter(const struct cr_text *text, const char *line, cr_needs_op *needs)
+{
+    bool continues = text->length > 1 && text->data[text->length - 2] == '\\';
+    return needs && !continues && strncmp(line, "/* clang-format ", 16) == 0;
+}
+
 /* Returns the line after an empty one. */
 static const char *skip_blank(const char *line)
 {
@@ -342,6 +349,8 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
     }
     for (; *line; line = end) {
         end = end_of(line);
+        if (is_for_formatter(text, line, needs))
+            continue;
         bool is_mark = find_mark(line, end) == line; /* in a line of its own */
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
         if (is_surplus_line(line, needs, context)) {

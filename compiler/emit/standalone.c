@@ -491,12 +491,10 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_entry *first = w->p->entries;
     cr_put(t,
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
-           " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
-           " * function that runs them, the parameters, the functions of %s, the runtime,\n"
-           " * whose template is at the end of the file, and, with -D",
+           " * In this order: what the kernels call, sizes, the kernels k1_ ..., the function that runs\n"
+           " * them, the parameters, the functions of %s, the runtime, and its template at\n"
+           " * the end.  A main that reads .safetensors and .npy files is compiled by\n *     cc -O2 -D",
            name, header);
-    put_upper(t, w, first);
-    cr_put(t, "_MAIN,\n * a main that reads .safetensors and .npy files:\n *     cc -O2 -D");
     put_upper(t, w, first);
     cr_put(t, "_MAIN THIS_FILE -lm\n");
     for (const struct cr_entry *e = first + 1; e < first + w->p->n_entries; e++) {

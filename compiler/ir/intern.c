@@ -5,6 +5,7 @@
 
 #include "graph.h"
 #include "mem.h"
+#include "named_sizes.h"
 
 enum { STRING_BYTES = 96 }; /* memory of a string besides its text: tables and malloc's overhead */
 
@@ -18,6 +19,7 @@ void cr_interned_drop(struct cr_interned *in)
         free(in->blocks[i]);
     for (int i = 0; i < in->n_literals; i++)
         free((void *)in->literals[i].words);
+    cr_named_sizes_drop(in->sizes);
     free(in->literals);
     free(in->lines);
     cr_table_free(&in->places);

@@ -21,6 +21,7 @@
 
 #include "exchange.h"
 #include "graph.h"
+#include "named_sizes.h"
 #include "runtime/pack_weights.h"
 
 /* ---- buffers ---- */
@@ -79,6 +80,7 @@ enum cr_expr_op {
 struct cr_expr_node {
     enum cr_expr_op op;
     int a, b, c; /* operands: expressions, unless said otherwise */
+    int size;    /* NUMBER: the named size that it is, or 0 */
     int64_t number;
 };
 
@@ -100,6 +102,7 @@ enum cr_callee {
 struct cr_term {
     int var, origin; /* origin: a variable, or CR_NONE for 0 */
     int64_t coef;
+    int size; /* the named size that coef is, or 0 */
 };
 
 /* The address of an element of a slot: unit base + sum of terms. */
@@ -108,6 +111,7 @@ struct cr_address {
     int name; /* the name of the value there: 1 + its index in cr_function.names; 0: the slot's
                  name */
     int64_t base;
+    int size; /* the named size that base is, or 0 */
     int first_term, n_terms; /* in cr_function.terms */
 };
 
@@ -282,6 +286,7 @@ struct cr_function {
     struct cr_statement *body;
     int n_body, cap_body;
     cr_expr items;          /* number of iterations of its parallel loop; depends on numbers only */
+    const struct cr_named_sizes *sizes; /* the program's */
     int64_t scratch_floats; /* scratch of each thread */
     struct cr_traffic traffic; /* bytes that a call moves; zeros: each byte is loaded once */
 };
@@ -428,6 +433,7 @@ struct cr_program {
     const char *name; /* a C identifier: the model's */
     char target[48];  /* name of the target whose tile sizes loops have */
 
+    struct cr_named_sizes *sizes; /* what sizes are made of, for readers; or null */
     struct cr_length *lengths; /* input_of_length[i] is the input that holds length i */
     int *input_of_length;
     int n_lengths;

@@ -55,15 +55,25 @@ void cr_put(struct cr_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* Returns the number of characters before a line break: up to the last space that fits. */
-static size_t break_at(const char *line, size_t room)
+/* Returns the last space behind one of some characters that fits, else the first such space; 0 if
+ * there is none. */
+static size_t last_space(const char *line, size_t room, const char *behind)
 {
     size_t at = 0;
+    for (size_t i = 0; line[i] && (i <= room || !at); i++)
+        if (line[i] == ' ' && i > 0 && strchr(behind, line[i - 1]))
+            at = i;
+    return at;
+}
+
+/* Returns the number of characters before a line break; a sum is broken if nothing else fits. */
+static size_t break_at(const char *line, size_t room)
+{
     if (strlen(line) <= room)
         return strlen(line);
-    for (size_t i = 0; line[i] && (i <= room || !at); i++)
-        if (line[i] == ' ' && i > 0 && strchr(",?:=&|;", line[i - 1]))
-            at = i;
+    size_t at = last_space(line, room, ",?:=&|;"), sum = last_space(line, room, "+");
+    if ((!at || at > room) && sum && sum <= room)
+        return sum;
     return at ? at : strlen(line);
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/emit/needs.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
+#include "option_sizes.h"
 #include "targets.h"
 
 /* Emitted code for this machine always justifies a probe. */
@@ -38,6 +39,8 @@ struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescen
     struct cr_target target;
     struct cr_pass_options options;
     struct cr_graph *copy = prepare(graph, config, &target, &options, error);
+    if (copy)
+        cr_take_named_sizes(copy, cr_find_option_sizes(graph));
     return copy ? cr_make_program(copy, &options, NULL, error) : NULL;
 }
 

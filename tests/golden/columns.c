@@ -108,8 +108,8 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
     float *const tile = scratch + 640; /* what is reduced */
-    int *const numbers = (int *)scratch + 1280; /* one number a row, 16 */
-    float *const float1 = scratch + 1296; /* one number a row, 16 */
+    int *const numbers = (int *)scratch + 1280; /* [16], one number a row */
+    float *const float1 = scratch + 1296; /* [16], one number a row */
     rt->load(16, 40, lanes, 40, &(const float){0.0f}, 0, 0);
     for (long row = 0; row < 50; row += 16) {
         const long m = 50 - row < 16 ? 50 - row : 16;

@@ -109,7 +109,7 @@ static void k5_cumsum_iota(const void *args, long begin, long end, float *scratc
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const numbers = (int *)scratch; /* 5 x 9 */
+    int *const numbers = (int *)scratch; /* [5, 9] */
     rt->i32->iota(5, 9, numbers, 9, 0, 0, 1);
     rt->i32->load(5, 9, a->out, 9, numbers, 9, 1);
 }

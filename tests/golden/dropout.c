@@ -17,7 +17,7 @@ static void k1_dropout_ge(const void *args, long begin, long end, float *scratch
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const random = scratch; /* 6 x 5 */
+    float *const random = scratch; /* [6, 5] */
     rt->random(6, 5, random, 5, a->step, a->stream0, 0, 5, 1);
     rt->ge_vs(6, 5, a->out, 5, random, 5, &(const float){0.25f}, 0);
 }
@@ -42,7 +42,7 @@ static void k2_dropout_where(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const mul = scratch + 192; /* 6 x 32 */
+    float *const mul = scratch + 192; /* [6, 32] */
     rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
     rt->mul_vs(6, 5, mul, 32, product, 32, &(const float){1.3333334f}, 0);
     rt->where_vvs(6, 5, a->out, 5, a->k1_dropout_ge, 5, mul, 32, &(const float){0.0f}, 0);
@@ -65,7 +65,7 @@ static void k3_dropout_ge(const void *args, long begin, long end, float *scratch
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const random = scratch; /* 6 x 5 */
+    float *const random = scratch; /* [6, 5] */
     rt->random(6, 5, random, 5, &(const int){3}, a->stream0, 0, 5, 1);
     rt->ge_vs(6, 5, a->out, 5, random, 5, &(const float){0.5f}, 0);
 }
@@ -88,7 +88,7 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const tanh = scratch, *const mul = tanh; /* 6 x 5 */
+    float *const tanh = scratch, *const mul = tanh; /* [6, 5] */
     rt->tanh_v(6, 5, tanh, 5, a->k2_dropout_where, 5);
     rt->mul_vs(6, 5, mul, 5, tanh, 5, &(const float){2.0f}, 0);
     rt->where_vvs(6, 5, a->out, 5, a->k3_dropout_ge, 5, mul, 5, &(const float){0.0f}, 0);
@@ -115,9 +115,9 @@ static void k5_dropout_mul(const void *args, long begin, long end, float *scratc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const add = scratch, *const where = add, *const mul3 = add, *const mul4 = add,
-        *const where2 = add; /* 6 x 5 */
-    float *const mul = scratch + 32, *const sigmoid = mul, *const mul2 = mul; /* 6 x 5 */
-    float *const sub = scratch + 64; /* 6 x 5 */
+        *const where2 = add; /* [6, 5] */
+    float *const mul = scratch + 32, *const sigmoid = mul, *const mul2 = mul; /* [6, 5] */
+    float *const sub = scratch + 64; /* [6, 5] */
     rt->add_vv(6, 5, add, 5, a->k4_y, 5, a->k4_y, 5);
     rt->where_vvs(6, 5, where, 5, a->k3_dropout_ge, 5, add, 5, &(const float){0.0f}, 0);
     rt->mul_sv(6, 5, mul, 5, &(const float){2.0f}, 0, a->k2_dropout_where, 5);

@@ -66,7 +66,7 @@ static void k3_entries_mul(const void *args, long begin, long end, float *scratc
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const sub = scratch; /* 8 x 32 */
+    float *const sub = scratch; /* [8, 32] */
     rt->sub_vv(8, 32, sub, 32, a->decoder_2, 32, a->x, 32);
     rt->mul_vv(8, 32, a->out, 32, sub, 32, sub, 32);
 }
@@ -88,7 +88,7 @@ static void k4_loss(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const sum = scratch, *const mean = sum; /* one number a row, 1 */
+    float *const sum = scratch, *const mean = sum; /* [1], one number a row */
     rt->sum(1, 256, sum, a->k3_entries_mul, 0);
     rt->div_vs(1, 1, mean, 0, sum, 0, &(const float){256.0f}, 0);
     rt->store(1, 1, a->out, 0, 0, mean, 0);

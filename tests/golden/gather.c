@@ -17,9 +17,9 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const gathered = scratch; /* 5 x 6 */
-    int *const numbers = (int *)scratch + 32; /* one number a row, 5 */
-    float *const gathered2 = scratch + 48; /* 5 x 6 */
+    float *const gathered = scratch; /* [5, 6] */
+    int *const numbers = (int *)scratch + 32; /* [5], one number a row */
+    float *const gathered2 = scratch + 48; /* [5, 6] */
     for (long item = begin; item < end; item++) {
         const long axis0 = item;
         rt->gather(5, 6, gathered, 6, a->wte, 6, 11, a->tokens + axis0 * 5);

@@ -40,7 +40,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const random = scratch; /* 6 x 8 */
+    float *const random = scratch; /* [6, 8] */
     /* h.# */
     rt->random(6, 8, random, 8, a->step, a->stream0, 0, 8, 1);
     rt->ge_vs(6, 8, a->out, 8, random, 8, &(const float){0.5f}, 0);
@@ -65,7 +65,7 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const tanh = scratch, *const mul = tanh, *const where = tanh; /* 6 x 8 */
+    float *const tanh = scratch, *const mul = tanh, *const where = tanh; /* [6, 8] */
     /* h.# */
     rt->tanh_v(6, 8, tanh, 8, a->h_fc, 8);
     rt->mul_vs(6, 8, mul, 8, tanh, 8, &(const float){2.0f}, 0);
@@ -92,9 +92,9 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const add = scratch, *const where = add, *const mul3 = add; /* 6 x 8 */
-    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* 6 x 8 */
-    float *const sub = scratch + 96; /* 6 x 8 */
+    float *const add = scratch, *const where = add, *const mul3 = add; /* [6, 8] */
+    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* [6, 8] */
+    float *const sub = scratch + 96; /* [6, 8] */
     rt->add_vv(6, 8, add, 8, a->h, 8, a->h, 8);
     /* h.# */
     rt->where_vvs(6, 8, where, 8, a->k2_h, 8, add, 8, &(const float){0.0f}, 0);
@@ -150,7 +150,7 @@ static void k6_d_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const add = scratch + 192; /* 6 x 32 */
+    float *const add = scratch + 192; /* [6, 32] */
     rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
     rt->add_vv(6, 8, add, 32, a->h, 8, a->h, 8);
     /* h.#.fc */
@@ -200,9 +200,9 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const where = scratch, *const mul3 = where; /* 6 x 8 */
-    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* 6 x 8 */
-    float *const sub = scratch + 96; /* 6 x 8 */
+    float *const where = scratch, *const mul3 = where; /* [6, 8] */
+    float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* [6, 8] */
+    float *const sub = scratch + 96; /* [6, 8] */
     /* h.# */
     rt->where_vvs(6, 8, where, 8, a->k2_h, 8, a->d_h, 8, &(const float){0.0f}, 0);
     rt->mul_sv(6, 8, mul, 8, &(const float){2.0f}, 0, a->h_fc, 8);
@@ -260,9 +260,9 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const add = scratch + 192, *const where = add, *const mul3 = add; /* 6 x 32 */
-    float *const mul = scratch + 384, *const sigmoid = mul, *const mul2 = mul; /* 6 x 32 */
-    float *const sub = scratch + 576; /* 6 x 32 */
+    float *const add = scratch + 192, *const where = add, *const mul3 = add; /* [6, 32] */
+    float *const mul = scratch + 384, *const sigmoid = mul, *const mul2 = mul; /* [6, 32] */
+    float *const sub = scratch + 576; /* [6, 32] */
     rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
     /* h.#.fc */
     rt->add_vv(6, 8, add, 32, a->d_h, 8, product, 32);

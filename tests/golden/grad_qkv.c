@@ -133,8 +133,8 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
-    float *const mul = scratch; /* 150 x 4 */
-    float *const sum = scratch + 608; /* one number a row, 150 */
+    float *const mul = scratch; /* [150, 4] */
+    float *const sum = scratch + 608; /* [150], one number a row */
     for (long item = begin; item < end; item++) {
         const long axis1 = item % 3;
         const long axis0 = item / 3;
@@ -193,15 +193,11 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             long end_key = 150;
             if (query + n_queries < end_key)
                 end_key = query + n_queries;
-            const long next_head = head < 2; /* is there another head? */
-            rt->fetch(n_queries, 4, a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4,
-                36);
-            rt->fetch(n_queries, 4, a->d_y + batch * 1800 + head * 4 + query * 12 + next_head * 4,
-                12);
-            rt->fetch(n_queries, 4,
-                a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4 + 12, 36);
-            rt->fetch(n_queries, 4,
-                a->qkv + batch * 5400 + head * 4 + query * 36 + next_head * 4 + 24, 36);
+            const long next_head = head + (head < 2); /* or the last one again */
+            rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36, 36);
+            rt->fetch(n_queries, 4, a->d_y + batch * 1800 + next_head * 4 + query * 12, 12);
+            rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36 + 12, 36);
+            rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36 + 24, 36);
             rt->pack(4, n_queries, queries, 128, a->qkv + batch * 5400 + head * 4 + query * 36, 1,
                 36);
             rt->pack(n_queries, 4, query_rows, 1024, a->qkv + batch * 5400 + head * 4 + query * 36,

@@ -17,8 +17,8 @@ static void k1_rows(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const mul = (int *)scratch, *const sub = mul, *const abs = mul; /* one number a row, 6 */
-    int *const gathered = (int *)scratch + 16; /* 6 x 5 */
+    int *const mul = (int *)scratch, *const sub = mul, *const abs = mul; /* [6], one number a row */
+    int *const gathered = (int *)scratch + 16; /* [6, 5] */
     rt->i32->mul_vs(1, 6, mul, 0, a->ids, 0, &(const int){7}, 0);
     rt->i32->sub_vs(1, 6, sub, 0, mul, 0, &(const int){3}, 0);
     rt->i32->abs_v(1, 6, abs, 0, sub, 0);
@@ -43,11 +43,11 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const max = scratch; /* one number a row, 9 */
-    float *const eq = scratch + 16; /* 9 x 5 */
-    int *const numbers = (int *)scratch + 64, *const neg = numbers, *const where = numbers;
-        /* 9 x 5 */
-    int *const max2 = (int *)scratch + 112, *const neg2 = max2; /* one number a row, 9 */
+    float *const max = scratch; /* [9], one number a row */
+    float *const eq = scratch + 16; /* [9, 5] */
+    int *const numbers = (int *)scratch + 64, *const neg = numbers, *const where = numbers; /* [9,
+        5] */
+    int *const max2 = (int *)scratch + 112, *const neg2 = max2; /* [9], one number a row */
     rt->max(9, 5, max, a->x, 5);
     rt->eq_vs(9, 5, eq, 5, a->x, 5, max, 1);
     rt->i32->iota(9, 5, numbers, 5, 0, 0, 1);
@@ -75,8 +75,8 @@ static void k3_along(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const square = (int *)scratch; /* 6 x 5 */
-    int *const sum = (int *)scratch + 32; /* one number a row, 6 */
+    int *const square = (int *)scratch; /* [6, 5] */
+    int *const sum = (int *)scratch + 32; /* [6], one number a row */
     rt->i32->mul_vv(6, 5, square, 5, a->k1_rows, 5, a->k1_rows, 5);
     rt->i32->sum(6, 5, sum, square, 5);
     rt->i32->store(1, 6, a->out, 0, 1, sum, 0);
@@ -124,7 +124,7 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const float1 = scratch; /* 9 x 5 */
+    float *const float1 = scratch; /* [9, 5] */
     rt->i32->float_v(9, 5, float1, 5, a->table, 5);
     rt->mul_vv(9, 5, a->out, 5, a->x, 5, float1, 5);
 }

@@ -23,9 +23,9 @@ static void k1_h(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 48, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* one number a row, 6 */
-    float *const centered = scratch + 64, *const normalized = centered; /* 6 x 8 */
-    float *const centered_square = scratch + 112; /* 6 x 8 */
+        *const variance_eps = sum, *const rsqrt = sum; /* [6], one number a row */
+    float *const centered = scratch + 64, *const normalized = centered; /* [6, 8] */
+    float *const centered_square = scratch + 112; /* [6, 8] */
     /* h.#.norm */
     rt->sum(6, 8, sum, a->x, 8);
     rt->div_vs(1, 6, mean, 0, sum, 0, &(const float){8.0f}, 0);

@@ -16,7 +16,7 @@ static void k1_recurrence_sum(const void *args, long begin, long end, float *scr
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const sum = scratch; /* one number a row, 3 */
+    float *const sum = scratch; /* [3], one number a row */
     rt->sum(3, 4, sum, a->x, 32);
     rt->store(1, 3, a->out, 0, 1, sum, 0);
 }
@@ -41,7 +41,7 @@ static void k2_recurrence_tanh(const void *args, long begin, long end, float *sc
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     float *const product = scratch + 16; /* a tile of the product */
-    float *const add = scratch + 112; /* 3 x 32 */
+    float *const add = scratch + 112; /* [3, 32] */
     rt->load(3, 5, rows, 5, &(const float){0.0f}, 0, 0);
     rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
@@ -68,7 +68,7 @@ static void k3_recurrence_tanh(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const add = scratch + 96; /* 3 x 32 */
+    float *const add = scratch + 96; /* [3, 32] */
     rt->gemm(3, 5, 5, a->k2_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, add, 32);
@@ -114,7 +114,7 @@ static void k5_recurrence_tanh(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
-    float *const add = scratch + 96; /* 3 x 32 */
+    float *const add = scratch + 96; /* [3, 32] */
     rt->gemm(3, 5, 5, a->k3_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, add, 32);

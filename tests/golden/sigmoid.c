@@ -18,7 +18,7 @@ static void k1_both(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const odd_cubic = scratch, *const tanh = odd_cubic, *const mul = odd_cubic; /* 4 x 8 */
+    float *const odd_cubic = scratch, *const tanh = odd_cubic, *const mul = odd_cubic; /* [4, 8] */
     rt->odd_cubic(4, 8, odd_cubic, 8, a->x, 8, 0.071354814f, 1.5957692f);
     rt->mul_sigmoid(4, 8, a->gelu, 8, a->x, 8, odd_cubic, 8);
     rt->mul_sigmoid(4, 8, a->silu, 8, a->x, 8, a->x, 8);

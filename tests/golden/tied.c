@@ -16,7 +16,7 @@ static void k1_x(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const gathered = scratch; /* 10 x 6 */
+    float *const gathered = scratch; /* [10, 6] */
     rt->gather_panels(10, 6, gathered, 6, a->wte, 192, 70, a->ids);
     rt->load(10, 6, a->out, 6, gathered, 6, 1);
 }
@@ -37,8 +37,8 @@ static void k2_at(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const numbers = (int *)scratch; /* one number a row, 5 */
-    float *const gathered = scratch + 16; /* 5 x 5 */
+    int *const numbers = (int *)scratch; /* [5], one number a row */
+    float *const gathered = scratch + 16; /* [5, 5] */
     rt->i32->iota(1, 5, numbers, 0, 0, 0, 1);
     rt->gather(5, 5, gathered, 5, a->wpe, 5, 6, numbers);
     rt->load(5, 5, a->out, 5, gathered, 5, 1);
@@ -82,7 +82,7 @@ static void k4_tied(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const sum = scratch; /* one number a row, 6 */
+    float *const sum = scratch; /* [6], one number a row */
     rt->sum(6, 5, sum, a->wpe, 5);
     rt->store(1, 6, a->out, 0, 1, sum, 0);
 }

@@ -79,7 +79,7 @@ int64_t cr_schedule_all_gather(struct cr_builder *b)
     return 1;
 }
 
-void cr_describe_all_gather(struct cr_text *text, const struct cr_kernel *kernel)
+void cr_describe_all_gather(struct cr_text *text, const struct cr_builder *b)
 {
-    cr_put(text, " = the tensors of %d ranks", kernel->all_gather.moved.ranks);
+    cr_put(text, " = the tensors of %d ranks", b->k->all_gather.moved.ranks);
 }

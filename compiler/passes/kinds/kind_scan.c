@@ -116,8 +116,9 @@ int64_t cr_schedule_scan(struct cr_builder *b)
     return k->scan.items * blocks;
 }
 
-void cr_describe_scan(struct cr_text *text, const struct cr_kernel *k)
+void cr_describe_scan(struct cr_text *text, const struct cr_builder *b)
 {
+    const struct cr_kernel *k = b->k;
     cr_put(text, " = running sums over %lld%s", (long long)k->scan.rows,
            k->scan.reverse ? ", from the last" : "");
 }

@@ -18,7 +18,7 @@
     bool cr_lower_##name(struct cr_lowering *lowering);                                            \
     double cr_flops_##name(const struct cr_kernel *kernel, double elements);                       \
     int64_t cr_schedule_##name(struct cr_builder *builder);                                        \
-    void cr_describe_##name(struct cr_text *text, const struct cr_kernel *kernel);
+    void cr_describe_##name(struct cr_text *text, const struct cr_builder *builder);
 #include "compiler/passes/module/kernel_kinds.def"
 #undef KIND
 

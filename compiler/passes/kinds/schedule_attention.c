@@ -694,10 +694,14 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     return cr_outer_items(b->k) * s.chunks;
 }
 
-void cr_describe_attention(struct cr_text *text, const struct cr_kernel *k)
+void cr_describe_attention(struct cr_text *text, const struct cr_builder *b)
 {
-    long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
-    cr_put(text, " = %s(q[%lld, %lld] x k[%lld, %lld]) x v[%lld, %lld] for each head",
-           k->attention.direct ? "scores" : "softmax", (long long)cr_extent(k, k->row), K, K, keys,
-           keys, N);
+    const struct cr_kernel *k = b->k;
+    cr_put(text, " = %s(q", k->attention.direct ? "scores" : "softmax");
+    cr_put_extents(text, b, k->row, k->k);
+    cr_put(text, " x k");
+    cr_put_extents(text, b, k->k, k->key);
+    cr_put(text, ") x v");
+    cr_put_extents(text, b, k->key, k->col);
+    cr_put(text, " for each head");
 }

@@ -757,11 +757,17 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     return cr_outer_items(b->k) / serial_heads(b->k);
 }
 
-void cr_describe_attention_backward(struct cr_text *text, const struct cr_kernel *k)
+/* Appends the gradients that the kernel computes: of queries, keys and values, and of the logits. */
+void cr_describe_attention_backward(struct cr_text *text, const struct cr_builder *b)
 {
-    long long K = k->attention.K, N = k->attention.N, keys = k->attention.keys;
-    cr_put(text, " = gradients of q[%lld, %lld], k[%lld, %lld] and v[%lld, %lld] for each head",
-           (long long)cr_extent(k, k->row), K, keys, K, keys, N);
+    const struct cr_kernel *k = b->k;
+    cr_put(text, " = gradients of q");
+    cr_put_extents(text, b, k->row, k->k);
+    cr_put(text, ", k");
+    cr_put_extents(text, b, k->key, k->k);
+    cr_put(text, " and v");
+    cr_put_extents(text, b, k->key, k->col);
+    cr_put(text, " for each head");
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
         cr_put(text, ",\n   and that of the logits %s%s", is_worked(k, i) ? "worked on and " : "",
                cr_array_titles[k->attention_backward.arrays[i]]);

@@ -382,12 +382,15 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
         if (next == CR_NONE) {
             cr_expr head = cr_var(b, b->outer[inner]);
             cr_expr last = cr_number(b, cr_extent(k, k->outer[inner]) - 1);
-            next = cr_let_noted(b, "next_head", cr_binary(b, CR_EXPR_LESS, head, last), false,
-                                "is there another head?");
+            cr_expr more = cr_binary(b, CR_EXPR_LESS, head, last);
+            next = cr_let_noted(b, "next_head", cr_binary(b, CR_EXPR_ADD, head, more), false,
+                                "or the last one again");
         }
+        int own = b->outer[inner];
+        b->outer[inner] = next;
         struct cr_address from = cr_operand_at(b, f->operand, f->row, v->i.first, -1, CR_NONE);
-        from = cr_offset(b, from, next, CR_NONE, at->coef[k->outer[inner]]);
-        CR_CALL(b, CR_CALLEE_fetch, CR_FORMAT_f32, count_of(b, &v->i), cr_n(b, f->cols),
+        b->outer[inner] = own;
+        CR_CALL(b, CR_CALLEE_fetch, CR_FORMAT_f32, count_of(b, &v->i), cr_x(cr_extent_of(b, f->col)),
                 cr_at(from), cr_n(b, cr_coef(at, f->row)));
     }
 }

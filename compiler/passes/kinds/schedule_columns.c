@@ -121,9 +121,12 @@ int64_t cr_schedule_columns(struct cr_builder *b)
     return cr_outer_items(k) * groups;
 }
 
-void cr_describe_columns(struct cr_text *text, const struct cr_kernel *k)
+void cr_describe_columns(struct cr_text *text, const struct cr_builder *b)
 {
-    cr_put(text, " = %s over %lld rows of columns[%lld]",
-           cr_ops[k->program.values[k->program.result].op].name, (long long)cr_extent(k, k->row),
-           (long long)cr_extent(k, k->col));
+    const struct cr_kernel *k = b->k;
+    cr_put(text, " = %s over ", cr_ops[k->program.values[k->program.result].op].name);
+    cr_put_extent(text, b, k->row);
+    cr_put(text, " rows of columns[");
+    cr_put_extent(text, b, k->col);
+    cr_put(text, "]");
 }

@@ -159,10 +159,13 @@ int64_t cr_schedule_gemm(struct cr_builder *b)
     return cr_packed(b->k) == CR_NONE ? cr_schedule_matmul(b) : schedule_weights(b);
 }
 
-void cr_describe_gemm(struct cr_text *text, const struct cr_kernel *k)
+void cr_describe_gemm(struct cr_text *text, const struct cr_builder *b)
 {
-    cr_put(text, " = rows[%lld, %lld] x columns[%lld, %lld]", (long long)cr_extent(k, k->row),
-           (long long)k->gemm.K, (long long)k->gemm.K, (long long)k->gemm.N);
+    const struct cr_kernel *k = b->k;
+    cr_put(text, " = rows");
+    cr_put_extents(text, b, k->row, k->k);
+    cr_put(text, " x columns");
+    cr_put_extents(text, b, k->k, k->col);
     if (k->gemm.weights.choices)
         cr_put(text, ", one of %lld", (long long)k->gemm.weights.choices);
 }

@@ -25,8 +25,9 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     return items;
 }
 
-void cr_describe_scatter(struct cr_text *text, const struct cr_kernel *k)
+void cr_describe_scatter(struct cr_text *text, const struct cr_builder *b)
 {
+    const struct cr_kernel *k = b->k;
     cr_put(text, " = for each row the sum of the %lld rows[%lld] with its index",
            (long long)k->scatter.rows, (long long)k->scatter.width);
 }

@@ -138,9 +138,9 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     return cr_outer_items(k) * blocks;
 }
 
-void cr_describe_tile(struct cr_text *text, const struct cr_kernel *kernel)
+void cr_describe_tile(struct cr_text *text, const struct cr_builder *b)
 {
-    (void)text, (void)kernel; /* the list of its ops is enough */
+    (void)text, (void)b; /* the list of its ops is enough */
 }
 
 int64_t cr_schedule_write(struct cr_builder *b)
@@ -148,8 +148,8 @@ int64_t cr_schedule_write(struct cr_builder *b)
     return cr_schedule_tile(b);
 }
 
-void cr_describe_write(struct cr_text *text, const struct cr_kernel *kernel)
+void cr_describe_write(struct cr_text *text, const struct cr_builder *b)
 {
-    (void)kernel;
+    (void)b;
     cr_put(text, ", of which rows are written");
 }

@@ -156,7 +156,7 @@ struct cr_kernel_kind_info {
     int64_t (*schedule)(struct cr_builder *builder);
 
     /* Appends the formula after "out[shape]", as in " = rows[8, 64] x columns[64, 32]". */
-    void (*describe)(struct cr_text *text, const struct cr_kernel *kernel);
+    void (*describe)(struct cr_text *text, const struct cr_builder *builder);
 };
 
 extern const struct cr_kernel_kind_info cr_kernel_kinds[CR_KERNEL_KINDS];

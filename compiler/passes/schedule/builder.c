@@ -21,9 +21,14 @@ static cr_expr add_expr(struct cr_builder *b, struct cr_expr_node node)
     return f->n_exprs - 1;
 }
 
+cr_expr cr_named_number(struct cr_builder *b, int64_t number, int size)
+{
+    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_NUMBER, .number = number, .size = size});
+}
+
 cr_expr cr_number(struct cr_builder *b, int64_t number)
 {
-    return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_NUMBER, .number = number});
+    return cr_named_number(b, number, 0);
 }
 
 bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
@@ -35,15 +40,16 @@ bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
 
 /* An expression below CR_NONE is a variable with a known number, not a variable of the function.
  * Returns the number. */
-static int64_t *known_value(struct cr_builder *b, int var)
+static const struct cr_known *known_value(const struct cr_builder *b, int var)
 {
     return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
 }
 
 cr_expr cr_var(struct cr_builder *b, int var)
 {
-    if (known_value(b, var))
-        return cr_number(b, *known_value(b, var));
+    const struct cr_known *known = known_value(b, var);
+    if (known)
+        return cr_named_number(b, known->number, known->size);
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_VAR, .a = var});
 }
 
@@ -82,6 +88,18 @@ static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
     }
 }
 
+/* Returns the named size that x op y is, of two numbers: that of an operand that is the result. */
+static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
+{
+    const struct cr_expr_node *left = &b->f->exprs[x], *right = &b->f->exprs[y];
+    if (op == CR_EXPR_MIN)
+        return left->number > right->number   ? right->size
+               : left->number < right->number ? left->size
+               : left->size                   ? left->size
+                                              : right->size;
+    return (op == CR_EXPR_ADD || op == CR_EXPR_SUB) && right->number == 0 ? left->size : 0;
+}
+
 /* Returns the result of an op with one constant operand, if it is `other`, the operand that is
  * not constant, or a constant; CR_NONE if the op has to be computed.  Operands of AND and OR are
  * 0 or 1. */
@@ -103,7 +121,7 @@ cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y
     int64_t left, right;
     bool is_left = cr_number_of(b, x, &left), is_right = cr_number_of(b, y, &right);
     if (is_left && is_right)
-        return cr_number(b, fold(op, left, right));
+        return cr_named_number(b, fold(op, left, right), fold_size(b, op, x, y));
     cr_expr folded = is_left    ? fold_half(b, op, left, y, false)
                      : is_right ? fold_half(b, op, right, x, true)
                                 : CR_NONE;
@@ -209,15 +227,21 @@ int cr_let(struct cr_builder *b, const char *name, cr_expr value)
     return cr_let_noted(b, name, value, false, NULL);
 }
 
-int cr_let_number(struct cr_builder *b, int64_t number)
+/* Returns the number of a variable that stands for a number. */
+static int let_known(struct cr_builder *b, int64_t number, int size)
 {
     int i = 0;
-    while (i < b->n_known && b->known[i] != number)
+    while (i < b->n_known && (b->known[i].number != number || b->known[i].size != size))
         i++;
     CR_CHECK(i < CR_MAX_KNOWN);
-    b->known[i] = number;
+    b->known[i] = (struct cr_known){number, size};
     b->n_known += i == b->n_known;
     return CR_NONE - 1 - i;
+}
+
+int cr_let_number(struct cr_builder *b, int64_t number)
+{
+    return let_known(b, number, 0);
 }
 
 int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool changes,
@@ -225,7 +249,7 @@ int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool cha
 {
     int64_t number;
     if (!changes && cr_number_of(b, value, &number))
-        return cr_let_number(b, number);
+        return let_known(b, number, b->f->exprs[value].size);
     const char *plain = name;
     char other[24];
     const struct cr_statement *s = find_let(b, name);
@@ -510,20 +534,20 @@ struct cr_address cr_offset(struct cr_builder *b, struct cr_address address, int
                             int64_t coef)
 {
     struct cr_function *f = b->f;
-    if (coef == 0 || var == CR_NONE)
+    if (coef == 0 || var == CR_NONE || var == origin)
         return address;
     if (known_value(b, var)) {
-        address.base += coef * *known_value(b, var);
+        address.base += coef * known_value(b, var)->number;
         return cr_offset(b, address, origin, CR_NONE, -coef);
     }
     if (known_value(b, origin)) {
-        address.base -= coef * *known_value(b, origin);
+        address.base -= coef * known_value(b, origin)->number;
         origin = CR_NONE;
     }
     if (address.n_terms == 0)
         address.first_term = f->n_terms;
     begin_terms(b, &address);
-    *CR_PUSH(f->terms, f->n_terms, f->cap_terms) = (struct cr_term){var, origin, coef};
+    *CR_PUSH(f->terms, f->n_terms, f->cap_terms) = (struct cr_term){var, origin, coef, 0};
     address.n_terms++;
     return address;
 }

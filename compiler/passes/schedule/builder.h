@@ -28,6 +28,19 @@ struct cr_open_block {
     int begin; /* NEVER: the number of statements before it */
 };
 
+/* The value of a variable that is a constant, and the named size that it is, or 0. */
+struct cr_known {
+    int64_t number;
+    int size;
+};
+
+/* A node as a view: the tensor in memory whose elements it has, and its strides there, 0 where it has
+ * none. */
+struct cr_view_strides {
+    cr_id of;
+    int64_t stride[CR_MAX_RANK];
+};
+
 struct cr_builder {
     const struct cr_module *m;
     const struct cr_graph *g;
@@ -46,9 +59,12 @@ struct cr_builder {
                                  * batch; CR_NONE before that row is known */
     int outer[CR_MAX_ATOMS];    /* variables of its outer loops ... */
     char outer_name[CR_MAX_ATOMS][24]; /* ... and their names */
+    int (*node_sizes)[CR_MAX_RANK]; /* by node: its named sizes (named_sizes.h); or null */
+    const struct cr_view_strides *views; /* by node, if there are node_sizes */
+    int atom_size[CR_MAX_ATOMS]; /* by atom: the named size that its extent is, or 0 */
     int n_outer_ifs;            /* open conditions of outer loops that run to a length */
     int64_t n_items;            /* the number of items if that is fixed and known; else 0 */
-    int64_t known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
+    struct cr_known known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
     int n_known;
     struct cr_open_block open[CR_MAX_OPEN]; /* blocks that cr_end has not ended yet */
     int n_open;
@@ -64,10 +80,18 @@ struct cr_builder {
  * runs to; or by the axis of the result, "axis1". */
 void cr_name_loops(struct cr_builder *b);
 
+/* Returns by node what it is a view of; the caller frees it. */
+struct cr_view_strides *cr_find_views(const struct cr_module *m);
+
+/* Sets atom_size, and after the body is built names its strides, if there are node_sizes. */
+void cr_name_atoms(struct cr_builder *b);
+void cr_name_strides(struct cr_builder *b);
+
 /* ---- integer expressions ---- */
 
 /* These fold constants: an operation on two numbers, and identities of 0 and 1. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
+cr_expr cr_named_number(struct cr_builder *b, int64_t number, int size);
 cr_expr cr_var(struct cr_builder *b, int var);
 cr_expr cr_field(struct cr_builder *b, int slot);
 cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y);

@@ -1,6 +1,7 @@
 #include "describe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/identifiers.h"
@@ -21,10 +22,23 @@ static void put_item(struct cr_text *t, bool first, const char *item)
     cr_put(t, first || !full ? "%s" : " %s", item);
 }
 
-static void put_shape(struct cr_text *text, const struct cr_node *node)
+/* Returns the shape of a node, with the names of its sizes; the caller frees it. */
+static char *shape_text(const struct cr_builder *b, cr_id id)
 {
-    char shape[200];
-    cr_put(text, "%s", cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+    const struct cr_node *node = &b->g->nodes[id];
+    struct cr_text t = {0};
+    char name[512];
+    cr_put(&t, "[");
+    for (int i = 0; i < node->rank; i++) {
+        int size = b->node_sizes ? b->node_sizes[id][i] : 0;
+        if (size)
+            cr_size_text(cr_named_sizes_of(b->g), size, name, sizeof name);
+        else
+            snprintf(name, sizeof name, "%lld", (long long)node->shape[i]);
+        cr_put(&t, "%s%s", i ? ", " : "", name);
+    }
+    cr_put(&t, "]");
+    return t.data;
 }
 
 static void put_size(struct cr_text *text, double value, const char *unit)
@@ -57,11 +71,10 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
 static void put_stored(struct cr_text *t, const struct cr_builder *b)
 {
     for (int i = 1; i < b->k->n_stored; i++) {
-        char shape[200], item[340];
-        const struct cr_node *node = &b->g->nodes[b->k->stored[i]];
-        snprintf(item, sizeof item, "%s%s", b->f->slots[b->stored[i]].name,
-                 cr_shape_text(shape, sizeof shape, node->rank, node->shape));
+        char item[700], *shape = shape_text(b, b->k->stored[i]);
+        snprintf(item, sizeof item, "%s%s", b->f->slots[b->stored[i]].name, shape);
         put_item(t, false, item);
+        free(shape);
     }
 }
 
@@ -98,13 +111,14 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     const struct cr_kernel *k = b->k;
     const struct cr_node *root = &b->g->nodes[k->root];
     struct cr_text t = {0};
-    char plain[256], path[200];
+    char plain[256], path[200], *shape = shape_text(b, k->root);
     cr_plain_scope(plain, sizeof plain, title);
     cr_plain_text(path, sizeof path, root->where.file);
     cr_put(&t, "%s, %s:%d\nout", plain, path, root->where.line);
-    put_shape(&t, root);
+    cr_put(&t, "%s", shape);
+    free(shape);
     put_stored(&t, b);
-    cr_kernel_kinds[k->kind].describe(&t, k);
+    cr_kernel_kinds[k->kind].describe(&t, b);
     cr_put(&t, "\n");
     put_weights(&t, b);
     put_programs(&t, k);

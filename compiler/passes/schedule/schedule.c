@@ -36,6 +36,8 @@ struct scheduling {
     int *buffer;   /* by node: the buffer that stores it, or CR_NONE */
     int *panels;   /* by node: the buffer of its packed panels, or CR_NONE */
     int first_panels; /* the first buffer of panels */
+    int (*sizes)[CR_MAX_RANK]; /* by node: its named sizes; or null */
+    struct cr_view_strides *views;     /* by node, if it has sizes */
 };
 
 /* ---- buffers ---- */
@@ -223,21 +225,22 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
         cr_identifier(plain, size, node->where.scope);
 }
 
-/* Returns the shape of a node with lengths by name, such as "[n, 48]"; the caller frees it. */
-static char *shape_note(const struct cr_graph *g, cr_id id)
+/* Returns the shape of a node with lengths and sizes by name, such as "[n, 3 * N_EMBD]"; the caller
+ * frees it. */
+static char *shape_note(const struct scheduling *s, cr_id id)
 {
-    const struct cr_node *node = &g->nodes[id];
+    const struct cr_node *node = &s->g->nodes[id];
     struct cr_text t = {0};
-    char name[64];
+    char name[512];
     for (int i = 0; i < node->rank; i++) {
-        int length = cr_length_at(g, id, i);
-        cr_put(&t, i ? ", " : "[");
-        if (length) {
-            cr_plain_text(name, sizeof name, g->lengths[length - 1].name);
-            cr_put(&t, "%s", name);
-        } else {
-            cr_put(&t, "%lld", (long long)node->shape[i]);
-        }
+        int length = cr_length_at(s->g, id, i), size = s->sizes ? s->sizes[id][i] : 0;
+        if (length)
+            cr_plain_text(name, sizeof name, s->g->lengths[length - 1].name);
+        else if (size)
+            cr_size_text(s->p->sizes, size, name, sizeof name);
+        else
+            snprintf(name, sizeof name, "%lld", (long long)node->shape[i]);
+        cr_put(&t, "%s%s", i ? ", " : "[", name);
     }
     cr_put(&t, node->rank ? "]" : "[]");
     return t.data;
@@ -277,7 +280,7 @@ static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, 
     char name[64];
     name_field(b, plain, name);
     int slot = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[id].dtype), name);
-    b->f->slots[slot].note = shape_note(s->g, id);
+    b->f->slots[slot].note = shape_note(s, id);
     return slot;
 }
 
@@ -385,7 +388,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
     add_lengths(s, b);
     b->out = add_argument(b->f, CR_SLOT_ARGUMENT, cr_format_of(s->g->nodes[k->root].dtype), "out");
     b->f->slots[b->out].written = true;
-    b->f->slots[b->out].note = shape_note(s->g, k->root);
+    b->f->slots[b->out].note = shape_note(s, k->root);
     b->f->slots[b->out].partly = cr_parts_of(k)->writes_rows;
 }
 
@@ -424,9 +427,11 @@ static void add_function(struct scheduling *s, int kernel)
                            .k = code_of(s, kernel, &copy),
                            .target = s->m->settings.target,
                            .f = f,
+                           .node_sizes = s->sizes,
+                           .views = s->views,
                            .items = CR_NONE};
     char title[256];
-    *f = (struct cr_function){.number = s->p->n_functions};
+    *f = (struct cr_function){.number = s->p->n_functions, .sizes = s->p->sizes};
     cr_kernel_title(title, sizeof title, &s->titles, b.k->root);
     cr_identifier(f->title, sizeof f->title, title);
     if (!*f->title)
@@ -435,8 +440,10 @@ static void add_function(struct scheduling *s, int kernel)
     add_arguments(s, &b);
     b.node = cr_main_node(b.k);
     cr_name_loops(&b);
+    cr_name_atoms(&b);
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     cr_drop_unused(&b);
+    cr_name_strides(&b);
     f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
     f->comment = cr_describe(&b, title);
     if (b.k == &copy)
@@ -871,6 +878,23 @@ static void add_sizes(struct scheduling *s)
         p->activation_bytes = bytes_of(s->m->activation_floats);
 }
 
+/* Infers the named sizes of all nodes, if the graph has any; the program shares the table. */
+static void take_sizes(struct scheduling *s)
+{
+    s->p->sizes = cr_named_sizes_of(s->g);
+    if (!s->p->sizes)
+        return;
+    s->p->sizes->users++;
+    s->sizes = cr_infer_named_sizes(s->g);
+    s->views = cr_find_views(s->m);
+    for (int i = 0; i < s->m->n_kernels; i++) {
+        struct cr_builder b = {
+            .g = s->g, .k = &s->m->kernels[i], .node_sizes = s->sizes, .views = s->views};
+        if (s->m->function[i] == i)
+            cr_name_atoms(&b); /* chooses the size that is written HEAD_DIM */
+    }
+}
+
 /* Makes the program: buffers first, since bindings refer to them; functions before their steps. */
 void cr_pass_schedule(struct cr_module *module)
 {
@@ -887,6 +911,7 @@ void cr_pass_schedule(struct cr_module *module)
     s.buffer = cr_calloc(nodes, sizeof *s.buffer);
     s.panels = cr_calloc(nodes, sizeof *s.panels);
     cr_titles_find(&s.titles, module);
+    take_sizes(&s);
     add_buffers(&s);
     add_literals(&s);
     add_functions(&s);
@@ -901,5 +926,7 @@ void cr_pass_schedule(struct cr_module *module)
     free(s.items);
     free(s.buffer);
     free(s.panels);
+    free(s.sizes);
+    free(s.views);
     module->program = s.p;
 }

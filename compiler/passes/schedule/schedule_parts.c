@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "compiler/ir/identifiers.h"
+#include "compiler/ir/text.h"
 #include "compiler/ir/unwind.h"
 
 int64_t cr_outer_items(const struct cr_kernel *k)
@@ -32,15 +33,40 @@ cr_expr cr_digit(struct cr_builder *b, int64_t below, int64_t extent, bool top)
     return digit;
 }
 
+cr_expr cr_extent_of(struct cr_builder *b, int atom)
+{
+    return cr_named_number(b, cr_extent(b->k, atom), atom < 0 ? 0 : b->atom_size[atom]);
+}
+
 cr_expr cr_size(struct cr_builder *b, int atom)
 {
     int length = atom < 0 ? 0 : b->k->atoms.length[atom];
     if (!length)
-        return cr_number(b, cr_extent(b->k, atom));
+        return cr_extent_of(b, atom);
     if (!b->g->lengths[length - 1].batch)
         return cr_field(b, b->length[length - 1]);
     CR_CHECK(b->of_row[length - 1] != CR_NONE);
     return cr_var(b, b->of_row[length - 1]);
+}
+
+void cr_put_extent(struct cr_text *text, const struct cr_builder *b, int atom)
+{
+    char name[512];
+    int size = atom < 0 ? 0 : b->atom_size[atom];
+    if (size)
+        cr_size_text(cr_named_sizes_of(b->g), size, name, sizeof name);
+    else
+        snprintf(name, sizeof name, "%lld", (long long)cr_extent(b->k, atom));
+    cr_put(text, "%s", name);
+}
+
+void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, int col)
+{
+    cr_put(text, "[");
+    cr_put_extent(text, b, row);
+    cr_put(text, ", ");
+    cr_put_extent(text, b, col);
+    cr_put(text, "]");
 }
 
 /* x times a number. */
@@ -53,6 +79,29 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
 {
     return step == 1 ? size
                      : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
+}
+
+/* Names the numbers of a digit: the extents of outer loops i and of those inside it. */
+static void name_digit(struct cr_builder *b, cr_expr digit, int i, int64_t below)
+{
+    struct cr_expr_node *e = &b->f->exprs[digit];
+    struct cr_named_sizes *sizes = cr_named_sizes_of(b->g);
+    if (!sizes)
+        return;
+    if (e->op == CR_EXPR_MOD) {
+        b->f->exprs[e->b].size = b->atom_size[b->k->outer[i]];
+        e = &b->f->exprs[e->a];
+    }
+    if (e->op != CR_EXPR_DIV)
+        return;
+    for (int j = i + 1; j < b->k->n_outer; j++)
+        below /= cr_extent(b->k, b->k->outer[j]);
+    int inside = cr_plain_size(sizes, below);
+    for (int j = i + 1; j < b->k->n_outer; j++)
+        if (cr_extent(b->k, b->k->outer[j]) > 1)
+            inside = cr_size_product(sizes, inside, b->atom_size[b->k->outer[j]]);
+    if (cr_is_named(sizes, inside))
+        b->f->exprs[e->b].size = inside;
 }
 
 /* True if the iterations of an atom's loop have a size for each row of a batch. */
@@ -75,7 +124,9 @@ static void begin_outer_if(struct cr_builder *b, int i, cr_expr length)
 static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 {
     int atom = b->k->outer[i];
-    b->outer[i] = cr_let(b, b->outer_name[i], cr_digit(b, below, cr_extent(b->k, atom), top));
+    cr_expr digit = cr_digit(b, below, cr_extent(b->k, atom), top);
+    name_digit(b, digit, i, below);
+    b->outer[i] = cr_let(b, b->outer_name[i], digit);
     if (!b->k->atoms.length[atom] || is_ragged(b, atom))
         return;
     if (top)
@@ -215,7 +266,9 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
 
 cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share)
 {
-    return share->even ? cr_number(b, share->most) : cr_minus_var(b, share->last, share->first);
+    int64_t number;
+    cr_expr size = cr_minus_var(b, share->last, share->first);
+    return share->even && !cr_number_of(b, size, &number) ? cr_number(b, share->most) : size;
 }
 
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
@@ -225,9 +278,12 @@ struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const cha
     int64_t begin, end;
     bool fixed = cr_number_of(b, first, &begin) && cr_number_of(b, last, &end);
     steps.first = cr_begin_loop(b, name, first, last, step, until);
-    steps.count = fixed && (end - begin) % step == 0
-                      ? cr_let_number(b, step)
-                      : cr_let_count(b, count, steps.first, step, last);
+    if (fixed && end - begin == step)
+        steps.count = cr_let(b, count, cr_binary(b, CR_EXPR_SUB, last, first));
+    else if (fixed && (end - begin) % step == 0)
+        steps.count = cr_let_number(b, step);
+    else
+        steps.count = cr_let_count(b, count, steps.first, step, last);
     return steps;
 }
 
@@ -243,10 +299,10 @@ struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const cha
         cr_begin_plain(b);
     else
         cr_begin_if(b, until, NULL);
-    if (share->even && (once || share->most % step == 0))
-        steps.count = cr_let_number(b, cr_min(step, share->most));
-    else if (once)
+    if (once)
         steps.count = cr_let(b, count, cr_share_size(b, share));
+    else if (share->even && share->most % step == 0)
+        steps.count = cr_let_number(b, step);
     else
         steps.count = cr_let_count(b, count, steps.first, step, last);
     return steps;

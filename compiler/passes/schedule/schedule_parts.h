@@ -34,6 +34,13 @@ static inline int64_t cr_coef(const struct cr_affine *at, int atom)
 /* The extent of an atom at run time: a number, or the value of a length. */
 cr_expr cr_size(struct cr_builder *b, int atom);
 
+/* The extent of an atom, or the bound of its length. */
+cr_expr cr_extent_of(struct cr_builder *b, int atom);
+
+/* Append the extent of an atom, or of two as a shape, by the names of sizes where they have some. */
+void cr_put_extent(struct cr_text *text, const struct cr_builder *b, int atom);
+void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, int col);
+
 /* The number of steps that cover `size`: size / step, rounded up. */
 cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
 

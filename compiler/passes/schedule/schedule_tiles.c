@@ -54,21 +54,36 @@ static bool is_integers(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
+/* Writes the number of rows or columns of the largest tile; by its name if all tiles have as many. */
+static void put_most(const struct tiling *t, int64_t most, cr_expr size, char text[128])
+{
+    const struct cr_expr_node *e = &t->b->f->exprs[size];
+    if (e->op == CR_EXPR_NUMBER && e->number == most && e->size)
+        cr_size_text(cr_named_sizes_of(t->b->g), e->size, text, 128);
+    else
+        snprintf(text, 128, "%lld", (long long)most);
+}
+
 /* Declares another temporary, large enough for the largest tile.  Names: t0 has a tile, r0 one
  * number for each row, d0 one for each diagonal, w0 whole rows of CR_MAX_PARTS tiles; ti0, ri0, di0
  * and wi0 have i32. */
 static void add_temp(struct tiling *t, enum cr_format format, enum room room)
 {
-    char name[32], what[64];
-    long long rows = t->job->max_rows, cols = t->job->max_cols;
-    const long long elements[] = {rows * cols, rows, rows + cols - 1, rows * cols * CR_MAX_PARTS};
+    char name[32], what[300], rows_text[128], cols_text[128];
+    int64_t rows = t->job->max_rows, cols = t->job->max_cols;
+    const int64_t elements[] = {rows * cols, rows, rows + cols - 1, rows * cols * CR_MAX_PARTS};
     bool integers = is_integers(format);
+    put_most(t, rows, t->job->rows, rows_text);
+    put_most(t, cols, t->job->cols, cols_text);
     snprintf(name, sizeof name, "%c%s%d", "trdw"[room], integers ? "i" : "", t->b->n_temps++);
-    if (room == TILE || room == ROWS)
-        snprintf(what, sizeof what, "%lld x %lld", rows, elements[room] / rows);
+    if (room == TILE)
+        snprintf(what, sizeof what, "[%s, %s]", rows_text, cols_text);
+    else if (room == ROWS)
+        snprintf(what, sizeof what, "[%s, %lld]", rows_text, (long long)(cols * CR_MAX_PARTS));
+    else if (room == ROW_NUMBERS)
+        snprintf(what, sizeof what, "[%s], one number a row", rows_text);
     else
-        snprintf(what, sizeof what, "one number a %s, %lld",
-                 room == ROW_NUMBERS ? "row" : "diagonal", elements[room]);
+        snprintf(what, sizeof what, "[%lld], one number a diagonal", (long long)elements[room]);
     int slot = cr_scratch(t->b, name, format, elements[room], what);
     t->temps[t->n_temps++] = (struct temp){slot, integers, room, false};
 }

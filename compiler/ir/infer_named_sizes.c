@@ -1,0 +1,241 @@
+/* Infers the named sizes of a graph's nodes: from those of inputs, states and parameters, by the rules
+ * of the ops.  Where an axis is cut in several, the sizes of the script's own nodes of that shape
+ * say how. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "named_sizes.h"
+
+/* A node whose sizes are found, and the sizes of all nodes. */
+struct finder {
+    const struct cr_graph *g;
+    struct cr_named_sizes *sizes;
+    const struct cr_node *node;
+    const cr_id *in;
+    int (*all)[CR_MAX_RANK];
+    int *found; /* the node's; zeros at first */
+    int visits; /* of find_part: it gives up after MAX_VISITS */
+};
+
+enum { MAX_VISITS = 64 };
+
+/* Returns the only size of two that is known; 0 if both are, and differ. */
+static int meet(const struct finder *f, int a, int b)
+{
+    if (a == b || !b)
+        return a;
+    if (!a)
+        return b;
+    bool named = cr_is_named(f->sizes, a);
+    return named == cr_is_named(f->sizes, b) ? 0 : named ? a : b;
+}
+
+/* Returns the sizes of the script's nodes of this node's shape, or null. */
+static const int *known_of_shape(const struct finder *f)
+{
+    for (int i = 0; i < f->sizes->n_facts; i++) {
+        const struct cr_size_fact *fact = &f->sizes->facts[i];
+        if (!fact->name && !fact->ambiguous && fact->rank == f->node->rank &&
+            memcmp(fact->shape, f->node->shape, sizeof fact->shape) == 0)
+            return fact->sizes;
+    }
+    return NULL;
+}
+
+static void find_leaf(struct finder *f)
+{
+    for (int i = 0; cr_is_interface(f->node) && i < f->sizes->n_facts; i++) {
+        const struct cr_size_fact *fact = &f->sizes->facts[i];
+        if (fact->name && strcmp(fact->name, f->node->name) == 0 && fact->rank == f->node->rank &&
+            memcmp(fact->shape, f->node->shape, sizeof fact->shape) == 0)
+            memcpy(f->found, fact->sizes, sizeof fact->sizes);
+    }
+}
+
+/* Infers an op on operands of one shape, axis by axis; the axis of a concat is left out. */
+static void find_meeting(struct finder *f)
+{
+    for (int a = 0; a < f->node->rank; a++)
+        for (int i = 0; i < f->node->n_in; i++)
+            if (f->node->op != CR_OP_concat || a != f->node->axis)
+                f->found[a] = i ? meet(f, f->found[a], f->all[f->in[i]][a]) : f->all[f->in[0]][a];
+}
+
+/* Infers a concat.  If its parts have one size, its axis has that size times their number. */
+static void find_concat(struct finder *f)
+{
+    int axis = f->node->axis, size = f->all[f->in[0]][axis];
+    find_meeting(f);
+    for (int i = 1; i < f->node->n_in; i++)
+        size = f->all[f->in[i]][axis] == size ? size : 0;
+    f->found[axis] = cr_size_product(f->sizes, size, cr_plain_size(f->sizes, f->node->n_in));
+}
+
+static void find_contract(struct finder *f)
+{
+    const int *x = f->all[f->in[0]], *y = f->all[f->in[1]];
+    int r = f->node->rank;
+    for (int a = 0; a < r - 2; a++)
+        f->found[a] = meet(f, x[a], y[a]);
+    f->found[r - 2] = x[r - 2];
+    f->found[r - 1] = y[r - 1];
+}
+
+/* Returns the product of the sizes of axes begin .. end - 1. */
+static int product(const struct finder *f, const int *sizes, int begin, int end)
+{
+    int all = cr_plain_size(f->sizes, 1);
+    for (int a = begin; a < end; a++)
+        all = cr_size_product(f->sizes, all, sizes[a]);
+    return all;
+}
+
+/* Infers axes a .. a_end - 1 of a reshape, which hold the elements of axes b .. b_end - 1 of its
+ * operand. */
+static void find_group(struct finder *f, int a, int a_end, int b, int b_end)
+{
+    const int *from = f->all[f->in[0]], *known = known_of_shape(f);
+    int size = product(f, from, b, b_end);
+    if (a_end - a == 1)
+        f->found[a] = size;
+    else if (known && size && product(f, known, a, a_end) == size)
+        memcpy(f->found + a, known + a, (size_t)(a_end - a) * sizeof *known);
+}
+
+/* Infers a reshape by the smallest groups of axes that hold the same elements. */
+static void find_reshape(struct finder *f)
+{
+    const struct cr_node *in = &f->g->nodes[f->in[0]], *node = f->node;
+    if (cr_elements(node->rank, node->shape) == 0)
+        return;
+    for (int a = 0, b = 0; a < node->rank || b < in->rank;) {
+        int a_end = a, b_end = b;
+        int64_t size = 1, from = 1;
+        do {
+            if (a_end < node->rank && (size <= from || b_end == in->rank))
+                size *= node->shape[a_end++];
+            else
+                from *= in->shape[b_end++];
+        } while (size != from);
+        if (a_end > a && b_end == b && b < in->rank && in->shape[b] == node->shape[a])
+            b_end++; /* an axis of one element stays one */
+        find_group(f, a, a_end, b, b_end);
+        a = a_end;
+        b = b_end;
+    }
+}
+
+/* Returns the size of the part of a concat that elements first .. first + n - 1 of an axis are, of a node
+ * that is computed along that axis from the concat; 0 if there is none. */
+static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
+{
+    const struct cr_node *node = &f->g->nodes[id];
+    enum cr_kind kind = cr_kind_of(f->g, id);
+    if (f->visits++ >= MAX_VISITS)
+        return 0;
+    if (kind == CR_KIND_CONTRACT)
+        return find_part(f, cr_in(f->g, id, axis == node->rank - 1), axis, first, n);
+    if (node->op == CR_OP_expand) {
+        cr_id in = cr_in(f->g, id, 0);
+        int at = axis - (node->rank - f->g->nodes[in].rank);
+        return at >= 0 && f->g->nodes[in].shape[at] > 1 ? find_part(f, in, at, first, n) : 0;
+    }
+    int size = 0;
+    for (int i = 0; i < node->n_in && kind == CR_KIND_ELEMENTWISE && !size && f->visits < MAX_VISITS;
+         i++)
+        size = find_part(f, cr_in(f->g, id, i), axis, first, n);
+    for (int i = 0; i < node->n_in && kind == CR_KIND_CONCAT && node->axis == axis; i++) {
+        int64_t part = f->g->nodes[cr_in(f->g, id, i)].shape[axis];
+        if (first == 0 && part == n)
+            return f->all[cr_in(f->g, id, i)][axis];
+        first -= part;
+    }
+    return size;
+}
+
+/* Infers the axes that a slice cuts: it takes a part of a concat, or all nodes of the script that have
+ * its shape agree about them. */
+static void find_slice(struct finder *f)
+{
+    const int *known = known_of_shape(f), *from = f->all[f->in[0]];
+    const int64_t *whole = f->g->nodes[f->in[0]].shape;
+    bool agrees = known != NULL;
+    for (int a = 0; a < f->node->rank; a++) {
+        f->found[a] = whole[a] == f->node->shape[a]
+                          ? from[a]
+                          : find_part(f, f->in[0], a, f->node->index[a], f->node->shape[a]);
+        agrees = agrees && (!f->found[a] || f->found[a] == known[a]);
+    }
+    for (int a = 0; agrees && a < f->node->rank; a++)
+        f->found[a] = known[a];
+}
+
+/* Infers a view: an axis that it keeps has the size that it has in the operand. */
+static void find_move(struct finder *f)
+{
+    const struct cr_node *node = f->node, *in = &f->g->nodes[f->in[0]];
+    const int *from = f->all[f->in[0]], *known = known_of_shape(f);
+    int more = node->rank - in->rank;
+    if (node->op == CR_OP_reshape) {
+        find_reshape(f);
+        return;
+    }
+    if (node->op == CR_OP_slice) {
+        find_slice(f);
+        return;
+    }
+    for (int a = 0; a < node->rank; a++) {
+        if (node->op == CR_OP_permute)
+            f->found[a] = from[node->index[a]];
+        else if (a >= more && in->shape[a - more] == node->shape[a])
+            f->found[a] = from[a - more];
+        else if (node->op == CR_OP_expand && known)
+            f->found[a] = known[a];
+    }
+}
+
+static void find_gather(struct finder *f)
+{
+    const int *table = f->all[f->in[0]], *index = f->all[f->in[1]];
+    int r = f->g->nodes[f->in[1]].rank;
+    memcpy(f->found, index, (size_t)r * sizeof *index);
+    memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r) * sizeof *table);
+}
+
+/* Infers an op whose shape does not follow from its operands, as find_slice does. */
+static void find_by_shape(struct finder *f)
+{
+    const int *known = known_of_shape(f);
+    if (known)
+        memcpy(f->found, known, CR_MAX_RANK * sizeof *known);
+}
+
+/* Infers an op with the shape of its first operand, but for the axis of a reduction. */
+static void find_same(struct finder *f)
+{
+    const struct cr_node *in = &f->g->nodes[f->in[0]];
+    for (int a = 0; in->rank == f->node->rank && a < f->node->rank; a++)
+        if (in->shape[a] == f->node->shape[a])
+            f->found[a] = f->all[f->in[0]][a];
+}
+
+static void (*const find[])(struct finder *) = {
+    [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
+    [CR_KIND_REDUCE] = find_same,       [CR_KIND_CONTRACT] = find_contract,
+    [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_concat,
+    [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_by_shape,
+    [CR_KIND_WRITE] = find_same,        [CR_KIND_RANDOM] = find_by_shape,
+    [CR_KIND_SCAN] = find_same,
+};
+
+int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]
+{
+    int(*all)[CR_MAX_RANK] = cr_calloc((size_t)g->n_nodes, sizeof *all);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        struct finder f = {g,   cr_named_sizes_of(g), &g->nodes[id], cr_inputs(g, &g->nodes[id]),
+                           all, all[id], 0};
+        find[cr_ops[f.node->op].kind](&f);
+    }
+    return all;
+}

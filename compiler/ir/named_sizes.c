@@ -1,0 +1,213 @@
+#include "named_sizes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "intern.h"
+#include "runtime/types.h"
+
+struct cr_named_sizes *cr_named_sizes_new(void)
+{
+    struct cr_named_sizes *sizes = cr_calloc(1, sizeof *sizes);
+    sizes->names[CR_NAME_PANEL] = (struct cr_size_name){"CR_PANEL", CR_PANEL};
+    sizes->n_names = sizes->users = 1;
+    return sizes;
+}
+
+void cr_named_sizes_drop(struct cr_named_sizes *sizes)
+{
+    if (!sizes || --sizes->users)
+        return;
+    for (int i = 0; i < sizes->n_facts; i++)
+        free((char *)sizes->facts[i].name);
+    free(sizes->facts);
+    free(sizes->sizes);
+    free(sizes);
+}
+
+void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes)
+{
+    g->interned->sizes = sizes;
+}
+
+struct cr_named_sizes *cr_named_sizes_of(const struct cr_graph *g)
+{
+    return g->interned->sizes;
+}
+
+/* ---- products ---- */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Multiplies *product; false if it would be no int, which C computes products of names in. */
+static bool multiply(int64_t *product, int64_t factor)
+{
+    if (factor <= 0 || *product > INT32_MAX / factor)
+        return false;
+    *product *= factor;
+    return true;
+}
+
+/* Sets the products of the names with positive and with negative powers. */
+static bool multiply_names(const struct cr_named_sizes *sizes, const struct cr_named_size *size,
+                           int64_t *above, int64_t *below)
+{
+    *above = *below = 1;
+    for (int i = 0; i < sizes->n_names; i++)
+        for (int p = abs(size->power[i]); p > 0; p--)
+            if (!multiply(size->power[i] > 0 ? above : below, sizes->names[i].value))
+                return false;
+    return true;
+}
+
+int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size)
+{
+    int64_t above, below;
+    if (size.value <= 0 || !multiply_names(sizes, &size, &above, &below) ||
+        !multiply(&below, size.value))
+        return 0;
+    int64_t common = common_divisor(below, above);
+    size.number = below / common;
+    size.divisor = above / common;
+    if (!multiply(&above, size.number))
+        return 0;
+    for (int i = 0; i < sizes->n_sizes; i++)
+        if (sizes->sizes[i].value == size.value &&
+            memcmp(sizes->sizes[i].power, size.power, sizeof size.power) == 0)
+            return i + 1;
+    *CR_PUSH(sizes->sizes, sizes->n_sizes, sizes->cap_sizes) = size;
+    return sizes->n_sizes;
+}
+
+int cr_plain_size(struct cr_named_sizes *sizes, int64_t value)
+{
+    return cr_size_of_powers(sizes, (struct cr_named_size){.value = value});
+}
+
+int cr_size_product(struct cr_named_sizes *sizes, int a, int b)
+{
+    if (!a || !b)
+        return 0;
+    struct cr_named_size product = sizes->sizes[a - 1];
+    const struct cr_named_size *factor = &sizes->sizes[b - 1];
+    if (!multiply(&product.value, factor->value))
+        return 0;
+    for (int i = 0; i < sizes->n_names; i++)
+        product.power[i] = (signed char)(product.power[i] + factor->power[i]);
+    return cr_size_of_powers(sizes, product);
+}
+
+bool cr_is_named(const struct cr_named_sizes *sizes, int size)
+{
+    for (int i = 0; size && i < sizes->n_names; i++)
+        if (sizes->sizes[size - 1].power[i])
+            return true;
+    return false;
+}
+
+/* ---- facts ---- */
+
+/* Adds a fact; what two nodes of one shape disagree about is ambiguous. */
+static void add_fact(struct cr_named_sizes *sizes, const char *name, const struct cr_node *node,
+                     const int axes[CR_MAX_RANK])
+{
+    for (int i = 0; !name && i < sizes->n_facts; i++) {
+        struct cr_size_fact *fact = &sizes->facts[i];
+        if (fact->name || fact->rank != node->rank ||
+            memcmp(fact->shape, node->shape, sizeof fact->shape) != 0)
+            continue;
+        fact->ambiguous |= memcmp(fact->sizes, axes, sizeof fact->sizes) != 0;
+        return;
+    }
+    struct cr_size_fact *fact = CR_PUSH(sizes->facts, sizes->n_facts, sizes->cap_facts);
+    *fact = (struct cr_size_fact){.name = name ? cr_strdup(name) : NULL, .rank = node->rank};
+    memcpy(fact->shape, node->shape, sizeof fact->shape);
+    memcpy(fact->sizes, axes, sizeof fact->sizes);
+}
+
+void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
+                      const int axes[CR_MAX_RANK])
+{
+    if (cr_is_interface(node))
+        add_fact(sizes, node->name, node, axes);
+    add_fact(sizes, NULL, node, axes);
+}
+
+/* ---- text ---- */
+
+/* Appends a factor behind a sign, or the first one. */
+static void put_factor(char *text, size_t bytes, const char *sign, const char *factor)
+{
+    size_t n = strlen(text);
+    snprintf(text + n, bytes - n, "%s%s", n ? sign : "", factor);
+}
+
+/* Writes number / divisor times powers of names; returns the number of factors.  CR_PANEL comes last, and
+ * `more`, a name or null, before it. */
+static int put_powers(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
+                      const char *more, char *text, size_t bytes)
+{
+    int above = more != NULL, factors;
+    char number[32];
+    text[0] = '\0';
+    for (int i = 0; i < sizes->n_names; i++)
+        above += s->power[i] > 0 ? s->power[i] : 0;
+    factors = above;
+    snprintf(number, sizeof number, "%lld", (long long)s->number);
+    if (s->number > 1 || !above)
+        put_factor(text, bytes, " * ", number), factors++;
+    for (int i = 1; i <= sizes->n_names; i++) {
+        if (i == sizes->n_names && more)
+            put_factor(text, bytes, " * ", more);
+        for (int p = s->power[i % sizes->n_names]; p > 0; p--)
+            put_factor(text, bytes, " * ", sizes->names[i % sizes->n_names].text);
+    }
+    for (int i = 0; i < sizes->n_names; i++)
+        for (int p = s->power[i]; p < 0; p++, factors++)
+            put_factor(text, bytes, " / ", sizes->names[i].text);
+    snprintf(number, sizeof number, "%lld", (long long)s->divisor);
+    if (s->divisor > 1)
+        put_factor(text, bytes, " / ", number), factors++;
+    return factors;
+}
+
+/* Sets *rest to a size divided by the one that is written HEAD_DIM; false if that is no factor. */
+static bool take_head_dim(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
+                          struct cr_named_size *rest)
+{
+    if (!sizes->head_dim)
+        return false;
+    const struct cr_named_size *head = &sizes->sizes[sizes->head_dim - 1];
+    int64_t above = s->number * head->divisor, below = s->divisor * head->number;
+    int64_t common = common_divisor(above, below);
+    *rest = (struct cr_named_size){.number = above / common, .divisor = below / common};
+    for (int i = 0; i < sizes->n_names; i++)
+        rest->power[i] = (signed char)(s->power[i] - head->power[i]);
+    return true;
+}
+
+/* HEAD_DIM is written where it makes the product shorter. */
+int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes)
+{
+    const struct cr_named_size *s = &sizes->sizes[size - 1];
+    struct cr_named_size rest;
+    int factors = put_powers(sizes, s, NULL, text, bytes);
+    if (factors == 1 || !take_head_dim(sizes, s, &rest))
+        return factors;
+    char shorter[512];
+    int fewer = put_powers(sizes, &rest, "HEAD_DIM", shorter, sizeof shorter);
+    if (fewer >= factors)
+        return factors;
+    snprintf(text, bytes, "%s", shorter);
+    return fewer;
+}

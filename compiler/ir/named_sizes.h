@@ -1,0 +1,87 @@
+/*
+ * named_sizes.h - sizes as products of the options of a script, for readers of emitted C.
+ *
+ * A size is number / divisor times powers of names: 144 is 3 * N_EMBD if the script made it of its
+ * option n_embd, 48.  Sizes have numbers, from 1 on; 0 stands for a size of which nothing is known.
+ * What is known of the script's graph was found by running the script with other options; docs/named-sizes.md
+ * says why that proves a name.  Graphs that were made of each other share it (intern.h).  A graph
+ * has none unless C of it is written for readers.
+ */
+#ifndef CR_NAMED_SIZES_H
+#define CR_NAMED_SIZES_H
+
+#include "graph.h"
+
+enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
+
+/* The name that all tables have: the columns of a packed panel, an enumerator of runtime/types.h. */
+enum { CR_NAME_PANEL };
+
+struct cr_size_name {
+    char text[CR_SIZE_NAME]; /* an identifier in C */
+    int64_t value;
+};
+
+struct cr_named_size {
+    int64_t value, number, divisor;
+    signed char power[CR_MAX_SIZE_NAMES];
+};
+
+/* Sizes along the axes of an input, a state or a parameter; or of all nodes of one shape. */
+struct cr_size_fact {
+    const char *name; /* null: of a shape */
+    int rank;
+    int64_t shape[CR_MAX_RANK];
+    int sizes[CR_MAX_RANK];
+    bool ambiguous; /* nodes of this shape differ in their sizes */
+};
+
+struct cr_named_sizes {
+    struct cr_size_name names[CR_MAX_SIZE_NAMES];
+    int n_names;
+    struct cr_named_size *sizes;
+    int n_sizes, cap_sizes;
+    struct cr_size_fact *facts;
+    int n_facts, cap_facts;
+    int head_dim; /* the size that is written HEAD_DIM, or 0 */
+    int users;    /* graphs and programs that share it */
+};
+
+/* Returns a table with the name of CR_NAME_PANEL alone, and one user. */
+struct cr_named_sizes *cr_named_sizes_new(void);
+
+/* Drops a user; the last one frees the table.  It may be null. */
+void cr_named_sizes_drop(struct cr_named_sizes *sizes);
+
+/* Gives a graph the table, and the graphs that are made of it. */
+void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes);
+
+/* Returns the table of a graph, or null. */
+struct cr_named_sizes *cr_named_sizes_of(const struct cr_graph *g);
+
+/* Returns the number of a size, the same for equal ones; 0 if powers and value contradict each other.
+ * `size->number` and `size->divisor` are computed. */
+int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size);
+
+/* Returns a size without a name. */
+int cr_plain_size(struct cr_named_sizes *sizes, int64_t value);
+
+/* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown. */
+int cr_size_product(struct cr_named_sizes *sizes, int a, int b);
+
+/* True if a size has a name among its factors. */
+bool cr_is_named(const struct cr_named_sizes *sizes, int size);
+
+/* Adds the sizes of a node of the script's graph: by its name if it is an input, a state or a
+ * parameter, and by its shape. */
+void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
+                      const int axes[CR_MAX_RANK]);
+
+/* Writes a size as C, such as "3 * N_EMBD".  Returns the number of its factors. */
+int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes);
+
+/* Returns the sizes of each node along its axes, by the rules of the ops; 0 where nothing is known.  The
+ * caller frees them. */
+int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK];
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * option_sizes.c - which sizes of a graph are made of which options of its script.
+ *
+ * The script is run again with one option doubled (or tripled, halved): sizes that double with it
+ * are proportional to it.  So a size never gets the name of an option that only happens to have its value.
+ */
+#include "option_sizes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/identifiers.h"
+#include "compiler/ir/mem.h"
+#include "folder.h"
+#include "function.h"
+
+enum {
+    MAX_VALUE = 1 << 24, /* of an option that is a size */
+    MAX_NODES = 50000    /* of a script that is run again */
+};
+
+/* The changes of an option to try, in this order: value * times / by. */
+static const struct {
+    int64_t times, by;
+} changes[] = {{2, 1}, {3, 1}, {1, 2}, {1, 3}};
+
+/* What an axis is made of so far. */
+struct axis {
+    bool unknown; /* it changes with an option, and not in proportion */
+    signed char power[CR_MAX_SIZE_NAMES];
+};
+
+/* The search for sizes: the script's graph, and by node its axes. */
+struct search {
+    const crescent_graph *graph;
+    const struct cr_graph *g;
+    struct axis (*axes)[CR_MAX_RANK];
+    bool leaves_only; /* a size changes together with what the script builds */
+    struct cr_named_sizes *sizes;
+};
+
+/* Sets *value to an option that may be a size. */
+static bool is_size(const struct cr_script_option *option, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(option->value, &end, 10);
+    return !errno && end != option->value && !*end && *value > 0 && *value <= MAX_VALUE &&
+           strcmp(option->name, "seed") != 0;
+}
+
+/* Returns the graph of the script, with n options changed; or null if that is no value for one. */
+static crescent_graph *run(const crescent_graph *graph, const struct cr_setting *changes, int n)
+{
+    crescent_graph *again = NULL;
+    struct cr_error *error = cr_error_of(graph->context), before = *error;
+    if (cr_graph_again(graph->context, graph->origin, changes, n, &again))
+        again = NULL;
+    *error = before;
+    return again;
+}
+
+static crescent_graph *run_changed(const struct search *s, const char *name, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return run(s->graph, &(struct cr_setting){name, text, false}, 1);
+}
+
+/* True if two graphs have the same nodes, but for sizes, and `more` may have further ones. */
+static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (id >= more->n_nodes || more->nodes[id].op != g->nodes[id].op ||
+            more->nodes[id].rank != g->nodes[id].rank)
+            return false;
+    return true;
+}
+
+/* Returns the node of the other graph for a leaf, or null. */
+static const struct cr_node *find_leaf(const struct cr_graph *other, const struct cr_node *leaf)
+{
+    for (cr_id id = 0; id < other->n_nodes; id++)
+        if (other->nodes[id].op == leaf->op && other->nodes[id].rank == leaf->rank &&
+            strcmp(other->nodes[id].name, leaf->name) == 0)
+            return &other->nodes[id];
+    return NULL;
+}
+
+/* Sets the power of a name in an axis whose size became `changed`.  Returns true if it is not 0. */
+static bool set_power(struct axis *axis, int name, int64_t size, int64_t changed, int change)
+{
+    int64_t times = changes[change].times, by = changes[change].by;
+    signed char *power = &axis->power[name];
+    if (changed == size)
+        return false;
+    if (changed * by == size * times)
+        *power = 1;
+    else if (changed * times == size * by)
+        *power = -1;
+    else if (changed * by * by == size * times * times)
+        *power = 2;
+    else
+        axis->unknown = true;
+    return true;
+}
+
+/* Compares a node with the one that it is after a change; returns true if a size differs. */
+static bool compare(struct search *s, cr_id id, const struct cr_node *other, int name, int change)
+{
+    bool differs = false;
+    for (int a = 0; a < s->g->nodes[id].rank; a++)
+        differs |= set_power(&s->axes[id][a], name, s->g->nodes[id].shape[a], other->shape[a],
+                             change);
+    return differs;
+}
+
+/* Compares all nodes, or leaves by their names if the script built other nodes.  Returns true if a
+ * size differs. */
+static bool compare_all(struct search *s, const struct cr_graph *other, int name, int change)
+{
+    bool same = has_nodes_of(other, s->g), differs = false;
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        const struct cr_node *node = &s->g->nodes[id], *now = NULL;
+        if (same)
+            now = &other->nodes[id];
+        else if (!same && cr_is_interface(node))
+            now = find_leaf(other, node);
+        if (now)
+            differs |= compare(s, id, now, name, change);
+    }
+    s->leaves_only |= !same && differs;
+    return differs;
+}
+
+/* True if no name of the table is the same, and C or a length has it for nothing else. */
+static bool is_free(const struct search *s, const char *name)
+{
+    bool is_free = strcmp(name, "HEAD_DIM") != 0;
+    char length[CR_SIZE_NAME];
+    for (int i = 0; i < s->sizes->n_names; i++)
+        is_free &= strcmp(name, s->sizes->names[i].text) != 0;
+    for (int i = 0; i < s->g->n_lengths; i++) {
+        cr_identifier(length, sizeof length, s->g->lengths[i].name);
+        is_free &= strcmp(name, length) != 0;
+    }
+    return is_free;
+}
+
+/* Writes the name of an option in capitals; OPTION_ stands before it if it could be a macro of C. */
+static bool name_option(struct search *s, const char *option)
+{
+    static const char *const macros[] = {"EOF", "NULL", "NAN", "INFINITY", "HUGE", "HUGE_VAL", "BUFSIZ",
+                                         "DOMAIN", "OVERFLOW", "UNDERFLOW", "I", "CR"};
+    char plain[CR_SIZE_NAME - sizeof "OPTION_"], *name = s->sizes->names[s->sizes->n_names].text;
+    bool taken = *option == '_';
+    if (strlen(option) >= sizeof plain)
+        return false;
+    for (size_t i = 0; i <= strlen(option); i++)
+        plain[i] = cr_upper(option[i]);
+    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+        taken |= strcmp(plain, macros[i]) == 0 || strncmp(plain, "CR_", 3) == 0;
+    snprintf(name, CR_SIZE_NAME, "%s%s", taken ? "OPTION_" : "", plain);
+    return is_free(s, name);
+}
+
+/* Finds the sizes that an option is a factor of, and names it if there are any. */
+static void try_option(struct search *s, const struct cr_script_option *option)
+{
+    int64_t value;
+    int name = s->sizes->n_names;
+    if (name == CR_MAX_SIZE_NAMES || !is_size(option, &value) || !name_option(s, option->name))
+        return;
+    for (int i = 0; i < (int)(sizeof changes / sizeof *changes); i++) {
+        if (value % changes[i].by)
+            continue;
+        crescent_graph *changed =
+            run_changed(s, option->name, value * changes[i].times / changes[i].by);
+        if (!changed)
+            continue;
+        s->sizes->names[name].value = value;
+        s->sizes->n_names += compare_all(s, changed->graph, name, i);
+        crescent_graph_close(changed);
+        return;
+    }
+}
+
+/* Adds the sizes of the script's nodes to the table; if the graph to compile has other nodes, as that
+ * of a generator, only those of parameters. */
+static void add_facts(struct search *s)
+{
+    bool same = has_nodes_of(s->graph->graph, s->g);
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        const struct cr_node *node = &s->g->nodes[id];
+        int sizes[CR_MAX_RANK] = {0};
+        if ((s->leaves_only && !cr_is_interface(node)) || (!same && node->op != CR_OP_param))
+            continue;
+        for (int a = 0; a < node->rank; a++) {
+            struct cr_named_size size = {.value = node->shape[a]};
+            memcpy(size.power, s->axes[id][a].power, sizeof size.power);
+            sizes[a] = s->axes[id][a].unknown ? 0 : cr_size_of_powers(s->sizes, size);
+        }
+        cr_add_size_fact(s->sizes, node, sizes);
+    }
+}
+
+struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph)
+{
+    const struct cr_origin *o = graph->origin;
+    struct search s = {.graph = graph};
+    bool runs = !o->is_function && o->n_options && graph->graph->n_nodes <= MAX_NODES;
+    crescent_graph *again = runs ? run(graph, NULL, 0) : NULL;
+    if (!again)
+        return NULL;
+    s.g = again->graph;
+    s.axes = cr_calloc((size_t)s.g->n_nodes, sizeof *s.axes);
+    s.sizes = cr_named_sizes_new();
+    for (int i = 0; i < o->n_options; i++)
+        try_option(&s, &o->options[i]);
+    add_facts(&s);
+    free(s.axes);
+    crescent_graph_close(again);
+    if (s.sizes->n_names > 1)
+        return s.sizes;
+    cr_named_sizes_drop(s.sizes);
+    return NULL;
+}

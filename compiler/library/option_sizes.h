@@ -1,0 +1,12 @@
+/* option_sizes.h - which sizes of a graph are made of which options of its script. */
+#ifndef CR_OPTION_SIZES_H
+#define CR_OPTION_SIZES_H
+
+#include "compiler/ir/named_sizes.h"
+#include "handles.h"
+
+/* Returns what is known of the sizes of the script's nodes (compiler/ir/named_sizes.h), or null if
+ * none is made of an option.  Runs the script once or more for each option that is a number. */
+struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph);
+
+#endif

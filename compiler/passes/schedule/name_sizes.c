@@ -1,0 +1,371 @@
+/*
+ * name_sizes.c - tells of the numbers in a function's body which sizes they are, for readers of the C.
+ *
+ * Nothing is named for its value alone.  The extent of a loop is named by the axes of a tensor, or of a view
+ * of it, that it runs through; a stride by the axes behind the one that it steps along, in the tensor that it is used for; the
+ * distance of rows in scratch by the number of columns that a call writes there.
+ */
+#include <stdlib.h>
+
+#include "builder.h"
+#include "compiler/ir/mem.h"
+#include "compiler/ir/signature.h"
+#include "compiler/passes/module/kernel_kinds.h"
+
+enum { MAX_STRIDES = 24 };
+
+/* The strides of a slot, and the sizes that they are. */
+struct strides {
+    struct {
+        int64_t value;
+        int size;
+    } items[MAX_STRIDES];
+    int n;
+};
+
+/* What is known of the numbers of a function. */
+struct naming {
+    struct cr_builder *b;
+    struct cr_named_sizes *table;
+    int (*sizes)[CR_MAX_RANK]; /* by node */
+    struct strides *slots;     /* by slot */
+};
+
+/* Takes an operand or a result: the node that its index is into, its slot and its index. */
+typedef void visitor(struct naming *n, cr_id node, int slot, const struct cr_affine *at);
+
+/* Calls `visit` for all results, operands and loads of a kernel; a packed matrix has no index. */
+static void visit_all(struct naming *n, visitor *visit)
+{
+    const struct cr_kernel *k = n->b->k;
+    const struct cr_kernel_parts *parts = cr_parts_of(k);
+    const struct cr_operand *operand;
+    const struct cr_tiles *program;
+    for (int i = 0; i < cr_n_results_of(k); i++) {
+        int stored = k->stored_in[i];
+        visit(n, k->stored[stored], n->b->stored[stored], &k->results[i]);
+    }
+    for (int i = 0; (operand = cr_operand_of(k, i)); i++)
+        if (!(parts->lacks && parts->lacks(k, i)) && operand->ref >= 0)
+            visit(n, k->refs[operand->ref], n->b->ref[operand->ref], &operand->at);
+    for (int p = 0; (program = cr_program_of(k, p)); p++)
+        for (int i = 0; i < program->n; i++) {
+            const struct cr_value *v = &program->values[i];
+            if (v->source == CR_LOAD || v->source == CR_GATHER)
+                visit(n, k->refs[v->ref], n->b->ref[v->ref], &v->at);
+        }
+}
+
+/* ---- views ---- */
+
+/* Sets the strides of a reshape of a view.  Axes that it cuts an axis in, or merges contiguous axes
+ * to, have some; the others have 0. */
+static void reshape_strides(const struct cr_node *node, const struct cr_node *in,
+                            const int64_t *from, int64_t *strides)
+{
+    for (int a = node->rank - 1, b = in->rank - 1; a >= 0 && b >= 0;) {
+        int64_t stride = from[b], size = node->shape[a], of = in->shape[b];
+        int a_end = a;
+        while (size != of) {
+            if (size < of) {
+                size *= node->shape[--a];
+            } else {
+                stride = from[b - 1] == from[b] * in->shape[b] ? stride : 0;
+                of *= in->shape[--b];
+            }
+        }
+        for (int i = a_end; i >= a; stride *= node->shape[i--])
+            strides[i] = stride;
+        a--;
+        b--;
+    }
+}
+
+/* Sets the strides of a view of a view. */
+static void move_strides(const struct cr_node *node, const struct cr_node *in, const int64_t *from,
+                         int64_t *strides)
+{
+    if (node->op == CR_OP_reshape)
+        reshape_strides(node, in, from, strides);
+    for (int a = 0; a < node->rank; a++) {
+        if (node->op == CR_OP_permute)
+            strides[a] = from[node->index[a]];
+        else if (node->op != CR_OP_reshape && node->rank == in->rank && node->shape[a] == in->shape[a])
+            strides[a] = from[a];
+        else if (node->op == CR_OP_slice)
+            strides[a] = from[a];
+    }
+}
+
+struct cr_view_strides *cr_find_views(const struct cr_module *m)
+{
+    const struct cr_graph *g = m->graph;
+    struct cr_view_strides *views = cr_calloc((size_t)g->n_nodes, sizeof *views);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        bool own = m->storage[id].space != CR_SPACE_NONE || cr_kind_of(g, id) != CR_KIND_MOVE ||
+                   cr_elements(node->rank, node->shape) == 0;
+        views[id].of = own ? id : views[cr_in(g, id, 0)].of;
+        int64_t stride = 1;
+        for (int a = node->rank - 1; own && a >= 0; stride *= node->shape[a--])
+            views[id].stride[a] = stride;
+        if (!own)
+            move_strides(node, &g->nodes[cr_in(g, id, 0)], views[cr_in(g, id, 0)].stride,
+                         views[id].stride);
+    }
+    return views;
+}
+
+/* ---- loops ---- */
+
+/* Sets the size of an atom; the first tensor that says one decides. */
+static void set_atom(struct naming *n, int atom, int size)
+{
+    if (atom >= 0 && cr_is_named(n->table, size) &&
+        n->table->sizes[size - 1].value == n->b->k->atoms.extent[atom] && !n->b->atom_size[atom])
+        n->b->atom_size[atom] = size;
+}
+
+/* Names an atom that runs through axes first .. axis of a view, contiguous ones, with a stride. */
+static void name_atom(struct naming *n, cr_id view, int axis, int atom)
+{
+    const struct cr_node *node = &n->b->g->nodes[view];
+    const int64_t *strides = n->b->views[view].stride;
+    int64_t extent = 1, wanted = n->b->k->atoms.extent[atom];
+    int size = cr_plain_size(n->table, 1);
+    for (int i = axis; i >= 0 && extent < wanted; i--) {
+        if (strides[i] != strides[axis] * extent && node->shape[i] > 1)
+            return;
+        extent *= node->shape[i];
+        size = cr_size_product(n->table, size, n->sizes[view][i]);
+    }
+    if (extent == wanted && extent > 1)
+        set_atom(n, atom, size);
+}
+
+/* Names the atoms that run through axes of a tensor, or of a view of it: heads are axes of views
+ * alone. */
+static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    const struct cr_atoms *atoms = &n->b->k->atoms;
+    (void)slot;
+    for (cr_id view = id; view < n->b->g->n_nodes; view++) {
+        const struct cr_node *node = &n->b->g->nodes[view];
+        if (n->b->views[view].of != id)
+            continue;
+        for (int axis = node->rank - 1; axis >= 0; axis--)
+            for (int a = 0; a < atoms->n; a++)
+                if (at->coef[a] && n->b->views[view].stride[axis] == at->coef[a] &&
+                    node->shape[axis] > 1 && !n->b->atom_size[a])
+                    name_atom(n, view, axis, a);
+    }
+}
+
+/* A kernel with keys sums over the columns of a head. */
+static void name_head(struct naming *n)
+{
+    const struct cr_kernel *k = n->b->k;
+    char text[512];
+    int size = k->key >= 0 && k->k >= 0 ? n->b->atom_size[k->k] : 0;
+    if (size && !n->table->head_dim && cr_size_text(n->table, size, text, sizeof text) > 1)
+        n->table->head_dim = size;
+}
+
+void cr_name_atoms(struct cr_builder *b)
+{
+    struct naming n = {.b = b, .table = cr_named_sizes_of(b->g), .sizes = b->node_sizes};
+    if (!n.sizes)
+        return;
+    visit_all(&n, name_atoms_by);
+    name_head(&n);
+    if (cr_packed(b->k) != CR_NONE) {
+        const struct cr_node *matrix = &b->g->nodes[cr_packed(b->k)];
+        set_atom(&n, b->k->k, n.sizes[cr_packed(b->k)][matrix->rank - 2]);
+    }
+}
+
+/* ---- strides ---- */
+
+/* Adds a stride of a slot unless it has one of that value. */
+static void add_stride(struct naming *n, int slot, int64_t value, int size)
+{
+    struct strides *s = &n->slots[slot];
+    for (int i = 0; i < s->n; i++)
+        if (s->items[i].value == value)
+            return;
+    if (value <= 1 || s->n == MAX_STRIDES || !cr_is_named(n->table, size))
+        return;
+    s->items[s->n].value = value;
+    s->items[s->n++].size = size;
+}
+
+/* Returns the size of a stride of a slot, or 0. */
+static int stride_of(const struct naming *n, int slot, int64_t value)
+{
+    const struct strides *s = &n->slots[slot];
+    for (int i = 0; i < s->n; i++)
+        if (s->items[i].value == value)
+            return s->items[i].size;
+    return 0;
+}
+
+/* Adds the strides of a tensor, row-major. */
+static void add_axes(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    const struct cr_node *node = &n->b->g->nodes[id];
+    int size = cr_plain_size(n->table, 1);
+    int64_t stride = 1;
+    (void)at;
+    for (int axis = node->rank - 1; axis > 0; axis--) {
+        size = cr_size_product(n->table, size, n->sizes[id][axis]);
+        stride *= node->shape[axis];
+        add_stride(n, slot, stride, size);
+    }
+}
+
+/* Adds what lies behind an atom: its extent times its own stride is where the next one begins. */
+static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    const struct cr_atoms *atoms = &n->b->k->atoms;
+    (void)id;
+    for (int round = 0; round < atoms->n; round++)
+        for (int a = 0; a < atoms->n; a++) {
+            int64_t coef = at->coef[a];
+            int step = coef == 1 ? cr_plain_size(n->table, 1) : stride_of(n, slot, coef);
+            if (coef > 0)
+                add_stride(n, slot, coef * atoms->extent[a],
+                           cr_size_product(n->table, step, n->b->atom_size[a]));
+        }
+}
+
+/* Adds the rows of a packed matrix: a column of it has as many. */
+static void add_panels(struct naming *n)
+{
+    cr_id id = cr_packed(n->b->k);
+    if (id == CR_NONE || n->b->weight == CR_NONE)
+        return;
+    const struct cr_node *matrix = &n->b->g->nodes[id];
+    add_stride(n, n->b->weight, matrix->shape[matrix->rank - 2], n->sizes[id][matrix->rank - 2]);
+}
+
+/* Returns the argument of a call that is a number without a name, or null. */
+static struct cr_expr_node *unnamed_number(const struct naming *n, const struct cr_call *call,
+                                           int argument)
+{
+    const struct cr_function *f = n->b->f;
+    if (argument == CR_NONE)
+        return NULL;
+    const struct cr_argument *a = &f->arguments[call->first_argument + argument];
+    struct cr_expr_node *e = a->kind == CR_ARGUMENT_NUMBER ? &f->exprs[a->number] : NULL;
+    return e && e->op == CR_EXPR_NUMBER && !e->size && e->number > 1 ? e : NULL;
+}
+
+/* Returns the named size that an argument of a call is, or 0; a number without a name is one for
+ * `plain`. */
+static int size_of_argument(const struct naming *n, const struct cr_call *call, int argument,
+                            bool plain)
+{
+    const struct cr_function *f = n->b->f;
+    const struct cr_argument *a = &f->arguments[call->first_argument + argument];
+    if (argument == CR_NONE || a->kind != CR_ARGUMENT_NUMBER)
+        return 0;
+    const struct cr_expr_node *e = &f->exprs[a->number];
+    if (e->op != CR_EXPR_NUMBER)
+        return 0;
+    return e->size || !plain ? e->size : cr_plain_size(n->table, e->number);
+}
+
+/* Names the distance of panels: the rows of a panel times its columns. */
+static void name_panels(const struct naming *n, const struct cr_call *call,
+                        const struct cr_parameter *p)
+{
+    struct cr_expr_node *e = unnamed_number(n, call, p->row_stride.argument);
+    struct cr_named_size panel = {.value = CR_PANEL};
+    panel.power[CR_NAME_PANEL] = 1;
+    int rows = size_of_argument(n, call, p->rows.argument, true);
+    int size = cr_size_product(n->table, rows, cr_size_of_powers(n->table, panel));
+    if (e && size && n->table->sizes[size - 1].value == e->number)
+        e->size = size;
+}
+
+/* Names the distance of the rows at an address.  In scratch, rows that have as many columns are
+ * contiguous, and the slot keeps that. */
+static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
+                      int slot)
+{
+    struct cr_expr_node *e = unnamed_number(n, call, p->row_stride.argument);
+    int cols = size_of_argument(n, call, p->cols.argument, false);
+    if (!e)
+        return;
+    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && cols &&
+        n->table->sizes[cols - 1].value == e->number)
+        add_stride(n, slot, e->number, cols);
+    e->size = stride_of(n, slot, e->number);
+}
+
+/* Names the strides among a call's arguments, by its signature. */
+static void name_call(struct naming *n, const struct cr_call *call)
+{
+    struct cr_signature signature;
+    cr_parse_signature(&signature, call);
+    for (int i = 0; i < signature.n && i < call->n_arguments; i++) {
+        const struct cr_parameter *p = &signature.parameters[i];
+        const struct cr_argument *a = &n->b->f->arguments[call->first_argument + i];
+        if (p->kind != CR_PARAMETER_ADDRESS || a->kind != CR_ARGUMENT_ADDRESS)
+            continue;
+        if (p->panels && p->format == CR_FORMAT_f32)
+            name_panels(n, call, p);
+        else if (!p->panels)
+            name_rows(n, call, p, a->address.slot);
+        struct cr_expr_node *column = unnamed_number(n, call, p->col_stride.argument);
+        if (column)
+            column->size = stride_of(n, a->address.slot, column->number);
+    }
+}
+
+/* Names the offset of an address: some times the largest stride of the slot that divides it. */
+static void name_base(const struct naming *n, struct cr_address *address)
+{
+    const struct strides *s = &n->slots[address->slot];
+    int64_t best = 0;
+    for (int i = 0; i < s->n; i++) {
+        int64_t value = s->items[i].value;
+        if (address->base <= 0 || address->base % value || value <= best)
+            continue;
+        best = value;
+        address->size = cr_size_product(n->table, s->items[i].size,
+                                        cr_plain_size(n->table, address->base / value));
+    }
+}
+
+/* Names the factors and the offset of each address. */
+static void name_addresses(const struct naming *n)
+{
+    struct cr_function *f = n->b->f;
+    for (int i = 0; i < f->n_arguments; i++) {
+        struct cr_address *address = &f->arguments[i].address;
+        if (f->arguments[i].kind != CR_ARGUMENT_ADDRESS)
+            continue;
+        for (int t = address->first_term; t < address->first_term + address->n_terms; t++)
+            if (!f->terms[t].size)
+                f->terms[t].size = stride_of(n, address->slot, f->terms[t].coef);
+        if (f->slots[address->slot].kind == CR_SLOT_ARGUMENT)
+            name_base(n, address);
+    }
+}
+
+/* Calls are named twice: strides of scratch that a later call knows name those of earlier ones. */
+void cr_name_strides(struct cr_builder *b)
+{
+    struct naming n = {.b = b, .table = cr_named_sizes_of(b->g), .sizes = b->node_sizes};
+    if (!n.sizes)
+        return;
+    n.slots = cr_calloc((size_t)b->f->n_slots, sizeof *n.slots);
+    visit_all(&n, add_axes);
+    visit_all(&n, add_extents);
+    add_panels(&n);
+    for (int i = 0; i < 2 * b->f->n_calls; i++)
+        name_call(&n, &b->f->calls[i % b->f->n_calls]);
+    name_addresses(&n);
+    free(n.slots);
+}
