@@ -324,6 +324,7 @@ scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'
 standalone = $(foreach s,standalone extend entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
+    'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/train_ranks.sh' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
     $(scale) $(foreach s,recompute c_identifiers emitted_layout train micro_batches output_files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \

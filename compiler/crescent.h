@@ -87,7 +87,7 @@ const char *crescent_error(const crescent_context *context);
 /* Joins the processes that mpirun (or srun) has started with this one, over MPI: models that are compiled with
  * the context from then on are cut for these *ranks*, and all ranks make the same calls, in the same order.
  * Each has whole inputs and outputs, and the same bits as a single one.  A process that no launcher has
- * started is the only rank.  Fails where the shared object for MPI is missing (`make MPI=1`).  Joined once a
+ * started is the only rank.  The models of trainers are not cut: ranks share the micro-batches of a step.  Fails where the shared object for MPI is missing (`make MPI=1`).  Joined once a
  * process; the ranks part when the context is freed. */
 int crescent_join(crescent_context *context);
 
@@ -1162,6 +1162,10 @@ int crescent_trainer_resume(crescent_trainer *trainer, const char *path);
  * appears whole or not at all. */
 int crescent_trainer_save(const crescent_trainer *trainer, const char *path);
 int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *path);
+
+/* Fails if another rank (crescent_join) has other parameters, state or files of inputs than rank 0.  All ranks
+ * call it; the first step does the same. */
+int crescent_trainer_compare_ranks(crescent_trainer *trainer);
 
 /* Does everything that saving does, except for renaming the files to their final names, so that
  * errors show before the training.  Either path may be null. */

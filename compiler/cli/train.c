@@ -182,10 +182,24 @@ static int validate(const struct train *r)
     return status == CRESCENT_STOPPED ? 0 : status;
 }
 
+/* True for the process that writes: the only one, or the first of several ranks. */
+static bool is_writer(const struct train *r)
+{
+    return crescent_ranks_of(r->options->context).rank == 0;
+}
+
+/* True after a signal: of several ranks, one to the first.  All ranks ask after each step. */
+static bool is_stopping(const struct train *r)
+{
+    char stopped = (char)cr_is_stopped();
+    crescent_ranks_share(r->options->context, &stopped, sizeof stopped);
+    return stopped;
+}
+
 /* True if --every asks for a checkpoint after this step; the last step always writes one. */
 static bool is_due(const struct train *r, int64_t step)
 {
-    return r->options->every && step % r->options->every == 0 && step < r->last;
+    return is_writer(r) && r->options->every && step % r->options->every == 0 && step < r->last;
 }
 
 /* Runs steps until the last one, or until a signal. */
@@ -195,7 +209,7 @@ static enum end make_steps(struct train *r, struct cr_error *error)
     crescent_trainer *t = r->trainer;
     if (cr_passed(o, validate(r), error))
         return DIVERGED;
-    for (int64_t step = cr_status_of(t).step; step < r->last && !cr_is_stopped();) {
+    for (int64_t step = cr_status_of(t).step; step < r->last && !is_stopping(r);) {
         if (cr_passed(o, crescent_trainer_step(t), error) || cr_passed(o, validate(r), error))
             return DIVERGED;
         step++;
@@ -257,6 +271,8 @@ static int write_files(const struct train *r, enum end end, struct cr_error *err
                  {o->save && end != DIVERGED, write_params},
                  {o->loss_curve != NULL, draw_curve}};
     int status = end == MADE ? 0 : -1;
+    if (!is_writer(r))
+        return status;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct cr_error later;
         if (files[i].wanted && files[i].write(r, status ? &later : error))
@@ -301,8 +317,11 @@ static int prepare(struct train *r, struct cr_error *error)
         (o->resume && cr_passed(o, crescent_trainer_resume(r->trainer, o->resume), error)) ||
         (o->validate_every &&
          read_files(r, &o->validation_input, crescent_trainer_validation, error)) ||
-        find_last(r, declared_steps(r->graph), error))
+        find_last(r, declared_steps(r->graph), error) ||
+        cr_passed(o, crescent_trainer_compare_ranks(r->trainer), error))
         return -1;
+    if (!is_writer(r))
+        return 0;
     return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);
 }
 
@@ -367,9 +386,7 @@ static void note(const struct train *r)
     note_names(r);
     note_settings(r->options, r->graph);
     if (!r->options->checkpoint && !r->options->save && r->last > cr_status_of(r->trainer).step)
-        fprintf(stderr,
-                "crescent: note: %.400s: neither --checkpoint nor --save, nothing that is learned "
-                "will be saved\n",
+        cr_note("%.400s: neither --checkpoint nor --save, nothing that is learned will be saved",
                 r->options->model);
 }
 
@@ -387,7 +404,9 @@ static int run(struct train *r, struct cr_error *error)
     cr_progress_end(&r->progress);
     if (write_files(r, end, error))
         return 2;
-    return cr_is_stopped() ? CR_INTERRUPTED : 0;
+    int status = cr_is_stopped() ? CR_INTERRUPTED : 0;
+    crescent_ranks_share(r->options->context, &status, sizeof status); /* no rank ends before the files are there */
+    return status;
 }
 
 int cr_verb_train(const struct cr_options *options, struct cr_error *error)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "compiler/emit/micro_batches.h"
+#include "compiler/exec/join_ranks.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "training.h"
 
@@ -45,6 +47,8 @@ int cr_accumulation_new(struct crescent_trainer *t, struct cr_error *error)
     lay_out(t);
     int64_t bytes = a->floats * cr_sums_at_once(t->next_state.micro_batches) * (int64_t)sizeof(float);
     a->sums = cr_memory_new(bytes, "the sums of gradients over micro-batches", error);
+    if (a->sums)
+        memset(a->sums, 0, (size_t)bytes); /* what lies between outputs is sent to other ranks, too */
     return a->sums ? 0 : -1;
 }
 
@@ -105,6 +109,104 @@ static float *block_at(const struct crescent_trainer *t, int level)
     return t->accumulation.sums + level * t->accumulation.floats;
 }
 
+/* ---- ranks ---- */
+
+/* Returns the first micro-batch of a rank, which has those up to the next rank's first. */
+static int first_of(const struct crescent_trainer *t, int rank)
+{
+    const struct cr_ranks *ranks = t->accumulation.ranks;
+    int n = t->next_state.micro_batches;
+    return ranks ? (int)cr_first_of_rank(n, rank, ranks->count) : rank ? n : 0;
+}
+
+/* Returns the rank that runs a micro-batch, and computes each node of the tree that begins with it. */
+static int rank_of(const struct crescent_trainer *t, int micro_batch)
+{
+    int rank = 0;
+    while (first_of(t, rank + 1) <= micro_batch)
+        rank++;
+    return rank;
+}
+
+static int own_rank(const struct crescent_trainer *t)
+{
+    return t->accumulation.ranks ? t->accumulation.ranks->rank : 0;
+}
+
+/* True if this rank runs any of n micro-batches. */
+static bool has_any(const struct crescent_trainer *t, int first, int n)
+{
+    int rank = own_rank(t);
+    return first < first_of(t, rank + 1) && first + n > first_of(t, rank);
+}
+
+static size_t block_bytes(const struct crescent_trainer *t)
+{
+    return (size_t)t->accumulation.floats * sizeof(float);
+}
+
+int cr_join_ranks(struct crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_ranks *ranks = t->context->ranks;
+    int n = t->next_state.micro_batches ? t->next_state.micro_batches : 1;
+    if (!ranks || ranks->count == 1)
+        return 0;
+    if (ranks->count > n)
+        return cr_fail(error,
+                       "%.400s: found %d ranks for a step of %d micro-batch%s, expected at least one "
+                       "for each rank (optim.micro_batches)",
+                       cr_trainer_engine(t)->path, ranks->count, n, n == 1 ? "" : "es");
+    t->accumulation.ranks = ranks;
+    return 0;
+}
+
+static uint64_t hash_floats(uint64_t hash, const void *data, int64_t n)
+{
+    const uint32_t *words = data;
+    for (int64_t i = 0; i < n; i++)
+        hash = cr_hash_word(hash, words[i]);
+    return hash;
+}
+
+/* Returns a hash of all parameters, of the state, and of the data in files. */
+static int hash_start(const struct crescent_trainer *t, uint64_t *hash, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    for (int i = 0; i < e->n_params; i++)
+        *hash = hash_floats(*hash, e->tensors[i], cr_port_elements(&e->params[i]));
+    for (int i = 0; i < e->n_inputs; i++)
+        if (t->next_state.is_state[i])
+            *hash = hash_floats(*hash, t->inputs.data[i], cr_port_elements(&e->inputs[i]));
+    for (int64_t k = 0, n = cr_feeds_batches(&t->feeds); k < n; k++) {
+        if (cr_feeds_take(&t->feeds, e, k, t->inputs.data, error))
+            return -1;
+        for (int i = 0; i < t->feeds.n; i++) {
+            int input = t->feeds.items[i].input;
+            *hash = hash_floats(*hash, t->inputs.data[input], cr_port_elements(&e->inputs[input]));
+        }
+    }
+    return 0;
+}
+
+int cr_compare_ranks(struct crescent_trainer *t, struct cr_error *error)
+{
+    uint64_t hash = (uint64_t)t->step;
+    if (!t->accumulation.ranks || t->accumulation.compared)
+        return 0;
+    if (hash_start(t, &hash, error))
+        return -1;
+    int other = cr_ranks_compare(t->accumulation.ranks, hash);
+    t->accumulation.compared = other < 0;
+    if (other < 0)
+        return 0;
+    return cr_fail(error,
+                   "%.400s: parameters, state or data of rank %d differ from those of rank 0, expected "
+                   "the same files for all ranks",
+                   cr_trainer_engine(t)->path, other);
+}
+
+/* ---- sums ---- */
+
 /* Runs a micro-batch, whose outputs fill the block of a level. */
 static int run_micro_batch(struct crescent_trainer *t, int number, int level, struct cr_error *error)
 {
@@ -134,23 +236,45 @@ static void add_next_block(const struct crescent_trainer *t, int level)
     }
 }
 
+/* Adds the right part of a node to its left part, which is on rank `to`; the right one is on rank
+ * `from`. */
+static void join_parts(const struct crescent_trainer *t, int to, int from, int level)
+{
+    struct cr_ranks *ranks = t->accumulation.ranks;
+    int own = own_rank(t);
+    if (from != to && own == to)
+        ranks->receive(ranks, block_at(t, level + 1), block_bytes(t), from);
+    if (from != to && own == from)
+        ranks->send(ranks, block_at(t, level + 1), block_bytes(t), to);
+    if (own == to)
+        add_next_block(t, level);
+}
+
 /* Fills the block of a level with the sum of n micro-batches: of the left part of the tree, and of the
- * right one, which is computed in the blocks behind. */
+ * right one, which is computed in the blocks behind.  A rank takes part in the nodes that it has
+ * micro-batches of; the rank of a node's first micro-batch gets the sum. */
 static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
 {
+    if (!has_any(t, first, n))
+        return 0;
     if (n == 1)
         return run_micro_batch(t, first, level, error);
     int left = cr_left_leaves(n);
     if (add_tree(t, first, left, level, error) ||
         add_tree(t, first + left, n - left, level + 1, error))
         return -1;
-    add_next_block(t, level);
+    join_parts(t, rank_of(t, first), rank_of(t, first + left), level);
     return 0;
 }
 
 int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
 {
-    return add_tree(t, 0, t->next_state.micro_batches, 0, error);
+    struct cr_ranks *ranks = t->accumulation.ranks;
+    if (add_tree(t, 0, t->next_state.micro_batches, 0, error))
+        return -1;
+    if (ranks)
+        ranks->broadcast(ranks, block_at(t, 0), block_bytes(t), rank_of(t, 0));
+    return 0;
 }
 
 /* ---- the sums ---- */

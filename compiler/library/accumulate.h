@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
+#include "runtime/ranks.h"
 
 struct crescent_trainer;
 
@@ -21,17 +22,26 @@ struct cr_accumulation {
     const void **inputs;         /* by input: the memory that the running entry reads */
     void **given;                /* by input: data of all micro-batches from the caller, or null */
     int32_t number;              /* of the running micro-batch in the step */
+    bool compared;               /* the ranks began alike */
+    struct cr_ranks *ranks;      /* that share the micro-batches; null: this process has all */
 };
 
 /* Allocates the memory; cr_accumulation_free may be called even after a failure. */
 int cr_accumulation_new(struct crescent_trainer *trainer, struct cr_error *error);
 void cr_accumulation_free(struct crescent_trainer *trainer);
 
+/* Joins the ranks of the context; fails if there are more of them than micro-batches of a step. */
+int cr_join_ranks(struct crescent_trainer *trainer, struct cr_error *error);
+
+/* Fails if parameters, state or files of inputs of another rank differ; all ranks call it. */
+int cr_compare_ranks(struct crescent_trainer *trainer, struct cr_error *error);
+
 /* Copies the data of all micro-batches for input i, one after another; ids are checked. */
 int cr_give_micro_batches(struct crescent_trainer *trainer, int i, const void *tensors,
                           struct cr_error *error);
 
-/* Runs micro_batch for each micro-batch and adds the outputs. */
+/* Runs micro_batch for each micro-batch and adds the outputs.  Ranks run neighbouring ones each, and all
+ * get the sum. */
 int cr_run_micro_batches(struct crescent_trainer *trainer, struct cr_error *error);
 
 /* Returns the inputs of update, by input: the sums, and the state. */

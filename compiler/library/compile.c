@@ -80,9 +80,16 @@ void cr_config_free(crescent_config *config)
     free((char *)config->target);
 }
 
+/* What a model is compiled for. */
+enum purpose {
+    TO_RUN,
+    TO_WATCH, /* the engine records what kernels store */
+    TO_TRAIN, /* each rank has the whole model */
+};
+
 /* Compiles for a target, with a checked configuration. */
 static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                       const crescent_config *c, const struct cr_target *target, bool keep_stored,
+                       const crescent_config *c, const struct cr_target *target, enum purpose purpose,
                        crescent_model **model, struct cr_error *error)
 {
     if (cr_want_weights(graph, c, origin->path, error) ||
@@ -91,14 +98,15 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
         return -1;
     }
     struct cr_settings settings = cr_settings_of(c, origin->path, target);
-    settings.rank = context->ranks ? context->ranks->rank : 0;
-    settings.ranks = context->ranks ? context->ranks->count : 0;
+    bool is_cut = context->ranks && purpose != TO_TRAIN;
+    settings.rank = is_cut ? context->ranks->rank : 0;
+    settings.ranks = is_cut ? context->ranks->count : 0;
     const struct cr_engine_options options = {.settings = settings,
                                               .ranks = settings.ranks > 1 ? context->ranks : NULL,
                                               .backend = (enum cr_backend)c->backend,
                                               .threads = c->threads,
                                               .isa = c->isa,
-                                              .keep_stored = keep_stored};
+                                              .keep_stored = purpose == TO_WATCH};
     crescent_model *m = cr_calloc(1, sizeof *m);
     m->references = 1;
     if (cr_engine_open(&m->engine, graph, &options, error)) {
@@ -117,7 +125,7 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
                    const crescent_config *c, const struct cr_target *target, crescent_model **model,
                    struct cr_error *error)
 {
-    return compile_for(context, origin, graph, c, target, false, model, error);
+    return compile_for(context, origin, graph, c, target, TO_RUN, model, error);
 }
 
 /* Chooses the target that the configuration names, or this machine.  The interpreter needs no
@@ -132,7 +140,7 @@ static int choose_target(crescent_context *context, const struct cr_graph *graph
 
 /* Compiles with the caller's configuration, which names the target. */
 static int compile_graph(crescent_context *context, struct cr_origin *origin,
-                         struct cr_graph *graph, const crescent_config *config, bool keep_stored,
+                         struct cr_graph *graph, const crescent_config *config, enum purpose purpose,
                          crescent_model **model, struct cr_error *error)
 {
     crescent_config c;
@@ -142,19 +150,25 @@ static int compile_graph(crescent_context *context, struct cr_origin *origin,
         cr_graph_free(graph);
         return -1;
     }
-    return compile_for(context, origin, graph, &c, &target, keep_stored, model, error);
+    return compile_for(context, origin, graph, &c, &target, purpose, model, error);
 }
 
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error)
 {
-    return compile_graph(context, origin, graph, config, false, model, error);
+    return compile_graph(context, origin, graph, config, TO_RUN, model, error);
 }
 
 int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                       const crescent_config *config, crescent_model **model, struct cr_error *error)
 {
-    return compile_graph(context, origin, graph, config, true, model, error);
+    return compile_graph(context, origin, graph, config, TO_WATCH, model, error);
+}
+
+int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                    const crescent_config *config, crescent_model **model, struct cr_error *error)
+{
+    return compile_graph(context, origin, graph, config, TO_TRAIN, model, error);
 }
 
 /* Compiles a copy of the graph.  The time of copying counts as time of the passes. */

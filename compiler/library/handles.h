@@ -210,6 +210,10 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error);
 
+/* Does the same for a training: several ranks do not cut the model. */
+int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                    const crescent_config *config, crescent_model **model, struct cr_error *error);
+
 /* Does the same, and the engine records the values that its kernels store. */
 int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                       const crescent_config *config, crescent_model **model, struct cr_error *error);

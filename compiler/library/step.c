@@ -123,6 +123,7 @@ static int run_parts(crescent_trainer *t, struct cr_error *error)
 static int step(crescent_trainer *t, struct cr_error *error)
 {
     if (cr_check_started(t, error) || cr_check_weights(t->model, error) ||
+        cr_compare_ranks(t, error) ||
         (t->next_state.micro_batches ? run_parts(t, error) : run_whole(t, error)))
         return -1;
     hand_over(t);
@@ -135,6 +136,15 @@ static int step(crescent_trainer *t, struct cr_error *error)
                        cr_trainer_engine(t)->path, t->step, loss);
     cr_history_add(&t->history, loss);
     return 0;
+}
+
+int crescent_trainer_compare_ranks(crescent_trainer *trainer)
+{
+    CR_REQUIRE(trainer, true);
+    CR_ENTER(trainer->context);
+    int status = cr_check_started(trainer, guard.error) || cr_check_weights(trainer->model, guard.error) ||
+                 cr_compare_ranks(trainer, guard.error);
+    return cr_done(&guard, status ? -1 : 0);
 }
 
 int crescent_trainer_step(crescent_trainer *trainer)

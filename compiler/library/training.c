@@ -56,7 +56,7 @@ static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *erro
     if (cr_buffers_new(&t->inputs, e->inputs, t->next_state.is_sum, e->n_inputs, error) ||
         new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
         return -1;
-    return cr_engine_keep_params(e, error);
+    return cr_engine_keep_params(e, error) || cr_join_ranks(t, error) ? -1 : 0;
 }
 
 /* Keeps the entries of a step over micro-batches; of another graph, chooses its only entry. */
@@ -84,7 +84,7 @@ static int open_trainer(const crescent_graph *graph, const crescent_config *conf
     }
     crescent_trainer *t = cr_calloc(1, sizeof *t);
     t->context = cr_refer(graph->context);
-    if (cr_compile_graph(graph->context, graph->origin, copy, config, &t->model, error) ||
+    if (cr_compile_step(graph->context, graph->origin, copy, config, &t->model, error) ||
         prepare(t, micro_batches, error)) {
         crescent_trainer_close(t);
         return -1;
