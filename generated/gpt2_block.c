@@ -17,7 +17,7 @@
 /* types.h - what generated code is written in besides the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
-    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
+    CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
 };
 
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)
@@ -29,26 +29,26 @@ typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb, const float *c, long ldc);
 
-/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
+/* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
- * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
- * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, except for the last:
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]). lanes is 16 x cols and is initialised with
+ * the identity; at the end cr_reduce_lanes combines the lanes, and row 0 has the results.
  */
 typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
 typedef void cr_reduce_lanes(long cols, float *lanes);
 
-/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+/* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
- * the pool has threads (it may be null: then this thread does it all).  Share t is done with
- * scratch + t * scratch_stride.  Returns when all is done.
+ * Runs body over 0 <= i < items, in contiguous shares: at most `shares`, and no more than the pool
+ * has threads.  If the pool is null, the calling thread does everything.  Share t uses scratch + t
+ * * scratch_stride.  Returns when all items are done.
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
@@ -403,23 +403,22 @@ int gpt2_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 /* select.h - which runtime this machine can run. */
 
 /*
- * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
- * that instruction set or the name is none of these; for a null name the fastest there is.  Where
- * the processor has AMX, the process asks Linux for tiles.
+ * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
+ * machine lacks that instruction set or the name is none of these; for a null name, the fastest one
+ * available.  If the processor has AMX, the process asks Linux for permission to use tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
- * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
- * pthreads.
+ * If CR_NO_THREADS is defined, there is only the calling thread, and pthreads are not needed.
  */
 #include <stddef.h>
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Bytes that suffice for a pool of so many threads, as a constant expression. */
+/* An upper bound of the bytes of a pool of this many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
 
 /*
@@ -618,19 +617,21 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
 /*
  * runtime.h - the functions that generated code calls.
  *
- * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
- * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
- * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
+ * A *tile* is a matrix of `rows` x `cols` floats; row r begins at p + r * ld.  A row stride
+ * (ld) of 0 repeats one row.  The name of a function has a letter for each operand: `v` for a
+ * tile, `s` for an operand with one value for each row, which is p[r * ld] for row r.  A tile
+ * of i32 has ints in place of floats; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  The error of one long sum grows with the
- * square root of its length at best, so long sums are made in blocks:
- *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
- *     multiply-adds from zero, in order; the sums of the blocks are added in order.
- *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
- *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
- *     added to lane l, l + 4 to l, l + 2, l + 1.
+ * operations, whatever the instruction set.  The rounding error of one long
+ * sum grows at least with the square root of its length, so long sums are made in blocks:
+ *   - A dot product over k is split into blocks of 256 elements (CR_SUM_BLOCK).  The sum of a
+ *     block is a chain of fused multiply-adds that starts at zero, in the order of k; the sums
+ *     of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i belongs to lane i % 16.  A block is 4096 elements,
+ *     256 for each lane; each lane starts at the identity and combines its elements in order.
+ *     The results of the blocks are combined in order, lane by lane.  Then lane l + 8 is
+ *     combined into lane l, then l + 4, l + 2 and l + 1.
  */
 /*
  * elementwise.h - the table of elementwise ops.
@@ -682,8 +683,8 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
     OP(sum, ARITH, 0,         a + b,        "the sum") \
 /* clang-format on */
 
-/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
+/* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
         /* y[r, c] = x[r * rs + c * cs] */ \
@@ -691,60 +692,60 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
         /* Prefetches rows of x, rs apart. */ \
     CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                     const float *b, long ldb)) \
-        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
+        /* y = a sigmoid(b), with the bits of sigmoid followed by mul */ \
     CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                   float cube, float slope)) \
-        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
+        /* y = a fma(cube, a a, slope), which is about cube a^3 + slope a */ \
     CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
-        /* y[r, c] = value where c lies outside begin + r <= c < end + r */ \
+        /* y[r, c] = value for c outside begin + r <= c < end + r */ \
     CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
         /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
-         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
-         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+        /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel \
+         * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads \
+         * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */ \
     CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* pack by stores that go past the caches, for what is not read soon; y and the \
-         * panels behind it are at multiples of 64 bytes. */ \
+        /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
+         * and the panels after it must be aligned to 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
                              long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
                              long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
-         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
-         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
-         * between blocks gives the same bits if each part starts with the c of the one before. \
-         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
-         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
-         * prefetched: both are for speed, no bit depends on them. */ \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is a[m * rs + k * cs]; b is packed; \
+         * row m of start begins at start + m * lds (an lds of 0 adds one row to all rows), and if start is \
+         * null, nothing is added. k is split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of \
+         * fma that starts at zero, in order; the sums of the blocks are added to start, in order.  So a \
+         * product that is computed in parts of whole blocks has the same bits, if the start of each part is \
+         * the result of the part before.  `columns` is the width of the tiles that stay in registers (2 to 4 \
+         * vectors, or 0 for the default of the instruction set), and `ahead` is the prefetch distance in \
+         * floats of weights.  Both affect only speed, and no bit. */ \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     const float *scale, long begin, long end, long columns, \
                                     long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b, K being CR_SUM_BLOCK at most.  a[m, k] is 0 and b finite \
-         * where k lies outside begin + m <= k < end + m, so that it may be skipped there.  What that could \
-         * change is the sign of a 0, and +0 is stored for both. */ \
+        /* c[m, :] = c[m, :] * scale[m] + a b, where K is at most CR_SUM_BLOCK. For k outside begin + m <= k \
+         * < end + m, a[m, k] is 0 and b is finite, so those products may be skipped.  Skipping could only \
+         * change the sign of a zero, and zeros are stored as +0. */ \
     CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const float *b, long panel_stride, float *c, long ldc, \
                                   long begin, long end)) \
-        /* c[m, n] = that of a b where begin + m <= n < end + m; elsewhere it may be computed or not. */ \
+        /* c[m, n] = (a b)[m, n] for begin + m <= n < end + m; other elements may or may not be computed. */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
-        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score \
-         * of query c for key r.  On entry m and l hold each query's running maximum and sum (-inf and 0 \
-         * at first); factor is positive. \
+        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score of \
+         * query c for key r.  On entry m and l hold the running maximum and sum of each query (-inf and 0 at \
+         * first); factor is positive. \
          *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
          *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
-         * The sum is that of a row reduction with s transposed.  A query that has seen nothing but -inf \
+         * The order of the sum is that of a row reduction of s transposed.  A query that has seen only -inf \
          * so far gets s = 0 and scale = 1. */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
 /*
- * vector.h - what all instances of a template share.
+ * vector.h - definitions that all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
- * of them.  It calls fma where it means one; the compiler must not fuse anything else.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
+ * them.  It calls fma where it means one; the compiler must not fuse other operations.
  */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -767,7 +768,7 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are always inlined, and may go unused. */
+/* For functions that are always inlined and may be unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
@@ -783,7 +784,7 @@ typedef float cr_float;
 typedef uint32_t cr_word;
 #endif
 
-/* Before a loop over a constant number of vectors; before one over very many. */
+/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -797,12 +798,12 @@ typedef uint32_t cr_word;
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 
-/* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
- * most of all where memory is busy. */
+/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
+ * AMD's Zen 5, most of all when memory is busy. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -816,8 +817,8 @@ typedef uint32_t cr_word;
 enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
-    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
-    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
+    CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
+    CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
@@ -836,8 +837,8 @@ struct cr_product {
     const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* of the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long begin, end; /* columns of k inside the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
     long pace;
 };
 
@@ -866,7 +867,7 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* One instance of the template after another; the order matters. */
+/* The instances of the template; the order matters. */
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
@@ -895,7 +896,7 @@ static int cr_has_plain(void)
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is never cut. */
+/* The first n lanes only; a vector of one lane is always whole. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -916,7 +917,7 @@ union cr_bits {
     uint32_t u;
 };
 
-/* Like the x86 instructions: b if the operands are equal or unordered. */
+/* Like the x86 instructions: returns b if the operands are equal or unordered. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -941,7 +942,7 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};
@@ -958,7 +959,7 @@ CR_INLINE float v_pow2_plain(float t)
 #include CR_TEMPLATE
 
 #if CR_X86
-/* Processors with AVX2 have F16C, which not every compiler can ask for. */
+/* Processors with AVX2 have F16C; not every compiler can test for it. */
 static int cr_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -983,7 +984,7 @@ static int cr_has_avx2(void)
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
@@ -991,8 +992,8 @@ static int cr_has_avx2(void)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
-/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
- * register and to memory. */
+/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
+ * sums between registers and to memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -1035,7 +1036,7 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
@@ -1071,7 +1072,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
@@ -1145,7 +1146,7 @@ static int cr_has_avx512(void)
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
@@ -1192,7 +1193,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
@@ -1214,8 +1215,8 @@ static int cr_has_neon(void)
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
- * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
- * lanes of a reduction are four registers.
+ * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
+ * reduction are four registers.
  */
 #define CR_ISA "neon"
 #define CR_NAME(name) name##_neon
@@ -1229,7 +1230,7 @@ static int cr_has_neon(void)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
-/* Vectors that may alias any element and begin at any of them. */
+/* Vectors that may alias any element, with no alignment beyond that of an element. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
@@ -1275,7 +1276,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* p may end with the last of the n lanes. */
+/* Stores the first n lanes; the memory at p may end after the last of them. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -1291,7 +1292,7 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
@@ -1325,7 +1326,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -1333,9 +1334,9 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x, which stands in lane 0 of a register: fmla by an element.  It is loaded
- * by an instruction that the compiler does not look into.  Else it may load all lanes at once
- * (ld1r), which takes a slot of the unit that multiplies, or load ahead, which takes registers
+ * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
+ * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
+ * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
  * that a tile of gemm needs.
  */
 #define VS float32x4_t
@@ -1352,7 +1353,8 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 #include CR_TEMPLATE
 #endif
 
-/* A runtime, and whether the processor and the operating system support its instruction set. */
+/* A runtime, and a function that returns true if the processor and the operating system support
+ * its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);
@@ -1381,10 +1383,10 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
- * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
- * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
- * the next kernel usually follows at once, and then sleep.
+ * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
+ * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
+ * has descheduled, delays nobody.  Workers poll for the next job for some microseconds, since the
+ * next kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -1404,7 +1406,8 @@ struct cr_job {
     float *scratch;
 };
 
-/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
+/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
+ * rounding. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -1456,8 +1459,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
- * (CR_ENTER), nobody polls, and who sleeps is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
+ * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -1484,11 +1487,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
- * between two calls of sched_yield: the thread that it waits for may need the processor. */
+/* How often a worker polls before it sleeps, about 10 to 100 microseconds, and how often it
+ * polls between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* Waits a moment between two looks. */
+/* Waits a moment between two polls. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -1500,14 +1503,14 @@ static void cr_look_away(int looks)
 
 /* The state of a worker's job. */
 enum {
-    CR_IDLE,  /* there is none, or it is done */
-    CR_OPEN,  /* it waits for whoever takes it */
+    CR_IDLE,  /* no job, or the job is done */
+    CR_OPEN,  /* it waits for a thread to take it */
     CR_TAKEN, /* the worker does it */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, by which a worker is started, lie in one cache line: it moves between two
- * processors. */
+/* The first fields, which start a worker, lie in one cache line, because the line moves between
+ * two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
@@ -1525,23 +1528,23 @@ struct cr_pool {
     int threads;
 };
 
-/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
+/* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
 union cr_seat {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
-/* CR_POOL_BYTES is enough, or this does not compile. */
+/* Compilation fails here if CR_POOL_BYTES is too small. */
 typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Worker t of 1 .. threads - 1, which does share t. */
+/* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker, if it is `from`; returns whether it was. */
+/* Changes the state of a worker if it is `from`; returns true if it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -1552,9 +1555,9 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
 }
 
 /*
- * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
- * that the worker is about to sleep, or the worker sees the new state: both store before they
- * look.
+ * Sets the state of an idle worker, and wakes the worker if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state, because each stores before
+ * it loads.
  */
 static void cr_worker_tell(struct cr_worker *worker, int state)
 {
@@ -1567,8 +1570,8 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
- * though the caller did its job meanwhile, the next one will follow. */
+/* Waits while there is no job.  May return early: a worker that was woken polls again, because
+ * the next job will follow soon, even if the caller did its job meanwhile. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -1587,7 +1590,7 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Says that a worker's job is done; here, too, both sides store before they look. */
+/* Marks a worker's job as done; here, too, both sides store before they load. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -1630,8 +1633,9 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
- * next; but if the worker has not begun when the caller is through, the caller does it. */
+/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
+ * the next loop.  But if the worker has not begun when the caller has finished its own share,
+ * the caller does it. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -1802,12 +1806,12 @@ struct cr_shown {
     char text[96];
 };
 
-/* The bytes of a file, readable until it is unmapped. */
+/* The contents of a file, readable until it is unmapped. */
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
-    size_t mapped; /* so many of them are, the first ones */
-    int handle; /* its descriptor + 1, open as long; 0 for bytes that are in memory */
+    size_t mapped; /* the first so many bytes are mapped */
+    int handle; /* its descriptor + 1, while it is open; 0 if the bytes are in memory */
 };
 
 /* Does the same, but only the first n bytes can be read through `bytes`, which takes no addresses for the rest
@@ -1974,9 +1978,9 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file rather than the mapping, so no
- * page of the mapping is loaded, and a file that has become shorter gives -1 in place of SIGBUS.  Threads
- * may call it at the same time. */
+/* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file instead of the
+ * mapping, so that no page of the mapping is loaded, and returns -1 for a file that was
+ * truncated, instead of raising SIGBUS. Threads may call it at the same time. */
 CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n, void *out)
 {
     char *to = out;
@@ -2004,7 +2008,7 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads an open file into memory; a file that cannot be sought is no regular one. */
+/* Reads an open file into memory; a file that does not support seeking is not a regular file. */
 static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
                           size_t size)
 {
@@ -2055,22 +2059,23 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 
 #endif
 /*
- * json.h - a strict reader of JSON text, one piece at a time: the caller knows what has to
- * come next.  Nothing is allocated and nothing recurses, whatever the text.
+ * json.h - a strict reader of JSON text, one token at a time: the caller knows what has to come
+ * next.  Nothing is allocated and nothing recurses, whatever the text.
  *
- * A function that takes a piece skips white space first, and returns 1 if the piece came
- * next.  Else it returns 0 and, where the text is not JSON at all, sets `wrong`.
+ * A function that reads a token skips white space first.  It returns 1 if it finds the expected
+ * token.  Otherwise it returns 0 and, if the text is not JSON at all, sets `wrong`.
  */
 
 struct cr_json {
     const char *begin, *at, *end;
-    const char *wrong; /* what is wrong at `at`, or null */
+    const char *wrong; /* description of the error at `at`, or null */
     int zeros;         /* strings may hold the character 0 */
 };
 
-/* utf8.h - characters in UTF-8; it stands in emitted C, too. */
+/* utf8.h - characters in UTF-8; it is also copied into emitted C. */
 
-/* The bytes of the character that begins at `at` if it is valid UTF-8, else 0. */
+/* Returns the number of bytes of the character that begins at `at`, or 0 if it is not valid
+ * UTF-8. */
 static inline size_t cr_utf8(const char *at, const char *end)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -2087,7 +2092,7 @@ static inline size_t cr_utf8(const char *at, const char *end)
     return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
 }
 
-/* utf8_put.h - writing characters in UTF-8; it stands in emitted C, too. */
+/* utf8_put.h - writing characters in UTF-8; it is also copied into emitted C. */
 
 /* Writes a character as UTF-8; returns its bytes. */
 static inline size_t cr_utf8_put(char *out, uint32_t code)
@@ -2125,8 +2130,8 @@ CR_API int cr_json_take(struct cr_json *json, char c)
     return 1;
 }
 
-/* Takes the comma before item i of an object or array, the first of which has none, or its
- * end.  Returns 1 before an item, 0 at the end, -1 where neither is there. */
+/* Reads the comma before item i of an object or array (there is none before item 0), or the
+ * closing bracket.  Returns 1 before an item, 0 at the end, -1 if it finds neither. */
 CR_API int cr_json_next(struct cr_json *json, int i, char end)
 {
     if (cr_json_take(json, end))
@@ -2145,7 +2150,7 @@ CR_API int cr_json_ended(struct cr_json *json)
 
 /* ---- strings ---- */
 
-/* The four hexadecimal digits behind \u, or -1. */
+/* Returns the value of the four hexadecimal digits after \u, or -1. */
 static int32_t cr_json_hex(const char *at, const char *end)
 {
     int32_t code = 0;
@@ -2165,7 +2170,7 @@ static int32_t cr_json_hex(const char *at, const char *end)
     return code;
 }
 
-/* Decodes \uXXXX, of which a pair of surrogates makes one character; returns the bytes
+/* Decodes \uXXXX, where a pair of surrogates makes one character; returns the number of bytes
  * written, or 0. */
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
@@ -2201,9 +2206,9 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
     return 1;
 }
 
-/* Takes a string: decodes it into `out`, with a NUL behind it.  Room for as many bytes as are
- * left of the text is enough.  It is valid UTF-8, and holds no NUL unless `zeros`.  Returns the bytes written
- * with the NUL, or 0. */
+/* Reads a string: decodes it into `out`, terminated by a NUL.  `out` must have room for as many bytes
+ * as are left of the text.  The string is valid UTF-8, and contains no NUL unless `zeros`.  Returns the
+ * number of bytes written, with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out)
 {
     size_t n = 0, bytes;
@@ -2232,13 +2237,14 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* True if a fraction or an exponent begins here: then the number is no integer. */
+/* True if a fraction or an exponent begins here: the number is then not an integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
 }
 
-/* Takes an integer.  A number with a fraction or an exponent, and -0, is no integer. */
+/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an
+ * integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
 {
     const char *begin, *digits;
@@ -2263,10 +2269,10 @@ CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
     return 1;
 }
 /*
- * numbers.h - elements as they stand in files, at any address, turned into the program's own.
+ * numbers.h - converts elements of files, which may be unaligned, to the program's types.
  *
- * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity where it is out of
- * range), F32 keeps its bits.
+ * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity if it is out of range),
+ * and F32 keeps its bits.
  */
 
 enum cr_number {
@@ -2357,11 +2363,11 @@ CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, in
         out[i] = cr_number_float(CR_NUMBER_F64, 0, from + 8 * i);
 }
 /*
- * npy_read.h - reading NumPy's .npy files of floats and integers, and the header of those
- * that are written.
+ * npy_read.h - reads NumPy's .npy files of floats and integers, and writes their headers.
  *
- * Read: versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
- * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see mapping.h.
+ * It reads versions 1.0, 2.0 and 3.0; f2, f4, f8, i4 and i8 of either byte order, i1, u1 and b1;
+ * elements in C or Fortran order.  A file is checked as a whole when it is opened.  Errors: see
+ * mapping.h.
  */
 
 enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
@@ -2372,11 +2378,11 @@ struct cr_npy {
     const char *path; /* the caller's, until the file is closed */
     struct cr_mapping mapping;
     enum cr_npy_type type;
-    int big; /* whether the bytes of an element are big-endian */
+    int big; /* true if the elements are big-endian */
     int rank;
     int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
     int64_t elements;
-    const unsigned char *data; /* at any address, aligned or not */
+    const unsigned char *data; /* may be unaligned */
 };
 
 /* Copy the elements to out[elements], in C order.  f32: of f2 and f4, and of f8, which is rounded to
@@ -2445,7 +2451,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 {
     if (cr_npy_take(t, c))
         return 0;
-    return CR_NPY_FAIL(t, "header goes on with %s, expected '%c'",
+    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'",
                        cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
@@ -2471,7 +2477,7 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
     for (*value = 0; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
         int digit = *t->at - '0';
         if (*value > (INT64_MAX - digit) / 10)
-            return CR_NPY_FAIL(t, "a dimension is past 2^63, expected a smaller one");
+            return CR_NPY_FAIL(t, "a dimension is 2^63 or more, expected a smaller one");
         *value = *value * 10 + digit;
     }
     if (t->at == begin || (*begin == '0' && t->at > begin + 1))
@@ -2560,8 +2566,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
-/* The header: a dict of Python with each of three keys once, which `seen` has bits for, and
- * nothing but space behind it. */
+/* Parses the header: a Python dict in which each of three keys occurs once (bits in `seen`),
+ * followed by nothing but spaces. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;
@@ -2643,7 +2649,7 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
     if (bytes < 0)
-        return CR_NPY_FAIL(t, "more than 2^63 bytes asked for by the shape, expected %zu", left);
+        return CR_NPY_FAIL(t, "the shape needs more than 2^63 bytes, expected %zu", left);
     if ((uint64_t)bytes != left)
         return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
                            left, bytes);
@@ -2701,7 +2707,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* True if the elements stand side by side in C order. */
+/* True if the elements are contiguous in C order. */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
@@ -2741,7 +2747,8 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
 /* ---- the header that is written ---- */
 
 enum {
-    CR_NPY_GROWTH = 21 /* NumPy leaves room for the first dimension to grow to so many digits */
+    CR_NPY_GROWTH = 21 /* NumPy leaves room in the header for a first dimension of this many
+                          digits */
 };
 
 /* Prints the header that numpy.save writes for little-endian elements in C order.  Returns its length,
@@ -2769,11 +2776,11 @@ CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type
     return total;
 }
 /*
- * safetensors_read.h - reading .safetensors files.
+ * safetensors_read.h - reads .safetensors files.
  *
- * Such a file is the length of a header (8 bytes), the header (a JSON object that gives each
- * tensor's type, shape and place), and the tensors' bytes without gaps.  A file is checked as a
- * whole when it is opened, so that every size below holds.  Errors: see mapping.h.
+ * Such a file is the length of a header (8 bytes), the header (a JSON object with the type, shape
+ * and offsets of each tensor), and the tensors' bytes without gaps.  A file is checked as a whole
+ * when it is opened, so that every size below is valid.  Errors: see mapping.h.
  */
 
 /* Every element type of the format, with its width in bits. */
@@ -2797,7 +2804,7 @@ struct cr_st_tensor {
     const int64_t *shape;
     int64_t elements; /* set by the reader; the writer computes its own */
     size_t bytes;     /* likewise */
-    const void *data; /* in a file: at any address, aligned or not */
+    const void *data; /* may be unaligned in a file */
 };
 
 struct cr_st_metadata {
@@ -2835,9 +2842,9 @@ enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
-    char *string;           /* where the next string goes */
+    char *string;           /* where the next string is stored */
     int64_t *shape;         /* and the next shape */
-    size_t values, objects; /* at most so many are in the header */
+    size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
     char *error;
@@ -2858,8 +2865,8 @@ static struct cr_shown cr_st_show(const char *name)
     return cr_show(name, strlen(name));
 }
 
-/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if there are too many to
- * count, or no whole number of bytes. */
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if a count
+ * overflows, or if the bits do not make up whole bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 {
     int64_t elements = 1;
@@ -2959,7 +2966,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Fails because the header is no valid JSON: with the reader's reason, or else `otherwise`. */
+/* Fails because the header is not valid JSON: with the reader's reason, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -3018,7 +3025,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
-/* The value of "shape": integers from 0 on, put behind the shapes that were read before. */
+/* Reads the value of "shape": integers from 0 on, stored after the shapes read before. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -3057,7 +3064,7 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
 {
     struct cr_shown name = cr_st_show(tensor->name);
     if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
-        return CR_ST_FAIL(r, "tensor %s lies at [%lld, %lld], expected a range in [0, %zu]",
+        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range in [0, %zu]",
                           name.text, (long long)at[0], (long long)at[1], r->data_size);
     if (cr_st_measure(tensor) != 0)
         return CR_ST_FAIL(r,
@@ -3131,7 +3138,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     return status;
 }
 
-/* The header: an object of tensors, and of the metadata under a name of its own. */
+/* Parses the header: an object of tensors, and of the metadata under a reserved name. */
 static int cr_st_read_header(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -3151,13 +3158,13 @@ static int cr_st_read_header(struct cr_st_reader *r)
             return -1;
     }
     if (status == 0 && !cr_json_ended(&r->json))
-        status = cr_st_fail_json(r, "text behind the object");
+        status = cr_st_fail_json(r, "text after the object");
     return status;
 }
 
 /* ---- the whole ---- */
 
-/* By place in the file; of two that begin together the empty one is first. */
+/* Orders tensors by offset in the file; of two with the same start, the empty one comes first. */
 static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
@@ -3210,13 +3217,13 @@ static int cr_st_check_names(struct cr_st_reader *r)
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_name);
     for (i = 1; i < file->n_tensors; i++)
         if (cr_st_by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
-            return CR_ST_FAIL(r, "tensor %s is a duplicate, expected one of a name",
+            return CR_ST_FAIL(r, "found tensor %s twice, expected it once",
                               cr_st_show(file->tensors[i].name).text);
     if (file->n_metadata > 0)
         qsort(file->metadata, (size_t)file->n_metadata, sizeof *file->metadata, cr_st_by_key);
     for (i = 1; i < file->n_metadata; i++)
         if (cr_st_by_key(&file->metadata[i - 1], &file->metadata[i]) == 0)
-            return CR_ST_FAIL(r, "__metadata__ %s is a duplicate, expected one of a name",
+            return CR_ST_FAIL(r, "found __metadata__ %s twice, expected it once",
                               cr_st_show(file->metadata[i].key).text);
     return 0;
 }
@@ -3313,7 +3320,7 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-/* Floats go to their place at once, others through a part of the stack. */
+/* Reads elements of f32 directly into `out`; converts others through a buffer on the stack. */
 /* Converts n elements, from number `first` on, of a tensor that cr_safetensors_check admits to floats.
  * Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
@@ -3348,13 +3355,13 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
  */
 
 /*
- * write.inc - a file that appears whole or not at all.
+ * write.inc - writes a file that appears under its name only when it is complete.
  *
- * Where the system can do it, the file has no name while it is written, and a program that ends
- * early leaves nothing.  Elsewhere, and while it replaces an older file, it is called
- * .crescent-N.tmp.  It is locked as long as it is open.  So the next program that writes into the
- * folder can tell a file that is being written from one that an interrupted program left, and
- * removes the latter.
+ * If the system supports it, the file has no name while it is written, so that a program that ends
+ * early leaves no file.  Otherwise, and while it replaces an older file, it is named
+ * .crescent-N.tmp.  It is locked while it is open.  So the next program that writes into the folder
+ * can tell a file that is being written from one that an interrupted program left, and removes the
+ * latter.
  */
 #if defined(__unix__) || defined(__APPLE__)
 
@@ -3374,9 +3381,9 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
  * draft has to be closed, also one that could not be opened. */
 struct cr_new_file {
     int fd;           /* to write to */
-    int named;        /* whether the file is called `temporary` now */
+    int named;        /* true while the file has the name `temporary` */
     char *temporary;  /* a path in the target's folder */
-    size_t folder;    /* bytes of it before the file's name */
+    size_t folder;    /* the number of bytes before the file's name */
     const char *path; /* the target; must outlive the draft */
 };
 
@@ -3404,7 +3411,7 @@ static void cr_new_file_sweep(const char *name)
     close(fd);
 }
 
-/* Makes and locks a file of a name of its own.  Another program may sweep it away before it is
+/* Creates and locks a file with a unique name.  Another program may remove it before it is
  * locked; then the next name is tried. */
 static int cr_new_file_create(struct cr_new_file *draft)
 {
@@ -3437,8 +3444,8 @@ static const char *cr_new_file_link(char room[40], int fd)
     return room;
 }
 
-/* Makes and locks a file without a name; -1 where there is none.  Some versions of Linux ignore
- * the umask: a file that anybody may write to is refused. */
+/* Creates and locks a file without a name; returns -1 if that is not supported.  Some versions
+ * of Linux ignore the umask: a file that any user may write to is refused. */
 static int cr_new_file_unnamed(struct cr_new_file *draft)
 {
     char room[40];
@@ -3474,8 +3481,8 @@ static int cr_new_file_copy(struct cr_new_file *draft)
     return done ? 0 : -1;
 }
 
-/* Gives the file a name: the target's if nothing has it, else a temporary one.  Where the system
- * cannot link a file without a name, it is copied. */
+/* Gives the file a name: the target's if no file has it, else a temporary one.  If the system
+ * cannot link a file without a name, the file is copied. */
 static int cr_new_file_give_name(struct cr_new_file *draft)
 {
     char room[40];
@@ -3536,7 +3543,7 @@ static int cr_new_file_open(struct cr_new_file *draft, const char *path)
     return draft->fd < 0 ? -1 : 0;
 }
 
-/* Gives the file its name, in place of an older one. */
+/* Renames the file to its final name; this replaces an older file. */
 static int cr_new_file_publish(struct cr_new_file *draft)
 {
     if (!draft->named && cr_new_file_give_name(draft) != 0)
@@ -3563,7 +3570,7 @@ static void cr_new_file_close(struct cr_new_file *draft)
 
 /* ---- failing, memory, files ---- */
 
-/* Ends the program with status 2 after "PATH: reason"; the system frees what it held. */
+/* Ends the program with status 2 after printing "PATH: reason"; the system frees its resources. */
 static void cr_main_fail(const char *path, const char *format, ...)
 {
     va_list args;
@@ -3575,7 +3582,7 @@ static void cr_main_fail(const char *path, const char *format, ...)
     exit(2);
 }
 
-/* Zeros, to be freed; with 63 bytes to spare, so that they can be aligned. */
+/* Allocates zeroed memory with 63 additional bytes, so that it can be aligned. */
 static void *cr_main_memory(size_t size)
 {
     void *memory = size < SIZE_MAX - 63 ? calloc(1, size + 63) : NULL;
@@ -3598,7 +3605,7 @@ static void cr_main_require(int status, const char *message)
     exit(2);
 }
 
-/* A shape as text, "2, 3", in room for 200 characters. */
+/* Writes a shape as text, "2, 3", to a buffer of 200 characters. */
 static const char *cr_main_shape(char *room, const struct cr_tensor *tensor)
 {
     int n = 0, i;
@@ -3687,7 +3694,7 @@ static size_t cr_main_print_header(char header[CR_NPY_HEADER], const struct cr_t
     return cr_npy_print_header(header, tensor->is_i32 ? CR_NPY_I4 : CR_NPY_F4, tensor->rank, shape);
 }
 
-/* Writes the elements of an output behind their header. */
+/* Writes the elements of an output after their header. */
 static int cr_main_write(FILE *file, const struct cr_tensor *tensor, const void *data)
 {
     char header[CR_NPY_HEADER];
@@ -3698,7 +3705,7 @@ static int cr_main_write(FILE *file, const struct cr_tensor *tensor, const void 
 
 #if defined(__unix__) || defined(__APPLE__)
 
-/* Refuses a folder, pipe or device: none of them is to be replaced. */
+/* Fails if the path is a folder, pipe or device, which must not be replaced. */
 static void cr_main_regular(const char *path)
 {
     struct stat status;
@@ -3741,7 +3748,7 @@ static void cr_main_write_npy(const char *path, const struct cr_tensor *tensor, 
 
 /* ---- the command line ---- */
 
-/* The files of the tensors.  One entry more than there are: C has no empty arrays. */
+/* The files of the tensors.  The arrays have an additional item, because C has no empty arrays. */
 struct cr_main_files {
     const char *weights, *inputs[CR_MAIN_INPUTS + 1], *outputs[CR_MAIN_OUTPUTS + 1];
 };
@@ -3768,7 +3775,7 @@ static void cr_main_help(FILE *to)
     }
 }
 
-/* Notes the file of NAME=FILE, which has to name one of the tensors. */
+/* Records the file of NAME=FILE, where NAME must be one of the tensors. */
 static void cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
                            const char **paths)
 {
@@ -3806,7 +3813,7 @@ static void cr_main_arguments(struct cr_main_files *files, int argc, char **argv
         cr_main_fail(CR_MAIN_NAME, "nothing to write, expected --output NAME=FILE.npy");
 }
 
-/* Reads everything, runs once, writes what was asked for. */
+/* Reads all files, runs the model once, and writes the requested outputs. */
 static void cr_main_go(const struct cr_main_files *files)
 {
     void *weights = cr_main_memory(CR_MAIN_WEIGHTS_BYTES);
@@ -3832,7 +3839,7 @@ static void cr_main_go(const struct cr_main_files *files)
     free(arena);
 }
 
-/* --help, or the arguments, and a run. */
+/* Parses the arguments (or prints --help), and runs the model. */
 int main(int argc, char **argv)
 {
     struct cr_main_files files;
@@ -3866,18 +3873,18 @@ int main(int argc, char **argv)
  * name.  At its end the macros of vector_*.h are undefined.
  */
 /*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * math.inc - elementary functions over the vector type, with an error within 2 ulp everywhere (the
  * sigmoid 2.5).
  *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
+ * All of them use one argument reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or its inverse.
+ * The polynomials are minimax fits of the relative error of the function, with coefficients rounded
+ * to float one after another.
  */
 
 /*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
+ * v_larger and v_smaller: the larger and the smaller of two numbers; +0 is larger than -0; NaN if
+ * either is NaN. Equal numbers can differ only in the sign of zero, and v_max returns the second of
+ * them. v_at_least and v_at_most limit x by a number that is not zero; a NaN is passed on.
  */
 #ifdef v_larger
 #define v_at_least(limit, x) v_larger(v_set1(limit), x)
@@ -3890,9 +3897,9 @@ int main(int argc, char **argv)
 #endif
 
 /*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
+ * Returns the larger, or the smaller, of a running value and x, if the sign of a zero does not
+ * matter; NaN if either is. v_max and v_min pass on a NaN of the running value, so only x is
+ * tested: the test is not on the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
@@ -3902,7 +3909,8 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+/* Returns x 2^n, rounded once: multiplies in two steps, of which only the second may leave the
+ * normal range. */
 CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 {
     VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
@@ -3912,13 +3920,14 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
+/* Loops over the n vectors of an array, at most CR_BESIDE. One exponential is a long chain of
+ * dependent operations; several chains run side by side, so that a processor need not look far
+ * ahead. */
 #define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
 
 /*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ * For x = n ln 2 + r, computes exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds to an
+ * integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
 CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
@@ -3933,7 +3942,8 @@ CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
     CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+/* Computes exponentials of x that are clamped already: beyond the clamps the result is 0 or
+ * infinite. */
 CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
 {
     VF t[CR_BESIDE], p[CR_BESIDE];
@@ -3997,7 +4007,7 @@ CR_INLINE VF CR_NAME(v_sigmoid)(VF x)
 #define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
 #define CR_PART_s(x, T)
 
-/* Tiles without gaps are walked as one long row. */
+/* Processes tiles without gaps between rows as one long row. */
 #define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
@@ -4061,7 +4071,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
+/* Loads the first n floats of a vector, for any n; the other elements are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -4154,7 +4164,8 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
+/* Copies by the strides: contiguous rows, one number for each row, contiguous columns, or any
+ * other. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -4191,7 +4202,7 @@ static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begi
     }
 }
 
-/* 0 x is 0, or NaN if x is not finite, and a sum of those is 0 or NaN. */
+/* 0 x is 0, or NaN if x is not finite, and a sum of such terms is 0 or NaN. */
 static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
 {
     VF zero[4], none = v_set1(0.0f);
@@ -4223,8 +4234,8 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
 }
 
 /*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece of
+ * a row is read faster than several short ones.  Rows that are far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
                                     long panel_stride, const float *b, long rs)
@@ -4245,10 +4256,10 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
 }
 
 /*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
+ * Packs a whole panel of a matrix with contiguous columns, by stores that bypass the caches.
+ * Blocks of as many rows as a vector has floats are first transposed in the first-level cache, so
+ * that the stores fill whole lines.  Columns are prefetched, because no hardware prefetcher follows
+ * so many streams.  Returns the number of packed rows; fewer rows than a vector has floats remain.
  */
 CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
 {
@@ -4308,9 +4319,9 @@ static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride,
     v_stream_end();
 }
 /*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ * combined.inc - pairs of elementwise ops that often follow one another, in one pass over the tile.
  *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
+ * Each has the bits of the separate ops; the value between them stays in registers.
  */
 
 static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
@@ -4321,7 +4332,7 @@ static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, cons
              a * v_fma(third, a * a, first))
 }
 
-/* By groups of vectors, for the sake of the exponentials. */
+/* Works on groups of vectors, so that several exponentials are computed at once. */
 static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
                                     long lda, const float *b, long ldb)
 {
@@ -4376,7 +4387,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 
 /* ---- over rows ---- */
 
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+/* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
     do {                                                                                           \
         CR_UNROLL                                                                                  \
@@ -4433,7 +4444,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+/* A row whose result may be a zero of the wrong sign is reduced once more. */
 #define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
     CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
     CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
@@ -4481,42 +4492,42 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
+ * A tile has a few rows and 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number for each row and NV vectors of weights, and does rows x NV fma. 12x2 loads least
+ * from the second-level cache; 6x4 does the fewest loads in total.  Which is faster depends on the
+ * processor, so the caller chooses the columns of a tile; no bit depends on them.
  *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
+ * Weights mostly come from memory, and each is read once in a run.  The hardware prefetcher stops
+ * at the end of a page, so tiles prefetch.  With vectors of 16 floats, taller tiles, which have
+ * spare cycles, prefetch the weights that they will read `ahead` floats later.  With vectors of 8
+ * floats, tiles have few rows, and several tiles read a panel one after another: only the first
+ * waits for memory, so each prefetches its share of the next panel (v_pace).
  */
 #undef CR_PACED
 #define CR_PACED (CR_W == 8)
 
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
+/* Loads the number at p as a multiplier of vectors: v_fma_by(x, w, sum) is x w + sum.  Most
+ * instruction sets have to spread it over a vector. */
 #ifndef v_fma_by
 #define VS VF
 #define v_number(p) v_set1(*(p))
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
-/* sum += x w, into the register of sum where an instruction set can say so. */
+/* sum += x w; accumulates in the register of sum if the instruction set allows it. */
 #ifndef v_fma_into
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  If all columns of a vector are past the last
+ * column, it reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
     return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
 }
 
-/* For all vectors of a tile. */
+/* Loops over all vectors of a tile. */
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
@@ -4567,9 +4578,10 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k; the numbers of rows i
+ * to i + 2 are at a[i / 3], rs apart.  With vectors of 8 floats, 12 sums leave 4 registers.  So if
+ * there are fewer rows than vectors, the numbers of the rows stay in registers and the vectors are
+ * loaded one after another; otherwise the vectors stay.
  */
 CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
                                 const float *const *a, long rs)
@@ -4605,7 +4617,7 @@ struct CR_NAME(v_place) {
     const char *next;                              /* see v_pace */
 };
 
-/* Moves on to the next k: of a, as b stays where it is. */
+/* Advances the pointers of a to the next k; b is indexed by k and does not change. */
 CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
 {
     CR_UNROLL
@@ -4615,8 +4627,9 @@ CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long
 }
 
 /*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ * Computes the sums over k .. end (both multiplied by the width of a panel), starting at 0.  Tiles
+ * of few rows are unrolled by four steps, so that counting and prefetching are a small part of the
+ * instructions: a processor starts only 4 to 6 a cycle.
  */
 CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
                               struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
@@ -4646,13 +4659,14 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
     }
 }
 
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+/* True if a tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
 /*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
+ * Computes the tile at row m and column n.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc stays in registers.  Rows are
+ * grouped by three, with a pointer for each group: an x86 address is a pointer and up to twice the
+ * distance of rows.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
@@ -4686,7 +4700,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     }
 #define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* T for all heights up to one. */
+/* Lists T(height, NV) for all heights up to one. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
 #define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
 #define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
@@ -4713,9 +4727,9 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
+/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one
+ * tile covers all rows, it returns the widest tile of that height, so that weights are read
+ * once.  Plain C ignores the caller's choice. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
     int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
@@ -4729,8 +4743,8 @@ static int CR_NAME(cr_tile_width)(long M, long columns)
     return width;
 }
 
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
+/* Computes a tile of this many rows at row m and column n.  If a is banded, only the part of k
+ * inside the band of these rows is computed. */
 CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long rows, long m, long n)
 {
@@ -4746,8 +4760,9 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
+/* Sets what tile t prefetches, if `count` tiles read the same columns one after another: its
+ * share of the next panel.  A single tile prefetches nothing, since it waits for memory all the
+ * time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -4761,8 +4776,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
     }
 }
 
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
+/* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
+ * tiles of 10 and 11, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
@@ -4782,7 +4797,7 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
 }
 
 /* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
+ * panels side by side; the memory that it reads next lies after both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -4791,8 +4806,9 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
+/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as
+ * possible, but tiles of vectors of 8 floats do not cross panels, unless they are three vectors
+ * wide. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -4803,9 +4819,9 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
     return width == 3 ? 3 : (int)CR_LEAST(width, room);
 }
 
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
+/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too
+ * little work to hide the latency of fma, so it uses 8 vectors while there are that many
+ * columns. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
@@ -4841,15 +4857,15 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
 }
 
-/* Returns how many rows of a product lie above row m, 0 if m is negative. */
+/* Returns how many rows of a product lie above row m; 0 if m is negative. */
 CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
 {
     return CR_MOST(0, CR_LEAST(m, p->M));
 }
 
 /*
- * Two vectors of columns at a time: first and last are the rows whose band reaches into each.
- * Rows that reach into one of them alone take tiles of one vector.
+ * Computes two vectors of columns at a time: first and last are the rows whose band reaches into
+ * each.  Rows whose band reaches into only one of them use tiles of one vector.
  */
 static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
                                   const float *b, long panel_stride, float *c, long ldc, long begin,
@@ -4876,7 +4892,7 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
  * vector are never folded.
  */
 
-/* The largest score of each of n queries, times factor. */
+/* Returns the largest score of each of n queries, multiplied by factor. */
 CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
@@ -4910,7 +4926,8 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* s = exp(factor s - shift) for some keys, which are added to their sums; at most CR_BESIDE. */
+/* Computes s = exp(factor s - shift) for some keys, at most CR_BESIDE, and adds them to the
+ * sums. */
 CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
                                    VF shift, VF *sum)
 {
@@ -4959,7 +4976,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
     return lane[0];
 }
 
-/* softmax_block for n queries, at most a vector of them. */
+/* Computes softmax_block for n queries, at most as many as a vector has floats. */
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {
@@ -4990,7 +5007,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_FUNCTION
 };
 
-/* vector_end.h - ends what vector_*.h began, so that the next of them can be included. */
+/* vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included. */
 #undef CR_ISA
 #undef CR_NAME
 #undef VF

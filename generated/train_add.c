@@ -13,7 +13,7 @@
 /* types.h - what generated code is written in besides the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
-    CR_SUM_BLOCK = 256 /* elements of a sum that are one chain; see runtime.h */
+    CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
 };
 
 /* y = op(a, ...) on a tile; y may be one of the operands. */
@@ -23,26 +23,26 @@ typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, l
 typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb, const float *c, long ldc);
 
-/* y[r] = reduction over the row a[r, :]; of nothing the identity. */
+/* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
 /*
- * A reduction down the columns, in calls for tiles of a multiple of 16 rows, but for the last one:
- * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]).  lanes is 16 x cols and begins as the
- * identity; at the end cr_reduce_lanes folds them, and row 0 has the reductions.
+ * A reduction down the columns, in calls for tiles of a multiple of 16 rows, except for the last:
+ * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]). lanes is 16 x cols and is initialised with
+ * the identity; at the end cr_reduce_lanes combines the lanes, and row 0 has the results.
  */
 typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
 typedef void cr_reduce_lanes(long cols, float *lanes);
 
-/* The body of a parallel loop: does items begin <= i < end with a scratch of its own. */
+/* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares, at most `shares` of them and no more than
- * the pool has threads (it may be null: then this thread does it all).  Share t is done with
- * scratch + t * scratch_stride.  Returns when all is done.
+ * Runs body over 0 <= i < items, in contiguous shares: at most `shares`, and no more than the pool
+ * has threads.  If the pool is null, the calling thread does everything.  Share t uses scratch + t
+ * * scratch_stride.  Returns when all items are done.
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
@@ -1426,23 +1426,22 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 /* select.h - which runtime this machine can run. */
 
 /*
- * The runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this machine lacks
- * that instruction set or the name is none of these; for a null name the fastest there is.  Where
- * the processor has AMX, the process asks Linux for tiles.
+ * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
+ * machine lacks that instruction set or the name is none of these; for a null name, the fastest one
+ * available.  If the processor has AMX, the process asks Linux for permission to use tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 /*
  * pool.h - a pool of threads that share the items of a loop.
  *
- * With CR_NO_THREADS defined there is only the calling thread, and nothing needs
- * pthreads.
+ * If CR_NO_THREADS is defined, there is only the calling thread, and pthreads are not needed.
  */
 #include <stddef.h>
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* Bytes that suffice for a pool of so many threads, as a constant expression. */
+/* An upper bound of the bytes of a pool of this many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
 
 /*
@@ -1728,7 +1727,7 @@ enum {
 #define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
-/* One block: encrypts the counter under the key. */
+/* Computes one block: encrypts the counter under the key. */
 static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
                                    uint32_t out[4])
 {
@@ -1752,7 +1751,7 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
 
 /* Number `index` of a stream, uniform in 0 <= u < 1. */
 #if defined(__GNUC__) && !defined(__TINYC__)
-__attribute__((unused)) /* by a file that takes blocks alone */
+__attribute__((unused)) /* for a file that uses only blocks */
 #endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
@@ -1768,19 +1767,21 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 /*
  * runtime.h - the functions that generated code calls.
  *
- * A *tile* is `rows` x `cols` floats, row r at p + r * ld.  A row stride (ld) of
- * 0 repeats one row.  An operand whose variant letter is `v` is such a tile; an
- * operand with the letter `s` holds one value a row, row r's at p[r * ld].  A tile of
- * i32 has ints in place of floats, of the same size; its functions are rt->i32->NAME.
+ * A *tile* is a matrix of `rows` x `cols` floats; row r begins at p + r * ld.  A row stride
+ * (ld) of 0 repeats one row.  The name of a function has a letter for each operand: `v` for a
+ * tile, `s` for an operand with one value for each row, which is p[r * ld] for row r.  A tile
+ * of i32 has ints in place of floats; its functions are rt->i32->NAME.
  *
  * Same bits everywhere: each function below fixes the order of its floating-point
- * operations, whatever the instruction set.  The error of one long sum grows with the
- * square root of its length at best, so long sums are made in blocks:
- *   - A dot product is cut into blocks of 256 k (CR_SUM_BLOCK).  Each is one chain of fused
- *     multiply-adds from zero, in order; the sums of the blocks are added in order.
- *   - A reduction uses 16 lanes: element i goes to lane i % 16.  A block is 4096 elements, 256 of each
- *     lane, from the identity on; lane by lane the blocks are combined in order.  Then lane l + 8 is
- *     added to lane l, l + 4 to l, l + 2, l + 1.
+ * operations, whatever the instruction set.  The rounding error of one long
+ * sum grows at least with the square root of its length, so long sums are made in blocks:
+ *   - A dot product over k is split into blocks of 256 elements (CR_SUM_BLOCK).  The sum of a
+ *     block is a chain of fused multiply-adds that starts at zero, in the order of k; the sums
+ *     of the blocks are added in order.
+ *   - A reduction uses 16 lanes: element i belongs to lane i % 16.  A block is 4096 elements,
+ *     256 for each lane; each lane starts at the identity and combines its elements in order.
+ *     The results of the blocks are combined in order, lane by lane.  Then lane l + 8 is
+ *     combined into lane l, then l + 4, l + 2 and l + 1.
  */
 /*
  * elementwise.h - the table of elementwise ops.
@@ -1847,7 +1848,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     OP(sum, ARITH, 0,         a + b,        "the sum") \
     OP(max, ARITH, CR_LOWEST, CR_MAX(a, b), "the largest, +0 being larger than -0; NaN if any is")
 
-/* The table of functions that are no elementwise ops or reductions; see CR_FUNCTIONS of runtime.h. */
+/* The table of functions other than elementwise ops and reductions; see CR_FUNCTIONS of
+ * runtime.h. */
 #define CR_FUNCTIONS_I32 \
     CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
     CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
@@ -1857,8 +1859,8 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 
 #define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
 
-/* The table of functions that are no elementwise ops or reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  Each is defined as CR_NAME(cr_NAME) in a file that runtime.inc includes. */
+/* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
+ * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
         /* y[r, c] = x[r * rs + c * cs] */ \
@@ -1866,46 +1868,46 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
         /* y[r * rs + c * cs] = x[r, c] */ \
     CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
                                long base, long rs, long cs)) \
-        /* y[r, c] = number base + r * rs + c * cs, uniform in 0 <= y < 1, of a stream of the seed */ \
+        /* y[r, c] = number base + r * rs + c * cs of a random stream of the seed, uniform in 0 <= y < 1 */ \
     CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                     const float *b, long ldb)) \
-        /* y = a sigmoid(b), as sigmoid and mul give it one after the other */ \
+        /* y = a sigmoid(b), with the bits of sigmoid followed by mul */ \
     CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
                                   float cube, float slope)) \
-        /* y = a fma(cube, a a, slope): about cube a^3 + slope a */ \
+        /* y = a fma(cube, a a, slope), which is about cube a^3 + slope a */ \
     CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
                                long table_rows, const int *index)) \
         /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
     CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
                                     const float *x, long ldx, const int *index)) \
-        /* y[r, :] = sum of the rows i of x, i < n, in order, for which index[i] is first + r */ \
+        /* y[r, :] = the sum, in order, of the rows i < n of x with index[i] = first + r */ \
     CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Lays a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: \
-         * panel p, at y + p * panel_stride, holds columns from p * CR_PANEL on, k by k, columns past N \
-         * as zeros.  panel_stride is at least K * CR_PANEL floats. */ \
+        /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel \
+         * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads \
+         * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */ \
     CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* pack by stores that go past the caches, for what is not read soon; y and the \
-         * panels behind it are at multiples of 64 bytes. */ \
+        /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
+         * and the panels after it must be aligned to 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
                              long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
                              long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is at a[m * rs + k * cs]; b is \
-         * packed; row m of start is at start + m * lds (so that an lds of 0 adds one row to all), and a \
-         * null start stands for nothing.  k is cut into blocks of CR_SUM_BLOCK, of which each is one chain of \
-         * fma in order, from zero on; the sums of the blocks are added to start, in order.  So a product cut \
-         * between blocks gives the same bits if each part starts with the c of the one before. \
-         * `columns` (of 2 to 4 vectors, or 0 for the choice of the instruction set) is how wide the tiles \
-         * are that stay in registers, and `ahead` how many floats of weights are read until those that are \
-         * prefetched: both are for speed, no bit depends on them. */ \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is a[m * rs + k * cs]; b is packed; \
+         * row m of start begins at start + m * lds (an lds of 0 adds one row to all rows), and if start is \
+         * null, nothing is added. k is split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of \
+         * fma that starts at zero, in order; the sums of the blocks are added to start, in order.  So a \
+         * product that is computed in parts of whole blocks has the same bits, if the start of each part is \
+         * the result of the part before.  `columns` is the width of the tiles that stay in registers (2 to 4 \
+         * vectors, or 0 for the default of the instruction set), and `ahead` is the prefetch distance in \
+         * floats of weights.  Both affect only speed, and no bit. */ \
 /* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
 /*
- * vector.h - what all instances of a template share.
+ * vector.h - definitions that all instances of a template share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each
- * of them.  It calls fma where it means one; the compiler must not fuse anything else.
+ * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
+ * them.  It calls fma where it means one; the compiler must not fuse other operations.
  */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -1928,7 +1930,7 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 #include <math.h>
 #include <stdint.h>
 
-/* Functions that are always inlined, and may go unused. */
+/* For functions that are always inlined and may be unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
@@ -1944,7 +1946,7 @@ typedef float cr_float;
 typedef uint32_t cr_word;
 #endif
 
-/* Before a loop over a constant number of vectors; before one over very many. */
+/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -1958,12 +1960,12 @@ typedef uint32_t cr_word;
 
 /* 1.5 2^23: adding it to a small x rounds x to an integer. */
 #define CR_ROUND 0x1.8p+23f
-/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a rest. */
+/* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 
-/* Prefetches into all caches.  Those that name the second-level cache bring AMD's Zen 5 less bandwidth,
- * most of all where memory is busy. */
+/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
+ * AMD's Zen 5, most of all when memory is busy. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -1977,8 +1979,8 @@ typedef uint32_t cr_word;
 enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
-    CR_ROWS_AHEAD = 8, /* rows from where pack reads to where it prefetches */
-    CR_COLUMNS_AHEAD = 64 /* floats, the same of columns */
+    CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
+    CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
 /* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
@@ -1997,8 +1999,8 @@ struct cr_product {
     const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* of the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further with each k; see v_pace */
+    long begin, end; /* columns of k inside the band; see v_tile_of */
+    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
     long pace;
 };
 
@@ -2027,7 +2029,7 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* One instance of the template after another; the order matters. */
+/* The instances of the template; the order matters. */
 /*
  * vector_plain.h - the vectors of the template runtime.inc, one float wide.
  *
@@ -2056,7 +2058,7 @@ static int cr_has_plain(void)
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is never cut. */
+/* The first n lanes only; a vector of one lane is always whole. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -2080,7 +2082,7 @@ union cr_bits {
     uint32_t u;
 };
 
-/* Like the x86 instructions: b if the operands are equal or unordered. */
+/* Like the x86 instructions: returns b if the operands are equal or unordered. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -2105,7 +2107,7 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};
@@ -2133,7 +2135,7 @@ CR_INLINE float v_split_plain(float x, float *e)
 #include CR_TEMPLATE
 
 #if CR_X86
-/* Processors with AVX2 have F16C, which not every compiler can ask for. */
+/* Processors with AVX2 have F16C; not every compiler can test for it. */
 static int cr_has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -2158,7 +2160,7 @@ static int cr_has_avx2(void)
 #define VF __m256
 #define CR_W 8
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes: a panel of 32 columns */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
@@ -2166,8 +2168,8 @@ static int cr_has_avx2(void)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
-/* The instruction by its name: gcc, which may choose among three forms of fma, moves sums from register to
- * register and to memory. */
+/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
+ * sums between registers and to memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -2213,7 +2215,7 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
@@ -2260,7 +2262,7 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
@@ -2337,7 +2339,7 @@ static int cr_has_avx512(void)
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
@@ -2395,7 +2397,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
@@ -2417,8 +2419,8 @@ static int cr_has_neon(void)
 /*
  * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
  *
- * Every aarch64 has these instructions, so that no function needs a target of its own.  The 16
- * lanes of a reduction are four registers.
+ * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
+ * reduction are four registers.
  */
 #define CR_ISA "neon"
 #define CR_NAME(name) name##_neon
@@ -2432,7 +2434,7 @@ static int cr_has_neon(void)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
-/* Vectors that may alias any element and begin at any of them. */
+/* Vectors that may alias any element, with no alignment beyond that of an element. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
@@ -2481,7 +2483,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* p may end with the last of the n lanes. */
+/* Stores the first n lanes; the memory at p may end after the last of them. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -2497,7 +2499,7 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-/* 2^n, given n + CR_ROUND: n stands in the low bits and is moved into the exponent. */
+/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
@@ -2542,7 +2544,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Folds x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -2550,9 +2552,9 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x, which stands in lane 0 of a register: fmla by an element.  It is loaded
- * by an instruction that the compiler does not look into.  Else it may load all lanes at once
- * (ld1r), which takes a slot of the unit that multiplies, or load ahead, which takes registers
+ * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
+ * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
+ * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
  * that a tile of gemm needs.
  */
 #define VS float32x4_t
@@ -2569,7 +2571,8 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 #include CR_TEMPLATE
 #endif
 
-/* A runtime, and whether the processor and the operating system support its instruction set. */
+/* A runtime, and a function that returns true if the processor and the operating system support
+ * its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);
@@ -2598,10 +2601,10 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 /*
  * pool.c - a pool of threads that share the items of a loop.
  *
- * Each worker has a job of its own.  A call of cr_pool_parallel hands out jobs, does its own, takes
- * back those that no worker has begun, and waits for the others: so a worker that sleeps, or whose
- * processor is taken, holds nobody up.  Workers poll for the next job for some microseconds, since
- * the next kernel usually follows at once, and then sleep.
+ * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
+ * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
+ * has descheduled, delays nobody.  Workers poll for the next job for some microseconds, since the
+ * next kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -2621,7 +2624,8 @@ struct cr_job {
     float *scratch;
 };
 
-/* Share `share` of a loop that is cut into so many, of equal size but for rounding. */
+/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
+ * rounding. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -2673,8 +2677,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there the mutex is held around them
- * (CR_ENTER), nobody polls, and who sleeps is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
+ * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -2701,11 +2705,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a worker spins before it sleeps, some 10 to 100 microseconds, and how often it spins
- * between two calls of sched_yield: the thread that it waits for may need the processor. */
+/* How often a worker polls before it sleeps, about 10 to 100 microseconds, and how often it
+ * polls between two calls of sched_yield: the thread that it waits for may need the processor. */
 enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
 
-/* Waits a moment between two looks. */
+/* Waits a moment between two polls. */
 static void cr_look_away(int looks)
 {
     if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
@@ -2717,14 +2721,14 @@ static void cr_look_away(int looks)
 
 /* The state of a worker's job. */
 enum {
-    CR_IDLE,  /* there is none, or it is done */
-    CR_OPEN,  /* it waits for whoever takes it */
+    CR_IDLE,  /* no job, or the job is done */
+    CR_OPEN,  /* it waits for a thread to take it */
     CR_TAKEN, /* the worker does it */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, by which a worker is started, lie in one cache line: it moves between two
- * processors. */
+/* The first fields, which start a worker, lie in one cache line, because the line moves between
+ * two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
@@ -2742,23 +2746,23 @@ struct cr_pool {
     int threads;
 };
 
-/* A pool is an array of these: itself, then a worker for each thread but the calling one. */
+/* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
 union cr_seat {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
-/* CR_POOL_BYTES is enough, or this does not compile. */
+/* Compilation fails here if CR_POOL_BYTES is too small. */
 typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Worker t of 1 .. threads - 1, which does share t. */
+/* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_seat *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker, if it is `from`; returns whether it was. */
+/* Changes the state of a worker if it is `from`; returns true if it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -2769,9 +2773,9 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
 }
 
 /*
- * Gives a worker that is idle another state, and wakes it if it sleeps.  Either this thread sees
- * that the worker is about to sleep, or the worker sees the new state: both store before they
- * look.
+ * Sets the state of an idle worker, and wakes the worker if it sleeps.  Either this thread sees
+ * that the worker is about to sleep, or the worker sees the new state, because each stores before
+ * it loads.
  */
 static void cr_worker_tell(struct cr_worker *worker, int state)
 {
@@ -2784,8 +2788,8 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is nothing to do.  May return early: a worker that was woken polls again, for
- * though the caller did its job meanwhile, the next one will follow. */
+/* Waits while there is no job.  May return early: a worker that was woken polls again, because
+ * the next job will follow soon, even if the caller did its job meanwhile. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -2804,7 +2808,7 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Says that a worker's job is done; here, too, both sides store before they look. */
+/* Marks a worker's job as done; here, too, both sides store before they load. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -2847,8 +2851,9 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that what a thread wrote in one loop is in its cache in the
- * next; but if the worker has not begun when the caller is through, the caller does it. */
+/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
+ * the next loop.  But if the worker has not begun when the caller has finished its own share,
+ * the caller does it. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -2982,18 +2987,18 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
  * name.  At its end the macros of vector_*.h are undefined.
  */
 /*
- * math.inc - elementary functions over the vector type, within 2 ulp everywhere (the
+ * math.inc - elementary functions over the vector type, with an error within 2 ulp everywhere (the
  * sigmoid 2.5).
  *
- * All of them stand on one reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or on its
- * inverse.  The polynomials are minimax fits of the relative error of the function
- * they serve, with coefficients rounded to float one after another.
+ * All of them use one argument reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or its inverse.
+ * The polynomials are minimax fits of the relative error of the function, with coefficients rounded
+ * to float one after another.
  */
 
 /*
- * v_larger and v_smaller: of two zeros +0 and -0; NaN if either is.  Numbers that are equal differ
- * in the sign of zero at most, and v_max gives the second of them.  v_at_least and v_at_most: x
- * within a limit that is no zero; NaN passes through.
+ * v_larger and v_smaller: the larger and the smaller of two numbers; +0 is larger than -0; NaN if
+ * either is NaN. Equal numbers can differ only in the sign of zero, and v_max returns the second of
+ * them. v_at_least and v_at_most limit x by a number that is not zero; a NaN is passed on.
  */
 #ifdef v_larger
 #define v_at_least(limit, x) v_larger(v_set1(limit), x)
@@ -3011,9 +3016,9 @@ CR_INLINE VF CR_NAME(v_maximum)(VF a, VF b)
 }
 
 /*
- * The larger, or the smaller, of a running value and x, where the sign of a zero does not matter;
- * NaN if either is.  v_max and v_min pass on a NaN of the running value, so only x is looked at:
- * the test is off the critical path.
+ * Returns the larger, or the smaller, of a running value and x, if the sign of a zero does not
+ * matter; NaN if either is. v_max and v_min pass on a NaN of the running value, so only x is
+ * tested: the test is not on the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
@@ -3024,7 +3029,8 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
-/* x 2^n, rounded once: in two steps, of which only the second may leave the normal range. */
+/* Returns x 2^n, rounded once: multiplies in two steps, of which only the second may leave the
+ * normal range. */
 CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 {
     VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
@@ -3034,13 +3040,14 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
 #define v_scale(x, n) CR_NAME(v_scaled)(x, n)
 #endif
 
-/* For the n vectors of an array, which are CR_BESIDE at most.  One exponential is a long chain of
- * operations: several go side by side, so that a processor need not look far ahead. */
+/* Loops over the n vectors of an array, at most CR_BESIDE. One exponential is a long chain of
+ * dependent operations; several chains run side by side, so that a processor need not look far
+ * ahead. */
 #define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
 
 /*
- * For x = n ln 2 + r returns exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds
- * to an integer and leaves it in the low bits.  Valid while n fits in 21 bits.
+ * For x = n ln 2 + r, computes exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds to an
+ * integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
 CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
 {
@@ -3055,7 +3062,8 @@ CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
     CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Exponentials of x that are clamped already: beyond the clamps the result is 0 or infinite. */
+/* Computes exponentials of x that are clamped already: beyond the clamps the result is 0 or
+ * infinite. */
 CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
 {
     VF t[CR_BESIDE], p[CR_BESIDE];
@@ -3144,7 +3152,7 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
 #define CR_PART_s(x, T)
 
-/* Tiles without gaps are walked as one long row. */
+/* Processes tiles without gaps between rows as one long row. */
 #define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
@@ -3208,7 +3216,7 @@ CR_ELEMENTWISE(CR_STRIPS)
  * Elements are moved bit by bit, so that load, store and gather serve i32, too.
  */
 
-/* Loads the first n floats of a vector, for any n; the others are zeros. */
+/* Loads the first n floats of a vector, for any n; the other elements are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -3301,7 +3309,8 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
-/* By the strides: rows in one piece, one number a row, columns in one piece, or neither. */
+/* Copies by the strides: contiguous rows, one number for each row, contiguous columns, or any
+ * other. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -3328,7 +3337,7 @@ static void CR_NAME(cr_store)(long rows, long cols, float *y, long rs, long cs, 
     }
 }
 
-/* Rows of a table of f32 or i32; an index outside the table yields a row of *none. */
+/* Gathers rows of a table of f32 or i32; an index outside the table yields a row of *none. */
 CR_INLINE void CR_NAME(v_gather)(long rows, long cols, float *y, long ldy, const float *table,
                                  long ldt, long table_rows, const int *index, const float *none)
 {
@@ -3349,8 +3358,8 @@ static void CR_NAME(cr_gather)(long rows, long cols, float *y, long ldy, const f
 }
 
 /*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece
- * of a row is read faster than several short ones.  Rows that lie far apart are prefetched.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece of
+ * a row is read faster than several short ones.  Rows that are far apart are prefetched.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
                                     long panel_stride, const float *b, long rs)
@@ -3371,10 +3380,10 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
 }
 
 /*
- * Packs a whole panel of a matrix whose columns lie in one piece each, by stores that go past the caches.  As many rows
- * as a vector has floats are transposed in the first-level cache first, so that the stores fill whole lines.  Columns
- * are prefetched, as no processor follows so many by itself.  Returns the rows that are done; fewer than a vector has
- * floats are left.
+ * Packs a whole panel of a matrix with contiguous columns, by stores that bypass the caches.
+ * Blocks of as many rows as a vector has floats are first transposed in the first-level cache, so
+ * that the stores fill whole lines.  Columns are prefetched, because no hardware prefetcher follows
+ * so many streams.  Returns the number of packed rows; fewer rows than a vector has floats remain.
  */
 CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
 {
@@ -3434,9 +3443,9 @@ static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride,
     v_stream_end();
 }
 /*
- * combined.inc - steps of elementwise work that often follow one another, in one pass over the tile.
+ * combined.inc - pairs of elementwise ops that often follow one another, in one pass over the tile.
  *
- * Each has the bits of the steps one by one; what lies between them stays in registers.
+ * Each has the bits of the separate ops; the value between them stays in registers.
  */
 
 static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, const float *ap, long lda,
@@ -3447,7 +3456,7 @@ static void CR_NAME(cr_odd_cubic)(long rows, long cols, float *y, long ldy, cons
              a * v_fma(third, a * a, first))
 }
 
-/* By groups of vectors, for the sake of the exponentials. */
+/* Works on groups of vectors, so that several exponentials are computed at once. */
 static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a,
                                     long lda, const float *b, long ldb)
 {
@@ -3508,7 +3517,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
 
 /* ---- over rows ---- */
 
-/* Folds the lanes, which stand in 16 / CR_W vectors, by the tree of runtime.h. */
+/* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
     do {                                                                                           \
         CR_UNROLL                                                                                  \
@@ -3565,7 +3574,7 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* A row whose result is a zero that may have the wrong sign is reduced once more. */
+/* A row whose result may be a zero of the wrong sign is reduced once more. */
 #define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
     CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
     CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
@@ -3613,42 +3622,42 @@ CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile is a few rows by 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number a row and NV vectors of weights, and does rows x NV fma: 12x2 loads least from
- * the second-level cache, 6x4 does the fewest loads in all.  Which is faster depends on the
- * processor, so the caller says how many columns a tile has; no bit depends on it.
+ * A tile has a few rows and 2, 3 or 4 vectors, as many as there are registers for.  For each k it
+ * loads one number for each row and NV vectors of weights, and does rows x NV fma. 12x2 loads least
+ * from the second-level cache; 6x4 does the fewest loads in total.  Which is faster depends on the
+ * processor, so the caller chooses the columns of a tile; no bit depends on them.
  *
- * Weights mostly come from memory, and each is read once a run.  The hardware prefetcher stops at
- * the end of a page, so tiles prefetch.  With vectors of 16 floats the taller ones, which have cycles to
- * spare, prefetch what they will read `ahead` floats later.  With vectors of 8 floats tiles are low, and several
- * read a panel one after another: only the first waits for memory, so each prefetches its share of the
- * panel behind (v_pace).
+ * Weights mostly come from memory, and each is read once in a run.  The hardware prefetcher stops
+ * at the end of a page, so tiles prefetch.  With vectors of 16 floats, taller tiles, which have
+ * spare cycles, prefetch the weights that they will read `ahead` floats later.  With vectors of 8
+ * floats, tiles have few rows, and several tiles read a panel one after another: only the first
+ * waits for memory, so each prefetches its share of the next panel (v_pace).
  */
 #undef CR_PACED
 #define CR_PACED (CR_W == 8)
 
-/* The number at p, which multiplies vectors: v_fma_by(x, w, sum) is x w + sum.  Most instruction
- * sets have to spread it over a vector. */
+/* Loads the number at p as a multiplier of vectors: v_fma_by(x, w, sum) is x w + sum.  Most
+ * instruction sets have to spread it over a vector. */
 #ifndef v_fma_by
 #define VS VF
 #define v_number(p) v_set1(*(p))
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
-/* sum += x w, into the register of sum where an instruction set can say so. */
+/* sum += x w; accumulates in the register of sum if the instruction set allows it. */
 #ifndef v_fma_into
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Returns row 0 of the weights of column n.  A vector whose columns are all past the last one
- * reads those of `first` instead, and its results are not stored. */
+/* Returns row 0 of the weights of column n.  If all columns of a vector are past the last
+ * column, it reads those of `first` instead, and its results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
     return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
 }
 
-/* For all vectors of a tile. */
+/* Loops over all vectors of a tile. */
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
@@ -3693,9 +3702,10 @@ CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_produc
 }
 
 /*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k, the numbers of rows i to i + 2 are
- * at a[i / 3], rs apart.  Vectors of 8 floats leave 4 registers beside 12 sums, so if there are fewer rows than
- * vectors, the rows' numbers stay in registers while the vectors go by.
+ * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k; the numbers of rows i
+ * to i + 2 are at a[i / 3], rs apart.  With vectors of 8 floats, 12 sums leave 4 registers.  So if
+ * there are fewer rows than vectors, the numbers of the rows stay in registers and the vectors are
+ * loaded one after another; otherwise the vectors stay.
  */
 CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
                                 const float *const *a, long rs)
@@ -3731,7 +3741,7 @@ struct CR_NAME(v_place) {
     const char *next;                              /* see v_pace */
 };
 
-/* Moves on to the next k: of a, as b stays where it is. */
+/* Advances the pointers of a to the next k; b is indexed by k and does not change. */
 CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
 {
     CR_UNROLL
@@ -3741,8 +3751,9 @@ CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long
 }
 
 /*
- * The sums from k to end, both times the width of a panel, which begin at 0.  Low tiles go four steps at a
- * time: then counting and prefetching are few of the instructions of which a processor starts 4 to 6 a cycle.
+ * Computes the sums over k .. end (both multiplied by the width of a panel), starting at 0.  Tiles
+ * of few rows are unrolled by four steps, so that counting and prefetching are a small part of the
+ * instructions: a processor starts only 4 to 6 a cycle.
  */
 CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
                               struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
@@ -3772,13 +3783,14 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
     }
 }
 
-/* A tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+/* True if a tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
 /*
- * The tile at row m and column n.  MR and NV, the height and the width in vectors, are constants
- * in each call, so that all loops over them unroll and acc lives in registers.  Rows go by threes,
- * a pointer each: an address of x86 is a pointer and up to twice the distance of rows.
+ * Computes the tile at row m and column n.  MR and NV, the height and the width in vectors, are
+ * constants in each call, so that all loops over them unroll and acc stays in registers.  Rows are
+ * grouped by three, with a pointer for each group: an x86 address is a pointer and up to twice the
+ * distance of rows.
  */
 CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
                                long n)
@@ -3812,7 +3824,7 @@ CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_produ
     }
 #define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
 
-/* T for all heights up to one. */
+/* Lists T(height, NV) for all heights up to one. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
 #define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
 #define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
@@ -3839,9 +3851,9 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* The width of tiles in vectors: as many as the caller's columns fill, but if one tile is as high as
- * all rows, the widest of that height, so that weights are read once.  Without vectors the caller's
- * columns say nothing. */
+/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one
+ * tile covers all rows, it returns the widest tile of that height, so that weights are read
+ * once.  Plain C ignores the caller's choice. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
     int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
@@ -3855,8 +3867,8 @@ static int CR_NAME(cr_tile_width)(long M, long columns)
     return width;
 }
 
-/* A tile of so many rows, at row m and column n.  Where a is banded, only that part of k is done
- * which the band of these rows has. */
+/* Computes a tile of this many rows at row m and column n.  If a is banded, only the part of k
+ * inside the band of these rows is computed. */
 CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long rows, long m, long n)
 {
@@ -3872,8 +3884,9 @@ CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
     tiles->of_height[rows](p, m, n);
 }
 
-/* Sets what tile t prefetches, of `count` tiles that read the same columns one after another: its share of the
- * next panel.  A single tile prefetches nothing, since it waits for memory all the time. */
+/* Sets what tile t prefetches, if `count` tiles read the same columns one after another: its
+ * share of the next panel.  A single tile prefetches nothing, since it waits for memory all the
+ * time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -3887,8 +3900,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
     }
 }
 
-/* Rows `from` to `to` of some columns, spread evenly over tiles: 64 make tiles of 10 and 11, not
- * five of 12 and one of 4. */
+/* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
+ * tiles of 10 and 11, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
                                   const struct cr_tile_set *tiles, long from, long to, long n)
 {
@@ -3908,7 +3921,7 @@ CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
 }
 
 /* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; what it reads next lies behind both, unless more of k is left. */
+ * panels side by side; the memory that it reads next lies after both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -3917,8 +3930,9 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
-/* The vectors of the next tile, of `left` from column n on: as equal as that goes, but tiles of vectors of 8
- * floats keep to panels, unless they are three wide. */
+/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as
+ * possible, but tiles of vectors of 8 floats do not cross panels, unless they are three vectors
+ * wide. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -3929,9 +3943,9 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
     return width == 3 ? 3 : (int)CR_LEAST(width, room);
 }
 
-/* Covers the columns from left to right, by tiles of equal width as far as that goes.  A single
- * row is too little work to hide the latency of fma, so it takes 8 vectors as long as there
- * are. */
+/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too
+ * little work to hide the latency of fma, so it uses 8 vectors while there are that many
+ * columns. */
 CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
 {
     int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
@@ -3993,8 +4007,9 @@ static void CR_NAME(cr_scatter_add)(long rows, long cols, float *y, long ldy, lo
 /*
  * words.inc - vectors of unsigned 32-bit words, as wide as those of floats.
  *
- * Included after one of vector_*.h, any number of times: it has macros alone.  v_of_signed converts
- * integers to floats, v_of_bits reinterprets integers as floats, and vi_bits floats as integers.
+ * Included after one of vector_*.h, any number of times, since it contains only macros. v_of_signed
+ * converts integers to floats, v_of_bits reinterprets integers as floats, and vi_bits reinterprets
+ * floats as integers.
  */
 #undef VI
 #undef vi_set1
@@ -4143,13 +4158,14 @@ static void CR_NAME(cr_random_group)(uint64_t seed, uint64_t stream, uint64_t gr
     }
 }
 
-/* A stream of a seed, and the group of it that was made last. */
+/* A stream of a seed, and the last group of numbers that was made. */
 struct CR_NAME(cr_stream) {
     uint64_t seed, stream, group;
     float numbers[CR_RANDOM_GROUP];
 };
 
-/* n numbers of a stream from an index on; groups that are needed whole are made in place. */
+/* Writes n numbers of a stream from an index on; groups that are needed completely are made in
+ * place. */
 static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index, long n, float *y)
 {
     for (long count; n > 0; n -= count, y += count, index += (uint64_t)count) {
@@ -4168,8 +4184,9 @@ static void CR_NAME(cr_random_run)(struct CR_NAME(cr_stream) *s, uint64_t index,
     }
 }
 
-/* Rows of consecutive numbers are made in place.  Where numbers are consecutive down the columns,
- * a few columns at a time are made as rows and transposed.  Else each number is made alone. */
+/* Rows of consecutive numbers are made in place.  If numbers are consecutive down the columns, a
+ * few columns at a time are made as rows and transposed.  Otherwise each number is made
+ * separately. */
 static void CR_NAME(cr_random)(long rows, long cols, float *y, long ldy, const int *seed,
                                long stream, long base, long rs, long cs)
 {
@@ -4331,7 +4348,8 @@ CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 #define CR_PUT_i(p, x) u_store(p, x)
 #define CR_PUT_N_i(p, x, n) u_store_n(p, x, n)
 
-/* The types of the result, the first and the other operands: f for floats, i for i32. */
+/* The types of the result, of the first operand and of the other operands: f for floats, i for
+ * i32. */
 #define CR_I32_ARITH(arity, name, e) CR_STRIPS_##arity(name, i, i, i, e)
 #define CR_I32_COMPARE(arity, name, e) CR_STRIPS_##arity(name, f, i, i, e)
 #define CR_I32_SELECT(arity, name, e) CR_STRIPS_##arity(name, i, f, i, e)
@@ -4396,7 +4414,7 @@ CR_ELEMENTWISE(CR_I32_STRIPS)
         }                                                                                          \
     }
 
-/* By the rule; nothing for one that does not admit i32. */
+/* Defines a reduction if its rule allows i32, and nothing otherwise. */
 #define CR_I32_REDUCE_ARITH(name, identity, combine) CR_I32_REDUCTION(name, identity, combine)
 #define CR_I32_REDUCE_FLOAT(name, identity, combine)
 #define CR_I32_REDUCE(name, rule, identity, combine, description)                                  \
@@ -4426,7 +4444,7 @@ static void CR_NAME(cr_i32_gather)(long rows, long cols, int *y, long ldy, const
                       (const float *)&none);
 }
 
-/* A vector of indices at a time, from the first to the last column. */
+/* Computes a vector of indices at a time, from the first to the last column. */
 static void CR_NAME(cr_i32_iota)(long rows, long cols, int *y, long ldy, long base, long rs,
                                  long cs)
 {
@@ -4460,7 +4478,7 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_FUNCTION
 };
 
-/* vector_end.h - ends what vector_*.h began, so that the next of them can be included. */
+/* vector_end.h - undefines the macros of a vector_*.h, so that the next one can be included. */
 #undef CR_ISA
 #undef CR_NAME
 #undef VF

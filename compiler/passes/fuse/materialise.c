@@ -282,6 +282,8 @@ static void compute_heads(struct choice *c)
             compute_rows(c, c->m->attentions[i].scores, operand);
 }
 
+/* Stores the end of the elementwise chain behind each product, except for attention's scores and for
+ * ends that a concat takes. */
 static void store_epilogues(struct choice *c)
 {
     bool *scores = find_scores(c);
