@@ -1255,7 +1255,7 @@ START_TEST(test_verifies_rows)
                        "replace(c, w) return {y = w}";
     for (int which = 0; which < 4; which++) {
         struct cr_module *m = fused(text);
-        struct cr_write *w = &m->kernels[0].write;
+        struct cr_kernel_write *w = &m->kernels[0].write;
         ck_assert_int_eq(w->rows, 8);
         w->rows += which == 0;
         w->step += which == 1;
