@@ -33,7 +33,8 @@ struct cr_ranks {
     /* Returns when all ranks have called it. */
     void (*barrier)(struct cr_ranks *ranks);
 
-    /* Ends all ranks, with that exit status; does not return. */
+    /* Ends all ranks, with that exit status, and does not return.  For one rank, which its caller can end, it
+     * does nothing. */
     void (*abort)(struct cr_ranks *ranks, int status);
 
     /* Leaves the group; each rank calls it before it ends with status 0.  The pointer is invalid

@@ -25,6 +25,7 @@ fuse.o stderr
 gradient.o abort
 jit_cc.o __assert_fail
 jit_tcc.o __assert_fail
+join_ranks.o abort
 kernels.o __assert_fail
 layers.o __assert_fail
 npy.o __assert_fail

@@ -50,8 +50,7 @@ static void one_waits(struct cr_ranks *ranks)
 
 static void one_aborts(struct cr_ranks *ranks, int status)
 {
-    (void)ranks;
-    exit(status);
+    (void)ranks, (void)status;
 }
 
 static void one_closes(struct cr_ranks *ranks)
