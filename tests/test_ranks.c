@@ -96,6 +96,7 @@ static int exchange(struct cr_ranks *ranks)
     if (!right) {
         fprintf(stderr, "rank %d of %d: wrong bytes\n", ranks->rank, ranks->count);
         ranks->abort(ranks, 1);
+        return 1;
     }
     if (ranks->rank == 0)
         printf("%d ranks\n", ranks->count);
