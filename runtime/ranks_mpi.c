@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "ranks.h"
 
@@ -121,9 +124,21 @@ static void barrier(struct cr_ranks *ranks)
     finish(&request);
 }
 
+/* Waits until the launcher has read from the pipe what this rank has printed, and for a moment in which it
+ * passes that on: MPICH's loses what is under way when ranks are ended. */
+static void wait_for_launcher(void)
+{
+    const struct timespec pause = {.tv_nsec = 10000000}, moment = {.tv_nsec = 300000000};
+    int unread = 0;
+    for (int i = 0; i < 500 && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; i++)
+        nanosleep(&pause, NULL);
+    nanosleep(&moment, NULL);
+}
+
 static void abort_all(struct cr_ranks *ranks, int status)
 {
     (void)ranks;
+    wait_for_launcher();
     MPI_Abort(MPI_COMM_WORLD, status);
     abort();
 }
