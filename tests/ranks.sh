@@ -20,17 +20,16 @@ ranks() {
     n=$1
     shift
     case $family in
-    openmpi) timeout 120 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout 120 "$mpirun" -np "$n" "$@" ;;
+    openmpi) timeout 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
+    *) timeout 1200 "$mpirun" -np "$n" "$@" ;;
     esac
 }
 
-# fails RANK WORDS: of three ranks that one fails; all end, and those words are said, once.
+# fails RANK WORDS: of three ranks that one fails, or all for -1; all end, and those words are said.
 fails() {
     ranks 3 "$test_ranks" fail "$1" >"$T/out" 2>"$log"
     status=$?
-    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c 'fails$' "$log")" = 1 ] &&
-        grep -q "$2" "$log"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$2" "$log"
     report $? "$family: $2"
 }
 

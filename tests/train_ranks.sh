@@ -21,8 +21,8 @@ ranks() {
     n=$1
     shift
     case $family in
-    openmpi) timeout 120 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout 120 "$mpirun" -np "$n" "$@" ;;
+    openmpi) timeout 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
+    *) timeout 1200 "$mpirun" -np "$n" "$@" ;;
     esac
 }
 
