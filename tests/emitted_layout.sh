@@ -50,7 +50,7 @@ emit whole
 emit chosen --isa avx2,plain
 emit step --isa plain,avx512,vnni
 whole=$T/whole/whole.c
-for text in 'static void CR_NAME(cr_gemm)(' ' * gemm.inc - ' ' * vector_end.h - ' '/* types.h - ' ' * runtime.h - ' \
+for text in 'static void CR_NAME(cr_gemm)(' ' * gemm.inc - ' '/* vector_end.h - ' '/* types.h - ' ' * runtime.h - ' \
     'struct cr_runtime {' '#define CR_FUNCTIONS '; do
     count 1 "$text" "$whole"
 done
