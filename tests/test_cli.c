@@ -670,6 +670,19 @@ START_TEST(all_outputs_or_none)
 }
 END_TEST
 
+/* emit runs a script again, with other sizes, to name those of the C text; what it prints is printed once. */
+START_TEST(a_script_prints_once)
+{
+    write_text("prints.lua", "local o = options{N = 4}\n"
+                             "print('N is', o.N)\n"
+                             "return {y = input('x', {o.N}) * 2}\n");
+    const struct outcome *o = run("emit $T/prints.lua -o $T/prints.c");
+    ck_assert_int_eq(o->status, 0);
+    ck_assert_str_eq(o->err, "N is\t4\n");
+    ck_assert_int_eq(system("grep -q 'enum { N = 4 };' $T/prints.c"), 0);
+}
+END_TEST
+
 /* Messages of --weights: surplus tensors are counted once, and are an error under --strict. */
 START_TEST(surplus_tensors)
 {
@@ -873,6 +886,7 @@ int main(void)
     tcase_add_test(all, what_works);
     tcase_add_test(all, turns);
     tcase_add_test(all, all_outputs_or_none);
+    tcase_add_test(all, a_script_prints_once);
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, gradients);
     tcase_add_test(all, edges);

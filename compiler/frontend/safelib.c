@@ -32,11 +32,14 @@ static int print_to_stderr(lua_State *L)
         if (run->n_printed > MAX_PRINTED)
             cr_raise(L, "print: found too much output, expected at most %d MB", MAX_PRINTED >> 20);
         cr_work(L, size / 8 + 1);
-        fputs(i > 1 ? "\t" : "", stderr);
-        cr_escape_to(stderr, text, size, "\n\t");
+        if (!run->quiet) {
+            fputs(i > 1 ? "\t" : "", stderr);
+            cr_escape_to(stderr, text, size, "\n\t");
+        }
         lua_pop(L, 1);
     }
-    fputc('\n', stderr);
+    if (!run->quiet)
+        fputc('\n', stderr);
     return 0;
 }
 

@@ -396,6 +396,7 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
                          .length = source->length,
                          .config = source->config,
                          .builtin = source->builtin,
+                         .quiet = source->quiet,
                          .ignored = source->ignored,
                          .n_ignored = source->n_ignored,
                          .error = error,

@@ -56,6 +56,7 @@ struct cr_script_source {
     size_t length;
     const char *config; /* file of values, or null; settings override it unless they are optional */
     bool builtin;       /* require finds built-in modules only */
+    bool quiet;         /* print writes nothing: the script has run before */
     const char *const *ignored; /* keys of `config` that are ignored */
     int n_ignored;
 };

@@ -62,6 +62,7 @@ struct cr_run {
     const char *text; /* the script, if it is in memory */
     size_t length;
     bool builtin; /* only built-in modules are searched */
+    bool quiet;   /* print writes nothing */
     char *folder; /* its folder with a slash at the end, or "" */
     struct cr_error *error;
     bool reported; /* the error is set */

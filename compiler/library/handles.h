@@ -37,6 +37,7 @@ struct cr_origin {
     char *text; /* a script in memory, else null */
     size_t length;
     bool is_function; /* the script is a function of a running Lua, which is called once */
+    bool is_again; /* the script has run before: it prints nothing and has no notes */
     char *folder; /* Hugging Face folder or GGUF file; has a built-in script if `text` is set */
     char *family; /* model_type of the folder; or null */
     struct cr_imported *imported; /* the ONNX file, whose path `folder` is; or null */

@@ -51,6 +51,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
                                             .length = o->length,
                                             .config = o->config,
                                             .builtin = o->folder && o->text,
+                                            .quiet = o->is_again,
                                             .ignored = (const char *const *)o->ignored,
                                             .n_ignored = o->n_ignored};
     int status = L ? cr_script_run_function(L, &source, settings, n, script, error)
@@ -81,8 +82,9 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
         cr_origin_release(origin);
         return -1;
     }
-    cr_keep_note(context, script.note);
-    if (!origin->imported) /* in an ONNX file, it is normal that nodes share weights */
+    if (!origin->is_again)
+        cr_keep_note(context, script.note);
+    if (!origin->is_again && !origin->imported) /* in an ONNX file, it is normal that nodes share weights */
         cr_keep_note(context, script.tied);
     free(script.note);
     free(script.tied);
@@ -302,6 +304,7 @@ int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
         return cr_fail(cr_error_of(context), "%.400s: the graph is made by a function, which is "
                        "called once, expected the graph of a script", origin->path);
     struct cr_origin *o = new_origin(origin->path, origin->seed, origin->n_settings + n);
+    o->is_again = true;
     o->folder = origin->folder ? cr_strdup(origin->folder) : NULL;
     o->family = origin->family ? cr_strdup(origin->family) : NULL;
     for (int i = 0; i < origin->n_settings; i++)
