@@ -210,10 +210,14 @@ static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
 static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     struct cr_map operand;
+    int n_pieces = ev->pieces.n;
     if (move(ev, id, map, &operand))
         return cr_evaluate(ev, cr_in(ev->g, id, 0), &operand);
     cr_id stored = stored_in_order(ev, id);
-    return stored == CR_NONE ? -1 : load(ev, id, stored, map);
+    if (stored == CR_NONE)
+        return -1;
+    ev->pieces.n = n_pieces; /* the reshape is no obstacle */
+    return load(ev, id, stored, map);
 }
 
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
