@@ -130,7 +130,7 @@ violations() {
             n = split("ir passes emit exec library", chain, " ")
             for (i = 1; i <= n; i++)
                 for (j = 1; j <= i; j++) sees[chain[i] " " chain[j]] = 1
-            n = split("module weights rewrite attention fuse plan schedule verifier kinds", chain, " ")
+            n = split("module weights rewrite attention shard fuse plan schedule verifier kinds", chain, " ")
             for (i = 1; i <= n; i++) rooms[chain[i]] = i
             n = split("files emit exec library frontend", chain, " ")
             for (i = 1; i <= n; i++) sees[chain[i] " files"] = 1

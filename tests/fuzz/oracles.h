@@ -63,6 +63,9 @@ cr_oracle_function cr_oracle_lengths, cr_oracle_lengths_cc;
 /* oracle_ragged.c: rows of a batch with sizes of their own */
 cr_oracle_function cr_oracle_ragged;
 
+/* oracle_ranks.c: several processes */
+cr_oracle_function cr_oracle_ranks;
+
 /* oracle_plan.c: memory */
 cr_oracle_function cr_oracle_plan;
 

@@ -9,6 +9,7 @@
 
 #include "compiler/exec/fill.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/steps.h"
 #include "reach.h"
 #include "runtime/pool.h"
 #include "runtime/select.h"
@@ -235,6 +236,16 @@ static bool check_memory(const struct layout *l, const struct cr_outputs *o, int
            check_part(l, arena, n_arena, "the arena", report);
 }
 
+static int execute(const struct cr_compiled *code, int entry, const struct cr_runtime *rt, struct cr_pool *pool,
+                   const float *weights, const void **in, void *const *out, float *arena)
+{
+    cr_execute_on_ranks *on_ranks = NULL;
+    if (!cr_exchanges(code->program))
+        return code->code.execute[entry](rt, pool, weights, in, out, arena);
+    memcpy(&on_ranks, &code->code.execute[entry], sizeof on_ranks);
+    return on_ranks(rt, pool, weights, in, out, arena, code->ranks);
+}
+
 bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char *isa, int threads,
             struct cr_outputs *o, struct cr_report *report)
 {
@@ -253,8 +264,8 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     place_over(p, o, in);
     int status = 0;
     for (int i = 0; i < p->n_entries && status == 0; i++)
-        status = code->code.execute[i](rt, pool, l.memory + weights, in, (void *const *)o->data,
-                                       l.memory + arena);
+        status = execute(code, i, rt, pool, l.memory + weights, in, (void *const *)o->data,
+                         l.memory + arena);
     free(in);
     bool good = status == 0 || cr_found(report, "the run fails");
     good = good && check_memory(&l, o, weights, n_weights, arena, n_arena, report);

@@ -25,6 +25,7 @@ typedef int cr_backend_function(const struct cr_program *, struct cr_code *, str
 struct cr_compiled {
     struct cr_program *program;
     struct cr_code code;
+    struct cr_ranks *ranks; /* of a program that exchanges with others */
 };
 
 /* What the modules of this process have reached so far (reach.h). */

@@ -8,7 +8,7 @@
  *             shared and dead ones dropped (CR_HAS_SIMPLE), one spelling for what can be spelt in several
  *             ways, contractions joined, sums and products made one fma.
  * Promise:    no pass changes a graph in place; it builds another.
- * Passes:     entries, simplify, join, fma, shard.
+ * Passes:     entries, simplify, join, fma.
  * Used later: rules.h, the rules; rule_tools.h, what rules share; factors.h, a node as a product;
  *             users.h, who reads a node; kept_factors.h, for the states of a generator.
  *

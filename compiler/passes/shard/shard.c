@@ -15,12 +15,15 @@
  *   decide         forwards: along which axis a node is cut, by those of its operands
  *   build          forwards: the new graph
  */
+#include "shard.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "rewrite.h"
-#include "rules.h"
+#include "compiler/passes/attention/attention.h"
+#include "compiler/passes/rewrite/rewrite.h"
+#include "compiler/passes/rewrite/users.h"
 
 enum {
     SEGMENTS = 6,
@@ -56,6 +59,7 @@ struct shard {
     const struct cr_graph *g;
     int rank, ranks;
     bool *weight;           /* by node: moves and concats of parameters alone compute it */
+    bool *scores;           /* by product: its columns are the keys of an attention */
     bool *stays;            /* by state: it cannot be cut */
     struct cut *cuts;       /* by node: how it is computed */
     bool *gathered;         /* by node: it is cut, but some reader needs it whole, and so all read it whole */
@@ -289,7 +293,7 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
         return *a;
     if (b->n && b->axis != r - 2)
         return *b;
-    if (s->weight[cr_in(s->g, id, 1)])
+    if (s->weight[cr_in(s->g, id, 1)] && !s->scores[id])
         return cut_of_columns(s, id);
     return (struct cut){.n = 0};
 }
@@ -355,6 +359,8 @@ static struct cut decide_move(const struct shard *s, cr_id id)
         return cut;
     default: /* expand, detach, limit */
         cut.axis += node->rank - in->rank;
+        if (node->shape[cut.axis] != in->shape[cut.axis - node->rank + in->rank])
+            cut.n = 0; /* one column, of which each rank has a copy, is repeated */
         return cut;
     }
 }
@@ -547,27 +553,102 @@ struct ranges {
     int64_t begin[SEGMENTS], size[SEGMENTS], all;
 };
 
-/* Returns the elements of a node that lie in the ranges; of what moves give, as moves of the elements, so that
- * a weight stays one. */
-static cr_id add_ranges(struct shard *s, cr_id id, int axis, const struct ranges *ranges)
+/* Parts of nodes that were already computed for one cut: by node of the new graph, its part along `axis`. */
+struct parts {
+    const struct ranges *ranges;
+    int n; /* nodes that there were before */
+    cr_id *made;
+    int *axis;
+};
+
+static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis);
+
+/* True if a node computes each element along an axis from the same element of its operands, if any: a
+ * constant, positions along another axis, and work on heads, which are no rows or columns. */
+static bool goes_along(const struct cr_graph *g, cr_id id, int axis)
+{
+    const struct cr_node *node = &g->nodes[id];
+    enum cr_kind kind = cr_ops[node->op].kind;
+    if (node->op == CR_OP_const || (node->op == CR_OP_iota && node->axis != axis))
+        return true;
+    return axis < node->rank - 2 && (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONTRACT ||
+                                     ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
+}
+
+/* Adds a node of the elements in the ranges alone; its operands are parts, too. */
+static cr_id add_work(struct shard *s, struct parts *p, cr_id id, int axis)
+{
+    struct cr_attr attr = cr_attr_of(made(s, id));
+    enum cr_op op = made(s, id)->op;
+    int n = made(s, id)->n_in;
+    cr_id *in = cr_calloc((size_t)n + 1, sizeof *in);
+    attr.shape[axis] = p->ranges->all;
+    for (int i = 0; i < n; i++)
+        in[i] = add_part(s, p, cr_in(s->rw.to, id, i), axis);
+    cr_id part = cr_rewrite_add(&s->rw, op, n, in, &attr);
+    free(in);
+    return part;
+}
+
+/* True for moves of which the elements in the ranges are a move of some elements of the operand: permute, expand,
+ * and a slice along other axes. */
+static bool moves_along(const struct cr_graph *g, cr_id id, int axis)
+{
+    const struct cr_node *node = &g->nodes[id];
+    return node->op == CR_OP_permute || node->op == CR_OP_expand ||
+           (node->op == CR_OP_slice && g->nodes[cr_in(g, id, 0)].shape[axis] == node->shape[axis]);
+}
+
+/* Adds such a move of the elements in the ranges alone. */
+static cr_id add_move(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     const struct cr_node *node = made(s, id);
+    struct cr_attr attr = cr_attr_of(node);
+    enum cr_op op = node->op;
+    cr_id in = cr_in(s->rw.to, id, 0);
+    int below = op == CR_OP_permute ? (int)node->index[axis] : axis - (node->rank - made(s, in)->rank);
+    if (below >= 0 && made(s, in)->shape[below] == node->shape[axis])
+        in = add_part(s, p, in, below);
+    attr.shape[axis] = p->ranges->all;
+    return add(s, op, in, &attr);
+}
+
+static cr_id add_slices(struct shard *s, const struct ranges *ranges, cr_id id, int axis)
+{
     cr_id parts[SEGMENTS];
-    if (node->op == CR_OP_permute || node->op == CR_OP_expand) {
-        struct cr_attr attr = cr_attr_of(node);
-        cr_id in = cr_in(s->rw.to, id, 0);
-        int below = axis - (node->rank - made(s, in)->rank);
-        enum cr_op op = node->op;
-        if (op == CR_OP_permute)
-            below = (int)node->index[axis];
-        if (below >= 0 && made(s, in)->shape[below] == node->shape[axis])
-            in = add_ranges(s, in, below, ranges);
-        attr.shape[axis] = ranges->all;
-        return add(s, op, in, &attr);
-    }
     for (int i = 0; i < ranges->n; i++)
         parts[i] = add_slice(s, id, axis, ranges->begin[i], ranges->size[i]);
     return add_concat(s, ranges->n, parts, axis);
+}
+
+/* Returns the elements of a node that lie in the ranges: of what moves give, as moves of the elements, so that
+ * a weight stays one; of what is computed head by head, as work on these heads, so that an attention stays
+ * one; of others, as slices. */
+static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis)
+{
+    if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
+        return p->made[id];
+    cr_id part = goes_along(s->rw.to, id, axis)    ? add_work(s, p, id, axis)
+                 : moves_along(s->rw.to, id, axis) ? add_move(s, p, id, axis)
+                                                   : add_slices(s, p->ranges, id, axis);
+    if (id < p->n) {
+        p->made[id] = part;
+        p->axis[id] = axis;
+    }
+    return part;
+}
+
+static cr_id add_ranges(struct shard *s, cr_id id, int axis, const struct ranges *ranges)
+{
+    struct parts p = {.ranges = ranges, .n = s->rw.to->n_nodes};
+    p.made = cr_calloc((size_t)p.n, sizeof *p.made);
+    p.axis = cr_calloc((size_t)p.n, sizeof *p.axis);
+    for (int i = 0; i < p.n; i++)
+        p.made[i] = CR_NONE;
+    cr_id part = add_part(s, &p, id, axis);
+    free(p.made);
+    free(p.axis);
+    return part;
 }
 
 /* Returns this rank's part of a whole value. */
@@ -717,14 +798,38 @@ static void find_weights(struct shard *s)
     }
 }
 
+/* True if rows of a batch have sizes of their own: all_gather moves as many for each. */
+static bool is_ragged(const struct cr_graph *g)
+{
+    for (int i = 0; i < g->n_lengths; i++)
+        if (g->lengths[i].batch)
+            return true;
+    return false;
+}
+
+/* Marks the products that attentions compute their scores with; the lists of the module are made again later,
+ * of the graph that the pass builds. */
+static void find_scores(struct shard *s, struct cr_module *module)
+{
+    struct cr_users users;
+    cr_users_find(&users, module->graph);
+    cr_find_attentions(module, &users);
+    for (int i = 0; i < module->n_attentions; i++)
+        s->scores[module->attentions[i].scores] = true;
+    module->n_attentions = 0;
+    cr_users_free(&users);
+}
+
 /* Decides until no state changes and no further value has to be gathered, then builds the graph. */
 void cr_pass_shard(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;
+    static const struct cr_rewrite_rules no_rules = {0}; /* a sum over joined parts stays one, too */
     struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
-    if (s.ranks < 2)
+    if (s.ranks < 2 || module->n_backwards || is_ragged(module->graph))
         return;
     s.weight = cr_calloc(n, sizeof *s.weight);
+    s.scores = cr_calloc(n, sizeof *s.scores);
     s.stays = cr_calloc(n, sizeof *s.stays);
     s.cuts = cr_calloc(n, sizeof *s.cuts);
     s.gathered = cr_calloc(n, sizeof *s.gathered);
@@ -733,17 +838,19 @@ void cr_pass_shard(struct cr_module *module)
     for (size_t i = 0; i < n; i++)
         s.whole[i] = CR_NONE;
     find_weights(&s);
+    find_scores(&s, module);
     find_demands(&s);
     do
         decide_all(&s);
     while (settle_states(&s) || find_gathered(&s));
-    cr_rewrite_begin(&s.rw, module->graph, &cr_rules);
+    cr_rewrite_begin(&s.rw, module->graph, &no_rules);
     for (cr_id id = 0; id < s.g->n_nodes; id++)
         if (s.rw.live[id])
             build_node(&s, id);
     build_outputs(&s);
     module->graph = cr_rewrite_end(&s.rw);
     free(s.weight);
+    free(s.scores);
     free(s.stays);
     free(s.cuts);
     free(s.gathered);

@@ -1,0 +1,19 @@
+/*
+ * shard.h - cutting a model for several ranks.
+ *
+ * This directory holds the pass that gives each rank its part of a model.
+ *
+ * Comes in:   the graph of a whole model, with its gradients listed (CR_HAS_GRADIENTS).
+ * Goes out:   the graph of one rank, with `all_gather` nodes for what all ranks need.
+ * Promise:    the ranks together compute the bits of a single process.  So an attention stays one: it is cut by
+ *             heads or not at all.  A model with gradients of attentions or with ragged lengths is not cut:
+ *             each rank computes all of it.
+ * Passes:     shard.
+ */
+#ifndef CR_SHARD_H
+#define CR_SHARD_H
+
+#include "compiler/passes/module/module.h"
+#include "compiler/passes/pass_list.h"
+
+#endif
