@@ -211,6 +211,9 @@ $(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c \
 	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
 	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
 
+# It has a runtime of its own, whose optimisation takes a minute and proves nothing.
+$(BUILD)/$(1)/tests/test_int8: private CFLAGS += -O0
+
 $(call fuzzers,$(1)): $(BUILD)/$(1)/fuzz/%: tests/fuzz_readers/%.c $(call object,$(FUZZ_DRIVER)) \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
 	$$(link) $$(FUZZ_LINK) -MF $$@.d $$< $$(filter %.o %.a,$$^) -o $$@ $$(call libraries,$(1))
