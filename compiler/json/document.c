@@ -101,14 +101,15 @@ static size_t copy_plain(struct cr_json *json, char *out)
         size_t n = (unsigned char)*c < 0x80 ? 1 : cr_utf8(c, json->end);
         if (n == 0 || (unsigned char)*c < 0x20)
             return 0;
-        for (; n; n--)
-            *out++ = *c++;
+        c += n;
     }
     if (c == json->end || *c != '"')
         return 0;
-    *out = '\0';
+    size_t length = (size_t)(c - begin);
+    memcpy(out, begin, length);
+    out[length] = '\0';
     json->at = c + 1;
-    return (size_t)(c + 1 - begin);
+    return length + 1;
 }
 
 /* Reads a string and stores it at `room`. */

@@ -19,7 +19,7 @@ static void promise_string(const char *string, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
-    struct cr_json json = {text, text, text + size, NULL};
+    struct cr_json json = {text, text, text + size, NULL, 0};
     char *out = malloc(size + 1);
     int64_t value = 0;
     PROMISE(out);
