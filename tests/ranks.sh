@@ -1,5 +1,5 @@
 #!/bin/sh
-# ranks.sh TEST_RANKS - several processes, under each MPI that make MPI=1 has built for.
+# ranks.sh TEST_RANKS - several processes, under each MPI that there is (make test, make MPI=1).
 #
 # exchange   every function of ranks.h, and that all ranks end when one fails
 # run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
@@ -143,6 +143,6 @@ for family in openmpi mpich; do
     models
     memory
 done
-[ $tried = 1 ] || echo 'skipped: no MPI was built for (make MPI=1)'
+[ $tried = 1 ] || echo 'skipped: found no MPI (make MPI=1 installs Open MPI)'
 
 conclude

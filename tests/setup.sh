@@ -31,7 +31,7 @@ check|pkg-config --exists check|the framework of the unit tests
 TABLE
     [ "$for_what" != pictures ] || echo 'gnuplot-nox|have gnuplot|draws the pictures of docs/'
     [ "$for_what" != mpi ] || cat <<TABLE
-libopenmpi-dev|have mpicc|Open MPI, by which several machines work together (MPI=1)
+libopenmpi-dev|have mpicc|Open MPI, by which several machines work together
 openmpi-bin|have mpirun|starts them
 TABLE
 }

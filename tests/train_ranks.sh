@@ -1,5 +1,5 @@
 #!/bin/sh
-# train_ranks.sh - a training by several processes, under each MPI that make MPI=1 has built for.
+# train_ranks.sh - a training by several processes, under each MPI that there is (make test, make MPI=1).
 #
 # bits     the checkpoint of any number of ranks is that of one process
 # kill     when a rank is killed the others end; another number of ranks goes on from the last
@@ -124,6 +124,6 @@ for family in openmpi mpich; do
     export CRESCENT_MPI="$BUILD/crescent_$family.so"
     training
 done
-[ $tried = 1 ] || echo 'skipped: no MPI was built for (make MPI=1)'
+[ $tried = 1 ] || echo 'skipped: found no MPI (make MPI=1 installs Open MPI)'
 
 conclude
