@@ -2,8 +2,8 @@
 # train_ranks.sh - a training by several processes, under each MPI that there is (make test, make MPI=1).
 #
 # bits     the checkpoint of any number of ranks is that of one process
-# kill     when a rank is killed the others end; another number of ranks goes on from the last
-#          checkpoint to the same bits
+# kill     $KILLS times (2), when a rank is killed at a random moment the others end; another number of ranks
+#          goes on from the last checkpoint to the same bits
 # errors   one line, and all ranks end
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
 set -u
@@ -45,34 +45,69 @@ refuses() {
     report $? "$family: $words"
 }
 
-# Waits until a file is there, for ten seconds at most.
-wait_for() {
+# random N: a number from 0 to N - 1.
+random() {
+    echo $(($(od -An -N2 -tu2 /dev/urandom) % $1))
+}
+
+# Waits until a command succeeds.
+wait_until() {
     tries=0
-    while [ ! -s "$1" ] && [ $tries -lt 100 ]; do
+    until "$@" || [ $tries = 6000 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
-    [ -s "$1" ]
+    "$@"
 }
 
-# kill_one RANK: kills that one of four ranks in the middle of a training; the others end by themselves.
+# ended PID: it has ended, and may not have been waited for.
+ended() {
+    ! grep '^State:' "/proc/$1/status" 2>/dev/null | grep -qv Z
+}
+
+# kill_one RANK SECONDS: kills that one of four ranks so long after it has begun to train, or to load MPI; mpirun
+# says so, and no rank goes on.
 kill_one() {
     rm -f "$T"/pid* "$T/kept"
     ranks 4 "$T/with_pid" train $sort --steps 100000 --every 20 --checkpoint "$T/kept" \
         >"$T/out" 2>"$log" </dev/null &
     job=$!
-    wait_for "$T/kept" && wait_for "$T/pid$1" && kill -9 "$(cat "$T/pid$1")" 2>"$T/out"
-    report $? "$family: rank $1 is killed"
+    wait_until [ -s "$T/pid$1" ] && sleep "$2" && kill -9 "$(cat "$T/pid$1")" 2>/dev/null
+    report $? "$family: rank $1 is killed after $2 s"
     wait $job
     status=$?
-    [ $status -ne 0 ] && [ $status -ne 124 ]
-    report $? "$family: the others end when rank $1 is killed (status $status)"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && cat "$T/out" "$log" | grep -q -i 'kill\|terminat'
+    report $? "$family: mpirun says that rank $1 was killed after $2 s (status $status)"
+    for pid in "$T"/pid*; do
+        wait_until ended "$(cat "$pid")"
+        report $? "$family: ${pid##*/} ends when rank $1 was killed after $2 s"
+    done
 }
 
 # steps_of CHECKPOINT: how many steps it has behind it.
 steps_of() {
     "$crescent" train $sort --resume "$1" --steps 0 --checkpoint "$T/again" |
         sed -n 's/.*the state after step \([0-9]*\)$/\1/p'
+}
+
+# goes_on RANKS: from the last checkpoint, if there is one, to a step behind it, and compares with a training
+# that was not stopped.
+goes_on() {
+    made=0 resume=
+    [ ! -f "$T/kept" ] || { made=$(steps_of "$T/kept") && resume="--resume $T/kept"; }
+    "$crescent" train $sort --steps $((made + 7)) --checkpoint "$T/whole" >"$log" 2>&1
+    report $? "trains $((made + 7)) steps in one process"
+    trains $1 "$T/all" $sort $resume --steps 7
+    report $? "$family: goes on from step $made on $1 ranks"
+    same "$family: the bits of 4 ranks, one killed at step $made, then $1" "$T/whole" "$T/all"
+}
+
+# Kills ranks at random moments.  Another number of ranks goes on.
+kills() {
+    for round in $(seq "${KILLS:-2}"); do
+        kill_one $(random 4) $(random 3).$(random 10)$(random 10)
+        goes_on $((1 + $(random 3)))
+    done
 }
 
 training() {
@@ -85,17 +120,7 @@ training() {
         trains 3 "$T/all" $script $data --resume "$T/part"
     report $? "$family: 7 steps on 2 ranks, the rest on 3"
     same "$family: the bits of 2 ranks, then 3" "$T/one" "$T/all"
-    for killed in 0 2; do
-        kill_one $killed
-        # It goes on from the last checkpoint, to a step behind it.
-        made=$(steps_of "$T/kept")
-        "$crescent" train $sort --steps $((made + 7)) --checkpoint "$T/whole" >"$log" 2>&1
-        trains 2 "$T/all" $sort --resume "$T/kept" --steps 7
-        report $? "$family: goes on from step $made on 2 ranks"
-        same "$family: the bits of 4 ranks, one killed, then 2" "$T/whole" "$T/all"
-        "$crescent" train $sort --resume "$T/kept" --steps 7 --checkpoint "$T/all" >"$log" 2>&1
-        same "$family: the bits of 4 ranks, one killed, then 1" "$T/whole" "$T/all"
-    done
+    kills
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
     refuses 'rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --weights "$T/weights"
