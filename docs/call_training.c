@@ -5,12 +5,40 @@
  *     call_training CHECKPOINT STEPS TENSORS
  *
  * begins with a checkpoint of `crescent train` (one of --steps 0 will do), makes steps, and
- * writes the tensors of the state as they stand in a checkpoint behind its header.
+ * writes the tensors of the state as they stand in a checkpoint behind its header.  With
+ * -DTRAIN_ADD_MPI, compiled by mpicc, it is a program for mpirun: the ranks share the micro-batches
+ * of a step, if it has any, and rank 0 prints and writes.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "train_add.h"
+
+#ifdef TRAIN_ADD_MPI
+#include <mpi.h>
+#endif
+
+/* Joins the other ranks, if there may be any; returns the number of this one. */
+static int join_ranks(void)
+{
+    int rank = 0;
+#ifdef TRAIN_ADD_MPI
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#endif
+    return rank;
+}
+
+/* Leaves them; a failure ends all. */
+static int leave_ranks(int status)
+{
+#ifdef TRAIN_ADD_MPI
+    if (status)
+        MPI_Abort(MPI_COMM_WORLD, status);
+    MPI_Finalize();
+#endif
+    return status;
+}
 
 /* A checkpoint is the length of a header, the header, and the tensors without gaps, in the order
  * of the table; so that the header need not be read by somebody who knows what he saved. */
@@ -44,7 +72,8 @@ static int write_state(const char *path, const char *state)
 }
 
 /* Makes steps, the state going to and fro between two pieces of memory; returns the last one. */
-static char *train(struct train_add_pool *pool, char *state, char *next, void *arena, long steps)
+static char *train(struct train_add_pool *pool, char *state, char *next, void *arena, long steps,
+                   int rank)
 {
     float loss;
     for (long i = 1; i <= steps; i++) {
@@ -53,7 +82,7 @@ static char *train(struct train_add_pool *pool, char *state, char *next, void *a
             return NULL;
         state = next;
         next = old;
-        if (i == 1 || i == steps)
+        if (rank == 0 && (i == 1 || i == steps))
             printf("step %ld: loss %.4f\n", i, loss);
     }
     return state;
@@ -67,16 +96,17 @@ int main(int argc, char **argv)
     void *memory = aligned_alloc(64, TRAIN_ADD_POOL_BYTES);
     struct train_add_pool *pool = train_add_pool_start(memory, TRAIN_ADD_THREADS);
     char *last = NULL;
+    int rank = join_ranks();
     if (argc != 4 || !states[0] || !states[1] || !arena || !pool || !read_state(argv[1], states[0]))
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
     else
-        last = train(pool, states[0], states[1], arena, atol(argv[2]));
-    if (last && !write_state(argv[3], last))
+        last = train(pool, states[0], states[1], arena, atol(argv[2]), rank);
+    if (last && rank == 0 && !write_state(argv[3], last))
         last = NULL;
     train_add_pool_stop(pool);
     free(memory);
     free(states[0]);
     free(states[1]);
     free(arena);
-    return last ? 0 : 2;
+    return leave_ranks(last ? 0 : 2);
 }

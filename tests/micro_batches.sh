@@ -122,6 +122,27 @@ for how in 'gcc -O1' 'clang -O2 -DMICRO_BATCHES_THREADS=2' tcc; do
     fi
 done
 
+# The same program for mpirun: the bits of one process with any number of ranks.
+tail -c "$(wc -c <"$T/tensors")" "$T/twenty_in_c" >"$T/expected"
+tried=0
+for family in openmpi mpich; do
+    mpicc=$(command -v mpicc.$family) && mpirun=$(command -v mpirun.$family) || continue
+    tried=1
+    "$mpicc" -O1 -Wall -Wextra -DMICRO_BATCHES_MPI -I"$T" "$T/call.c" "$T/micro_batches.c" -o "$T/call_ranks" -lm \
+        >"$log" 2>&1 && [ ! -s "$log" ]
+    report $? "emit --train by mpicc.$family"
+    options=
+    [ $family != openmpi ] || options='--allow-run-as-root --oversubscribe'
+    for n in 1 2 3 4 8; do
+        rm -f "$T/tensors"
+        timeout 1200 "$mpirun" $options -np $n "$T/call_ranks" "$T/start" 20 "$T/tensors" "$T/ids.npy" \
+            "$T/target.npy" >"$log" 2>&1 </dev/null
+        report $? "$family: twenty steps in C on $n ranks"
+        same "$family: twenty steps in C on $n ranks: the same bits" "$T/tensors" "$T/expected"
+    done
+done
+[ $tried = 1 ] || echo 'skipped: found no mpicc'
+
 # ---- data ----
 
 # losses OPTION...: the loss of each step of a training that learns nothing.

@@ -14,6 +14,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
 #include "micro_batches.h"
+#include "standalone_sums.h"
 
 enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
@@ -85,48 +86,12 @@ static bool is_result(const struct cr_standalone *w, int output)
            next->to_sum[output] == CR_NONE && !is_number(w, output);
 }
 
-/* True if an input is an argument of the step: it is data. */
-static bool is_data(const struct cr_standalone *w, int input)
-{
-    const struct cr_next_state *next = w->next_state;
-    return !next->is_state[input] && !next->is_sum[input] && input != next->number;
-}
-
 /* Prints the identifier of a port; an output of update has that of its name there. */
 static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
                          const struct cr_port *port)
 {
     const char *own = w->p->micro_batches ? cr_behind(port->identifier, CR_UPDATE "_") : NULL;
     cr_put(t, "%s", own ? own : port->identifier);
-}
-
-/* ---- the sums over micro-batches ---- */
-
-static int64_t floats_of(const struct cr_port *port)
-{
-    int64_t floats = ALIGN / (int64_t)sizeof(float);
-    return (cr_elements(port->rank, port->shape) + floats - 1) / floats * floats;
-}
-
-/* Returns the first element of an output of micro_batch in a block of sums; for the number of outputs
- * it is the size of a block. */
-static int64_t begin_in_block(const struct cr_standalone *w, int output)
-{
-    int64_t begin = 0;
-    for (int i = 0; i < output; i++)
-        if (w->next_state->to_sum[i] != CR_NONE)
-            begin += floats_of(&w->p->outputs[i]);
-    return begin;
-}
-
-static int64_t block_floats(const struct cr_standalone *w)
-{
-    return begin_in_block(w, w->p->n_outputs);
-}
-
-static int64_t sums_floats(const struct cr_standalone *w)
-{
-    return w->p->micro_batches ? block_floats(w) * cr_sums_at_once(w->p->micro_batches) : 0;
 }
 
 /* ---- the header ---- */
@@ -142,7 +107,7 @@ static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool
     else
         cr_put(t, "int %s_step(const void *state, void *next", p->name);
     for (int i = 0; i < p->n_inputs; i++) {
-        if (!is_data(w, i))
+        if (!cr_is_step_data(w, i))
             continue;
         cr_put(t, ", const %s *in_", cr_c_type(p->inputs[i].dtype));
         cr_put_port(t, &p->inputs[i]);
@@ -162,7 +127,7 @@ static void put_arguments(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     cr_put(t, "state, next");
     for (int i = 0; i < p->n_inputs; i++) {
-        if (!is_data(w, i))
+        if (!cr_is_step_data(w, i))
             continue;
         cr_put(t, ", in_");
         cr_put_port(t, &p->inputs[i]);
@@ -190,7 +155,7 @@ static void put_port_line(struct cr_text *t, const struct cr_standalone *w, cons
 static void put_port_lines(struct cr_text *t, const struct cr_standalone *w)
 {
     for (int i = 0; i < w->p->n_inputs; i++)
-        if (is_data(w, i))
+        if (cr_is_step_data(w, i))
             put_port_line(t, w, "input ", &w->p->inputs[i]);
     for (int i = 0; i < w->p->n_outputs; i++)
         if (is_result(w, i))
@@ -217,7 +182,7 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
     cr_put_threads(t, w);
     cr_put(t, "#define %s_TENSORS %d /* of the state */\n#define %s_STATE_BYTES %lldL\n", w->upper,
            s->n, w->upper, (long long)s->bytes);
-    int64_t sums_bytes = sums_floats(w) * (int64_t)sizeof(float);
+    int64_t sums_bytes = cr_sums_floats(w) * (int64_t)sizeof(float);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
            (long long)(p->weights_bytes + sums_bytes + p->arena_bytes), w->upper,
            (long long)p->scratch_bytes);
@@ -225,7 +190,7 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
         cr_put(t, "#define %s_MICRO_BATCHES %d /* of a step, one after another in its inputs */\n",
                w->upper, p->micro_batches);
     for (int i = 0; i < p->n_inputs; i++)
-        if (is_data(w, i))
+        if (cr_is_step_data(w, i))
             put_elements(t, w, "IN", &p->inputs[i], p->micro_batches ? p->micro_batches : 1);
     for (int i = 0; i < p->n_outputs; i++)
         if (is_result(w, i))
@@ -238,7 +203,13 @@ static const char about[] =
     " * the old and the next, inputs, outputs and an arena.  States and arena are aligned to 64\n"
     " * bytes.  Nothing is allocated and no global changes: the next state is a function of the\n"
     " * old one and the inputs, the same to the last bit under every compiler and with any\n"
-    " * number of threads.\n */\n";
+    " * number of threads.\n";
+
+static const char about_ranks[] =
+    " *\n * Compiled with -D%s_MPI by mpicc, the processes of MPI_COMM_WORLD, its ranks, share the\n"
+    " * micro-batches of a step: all call %s_step with the same state, after MPI_Init, and get the\n"
+    " * same next state and outputs, with the bits of a single process.  Of n ranks rank r reads, of\n"
+    " * each input, the micro-batches from %s_MICRO_BATCHES * r / n on, up to those of the next rank.\n";
 
 void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
 {
@@ -247,6 +218,9 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n", name);
     put_port_lines(t, w);
     cr_put(t, about, name);
+    if (w->p->micro_batches)
+        cr_put(t, about_ranks, w->upper, name, w->upper);
+    cr_put(t, " */\n");
     cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
     put_sizes(t, w, &s);
     cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
@@ -357,7 +331,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++) {
-            if (side ? !is_result(w, i) : !is_data(w, i))
+            if (side ? !is_result(w, i) : !cr_is_step_data(w, i))
                 continue;
             cr_put(t, "    if (!%s", side ? "out_" : "in_");
             put_own_port(t, w, &ports[i]);
@@ -379,58 +353,6 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
-/* Prints the loop over micro-batches, which leaves the sums in the first block, and then the call of
- * update.  After micro-batch i the last two blocks are added as often as i + 1 can be halved. */
-static void put_micro_batches(struct cr_text *t, const struct cr_standalone *w)
-{
-    const struct cr_program *p = w->p;
-    const struct cr_next_state *next = w->next_state;
-    long long block = (long long)block_floats(w);
-    long long arena = (long long)(p->weights_bytes / (int64_t)sizeof(float) + sums_floats(w));
-    cr_put(t, "    for (number = 0; number < %d && !status; number++) {\n", p->micro_batches);
-    for (int i = 0; i < p->n_inputs; i++)
-        if (i == next->number)
-            cr_put(t, "        inputs[%d] = &number;\n", i);
-        else if (is_data(w, i))
-            cr_put(t, "        inputs[%d] = in_%s + number * %lldL;\n", i, p->inputs[i].identifier,
-                   (long long)cr_elements(p->inputs[i].rank, p->inputs[i].shape));
-    for (int i = 0; i < p->n_outputs; i++)
-        if (next->to_sum[i] != CR_NONE)
-            cr_put(t, "        outputs[%d] = sums + n * %lldL + %lldL;\n", i, block,
-                   (long long)begin_in_block(w, i));
-    cr_put(t,
-           "        status = %s_" CR_MICRO_BATCH "_execute(packing.rt, threads, packing.weights,\n"
-           "            inputs, outputs, packing.weights + %lldL);\n"
-           "        n++;\n"
-           "        for (k = number + 1; k %% 2 == 0; k /= 2)\n"
-           "            add_last(sums, --n);\n"
-           "    }\n"
-           "    while (n > 1)\n        add_last(sums, --n);\n",
-           p->name, arena);
-    for (int i = 0; i < p->n_outputs; i++)
-        if (next->to_sum[i] != CR_NONE)
-            cr_put(t, "    inputs[%d] = sums + %lldL;\n", next->to_sum[i],
-                   (long long)begin_in_block(w, i));
-    cr_put(t,
-           "    if (!status)\n"
-           "        status = %s_" CR_UPDATE "_execute(packing.rt, threads, packing.weights, inputs,\n"
-           "            outputs, packing.weights + %lldL);\n",
-           p->name, arena);
-}
-
-/* Prints the function that adds the last two sums. */
-static void put_add_last(struct cr_text *t, const struct cr_standalone *w)
-{
-    if (w->p->micro_batches)
-        cr_put(t,
-               "\n/* Adds sum n to the one before it. */\n"
-               "static void add_last(float *sums, int n)\n{\n"
-               "    float *sum = sums + (n - 1) * %lldL;\n    long i;\n"
-               "    for (i = 0; i < %lldL; i++)\n"
-               "        sum[i] += sum[i + %lldL];\n}\n",
-               (long long)block_floats(w), (long long)block_floats(w), (long long)block_floats(w));
-}
-
 /* Prints NAME_step_with: it packs the parameters into the arena, runs the kernels from one state to
  * the next, and copies the parts that no output replaces. */
 static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
@@ -443,9 +365,9 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
            "    struct cr_pool *threads = (struct cr_pool *)(void *)pool;\n"
            "    struct packing packing;\n"
            "    const char *from = state;\n    char *to = next;\n    int status%s;\n",
-           p->n_inputs ? p->n_inputs : 1, p->n_outputs, p->micro_batches ? " = 0, number, n = 0, k" : "");
+           p->n_inputs ? p->n_inputs : 1, p->n_outputs, p->micro_batches ? ", number" : "");
     if (p->micro_batches)
-        cr_put(t, "    float *sums;\n");
+        cr_put(t, "    struct micro_batches micro;\n");
     put_checks(t, w);
     put_pointers(t, w, s);
     cr_put(t,
@@ -453,15 +375,13 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
            "    packing.weights = arena;\n"
            "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n",
            p->n_layouts, p->n_layouts);
-    long long weights = (long long)(p->weights_bytes / (int64_t)sizeof(float));
     if (p->micro_batches) {
-        cr_put(t, "    sums = packing.weights + %lldL;\n", weights);
-        put_micro_batches(t, w);
+        cr_put_sums_call(t, w);
     } else {
         cr_put(t,
                "    status = %s_execute(packing.rt, threads, packing.weights, inputs, outputs,\n"
                "        packing.weights + %lldL);\n",
-               p->name, weights);
+               p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
     }
     put_ending(t, s);
     cr_put(t, "    return status;\n}\n");
@@ -488,7 +408,7 @@ void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
     put_tensors(t, w, &s);
     cr_put(t, helpers, w->p->name);
     cr_put_pool_source(t, w);
-    put_add_last(t, w);
+    cr_put_sums_source(t, w);
     put_step_with(t, w, &s);
     put_step(t, w);
     free_state(&s);

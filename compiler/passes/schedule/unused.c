@@ -100,6 +100,7 @@ void cr_drop_unused(struct cr_builder *b)
         f->body[--kept] = *s;
     }
     f->n_body -= kept;
-    memmove(f->body, f->body + kept, (size_t)f->n_body * sizeof *f->body);
+    if (kept)
+        memmove(f->body, f->body + kept, (size_t)f->n_body * sizeof *f->body);
     free(used);
 }

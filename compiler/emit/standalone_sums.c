@@ -1,0 +1,195 @@
+/* standalone_sums.c - prints the sums over micro-batches of a standalone training step; see standalone_sums.h. */
+#include "standalone_sums.h"
+
+#include "micro_batches.h"
+
+enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a sum is aligned */
+
+bool cr_is_step_data(const struct cr_standalone *w, int input)
+{
+    const struct cr_next_state *next = w->next_state;
+    return !next->is_state[input] && !next->is_sum[input] && input != next->number;
+}
+
+/* Returns the first element of an output of micro_batch in a sum; for the number of outputs it is the size of a
+ * sum. */
+static int64_t begin_in_sum(const struct cr_standalone *w, int output)
+{
+    int64_t begin = 0;
+    for (int i = 0; i < output; i++) {
+        const struct cr_port *port = &w->p->outputs[i];
+        if (w->next_state->to_sum[i] != CR_NONE)
+            begin += (cr_elements(port->rank, port->shape) + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    return begin;
+}
+
+static int64_t sum_floats(const struct cr_standalone *w)
+{
+    return begin_in_sum(w, w->p->n_outputs);
+}
+
+int64_t cr_sums_floats(const struct cr_standalone *w)
+{
+    return w->p->micro_batches ? sum_floats(w) * cr_sums_at_once(w->p->micro_batches) : 0;
+}
+
+/* Prints the struct that the functions share. */
+static void put_struct(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    cr_put(t,
+           "\n/* ---- micro-batches ---- */\n\n"
+           "#ifdef %s_MPI\n#include <mpi.h>\n#endif\n\n"
+           "#define %s_SUM_FLOATS %lldL /* all that a micro-batch computes */\n\n"
+           "/* The micro-batches of a step.  While it runs there are several sums, one behind the other: each level of a\n"
+           " * recursion fills one. */\n"
+           "struct micro_batches {\n"
+           "    const struct cr_runtime *rt;\n    struct cr_pool *threads;\n"
+           "    float *weights, *sums, *arena;\n"
+           "    const void **inputs;\n    void **outputs;\n",
+           w->upper, w->upper, (long long)sum_floats(w));
+    for (int i = 0; i < p->n_inputs; i++)
+        if (cr_is_step_data(w, i))
+            cr_put(t, "    const %s *in_%s;\n", cr_c_type(p->inputs[i].dtype), p->inputs[i].identifier);
+    cr_put(t,
+           "    int number, status; /* number: of the micro-batch that runs */\n"
+           "    int rank, ranks;    /* the number of this process, and of those that share the micro-batches */\n"
+           "};\n");
+}
+
+/* Prints run_micro_batch. */
+static void put_run(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    const struct cr_next_state *next = w->next_state;
+    cr_put(t,
+           "\n/* Runs a micro-batch, which fills the sum of a level. */\n"
+           "static void run_micro_batch(struct micro_batches *m, int number, int level)\n{\n"
+           "    float *sum = m->sums + level * %s_SUM_FLOATS;\n"
+           "    m->number = number;\n", w->upper);
+    for (int i = 0; i < p->n_inputs; i++)
+        if (i == next->number)
+            cr_put(t, "    m->inputs[%d] = &m->number;\n", i);
+        else if (cr_is_step_data(w, i))
+            cr_put(t, "    m->inputs[%d] = m->in_%s + number * %lldL;\n", i, p->inputs[i].identifier,
+                   (long long)cr_elements(p->inputs[i].rank, p->inputs[i].shape));
+    for (int i = 0; i < p->n_outputs; i++)
+        if (next->to_sum[i] != CR_NONE)
+            cr_put(t, "    m->outputs[%d] = sum + %lldL;\n", i, (long long)begin_in_sum(w, i));
+    cr_put(t,
+           "    m->status |= %s_" CR_MICRO_BATCH "_execute(m->rt, m->threads, m->weights, m->inputs,\n"
+           "        m->outputs, m->arena);\n}\n",
+           p->name);
+}
+
+/* The functions below are the same for all models but for macros: $ is the model's name in capitals. */
+static const char ranks_text[] =
+    "\n/* Rank r has the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
+    "static int first_of(const struct micro_batches *m, int rank)\n{\n"
+    "    return (int)((long long)$_MICRO_BATCHES * rank / m->ranks);\n}\n\n"
+    "/* Returns the rank that has a micro-batch. */\n"
+    "static int rank_of(const struct micro_batches *m, int number)\n{\n"
+    "    int rank = 0;\n"
+    "    while (first_of(m, rank + 1) <= number)\n        rank++;\n"
+    "    return rank;\n}\n";
+
+static const char exchange_text[] =
+    "\n#ifdef $_MPI\n"
+    "/* Moves a sum from one rank to another; with to = -1, to all others. */\n"
+    "static void exchange(const struct micro_batches *m, float *sum, int to, int from)\n{\n"
+    "    const long piece = 1L << 28; /* MPI counts in int */\n"
+    "    long at;\n"
+    "    for (at = 0; at < $_SUM_FLOATS; at += piece) {\n"
+    "        int n = (int)($_SUM_FLOATS - at < piece ? $_SUM_FLOATS - at : piece);\n"
+    "        if (to < 0)\n"
+    "            MPI_Bcast(sum + at, n, MPI_FLOAT, from, MPI_COMM_WORLD);\n"
+    "        else if (m->rank == from)\n"
+    "            MPI_Send(sum + at, n, MPI_FLOAT, to, 0, MPI_COMM_WORLD);\n"
+    "        else if (m->rank == to)\n"
+    "            MPI_Recv(sum + at, n, MPI_FLOAT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
+    "    }\n}\n"
+    "#endif\n";
+
+static const char tree_text[] =
+    "\n/* Adds the sum behind that of a level, of rank `from`, to the sum of the level, on rank `to`. */\n"
+    "static void join_sums(const struct micro_batches *m, int level, int to, int from)\n{\n"
+    "    float *sum = m->sums + level * $_SUM_FLOATS, *more = sum + $_SUM_FLOATS;\n"
+    "    long i;\n"
+    "#ifdef $_MPI\n"
+    "    if (to != from)\n        exchange(m, more, to, from);\n"
+    "#else\n"
+    "    (void)from;\n"
+    "#endif\n"
+    "    for (i = 0; i < $_SUM_FLOATS && m->rank == to; i++)\n        sum[i] += more[i];\n}\n\n"
+    "/* Fills the sum of a level with that of n micro-batches: of the left part of a binary tree, which\n"
+    " * follows from n alone, and of the right part, which is computed behind.  The rank that has the first\n"
+    " * micro-batch gets it. */\n"
+    "static void add_tree(struct micro_batches *m, int first, int n, int level)\n{\n"
+    "    int left = 1;\n"
+    "    if (first >= first_of(m, m->rank + 1) || first + n <= first_of(m, m->rank))\n"
+    "        return; /* other ranks have them */\n"
+    "    if (n == 1) {\n        run_micro_batch(m, first, level);\n        return;\n    }\n"
+    "    while (2 * left < n)\n        left *= 2;\n"
+    "    add_tree(m, first, left, level);\n"
+    "    add_tree(m, first + left, n - left, level + 1);\n"
+    "    join_sums(m, level, rank_of(m, first), rank_of(m, first + left));\n}\n\n"
+    "/* Leaves the sum of all micro-batches in the first of `sums`, on every rank. */\n"
+    "static void add_micro_batches(struct micro_batches *m)\n{\n"
+    "    m->rank = 0;\n    m->ranks = 1;\n"
+    "#ifdef $_MPI\n"
+    "    MPI_Comm_rank(MPI_COMM_WORLD, &m->rank);\n"
+    "    MPI_Comm_size(MPI_COMM_WORLD, &m->ranks);\n"
+    "#endif\n"
+    "    add_tree(m, 0, $_MICRO_BATCHES, 0);\n"
+    "#ifdef $_MPI\n"
+    "    if (m->ranks > 1)\n        exchange(m, m->sums, -1, rank_of(m, 0));\n"
+    "#endif\n}\n";
+
+/* Appends a text with the model's name for each $. */
+static void put_with_name(struct cr_text *t, const struct cr_standalone *w, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (*c == '$')
+            cr_put(t, "%s", w->upper);
+        else
+            cr_put(t, "%c", *c);
+}
+
+void cr_put_sums_source(struct cr_text *t, const struct cr_standalone *w)
+{
+    if (!w->p->micro_batches)
+        return;
+    put_struct(t, w);
+    put_run(t, w);
+    put_with_name(t, w, ranks_text);
+    put_with_name(t, w, exchange_text);
+    put_with_name(t, w, tree_text);
+}
+
+void cr_put_sums_call(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    int64_t weights = p->weights_bytes / (int64_t)sizeof(float);
+    cr_put(t,
+           "    micro.rt = packing.rt;\n    micro.threads = threads;\n"
+           "    micro.weights = packing.weights;\n"
+           "    micro.sums = packing.weights + %lldL;\n"
+           "    micro.arena = micro.sums + %lldL;\n"
+           "    micro.inputs = inputs;\n    micro.outputs = outputs;\n    micro.status = 0;\n",
+           (long long)weights, (long long)cr_sums_floats(w));
+    for (int i = 0; i < p->n_inputs; i++)
+        if (cr_is_step_data(w, i))
+            cr_put(t, "    micro.in_%s = in_%s;\n", p->inputs[i].identifier, p->inputs[i].identifier);
+    cr_put(t, "    add_micro_batches(&micro);\n");
+    for (int i = 0; i < p->n_outputs; i++)
+        if (w->next_state->to_sum[i] != CR_NONE)
+            cr_put(t, "    inputs[%d] = micro.sums + %lldL;\n", w->next_state->to_sum[i],
+                   (long long)begin_in_sum(w, i));
+    cr_put(t,
+           "    status = micro.status;\n"
+           "    if (!status)\n"
+           "        status = %s_" CR_UPDATE "_execute(packing.rt, threads, packing.weights, inputs,\n"
+           "            outputs, micro.arena);\n",
+           p->name);
+}
