@@ -1,26 +1,7 @@
 /* ops_elementwise.c - elementwise operators of ONNX that no formula of ops.def says; see ops.h. */
-#include <math.h>
 #include <string.h>
 
 #include "ops.h"
-
-/* ---- of one operand ---- */
-
-/* Attributes select the signs that count: one, both or none. */
-void cr_op_is_inf(struct cr_translation *t)
-{
-    cr_t x = t->in[0], above = cr_t_with(t, "eq", x, INFINITY),
-         below = cr_t_with(t, "eq", x, -INFINITY);
-    bool positive = cr_onnx_integer(t->node, "detect_positive", 1) != 0;
-    bool negative = cr_onnx_integer(t->node, "detect_negative", 1) != 0;
-    if (!positive && !negative)
-        cr_give(t, 0, x ? cr_t_full(t, CR_ONNX_BOOL, x->rank, x->shape, 0) : NULL);
-    else
-        cr_give(t, 0,
-                !negative   ? above
-                : !positive ? below
-                            : cr_t_binary(t, "logical_or", above, below));
-}
 
 /* ---- activations ---- */
 
@@ -139,16 +120,6 @@ void cr_op_pow(struct cr_translation *t)
     enum cr_onnx_type type = a ? a->type : CR_ONNX_FLOAT;
     cr_t y = cr_t_binary(t, "pow", cr_t_cast(t, a, CR_ONNX_FLOAT), cr_t_cast(t, b, CR_ONNX_FLOAT));
     cr_give(t, 0, cr_t_cast(t, is_integer(a) ? cr_t_unary(t, "round", y) : y, type));
-}
-
-/* ---- of any number ---- */
-
-void cr_op_mean(struct cr_translation *t)
-{
-    cr_t x = t->in[0];
-    for (int i = 1; i < t->node->n_inputs; i++)
-        x = cr_t_binary(t, "+", x, t->in[i]);
-    cr_give(t, 0, cr_t_with(t, "/", x, t->node->n_inputs));
 }
 
 /* The limits are attributes before version 11, inputs since. */

@@ -24,6 +24,7 @@ struct call {
     struct cr_onnx_argument arguments[MOST_ARGUMENTS];
     int n, n_options;
     bool only_shape; /* the function takes the option `only_shape` */
+    const char *empty; /* the elements of a result of operands without elements, or null */
 };
 
 /* ---- values as Lua text ---- */
@@ -144,7 +145,8 @@ static void add_attribute(struct call *c, const char *name)
 
 /* Adds an option that is not an attribute: "version<11" is the version of the operators if it is
  * below 11; "type" is the name of an integer type other than int32 and int64; "pytorch" is true
- * if PyTorch wrote the file; "only_shape" is true in a call that only infers a shape. */
+ * if PyTorch wrote the file; "only_shape" is true in a call that only infers a shape.  "empty=1"
+ * sets `empty`, and is no option. */
 static void add_other(struct call *c, const char *name)
 {
     const struct cr_onnx_node *node = c->t->node;
@@ -152,6 +154,10 @@ static void add_other(struct call *c, const char *name)
     cr_t x = cr_input(c->t, 0);
     if (strcmp(name, "only_shape") == 0) {
         c->only_shape = true;
+        return;
+    }
+    if (strncmp(name, "empty=", 6) == 0) {
+        c->empty = cr_arena_text(c->t->arena, name + 6, strlen(name + 6));
         return;
     }
     if (strncmp(name, "version<", 8) == 0) {
@@ -285,7 +291,8 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
             result->shape[a] = other.shape[a] = 0;
             n++;
         }
-    bool known = n && memcmp(result->shape, other.shape, (size_t)other.rank * sizeof *other.shape) == 0;
+    bool known = (n || c->empty) &&
+                 memcmp(result->shape, other.shape, (size_t)other.rank * sizeof *other.shape) == 0;
     if (!known)
         cr_onnx_refuse(c->t, "found %s of a tensor without elements, expected some", name);
     return known;
@@ -301,6 +308,11 @@ static void give(struct call *c, int output, const char *name)
         empty |= c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0;
     if (!(empty ? infer_empty(c, name, &result) : infer(c, name, c->arguments, &result)))
         return;
+    if (empty && c->empty) {
+        double number = strtod(c->empty, NULL);
+        cr_give(t, output, cr_t_full(t, type_of(t, result.type), result.rank, result.shape, number));
+        return;
+    }
     cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
     cr_t known = call && call->kind == CR_TERM_CALL ? cr_fold_call(t, call) : NULL;
     cr_give(t, output, known ? known : call);

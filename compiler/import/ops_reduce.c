@@ -103,92 +103,6 @@ void cr_op_reduce_min(struct cr_translation *t)
     cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
 }
 
-/* Subtracts the maximum before exp, so that nothing overflows. */
-void cr_op_reduce_log_sum_exp(struct cr_translation *t)
-{
-    struct axes a, kept;
-    cr_t x = t->in[0];
-    if (!read_axes(t, &a))
-        return;
-    if (cr_t_elements(x) == 0) {
-        cr_give(t, 0, of_nothing(t, x, &a, -INFINITY));
-        return;
-    }
-    kept = a;
-    kept.keep = true;
-    cr_t top = largest(t, x, &kept);
-    cr_t total = sum(t, cr_t_unary(t, "exp", cr_t_binary(t, "-", x, top)), &kept);
-    cr_t y = cr_t_binary(t, "+", cr_t_unary(t, "log", total), top);
-    if (!a.keep && y) {
-        cr_t like = sum(t, x, &a);
-        y = like ? cr_t_reshape(t, y, like->rank, like->shape) : NULL;
-    }
-    cr_give(t, 0, y);
-}
-
-enum { MOST_FACTORS = 256 };
-
-/* Multiplies along an axis, which stays, slice by slice: the language has no such reduction. */
-static cr_t product(struct cr_translation *t, cr_t x, int axis)
-{
-    if (x && x->shape[axis] > MOST_FACTORS)
-        return cr_onnx_refuse(t, "a product of %s elements, expected at most %d",
-                              cr_t_text(t, x->shape[axis]), MOST_FACTORS);
-    cr_t y = cr_t_narrow(t, x, axis, 0, 1);
-    for (int64_t i = 1; x && i < x->shape[axis]; i++)
-        y = cr_t_binary(t, "*", y, cr_t_narrow(t, x, axis, i, 1));
-    return y;
-}
-
-/* Reduces axis by axis.  The result has the shape of a sum over the same axes. */
-void cr_op_reduce_prod(struct cr_translation *t)
-{
-    struct axes a;
-    cr_t x = t->in[0], like;
-    if (!read_axes(t, &a))
-        return;
-    if (cr_t_elements(x) == 0) {
-        cr_give(t, 0, of_nothing(t, x, &a, 1));
-        return;
-    }
-    like = sum(t, x, &a);
-    for (int i = 0; i < a.n; i++)
-        x = product(t, x, a.list[i]);
-    cr_give(t, 0, x && like ? cr_t_reshape(t, x, like->rank, like->shape) : NULL);
-}
-
-/* Gives the index of the maximum or minimum: the first, or the last if the node says so. */
-static void arg(struct cr_translation *t, bool smallest)
-{
-    cr_t x = t->in[0];
-    if (!x)
-        return;
-    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
-    bool last = cr_onnx_integer(t->node, "select_last_index", 0) != 0,
-         keep = cr_onnx_integer(t->node, "keepdims", 1) != 0;
-    int64_t n = last ? cr_t_plain(t, x->shape[axis]) : 0, *backwards = last ? cr_t_axis_array(t, n) : NULL;
-    for (int64_t i = 0; backwards && i < n; i++)
-        backwards[i] = n - 1 - i;
-    if (smallest)
-        x = cr_t_unary(t, "neg", x);
-    if (backwards)
-        x = cr_t_take(t, x, axis, n, backwards);
-    cr_t index = cr_t_argmax(t, x, axis, keep);
-    cr_give(t, 0,
-            last ? cr_t_binary(t, "-", cr_t_number(t, CR_ONNX_INT64, (double)n - 1), index)
-                 : index);
-}
-
-void cr_op_arg_max(struct cr_translation *t)
-{
-    arg(t, false);
-}
-
-void cr_op_arg_min(struct cr_translation *t)
-{
-    arg(t, true);
-}
-
 /* ---- running sums ---- */
 
 /* Shifts x by one along an axis and fills in the number. */
@@ -222,26 +136,4 @@ void cr_op_gemm(struct cr_translation *t)
     if (c)
         y = cr_t_binary(t, "+", y, cr_t_with(t, "*", c, cr_onnx_real(t->node, "beta", 1)));
     cr_give(t, 0, y);
-}
-
-/* ---- pools over all of space ---- */
-
-static int space_axes(cr_t x, int *axes)
-{
-    int n = 0;
-    for (int i = 2; x && i < x->rank; i++)
-        axes[n++] = i;
-    return n;
-}
-
-void cr_op_global_average_pool(struct cr_translation *t)
-{
-    int axes[CR_ONNX_RANK], n = space_axes(t->in[0], axes);
-    cr_give(t, 0, cr_mean(t, t->in[0], n, axes, true));
-}
-
-void cr_op_global_max_pool(struct cr_translation *t)
-{
-    int axes[CR_ONNX_RANK], n = space_axes(t->in[0], axes);
-    cr_give(t, 0, cr_t_reduce(t, "max", t->in[0], n, axes, true));
 }

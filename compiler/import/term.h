@@ -154,7 +154,6 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
                  bool keep);
 cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis);
-cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep);
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
 cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b);
 

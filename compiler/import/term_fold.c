@@ -60,21 +60,6 @@ static int64_t *beginnings(struct cr_translation *t, cr_t x, int axis, int64_t *
     return cr_t_places(t, &like, strides, 0);
 }
 
-cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct cr_onnx_term *like)
-{
-    int64_t n, step, *from = beginnings(t, x, axis, &n, &step);
-    double *data = cr_t_room(t, like);
-    for (int64_t i = 0; i < n; i++) {
-        const double *row = x->data + from[i];
-        int64_t best = 0;
-        for (int64_t k = 1; k < x->shape[axis] && !isnan(row[best * step]); k++)
-            if (isnan(row[k * step]) || row[k * step] > row[best * step])
-                best = k;
-        data[i] = (double)best;
-    }
-    return cr_t_computed(t, like->type, like->rank, like->shape, data);
-}
-
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     int64_t n, step, *from = beginnings(t, x, axis, &n, &step), size = cr_size_bound(x->shape[axis]);

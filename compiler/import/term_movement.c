@@ -567,26 +567,6 @@ cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis)
     return cr_t_reduce(t, name, x, 1, &axis, true);
 }
 
-cr_t cr_t_argmax(struct cr_translation *t, cr_t x, int axis, bool keep)
-{
-    int64_t shape[CR_ONNX_RANK];
-    int rank = 0;
-    if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
-        return NULL;
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis || keep)
-            shape[rank++] = i == axis ? 1 : x->shape[i];
-    struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, CR_ONNX_INT64, rank, shape);
-    if (like && x->kind == CR_TERM_DATA && x->shape[axis] && !cr_t_is_symbolic(t, x) &&
-        cr_t_folds(t, like, 1, &x))
-        return cr_t_fold_argmax(t, x, axis, like);
-    return cr_t_call(t, "argmax", CR_ONNX_INT64, rank, shape,
-                     (struct cr_onnx_argument[]){{x, NULL},
-                                                 {NULL, cr_t_text(t, axis + 1)},
-                                                 {NULL, keep ? "true" : "false"}},
-                     3);
-}
-
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))

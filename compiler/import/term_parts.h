@@ -43,7 +43,6 @@ int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
  * reduction is a sum or a max over the axes that have size 1 in the result. */
 cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
                       const struct cr_onnx_term *like);
-cr_t cr_t_fold_argmax(struct cr_translation *t, cr_t x, int axis, const struct cr_onnx_term *like);
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
 cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_onnx_term *like);
 

@@ -201,6 +201,23 @@ function onnx_conv.average_pool(x, config)
     return total / counts(w, o.count_include_pad ~= 0)
 end
 
+-- The axes behind batch and channels.
+local function space(x)
+    local axes = {}
+    for i = 3, x.rank do axes[#axes + 1] = i end
+    return axes
+end
+
+-- The mean of each channel, whose space becomes one place.
+function onnx_conv.global_average_pool(x)
+    return tools.mean(x, space(x))
+end
+
+-- The largest element of each channel.
+function onnx_conv.global_max_pool(x)
+    return max(x, space(x))
+end
+
 -- (sum of |x|^p)^(1 / p)
 function onnx_conv.lp_pool(x, config)
     local o = layer_options("onnx_conv.lp_pool", config or {}, pool_options, {p = {"whole", 2}})

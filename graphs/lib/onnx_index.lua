@@ -142,6 +142,29 @@ end
 
 -- ---- the largest ----
 
+-- The index of the largest element along an axis, of the smallest one if the sign is -1.  Of equal
+-- elements the first one, or the last one.
+local function find_extreme(name, x, config, sign)
+    local o = layer_options(name, config or {}, {
+        axis = {"whole", 0}, keepdims = {"whole", 1}, select_last_index = {"whole", 0}})
+    local axis, keep = axis_of(x, o.axis), o.keepdims ~= 0
+    if sign < 0 then x = -x end
+    if o.select_last_index == 0 then return argmax(x, axis, keep) end
+    local n, backwards = x:size(axis), {}
+    for i = 1, n do backwards[i] = n - i end
+    return n - 1 - argmax(tools.take(x, axis, backwards), axis, keep)
+end
+
+-- The index of the largest element.
+function onnx_index.arg_max(x, config)
+    return find_extreme("onnx_index.arg_max", x, config, 1)
+end
+
+-- The index of the smallest element.
+function onnx_index.arg_min(x, config)
+    return find_extreme("onnx_index.arg_min", x, config, -1)
+end
+
 -- The k largest or smallest along an axis and their indices.  They are found one by one, and each is
 -- hidden from the next search.
 local function find_largest(name, x, config)

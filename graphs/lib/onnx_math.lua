@@ -131,4 +131,66 @@ function onnx_math.shrink(x, config)
     return where(gt(x, o.lambd), x - o.bias, where(lt(x, -o.lambd), x + o.bias, 0))
 end
 
+-- Where x is infinite.  Attributes select the signs that count.
+function onnx_math.is_inf(x, config)
+    local o = layer_options("onnx_math.is_inf", config or {}, {
+        detect_positive = {"whole", 1}, detect_negative = {"whole", 1}})
+    local above, below = eq(x, math.huge), eq(x, -math.huge)
+    if o.detect_negative == 0 then
+        return o.detect_positive ~= 0 and above or logical_and(above, below)
+    end
+    return o.detect_positive == 0 and below or logical_or(above, below)
+end
+
+-- The mean of several tensors, element by element.
+function onnx_math.mean(list)
+    local total = list[1]
+    for i = 2, #list do total = total + list[i] end
+    return total / #list
+end
+
+-- ---- reductions ----
+
+-- The axes that a reduction is over, all if the node names none; and a function that removes them from
+-- a result in which they have size 1, unless they are kept.
+local function read_reduction(name, x, config)
+    local o = layer_options(name, config or {}, {
+        axes = "number|table?", keepdims = {"whole", 1}, noop_with_empty_axes = {"whole", 0}})
+    local given, axes, gone, shape = o.axes or {}, {}, {}, {}
+    if type(given) == "number" then given = {given} end
+    for i, axis in ipairs(given) do axes[i] = tools.axis_of(x, axis) end
+    for i = 1, #axes == 0 and o.noop_with_empty_axes == 0 and x.rank or 0 do axes[i] = i end
+    for _, axis in ipairs(axes) do gone[axis] = true end
+    for i, size in ipairs(x.shape) do
+        if not gone[i] then shape[#shape + 1] = size end
+    end
+    return axes, function(y)
+        if o.keepdims ~= 0 or #axes == 0 then return y end
+        return reshape(y, shape)
+    end
+end
+
+-- The product over axes, slice by slice: the language has no such reduction.
+function onnx_math.reduce_prod(x, config)
+    local axes, remove = read_reduction("onnx_math.reduce_prod", x, config)
+    for _, axis in ipairs(axes) do
+        local n, total = x:size(axis), nil
+        assert(n <= 256, "a product of " .. n .. " elements, expected at most 256")
+        for i = 0, n - 1 do
+            local part = narrow(x, axis, i, 1)
+            total = total and total * part or part
+        end
+        x = total
+    end
+    return remove(x)
+end
+
+-- log(sum(exp(x))), with the maximum subtracted before exp, so that nothing overflows.
+function onnx_math.reduce_log_sum_exp(x, config)
+    local axes, remove = read_reduction("onnx_math.reduce_log_sum_exp", x, config)
+    if #axes == 0 then return x end
+    local top = max(x, axes)
+    return remove(log(sum(exp(x - top), axes)) + top)
+end
+
 return onnx_math

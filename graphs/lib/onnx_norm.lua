@@ -1,16 +1,9 @@
 -- Norms of ONNX that are no layers of a transformer, and losses; see onnx.lua.
 
 local tools = require "onnx_tools"
-local to_float, along, pad, axis_of = tools.to_float, tools.along, tools.pad, tools.axis_of
+local to_float, along, pad, axis_of, mean = tools.to_float, tools.along, tools.pad, tools.axis_of, tools.mean
 
 local onnx_norm = {}
-
--- The mean over axes, which stay with size 1.
-local function mean(x, axes)
-    local count = 1
-    for _, axis in ipairs(axes) do count = count * x:size(axis) end
-    return sum(x, axes) / count
-end
 
 -- The axes from one on, or all but one.
 local function axes_of(x, from, but)

@@ -56,6 +56,13 @@ function tools.take(x, axis, list)
     return permute(gather(permute(x, front), tools.indices(list)), back)
 end
 
+-- The mean over axes, which stay with size 1.
+function tools.mean(x, axes)
+    local count = 1
+    for _, axis in ipairs(axes) do count = count * x:size(axis) end
+    return sum(x, axes) / count
+end
+
 -- A tensor of n elements as one of `rank` axes, along one of them.
 function tools.along(x, rank, axis)
     local shape = {}
