@@ -87,8 +87,9 @@ const char *crescent_error(const crescent_context *context);
 /* Joins the processes that mpirun (or srun) has started with this one, over MPI: models that are compiled with
  * the context from then on are cut for these *ranks*, and all ranks make the same calls, in the same order.
  * Each has whole inputs and outputs, and the same bits as a single one.  A process that no launcher has
- * started is the only rank.  The models of trainers are not cut: ranks share the micro-batches of a step.  Fails where the shared object for MPI is missing (`make MPI=1`).  Joined once a
- * process; the ranks part when the context is freed. */
+ * started is the only rank.  The models of trainers are not cut: ranks share the micro-batches of a step.  Fails
+ * where the shared object for MPI is missing (`make MPI=1`).  Joined once a process; the ranks part when the
+ * context is freed. */
 int crescent_join(crescent_context *context);
 
 typedef struct {
@@ -103,7 +104,8 @@ crescent_ranks crescent_ranks_of(const crescent_context *context);
 int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes);
 
 /* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error before that,
- * and calls crescent_ranks_wait before it prints: of several ranks that fail alike only the first one does. */
+ * and calls crescent_ranks_wait before it prints: of several ranks that fail alike only the first one does.
+ * A null context stands for one that has not joined the others: they end, too, as a signal ends this process. */
 void crescent_ranks_abort(const crescent_context *context, int status);
 void crescent_ranks_wait(const crescent_context *context);
 

@@ -87,7 +87,12 @@ models() {
     crescent_of="$crescent" crescent="$T/by_rank"
     refuses 'the model of rank 1 differs from that of rank 0' run "$T/m.lua" --set N=
     refuses 'weights of rank 2 differ from those of rank 0' run "$T/m.lua" --set N=3 --weights "$T/w"
+    refuses 'rank 2 does not run with the inputs of rank 0' run "$T/m.lua" --weights "$T/w0" --input x="$T/x"
+    refuses 'rank 1 does not run with the inputs of rank 0' generate graphs/fables --prompt Once --tokens 1
+    crescent="$T/rank_1_alone"
+    refuses 'found no crescent_.*.so' run "$T/m.lua"
     crescent=$crescent_of
+    refuses 'unknown option --wrong' run "$T/m.lua" --wrong
 }
 
 # limited COMMAND...: with 250 MiB of addresses.
@@ -114,7 +119,8 @@ limited "$crescent" run "$T/wide.lua" --weights "$T/wide.safetensors" >"$T/out" 
 [ $? -eq 2 ] && grep -q 'the weights would take 256.0 MiB' "$log"
 report $? "256 MiB of weights exceed the limit"
 
-# A model with a file of weights for each rank, and a program that adds the rank to its last argument.
+# A model with a file of weights and an input for each rank, a program that adds the rank to its last argument, and
+# one of which rank 1 does not find MPI.
 cat >"$T/step.lua" <<'END'
 local w = param("w", {64, 64}, {normal = 1})
 return {loss = sum(sum(w * w, 1), 2):reshape{}, w = w * 0.5}
@@ -123,9 +129,13 @@ echo 'local o = options {N = 2} return {y = matmul(input("x", {o.N + 1, 64}), pa
 for rank in 0 1 2; do
     "$crescent" train "$T/step.lua" --steps 0 --seed $((rank / 2)) --save "$T/w$rank" >"$log" 2>&1
     report $? "weights of rank $rank"
+    "$crescent" run "$T/m.lua" --weights "$T/w$rank" --output y="$T/x$rank" >"$log" 2>&1
+    report $? "input of rank $rank"
 done
-printf '#!/bin/sh\nexec "%s" "$@"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n' "$crescent" >"$T/by_rank"
-chmod +x "$T/by_rank"
+rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
+printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
+printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$rank" "$crescent" >"$T/rank_1_alone"
+chmod +x "$T/by_rank" "$T/rank_1_alone"
 
 test_ranks=$1
 tried=0

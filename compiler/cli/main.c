@@ -237,7 +237,10 @@ int main(int argc, char **argv)
     keep_memory();
     keep_output_errno();
     int status = finish_output(dispatch_guarded(argc, argv, &error), &error);
-    if (status == 2)
+    if (status == 2) {
+        crescent_ranks_wait(NULL);
         print_error(&error);
+        crescent_ranks_abort(NULL, status); /* those that this process was started with, but has not joined */
+    }
     return status == 2 && cr_is_bug(&error) ? 3 : status;
 }

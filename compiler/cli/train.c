@@ -320,6 +320,7 @@ static int prepare(struct train *r, struct cr_error *error)
         find_last(r, declared_steps(r->graph), error) ||
         cr_passed(o, crescent_trainer_compare_ranks(r->trainer), error))
         return -1;
+    crescent_ranks_share(o->context, &r->last, sizeof r->last);
     if (!is_writer(r))
         return 0;
     return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);

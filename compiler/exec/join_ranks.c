@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,27 +160,73 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
     return *ranks ? 0 : -1;
 }
 
-void cr_ranks_close(struct cr_ranks *ranks)
+/* Compared by a rank that leaves; others are hashes. */
+static const uint64_t leaves = UINT64_MAX;
+
+static void wait_tenths(int tenths)
 {
-    if (ranks)
-        ranks->close(ranks);
+    struct timespec time = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
+    nanosleep(&time, NULL);
 }
 
+/* What a rank has sent is counted without the words that are compared: it is what the model needs.  Where words
+ * differ, all ranks know it.  The first of those that stay fails, and ends the others, which wait for that: one
+ * line is printed. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
 {
     uint64_t *words = cr_calloc((size_t)ranks->count, sizeof *words);
-    int other = 1;
+    long long sent = ranks->sent;
+    int other = 1, stays = 0;
     ranks->gather_blocks(ranks, words, &word, sizeof word, sizeof word);
+    ranks->sent = sent;
     while (other < ranks->count && words[other] == words[0])
         other++;
+    while (stays < ranks->count && words[stays] == leaves)
+        stays++;
+    bool differ = other < ranks->count;
+    if (differ && ranks->rank > stays && word != leaves)
+        wait_tenths(100);
     free(words);
-    return other < ranks->count ? other : -1;
+    return differ ? other : -1;
 }
 
-/* A second, and a tenth for each rank before this one; at most three seconds. */
+/* A rank that leaves while others compare what they run with differs from those, and they fail; else it would keep
+ * them waiting. */
+void cr_ranks_close(struct cr_ranks *ranks)
+{
+    if (!ranks)
+        return;
+    cr_ranks_compare(ranks, leaves);
+    ranks->close(ranks);
+}
+
+/* The variables by which launchers tell a process which one it is, as in cr_launched_ranks. */
+static int launched_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
+        text = getenv(names[i]);
+    long rank = text ? strtol(text, NULL, 10) : 0;
+    return rank < 0 || rank > INT_MAX ? 0 : (int)rank;
+}
+
+/* Three seconds, and a tenth for each rank before this one; at most five seconds.  Open MPI's launcher takes one
+ * second to end the others. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
 {
-    int tenths = ranks->rank == 0 ? 0 : ranks->rank < 20 ? 10 + ranks->rank : 30;
-    struct timespec time = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000L};
-    nanosleep(&time, NULL);
+    int rank = ranks ? ranks->rank : launched_rank();
+    if (rank > 0 && (ranks || cr_launched_ranks() > 1))
+        wait_tenths(rank < 20 ? 30 + rank : 50);
+}
+
+/* MPICH's launcher waits for the others if a process ends by itself before it has joined; no launcher does if it
+ * is killed.  The error that was printed gets a moment to pass through the launcher. */
+void cr_ranks_end_launched(void)
+{
+    if (cr_launched_ranks() == 1)
+        return;
+    wait_tenths(3);
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
 }

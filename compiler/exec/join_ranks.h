@@ -26,7 +26,11 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
 /* Called by a rank that fails, before it prints its error.  It waits long enough that, if
  * several ranks fail for the same reason, the first one has printed the error and ended the
- * others. */
+ * others.  A process that has not joined has no `ranks`. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
+
+/* Ends all processes that were launched together, by a signal to this one, which has not joined the others; does
+ * nothing if it was not launched with others. */
+void cr_ranks_end_launched(void);
 
 #endif

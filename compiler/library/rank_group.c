@@ -57,12 +57,13 @@ crescent_ranks crescent_ranks_of(const crescent_context *context)
 
 void crescent_ranks_wait(const crescent_context *context)
 {
-    if (context && context->ranks)
-        cr_ranks_wait_to_fail(context->ranks);
+    cr_ranks_wait_to_fail(context ? context->ranks : NULL);
 }
 
 void crescent_ranks_abort(const crescent_context *context, int status)
 {
     if (context && context->ranks)
         context->ranks->abort(context->ranks, status);
+    else
+        cr_ranks_end_launched();
 }

@@ -1,6 +1,7 @@
 /* run.c - fills inputs and runs a model; see crescent.h. */
 #include <string.h>
 
+#include "compiler/exec/compare_inputs.h"
 #include "compiler/ir/steps.h"
 #include "feed.h"
 #include "handles.h"
@@ -90,7 +91,7 @@ static int check_ids(const crescent_model *m, const int *number, int n, const vo
     return 0;
 }
 
-/* Checks weights, tensors and ids.  A run of all entries needs all tensors, a run of one only its
+/* Checks weights, tensors and ids, and that all ranks run with the same.  A run of all entries needs all tensors, a run of one only its
  * own. */
 static int check_run(const crescent_model *m, struct entries entries, const void *const *inputs,
                      void *const *outputs, struct cr_error *error)
@@ -104,7 +105,8 @@ static int check_run(const crescent_model *m, struct entries entries, const void
         check_tensors(m, e->outputs, of->output, of->n_outputs, (const void *const *)outputs,
                       error))
         return -1;
-    return check_ids(m, of->input, of->n_inputs, inputs, error);
+    return check_ids(m, of->input, of->n_inputs, inputs, error) ||
+           cr_compare_inputs(e, of->input, of->n_inputs, inputs, error);
 }
 
 /* ---- runs ---- */

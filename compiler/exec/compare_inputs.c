@@ -1,0 +1,56 @@
+/* compare_inputs.c - compares the inputs of ranks by a hash; see compare_inputs.h. */
+#include "compare_inputs.h"
+
+#include "compiler/ir/hash.h"
+#include "engine_parts.h"
+#include "join_ranks.h"
+#include "sizes.h"
+
+/* Mixes the elements of a tensor from `axis` on into a hash, up to the sizes of this run. */
+static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int64_t *sizes, int axis,
+                           const uint32_t *data)
+{
+    int64_t stride = 1;
+    if (axis == port->rank)
+        return cr_hash_word(hash, *data);
+    for (int a = axis + 1; a < port->rank; a++)
+        stride *= port->shape[a];
+    for (int64_t i = 0; i < sizes[axis]; i++)
+        hash = hash_sized(hash, port, sizes, axis + 1, data + i * stride);
+    return hash;
+}
+
+/* True if rows of the input have sizes of their own: what is behind them does not count. */
+static bool is_ragged(const struct cr_engine *e, int input)
+{
+    for (int a = 0; a < e->inputs[input].rank; a++) {
+        int length = e->length_axes[input][a];
+        if (length && e->lengths[length - 1].batch)
+            return true;
+    }
+    return false;
+}
+
+/* Each rank computes the whole of a ragged model, so ranks whose ragged inputs differ do not disturb each other. */
+int cr_compare_inputs(const struct cr_engine *e, const int *number, int n, const void *const *inputs,
+                      struct cr_error *error)
+{
+    uint64_t hash = 0;
+    int64_t sizes[CR_MAX_RANK];
+    int other;
+    if (!e->ranks)
+        return 0;
+    if (cr_engine_check_lengths(e, inputs, error))
+        return -1;
+    for (int k = 0; k < n; k++) {
+        int i = number ? number[k] : k;
+        if (is_ragged(e, i))
+            continue;
+        cr_input_sizes(e, i, inputs, sizes);
+        hash = hash_sized(hash, &e->inputs[i], sizes, 0, inputs[i]);
+    }
+    if ((other = cr_ranks_compare(e->ranks, hash)) < 0)
+        return 0;
+    return cr_fail(error, "%s: rank %d does not run with the inputs of rank 0, expected the same files and options for all "
+                   "ranks", e->path, other);
+}
