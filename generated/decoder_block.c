@@ -152,7 +152,7 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
  * k2_attn_y: attn.y, graphs/decoder_block.lua:25
  * out[B, T, N_EMBD] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */
 struct k2_args {

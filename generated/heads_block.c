@@ -149,7 +149,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k2_args {
@@ -202,7 +202,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k3_args {
@@ -257,7 +257,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
  * scores times 0.25
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
 struct k4_args {

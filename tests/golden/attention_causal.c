@@ -3,7 +3,7 @@
  * k1_y: y, tests/golden/attention_causal.lua:4
  * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each head
  * scores times 0.353553391
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 1.286 Mflop, reads 38.4 kB, writes 12.8 kB
  */
 struct k1_args {

@@ -34,7 +34,7 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
  * k2_y: y, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
  * scores times 0.5
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * 1.087 Mflop, reads 43.2 kB, writes 14.4 kB
  */
 struct k2_args {
@@ -149,7 +149,7 @@ static void k4_grad_qkv(const void *args, long begin, long end, float *scratch)
  * k5_d_qkv: gradient of qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
  * scores times 0.5
- * mask: query i sees keys <= i +0
+ * mask: query i sees keys j <= i
  * then: mul
  * 2.718 Mflop, reads 61.2 kB, writes 43.2 kB
  */

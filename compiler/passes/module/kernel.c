@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 bool cr_goes_down(const struct cr_graph *g, cr_id id)
 {
@@ -9,14 +10,17 @@ bool cr_goes_down(const struct cr_graph *g, cr_id id)
            cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
 }
 
-/* Prints "<= row +0 or <= 23"; either part may be missing. */
+/* Prints "<= row - 2 or <= 23"; either part may be missing. */
 static int put_edge(char *buffer, size_t size, const struct cr_edge *edge, const char *relation,
                     const char *row)
 {
     int n = 0;
     buffer[0] = 0;
     if (edge->moves)
-        n = snprintf(buffer, size, "%s %s %+lld", relation, row, (long long)edge->offset);
+        n = snprintf(buffer, size, "%s %s", relation, row);
+    if (edge->moves && edge->offset)
+        n += snprintf(buffer + n, size - (size_t)n, " %c %lld", edge->offset < 0 ? '-' : '+',
+                      llabs((long long)edge->offset));
     if (edge->stays)
         n += snprintf(buffer + n, size - (size_t)n, "%s%s %lld", n ? " or " : "", relation,
                       (long long)edge->at);

@@ -128,7 +128,7 @@ static inline cr_id cr_main_node(const struct cr_kernel *kernel)
     return kernel->core == CR_NONE ? kernel->root : kernel->core;
 }
 
-/* Prints the keys that query `row` sees by a bound, as "<= i +0"; returns the buffer. */
+/* Prints the keys that query `row` sees by a bound, as "<= i - 2"; returns the buffer. */
 const char *cr_bound_text(char *buffer, size_t size, const struct cr_bound *bound,
                           const char *row);
 

@@ -101,7 +101,7 @@ static void put_programs(struct cr_text *t, const struct cr_kernel *k)
             cr_put(t, "%s times %.9g\n", part->name, remarks.factor);
         char bound[128];
         for (int i = 0; i < remarks.n_bounds && part->hidden; i++)
-            cr_put(t, "mask: query i sees keys %s\n",
+            cr_put(t, "mask: query i sees keys j %s\n",
                    cr_bound_text(bound, sizeof bound, &remarks.bounds[i], "i"));
     }
 }
