@@ -634,23 +634,15 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
  *     combined into lane l, then l + 4, l + 2 and l + 1.
  */
 /*
- * elementwise.h - the table of elementwise ops.
+ * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
- * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
+ * All but an op's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which element
+ * types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, arity, rule, expression, description)
- *
- * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
- *
- * `expression` is C over the operands a, b, c.  It is compiled for double (the
- * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
- *
- * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
- * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
- * and the CR_ functions take the operands for signed.  `description` holds for both.
+ * `expression` is C over the operands a, b, c, which is compiled for double, for float and for vectors of
+ * floats: it may use + - * / and unary minus, and the CR_ functions that all of them define.  A bool is
+ * 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo 2^32; the CR_ functions
+ * take them for signed.
  */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
@@ -662,21 +654,14 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
 /* clang-format on */
 
 /*
- * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
  *
- * A row defines a reduction: the interpreter, the shape and type rules, the vectorised functions over
- * rows and down columns and the function of the graph language are made from it.  Its gradient is a row of
- * compiler/ir/gradients.def.
+ * All but a reduction's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which
+ * element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, rule, identity, combine, description)
- *
- * `rule` says which element types it has: enum cr_rule of compiler/ir/graph.h.
- *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements.
- * It is written as the expressions of elementwise.h are, compiled for the same types, commutative and, but
- * for rounding, associative.  runtime.h says in which order it is applied.
- *
- * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements,
+ * written as the expressions of elementwise.h are.  It is commutative and, but for rounding, associative;
+ * runtime.h says in which order it is applied.  combine(identity, b) is b; CR_LOWEST and CR_HIGHEST are
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
 #define CR_REDUCTIONS(OP) \
@@ -3357,11 +3342,9 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
 /*
  * write.inc - writes a file that appears under its name only when it is complete.
  *
- * If the system supports it, the file has no name while it is written, so that a program that ends
- * early leaves no file.  Otherwise, and while it replaces an older file, it is named
- * .crescent-N.tmp.  It is locked while it is open.  So the next program that writes into the folder
- * can tell a file that is being written from one that an interrupted program left, and removes the
- * latter.
+ * While it is written it is named .crescent-N.tmp, and locked.  So the next program that writes into the
+ * folder can tell a file that is being written from one that an interrupted program left, and removes
+ * the latter.
  */
 #if defined(__unix__) || defined(__APPLE__)
 
@@ -3435,88 +3418,6 @@ static int cr_new_file_create(struct cr_new_file *draft)
     return -1;
 }
 
-#ifdef O_TMPFILE
-
-/* The path by which an open file can be linked. */
-static const char *cr_new_file_link(char room[40], int fd)
-{
-    snprintf(room, 40, "/proc/self/fd/%d", fd);
-    return room;
-}
-
-/* Creates and locks a file without a name; returns -1 if that is not supported.  Some versions
- * of Linux ignore the umask: a file that any user may write to is refused. */
-static int cr_new_file_unnamed(struct cr_new_file *draft)
-{
-    char room[40];
-    struct stat status;
-    int fd;
-    strcpy(draft->temporary + draft->folder, ".");
-    fd = open(draft->temporary, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return -1;
-    flock(fd, LOCK_EX);
-    if (access(cr_new_file_link(room, fd), F_OK) == 0 && fstat(fd, &status) == 0 &&
-        !(status.st_mode & 002))
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Copies the file into one with a name, whose descriptor it becomes. */
-static int cr_new_file_copy(struct cr_new_file *draft)
-{
-    char bytes[4096];
-    struct stat status;
-    ssize_t n = 0;
-    off_t at = 0;
-    int from = draft->fd, to = cr_new_file_create(draft), done;
-    if (to < 0)
-        return -1;
-    while ((n = pread(from, bytes, sizeof bytes, at)) > 0 && pwrite(to, bytes, (size_t)n, at) == n)
-        at += n;
-    done = n == 0 && fstat(from, &status) == 0 && fchmod(to, status.st_mode & 0777) == 0 &&
-           fsync(to) == 0 && dup2(to, from) == from;
-    close(to);
-    return done ? 0 : -1;
-}
-
-/* Gives the file a name: the target's if no file has it, else a temporary one.  If the system
- * cannot link a file without a name, the file is copied. */
-static int cr_new_file_give_name(struct cr_new_file *draft)
-{
-    char room[40];
-    const char *path = cr_new_file_link(room, draft->fd);
-    int number;
-    if (linkat(AT_FDCWD, path, AT_FDCWD, draft->path, AT_SYMLINK_FOLLOW) == 0)
-        return 0;
-    for (number = 0; number < 1000 && errno == EEXIST; number++) {
-        cr_new_file_name(draft, number);
-        cr_new_file_sweep(draft->temporary);
-        if (linkat(AT_FDCWD, path, AT_FDCWD, draft->temporary, AT_SYMLINK_FOLLOW) == 0) {
-            draft->named = 1;
-            return 0;
-        }
-    }
-    return cr_new_file_copy(draft);
-}
-
-#else
-
-static int cr_new_file_unnamed(struct cr_new_file *draft)
-{
-    (void)draft;
-    return -1;
-}
-
-static int cr_new_file_give_name(struct cr_new_file *draft)
-{
-    (void)draft;
-    return 0;
-}
-
-#endif
-
 /* Opens a file that will be called `path`, and that gets the mode of an older one. */
 static int cr_new_file_open(struct cr_new_file *draft, const char *path)
 {
@@ -3535,7 +3436,6 @@ static int cr_new_file_open(struct cr_new_file *draft, const char *path)
         cr_new_file_name(draft, number);
         cr_new_file_sweep(draft->temporary);
     }
-    draft->fd = cr_new_file_unnamed(draft);
     if (draft->fd < 0)
         draft->fd = cr_new_file_create(draft);
     if (draft->fd >= 0 && stat(path, &older) == 0)
@@ -3546,8 +3446,6 @@ static int cr_new_file_open(struct cr_new_file *draft, const char *path)
 /* Renames the file to its final name; this replaces an older file. */
 static int cr_new_file_publish(struct cr_new_file *draft)
 {
-    if (!draft->named && cr_new_file_give_name(draft) != 0)
-        return -1;
     if (draft->named && rename(draft->temporary, draft->path) != 0)
         return -1;
     draft->named = 0;

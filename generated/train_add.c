@@ -1784,23 +1784,15 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  *     combined into lane l, then l + 4, l + 2 and l + 1.
  */
 /*
- * elementwise.h - the table of elementwise ops.
+ * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
- * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
+ * All but an op's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which element
+ * types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, arity, rule, expression, description)
- *
- * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
- *
- * `expression` is C over the operands a, b, c.  It is compiled for double (the
- * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
- *
- * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
- * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
- * and the CR_ functions take the operands for signed.  `description` holds for both.
+ * `expression` is C over the operands a, b, c, which is compiled for double, for float and for vectors of
+ * floats: it may use + - * / and unary minus, and the CR_ functions that all of them define.  A bool is
+ * 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo 2^32; the CR_ functions
+ * take them for signed.
  */
 #define CR_ELEMENTWISE(OP) \
     OP(neg,     1, ARITH,   -a,                 "-a") \
@@ -1827,21 +1819,14 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  * bool is a float here, too: comparisons return floats, and the first operand of where is one.
  */
 /*
- * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
  *
- * A row defines a reduction: the interpreter, the shape and type rules, the vectorised functions over
- * rows and down columns and the function of the graph language are made from it.  Its gradient is a row of
- * compiler/ir/gradients.def.
+ * All but a reduction's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which
+ * element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, rule, identity, combine, description)
- *
- * `rule` says which element types it has: enum cr_rule of compiler/ir/graph.h.
- *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements.
- * It is written as the expressions of elementwise.h are, compiled for the same types, commutative and, but
- * for rounding, associative.  runtime.h says in which order it is applied.
- *
- * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements,
+ * written as the expressions of elementwise.h are.  It is commutative and, but for rounding, associative;
+ * runtime.h says in which order it is applied.  combine(identity, b) is b; CR_LOWEST and CR_HIGHEST are
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
 #define CR_REDUCTIONS(OP) \

@@ -1,21 +1,13 @@
 /*
- * elementwise.h - the table of elementwise ops.
+ * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * A row defines an elementwise op: the interpreter, the shape and type rules, the vectorised strips and
- * the reference in docs/ are made from it.  Its gradient is a row of compiler/ir/gradients.def.
+ * All but an op's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which element
+ * types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, arity, rule, expression, description)
- *
- * `rule` says which element types operands and result have: enum cr_rule of compiler/ir/graph.h.
- *
- * `expression` is C over the operands a, b, c.  It is compiled for double (the
- * interpreter), for float (plain C) and for GNU vectors of floats (AVX2,
- * AVX-512, NEON), so it may use + - * / and unary minus, which all of these have, and
- * the CR_ functions that each of them defines.  A bool is 0.0 or 1.0.
- *
- * Where the rule admits or gives i32 the same expression is compiled once more, over unsigned
- * integers of 32 bits: + - * and unary minus wrap modulo 2^32, as in two's complement,
- * and the CR_ functions take the operands for signed.  `description` holds for both.
+ * `expression` is C over the operands a, b, c, which is compiled for double, for float and for vectors of
+ * floats: it may use + - * / and unary minus, and the CR_ functions that all of them define.  A bool is
+ * 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo 2^32; the CR_ functions
+ * take them for signed.
  */
 #ifndef CR_ELEMENTWISE_H
 #define CR_ELEMENTWISE_H

@@ -1,19 +1,12 @@
 /*
- * reductions.h - the table of reductions: over one axis, which keeps the size 1.
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
  *
- * A row defines a reduction: the interpreter, the shape and type rules, the vectorised functions over
- * rows and down columns and the function of the graph language are made from it.  Its gradient is a row of
- * compiler/ir/gradients.def.
+ * All but a reduction's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which
+ * element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- *     OP(name, rule, identity, combine, description)
- *
- * `rule` says which element types it has: enum cr_rule of compiler/ir/graph.h.
- *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements.
- * It is written as the expressions of elementwise.h are, compiled for the same types, commutative and, but
- * for rounding, associative.  runtime.h says in which order it is applied.
- *
- * `identity` is the initial value: combine(identity, b) is b.  It is a number, or CR_LOWEST or CR_HIGHEST:
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements,
+ * written as the expressions of elementwise.h are.  It is commutative and, but for rounding, associative;
+ * runtime.h says in which order it is applied.  combine(identity, b) is b; CR_LOWEST and CR_HIGHEST are
  * -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
 #ifndef CR_REDUCTIONS_H

@@ -81,6 +81,7 @@
     F(safetensors_h, "compiler/files/safetensors_read.h")                                          \
     F(safetensors, "compiler/files/safetensors_read.c")                                            \
     F(write, "compiler/files/write.inc")                                                           \
+    F(write_unnamed, "compiler/files/write_unnamed.inc")                                           \
     F(main, "compiler/emit/standalone_main.inc")                                                   \
     F(classes, "compiler/tokenizer/classes.inc")                                                   \
     F(characters, "compiler/tokenizer/characters.inc")                                             \
