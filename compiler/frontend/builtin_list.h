@@ -21,6 +21,7 @@
     FILE("graphs/lib/", lib, onnx_attention)                                                       \
     FILE("graphs/lib/", lib, onnx_conv)                                                            \
     FILE("graphs/lib/", lib, onnx_index)                                                           \
+    FILE("graphs/lib/", lib, onnx_known)                                                           \
     FILE("graphs/lib/", lib, onnx_math)                                                            \
     FILE("graphs/lib/", lib, onnx_norm)                                                            \
     FILE("graphs/lib/", lib, onnx_pictures)                                                        \

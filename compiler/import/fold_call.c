@@ -131,17 +131,17 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     }
 }
 
-/* True if a call has operands, and their elements are known and the same for all lengths. */
+/* True if a call has operands, and their elements are known and the same for all lengths; or if it is of
+ * onnx_known. */
 static bool has_known_operands(const struct cr_translation *t, cr_t call)
 {
-    int n = 0;
-    bool known = true;
+    bool known = true, any = strncmp(call->name, CR_ONNX_KNOWN, strlen(CR_ONNX_KNOWN)) == 0;
     for (int i = 0; i < call->n_arguments; i++) {
-        n += call->arguments[i].term != NULL;
+        any |= call->arguments[i].term != NULL;
         known &= !call->arguments[i].term || (call->arguments[i].term->kind == CR_TERM_DATA &&
                                               !cr_t_is_symbolic(t, call->arguments[i].term));
     }
-    return n > 0 && known;
+    return any && known;
 }
 
 cr_t cr_fold_call(struct cr_translation *t, cr_t call)

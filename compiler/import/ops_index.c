@@ -1,5 +1,4 @@
 /* ops_index.c - operators of ONNX that look up elements by indices; see ops.h. */
-#include <math.h>
 #include <string.h>
 
 #include "ops.h"
@@ -112,25 +111,6 @@ void cr_op_gather_nd(struct cr_translation *t)
         index = cr_t_binary(t, "+", index, cr_t_with(t, "*", which, cr_number_of_size(rows)));
     }
     cr_give(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
-}
-
-/* Takes the elements, or slices along an axis, whose condition is true.  It has to be known. */
-void cr_op_compress(struct cr_translation *t)
-{
-    cr_t x = t->in[0];
-    int64_t kept[CR_ONNX_MANY], n = 0, all;
-    const double *condition = cr_t_known(t, cr_input(t, 1));
-    if (!condition || !x)
-        return;
-    bool flat = !cr_onnx_attribute(t->node, "axis");
-    int axis = flat ? 0 : cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
-    all = cr_t_count(t, x->rank, x->shape);
-    if (flat)
-        x = cr_t_reshape(t, x, 1, &all);
-    for (int64_t i = 0; i < cr_t_elements(t->in[1]) && n < CR_ONNX_MANY; i++)
-        if (condition[i] != 0)
-            kept[n++] = i;
-    cr_give(t, 0, cr_t_take(t, x, axis, n, kept));
 }
 
 /* Returns the indices of elements that are not 0.  The elements have to be known. */

@@ -24,6 +24,9 @@ struct call {
     struct cr_onnx_argument arguments[MOST_ARGUMENTS];
     int n, n_options;
     bool only_shape; /* the function takes the option `only_shape` */
+    bool at_import;  /* it is one of onnx_known */
+    bool takes;      /* result 1 holds indices into the first input; the output is what they select */
+    struct cr_text shapes; /* at_import: the shapes of the lists among the options */
     const char *empty; /* the elements of a result of operands without elements, or null */
 };
 
@@ -80,13 +83,17 @@ static void add_option(struct call *c, const char *key, struct cr_text *value)
 static void add_numbers(struct call *c, const char *key, cr_t x)
 {
     struct cr_text text = {0};
-    const double *numbers = cr_t_known_sizes(c->t, x);
+    const double *numbers = c->at_import ? cr_t_known(c->t, x) : cr_t_known_sizes(c->t, x);
     int64_t n = numbers ? cr_t_elements(x) : 0;
-    if (n > CR_ONNX_MANY)
-        cr_onnx_refuse(c->t, "%lld numbers, expected at most %d", (long long)n, CR_ONNX_MANY);
+    int most = c->at_import ? CR_FOLDED : CR_ONNX_MANY;
+    bool is_whole = !c->at_import && cr_language_type(x->type) != CR_LANGUAGE_F32;
+    if (n > most)
+        cr_onnx_refuse(c->t, "%lld numbers, expected at most %d", (long long)n, most);
+    if (numbers && c->at_import)
+        cr_put(&c->shapes, "%s, ", cr_t_list(c->t, x->rank, x->shape));
     if (n < 1 || c->t->failed)
         return;
-    put_numbers(c, &text, x->rank > 0, cr_language_type(x->type) != CR_LANGUAGE_F32, n, numbers);
+    put_numbers(c, &text, x->rank > 0 || c->at_import, is_whole, n, numbers);
     add_option(c, key, &text);
 }
 
@@ -146,14 +153,15 @@ static void add_attribute(struct call *c, const char *name)
 /* Adds an option that is not an attribute: "version<11" is the version of the operators if it is
  * below 11; "type" is the name of an integer type other than int32 and int64; "pytorch" is true
  * if PyTorch wrote the file; "only_shape" is true in a call that only infers a shape.  "empty=1"
- * sets `empty`, and is no option. */
+ * sets `empty` and "take" `takes`, which are no options. */
 static void add_other(struct call *c, const char *name)
 {
     const struct cr_onnx_node *node = c->t->node;
     struct cr_text text = {0};
     cr_t x = cr_input(c->t, 0);
-    if (strcmp(name, "only_shape") == 0) {
-        c->only_shape = true;
+    if (strcmp(name, "only_shape") == 0 || strcmp(name, "take") == 0) {
+        c->only_shape |= *name == 'o';
+        c->takes |= *name == 't';
         return;
     }
     if (strncmp(name, "empty=", 6) == 0) {
@@ -211,7 +219,7 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
     for (int i = 0; next_word(&inputs, word); i++)
         if (strcmp(word, "x...") == 0)
             add_list(c);
-        else if (!strchr("=~", word[strlen(word) - 1]))
+        else if (!strchr("=~-", word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
@@ -222,6 +230,12 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
             add_other(c, word + 1);
         else
             add_attribute(c, word);
+    if (c->at_import) {
+        struct cr_text shapes = {0};
+        cr_put(&shapes, "{%s}", c->shapes.data ? c->shapes.data : "");
+        add_option(c, "shapes", &shapes);
+        free(c->shapes.data);
+    }
     if (c->n_options)
         add(c, (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END});
     while (c->n && c->arguments[c->n - 1].text && strcmp(c->arguments[c->n - 1].text, "nil") == 0)
@@ -298,6 +312,32 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
+/* Takes slices, or elements, from the first input at known places. */
+static cr_t take(struct cr_translation *t, cr_t places)
+{
+    cr_t x = t->in[0];
+    bool flat = !cr_onnx_attribute(t->node, "axis");
+    int64_t n = cr_t_elements(places), *indices = cr_t_array(t, n);
+    int64_t all = x ? cr_t_count(t, x->rank, x->shape) : 0;
+    for (int64_t i = 0; i < n; i++)
+        indices[i] = cr_t_whole(places->data[i]);
+    if (flat)
+        x = cr_t_reshape(t, x, 1, &all);
+    int axis = flat || !x ? 0 : cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
+    return cr_t_take(t, x, axis, n, indices);
+}
+
+/* Gives a result of onnx_known, a row of its rank, sizes and elements. */
+static void give_packed(struct call *c, int output, cr_t row)
+{
+    int64_t shape[CR_ONNX_RANK];
+    int rank = (int)row->data[0];
+    for (int a = 0; a < rank; a++)
+        shape[a] = (int64_t)row->data[1 + a];
+    cr_t y = cr_t_data(c->t, CR_ONNX_INT64, rank, shape, row->data + 1 + rank);
+    cr_give(c->t, output, y && c->takes && output == 0 ? take(c->t, y) : y);
+}
+
 /* Gives a call of a function, or its known elements, as one of the outputs. */
 static void give(struct call *c, int output, const char *name)
 {
@@ -315,7 +355,12 @@ static void give(struct call *c, int output, const char *name)
     }
     cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
     cr_t known = call && call->kind == CR_TERM_CALL ? cr_fold_call(t, call) : NULL;
-    cr_give(t, output, known ? known : call);
+    if (known && c->at_import)
+        give_packed(c, output, known);
+    else if (c->at_import)
+        cr_onnx_refuse(t, "too many constants are folded, expected fewer");
+    else
+        cr_give(t, output, known ? known : call);
 }
 
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
@@ -323,6 +368,7 @@ void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
     struct call c = {.t = t};
     char word[MOST_WORD];
     const char *functions = op->lua;
+    c.at_import = strncmp(functions, CR_ONNX_KNOWN, strlen(CR_ONNX_KNOWN)) == 0;
     add_arguments(&c, op);
     for (int i = 0; next_word(&functions, word) && !t->failed; i++)
         if (cr_wants(t, i))

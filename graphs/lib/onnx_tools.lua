@@ -1,5 +1,5 @@
--- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_math, onnx_norm and
--- onnx_pictures share.
+-- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_known, onnx_math, onnx_norm
+-- and onnx_pictures share.
 
 local tools = {}
 
