@@ -46,8 +46,8 @@ for i, layer in ipairs(llama.layers(o, windows)) do
 end
 x = scope("model.norm", nn.rms_norm, x, norm)
 
-local function head(x)
-    local logits = llama.head(x, o)
+local function head(x, tokens)
+    local logits = llama.head(x, o, tokens)
     if o.final_logit_softcapping == 0 then return logits end
     return (attention.soft_cap(logits, o.final_logit_softcapping))
 end

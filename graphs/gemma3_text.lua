@@ -58,4 +58,4 @@ for i, layer in ipairs(llama.layers(sees, windows)) do
     x = scope("model.layers." .. i - 1, block, x, layer)
 end
 x = scope("model.norm", norm, x)
-return (embedding.of_decoder(x, ids, n, o, function(x) return (llama.head(x, o)) end))
+return (embedding.of_decoder(x, ids, n, o, function(x, tokens) return (llama.head(x, o, tokens)) end))

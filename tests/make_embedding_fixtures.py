@@ -46,7 +46,17 @@ CASES = {
                    dict(SMALL, vocab_size=442, num_labels=1, pad_token_id=2), "spm_first", ("<s>", "</s>"), None, []),
     "qwen3_classes": ("Qwen3ForSequenceClassification", "Qwen3Config", dict(SMALL, vocab_size=360, num_labels=3),
                       "qwen2", ("", ""), None, []),
+    # As Qwen3-Reranker, with the tokens 88 and 77 as yes and no.
+    "qwen3_score": ("Qwen3ForCausalLM", "Qwen3Config", dict(SMALL, vocab_size=360, tie_word_embeddings=True,
+                                                             max_position_embeddings=200), "qwen2", ("", ""), None, []),
+    "llama_score": ("LlamaForCausalLM", "LlamaConfig", dict(SMALL, vocab_size=442, max_position_embeddings=200),
+                    "spm_first", ("<s>", "</s>"), None, []),
 }
+# true_token_id and false_token_id of sentence-transformers' LogitScore, and its chat template.
+SCORES = {"qwen3_score": (88, 77), "llama_score": (88, None)}
+MESSAGE = '{{ messages | selectattr("role", "eq", "%s") | map(attribute="content") | first%s }}'
+CHAT = ("<Instruct>: " + MESSAGE % ("system", ' | default("Find \\"it\\"")') + "\n<Query>: " + MESSAGE % ("query", "") +
+        "\n<Document>: {{-' '}}  " + MESSAGE.replace("}}", "-}}") % ("document", "") + "\n\n{{ 'Yes?' }}\n\n")
 TEXTS = ["What is fused?", "", "A kernel is a fused kernel", "x", "Each function of the runtime states its rounding order."]
 
 
@@ -93,6 +103,10 @@ def vector_of(model, ids, name):
         arguments["attention_mask"] = torch.zeros(1, 1, n, n, dtype=next(model.parameters()).dtype)
     with torch.no_grad():
         result = model(input_ids=torch.tensor([ids]), use_cache=False, **arguments)
+    if name in SCORES:
+        yes, no = SCORES[name]
+        logits = result.logits[0, -1]
+        return (logits[yes] - (logits[no] if no is not None else 0))[None]
     return pool(result.last_hidden_state[0], how) if how else result.logits[0]
 
 
@@ -124,6 +138,33 @@ def make_modules(folder, how, layers, rng):
     write_json(folder, "config_sentence_transformers.json",
                {"prompts": {"query": QUERY, "document": ""}, "default_prompt_name": None})
     return made
+
+
+def make_score(folder, name):
+    """Writes the files of sentence-transformers for a decoder that ranks."""
+    yes, no = SCORES[name]
+    write_json(folder, "modules.json", [
+        {"idx": i, "name": str(i), "path": path, "type": "sentence_transformers." + kind} for i, (path, kind) in
+        enumerate([("", "base.modules.transformer.Transformer"),
+                   ("1_LogitScore", "cross_encoder.modules.logit_score.LogitScore")])])
+    write_json(folder, "1_LogitScore/config.json",
+               {"true_token_id": yes, "false_token_id": no, "module_input_name": "causal_logits"})
+    flat = {"method": "forward", "method_output_name": "logits"}
+    write_json(folder, "sentence_bert_config.json",
+               {"transformer_task": "text-generation", "module_output_name": "causal_logits",
+                "modality_config": {"text": flat, "message": dict(flat, format="flat")}})
+    prompts = {"prompts": {"web": "Find a page"}, "default_prompt_name": "web"} if no is None else {"prompts": {}}
+    write_json(folder, "config_sentence_transformers.json", dict(prompts, model_type="CrossEncoder"))
+    with open(os.path.join(folder, "chat_template.jinja"), "w") as f:
+        f.write(CHAT)
+
+
+def ask(name, query, document):
+    """The prompt, as Jinja makes it."""
+    messages = [{"role": "query", "content": query}, {"role": "document", "content": document}]
+    if SCORES[name][1] is None:
+        messages.insert(0, {"role": "system", "content": "Find a page"})
+    return transformers.utils.chat_template_utils.render_jinja_template([messages], chat_template=CHAT)[0][0]
 
 
 def make_case(name):
@@ -159,9 +200,13 @@ def make_case(name):
     encoder = make_tokenizer(folder, tokenizer, around)
 
     dense = make_modules(folder, how, layers, rng) if how else []
+    if name in SCORES:
+        make_score(folder, name)
     vectors = []
     for text in TEXTS if how else TEXTS[1:]:
-        if name == "llama_rank":
+        if name in SCORES:
+            ids = encoder.encode(ask(name, TEXTS[0], text), add_special_tokens=False).ids
+        elif name == "llama_rank":
             ids = encoder.encode(TEXTS[0], text).ids
         else:
             ids = encoder.encode(text).ids
@@ -186,7 +231,10 @@ def make_case(name):
     np.save(os.path.join(folder, output + ".npy"), high)
     with open(os.path.join(folder, "case.txt"), "w") as f:
         f.write("script tests/fixtures/embed_%s\nset T=16\n" % name)
-        f.write("set pooling=%s\n" % how if how else "set classes=%d\n" % arguments["num_labels"])
+        if name in SCORES:
+            f.write("set score=%s\n" % ",".join(str(token) for token in SCORES[name] if token is not None))
+        else:
+            f.write("set pooling=%s\n" % how if how else "set classes=%d\n" % arguments["num_labels"])
         f.write("input ids\nexpect %s\natol %s\n" % (output, round_up(max(5e-6, 5 * np.abs(low - high).max()))))
     print("%-16s %d texts of %d numbers, |y| up to %.3f, PyTorch's float32 is off by %.1e"
           % (name, len(vectors), len(vectors[0]), np.abs(high).max(), np.abs(low - high).max()))

@@ -618,7 +618,8 @@ static const struct {
     int pairs;
 } decoders[] = {{"qwen3", CRESCENT_NO_CLASSES, 0},     {"gemma3", CRESCENT_NO_CLASSES, 0},
                 {"mistral", CRESCENT_NO_CLASSES, 0},   {"qwen2_both", CRESCENT_NO_CLASSES, 0},
-                {"llama_rank", CRESCENT_LOGITS, 1}, {"qwen3_classes", CRESCENT_LOGITS, 0}};
+                {"llama_rank", CRESCENT_LOGITS, 1},    {"qwen3_classes", CRESCENT_LOGITS, 0},
+                {"qwen3_score", CRESCENT_LOGITS, 1},   {"llama_score", CRESCENT_LOGITS, 1}};
 enum { N_DECODERS = sizeof decoders / sizeof *decoders };
 
 START_TEST(embeds_by_decoders)
@@ -699,6 +700,143 @@ START_TEST(puts_prompts_in_front)
     GOOD(crescent_embed(e, whole, strlen(whole), without, NULL));
     ck_assert(crescent_same_bits(with, without, facts.dimensions));
     crescent_embedder_close(e);
+}
+END_TEST
+
+/* ---- decoders that rank ---- */
+
+#define PLACE(role) "{{ messages | selectattr('role', 'eq', '" role "') | map(attribute='content') | first }}"
+#define LOGIT_SCORE                                                                                                   \
+    "[{\"path\":\"\",\"type\":\"sentence_transformers.base.modules.transformer.Transformer\"},"                       \
+    "{\"path\":\"1\",\"type\":\"sentence_transformers.cross_encoder.modules.logit_score.LogitScore\"}]"
+
+/* A small Qwen3ForCausalLM, whose tokens are letters, and "yes" and "no". */
+static void write_judge(void)
+{
+    crescent_model *model;
+    write_text("tokenizer.json",
+               "{\"added_tokens\":[{\"id\":8,\"content\":\"<|im_end|>\",\"special\":true}],\"model\":{\"type\":\"WordLevel\","
+               "\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"yes\":1,\"no\":2,\"a\":3,\"b\":4,\"<\":5,\"Document\":6,"
+               "\">:\":7,\"<|im_end|>\":8,\"assistant\":9}},\"pre_tokenizer\":{\"type\":\"Whitespace\"}}");
+    write_text("config.json",
+               "{\"model_type\":\"qwen3\",\"architectures\":[\"Qwen3ForCausalLM\"],\"vocab_size\":12,\"hidden_size\":32,"
+               "\"num_attention_heads\":2,\"head_dim\":16,\"intermediate_size\":64,\"num_hidden_layers\":2,"
+               "\"num_key_value_heads\":1,\"max_position_embeddings\":300}");
+    GOOD(crescent_open(context, folder, NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+    mkdir(in_folder("1"), 0755);
+    write_text("1/config.json", "{\"true_token_id\":1,\"false_token_id\":2}");
+}
+
+/* The score of "a" and a document, and the number of tokens. */
+static float score_of(const char *document, int64_t most, size_t *tokens)
+{
+    float score;
+    crescent_embedded what;
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_PROBABILITIES, .most = most}, 1);
+    GOOD(crescent_embed_pair(e, "a", 1, document, strlen(document), &score, &what));
+    *tokens = what.tokens;
+    ck_assert_int_eq(what.truncated, (size_t)most == what.tokens);
+    ck_assert_int_eq(what.repaired, strchr(document, 0xff) != NULL);
+    crescent_embedder_close(e);
+    return score;
+}
+
+/* A Qwen3ForCausalLM is asked as Qwen3-Reranker is, also where modules.json and a template say the same. */
+START_TEST(judges_without_modules)
+{
+    size_t n, m;
+    write_judge();
+    float first = score_of("b a b", 0, &n);
+    write_text("modules.json", LOGIT_SCORE);
+    write_text("chat_template.jinja",
+               "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
+               "provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n<Instruct>: Given "
+               "a web search query, retrieve relevant passages that answer the query\n<Query>: " PLACE("query")
+               "\n<Document>: " PLACE("document") "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n\n");
+    float second = score_of("b a b", 0, &m);
+    ck_assert(crescent_same_bits(&first, &second, 1));
+    ck_assert_uint_eq(n, m);
+}
+END_TEST
+
+/* The text after a document stays where a document is cut; the template may be in tokenizer_config.json. */
+START_TEST(cuts_documents_before_the_answer)
+{
+    size_t n;
+    write_judge();
+    write_text("modules.json", LOGIT_SCORE);
+    write_text("tokenizer_config.json",
+               "{\"chat_template\":\"" PLACE("query") " " PLACE("document") "<|im_end|>assistant\"}");
+    float cut = score_of("b b a \xff b", 5, &n);
+    ck_assert_uint_eq(n, 5);
+    float whole = score_of("b b", 0, &n);
+    ck_assert_uint_eq(n, 5);
+    ck_assert(crescent_same_bits(&cut, &whole, 1));
+    write_text("config_sentence_transformers.json", "{\"activation_fn\":\"torch.nn.modules.linear.Identity\"}");
+    float logit = score_of("b b", 0, &n);
+    ck_assert_double_eq_tol((double)whole, 1 / (1 + exp(-(double)logit)), 1e-6);
+}
+END_TEST
+
+/* Opens a decoder that ranks, which must fail. */
+static void expect_no_judge(const char *expected)
+{
+    crescent_embedder *e;
+    const crescent_embedder_options options = {.classify = CRESCENT_LOGITS};
+    ck_assert_int_eq(crescent_embedder_open(context, folder, NULL, NULL, &options, &e), CRESCENT_FAILED);
+    ck_assert_msg(strstr(crescent_error(context), expected), "%s, expected %s", crescent_error(context), expected);
+}
+
+static const struct {
+    const char *template, *found;
+} wrong_templates[] = {
+    {"a\n{% if x %}", ":2: found {% if x %}, expected text and {{ messages"},
+    {PLACE("query") "\n\n" PLACE("user"), ":3: found {{ messages | selectattr('role', 'eq', ', expected"},
+    {"{{ 'a\\x' }}", ":1: found {{ 'a\\x' }}, expected"},
+    {"{{ 'a", ":1: found {{ 'a, expected"},
+    {"{{ bos }}", ":1: found {{ bos }}, expected"},
+    {PLACE("query") PLACE("query"), ":1: found a template with 2 places for a query and 0 for a document, expected one"},
+};
+enum { N_WRONG_TEMPLATES = sizeof wrong_templates / sizeof *wrong_templates };
+
+START_TEST(refuses_templates)
+{
+    write_judge();
+    write_text("modules.json", LOGIT_SCORE);
+    write_text("chat_template.jinja", wrong_templates[_i].template);
+    expect_no_judge(wrong_templates[_i].found);
+}
+END_TEST
+
+static void expect_refusal(const crescent_embedder_options *options, const char *expected);
+
+START_TEST(refuses_what_does_not_rank)
+{
+    float score;
+    crescent_embedder *e;
+    write_judge();
+    write_text("modules.json", LOGIT_SCORE);
+    expect_no_judge(": found no chat_template.jinja, expected it");
+    write_text("chat_template.jinja", PLACE("query") PLACE("document") "<|im_end|>assistant");
+    expect_refusal(NULL, ": found a decoder that ranks (LogitScore), expected a model of vectors");
+    write_text("1/config.json", "{\"true_token_id\":12}");
+    expect_no_judge("option score: found '12', expected an id from 0 to 11");
+    write_text("1/config.json", "{\"false_token_id\":1}");
+    expect_no_judge("1/config.json: found true_token_id -1 and false_token_id 1, expected ids of tokens");
+    write_text("1/config.json", "{\"true_token_id\":1}");
+    e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS, .most = 2}, 1);
+    ck_assert_int_eq(crescent_embed(e, "a", 1, &score, NULL), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "found a single text, expected a question and a document"));
+    ck_assert_int_eq(crescent_embed_pair(e, "a", 1, "b", 1, &score, NULL), CRESCENT_FAILED);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "found a limit of 2 tokens, expected more than the 2 of the"));
+    crescent_embedder_close(e);
+    remove(in_folder("modules.json"));
+    write_text("tokenizer.json", "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0}}}");
+    expect_no_judge(": found a tokenizer without \"yes\" and \"no\", expected these tokens of a decoder that ranks");
 }
 END_TEST
 
@@ -977,6 +1115,10 @@ int main(void)
     tcase_add_loop_test(t, takes_limits_of_tokenizers, 0, 4);
     tcase_add_loop_test(t, refuses_positions_of_lengths, 0, 2);
     tcase_add_loop_test(t, puts_prompts_in_front, 0, 2);
+    tcase_add_test(t, judges_without_modules);
+    tcase_add_test(t, cuts_documents_before_the_answer);
+    tcase_add_loop_test(t, refuses_templates, 0, N_WRONG_TEMPLATES);
+    tcase_add_test(t, refuses_what_does_not_rank);
     tcase_add_test(t, does_what_the_files_say);
     tcase_add_test(t, takes_any_text);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);

@@ -163,6 +163,26 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
+/* Reads how a classifier or a decoder that ranks is asked, and what it answers. */
+static int read_classifier(crescent_embedder *e, const char *folder, struct cr_error *error)
+{
+    bool is_judge = false;
+    if (!e->sentence.score && cr_is_judge(folder, &is_judge, error))
+        return -1;
+    if (is_judge) {
+        if (await_reading(&e->reading, error))
+            return -1;
+        int yes = crescent_token_id(e->reading.tokenizer, "yes"), no = crescent_token_id(e->reading.tokenizer, "no");
+        if (yes == CRESCENT_NONE || no == CRESCENT_NONE)
+            return cr_fail(error, "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
+                                  "decoder that ranks",
+                           folder);
+        if (cr_set_judge(&e->sentence, yes, no, error))
+            return -1;
+    }
+    return cr_read_labels(&e->sentence, folder, error);
+}
+
 /* Opens the model as the files of the folder describe it, while the tokenizer is opened.
  * `error` is the context's, which the functions of crescent.h set, too. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
@@ -177,7 +197,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     }
     e->sentence.normalize |= options->normalize;
     e->classify = options->classify;
-    if (e->classify && cr_read_labels(&e->sentence, folder, error))
+    if (e->classify ? read_classifier(e, folder, error) : cr_check_vectors(&e->sentence, folder, error))
         return -1;
     return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
                    find_ports(e, options->most, error)
@@ -275,10 +295,81 @@ static struct cr_text prepare(const crescent_embedder *e, const char *text, size
     return out;
 }
 
+/* Copies ids into the inputs. */
+static void take_ids(struct slot *slot, const crescent_encoding *encoding)
+{
+    slot->length = (int32_t)encoding->n;
+    memcpy(slot->ids, encoding->ids, encoding->n * sizeof *slot->ids);
+    memcpy(slot->types, encoding->types, encoding->n * sizeof *slot->types);
+}
+
+/* Cuts ids to a limit before the ids of the text after a document, which the answer follows.  They are those
+ * at the end that this text has alone, too. */
+static int cut_prompt(const crescent_embedder *e, const char *after, size_t length, crescent_encoding *ids,
+                      struct cr_error *error)
+{
+    const crescent_text request = {.text = after, .length = length};
+    const size_t most = (size_t)e->sentence.max_length;
+    crescent_encoding alone;
+    size_t kept = 0;
+    if (crescent_encode_text(e->reading.tokenizer, &request, &alone))
+        return fail_reading(&e->reading, error);
+    while (kept < alone.n && kept < ids->n && alone.ids[alone.n - 1 - kept] == ids->ids[ids->n - 1 - kept])
+        kept++;
+    crescent_free(alone.ids);
+    if (kept >= most)
+        return cr_fail(error, "found a limit of %zu tokens, expected more than the %zu of the template after a document",
+                       most, kept);
+    memmove(ids->ids + most - kept, ids->ids + ids->n - kept, kept * sizeof *ids->ids);
+    ids->n = most;
+    ids->truncated = 1;
+    return 0;
+}
+
+/* Encodes a prompt; from `end` on it is the text after a document. */
+static int encode_prompt(const crescent_embedder *e, const struct cr_text *prompt, size_t end, struct slot *slot,
+                         crescent_embedded *what, struct cr_error *error)
+{
+    const crescent_text request = {.text = prompt->data, .length = prompt->length};
+    crescent_encoding ids;
+    if (crescent_encode_text(e->reading.tokenizer, &request, &ids))
+        return fail_reading(&e->reading, error);
+    int status = (int64_t)ids.n > e->sentence.max_length
+                     ? cut_prompt(e, prompt->data + end, prompt->length - end, &ids, error)
+                     : 0;
+    if (status == 0) {
+        *what = (crescent_embedded){ids.n, ids.truncated, what->repaired};
+        take_ids(slot, &ids);
+    }
+    crescent_free(ids.ids);
+    return status;
+}
+
+/* Encodes a question and a document as a decoder that ranks is asked. */
+static int encode_question(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
+                           crescent_embedded *what, struct cr_error *error)
+{
+    bool repaired = false;
+    size_t end = 0;
+    if (!texts->pair)
+        return cr_fail(error, "found a single text, expected a question and a document, as the decoder ranks");
+    struct cr_text query = repair(texts->text, texts->length, &repaired);
+    struct cr_text document = repair(texts->pair, texts->pair_length, &repaired);
+    struct cr_text prompt = cr_fill_ranking_prompt(&e->sentence.template, &query, &document, &end);
+    *what = (crescent_embedded){.repaired = repaired};
+    int status = encode_prompt(e, &prompt, end, slot, what, error);
+    free(query.data);
+    free(document.data);
+    free(prompt.data);
+    return status;
+}
+
 /* Encodes a text or a pair into inputs. */
 static int encode(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
                   crescent_embedded *what, struct cr_error *error)
 {
+    if (e->sentence.score)
+        return encode_question(e, texts, slot, what, error);
     bool repaired = false;
     struct cr_text whole = prepare(e, texts->text, texts->length, &repaired), pair = {0};
     crescent_encoding encoding;
@@ -296,9 +387,7 @@ static int encode(const crescent_embedder *e, const crescent_embed_text *texts, 
     if (status)
         return fail_reading(&e->reading, error);
     *what = (crescent_embedded){encoding.n, encoding.truncated, repaired};
-    slot->length = (int32_t)encoding.n;
-    memcpy(slot->ids, encoding.ids, encoding.n * sizeof *slot->ids);
-    memcpy(slot->types, encoding.types, encoding.n * sizeof *slot->types);
+    take_ids(slot, &encoding);
     crescent_free(encoding.ids);
     return CRESCENT_OK;
 }

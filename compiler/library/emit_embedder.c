@@ -23,7 +23,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     struct cr_sentence *s = &e->sentence;
     if (o->classify)
         return cr_fail(error, "found a classifier to be emitted, expected an encoder of vectors");
-    if (cr_read_sentence(s, folder, o->role, error) || !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
+    if (cr_read_sentence(s, folder, o->role, error) || cr_check_vectors(s, folder, error) ||
+        !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
         return -1;
     if (o->pooling) {
         free(s->pooling);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "compiler/json/document.h"
@@ -140,6 +141,96 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     return 0;
 }
 
+/* ---- decoders that rank ---- */
+
+/* Reads the template from chat_template.jinja or tokenizer_config.json. */
+static int read_template(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE], message[300];
+    struct cr_mapping file;
+    struct cr_document d;
+    if (snprintf(path, PATH_SIZE, "%s/chat_template.jinja", folder) < PATH_SIZE && access(path, F_OK) == 0) {
+        if (cr_map_file(&file, path, message, sizeof message))
+            return cr_fail(error, "%s", message);
+        int status = cr_read_ranking_prompt(&s->template, (const char *)file.bytes, file.size, s->prompt, path, 0, error);
+        cr_unmap_file(&file);
+        return status;
+    }
+    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    if (found < 0)
+        return -1;
+    int source = found ? cr_need_member(&d, 0, "tokenizer", "chat_template", CR_JSON_STRING, error)
+                       : cr_fail(error, "%.300s: found no chat_template.jinja, expected it", folder);
+    int status = source < 0 ? -1
+                            : cr_read_ranking_prompt(&s->template, d.values[source].text, d.values[source].length,
+                                                    s->prompt, path, cr_value_line(&d, source), error);
+    if (found)
+        cr_document_free(&d);
+    return status;
+}
+
+/* Sets the tokens; `no` may be CR_NO_VALUE. */
+static void set_score(struct cr_sentence *s, int64_t yes, int64_t no)
+{
+    char text[48];
+    if (no == CR_NO_VALUE)
+        snprintf(text, sizeof text, "%" PRId64, yes);
+    else
+        snprintf(text, sizeof text, "%" PRId64 ",%" PRId64, yes, no);
+    set(&s->score, text);
+}
+
+/* Reads the tokens of a LogitScore. */
+static int read_logit_score(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                            struct cr_error *error)
+{
+    (void)module;
+    int64_t yes = CR_NO_VALUE, no = CR_NO_VALUE;
+    if (cr_read_integer(d, 0, "LogitScore", "true_token_id", &yes, error) ||
+        cr_read_integer(d, 0, "LogitScore", "false_token_id", &no, error))
+        return -1;
+    if (yes < 0 || no < CR_NO_VALUE || yes > INT32_MAX || no > INT32_MAX)
+        return cr_fail(error, "%s: found true_token_id %" PRId64 " and false_token_id %" PRId64 ", expected ids of tokens",
+                       d->path, yes, no);
+    set_score(s, yes, no);
+    return 0;
+}
+
+int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    return s->score ? cr_fail(error, "%.300s: found a decoder that ranks (LogitScore), expected a model of vectors", folder)
+                    : 0;
+}
+
+int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, "config.json", error);
+    *is_judge = false;
+    if (found <= 0)
+        return found;
+    int classes = cr_member(&d, 0, "architectures"), first = classes >= 0 ? d.values[classes].first : CR_NO_VALUE;
+    *is_judge = classes >= 0 && d.values[classes].kind == CR_JSON_ARRAY && first >= 0 &&
+                d.values[first].kind == CR_JSON_STRING && strcmp(d.values[first].text, "Qwen3ForCausalLM") == 0;
+    cr_document_free(&d);
+    return 0;
+}
+
+int cr_set_judge(struct cr_sentence *s, int yes, int no, struct cr_error *error)
+{
+    static const char template[] =
+        "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
+        "provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n"
+        "<Instruct>: {{ messages | selectattr('role', 'eq', 'system') | map(attribute='content') | first | "
+        "default('Given a web search query, retrieve relevant passages that answer the query') }}\n"
+        "<Query>: {{ messages | selectattr('role', 'eq', 'query') | map(attribute='content') | first }}\n"
+        "<Document>: {{ messages | selectattr('role', 'eq', 'document') | map(attribute='content') | first }}"
+        "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n\n";
+    set_score(s, yes, no);
+    return cr_read_ranking_prompt(&s->template, template, sizeof template - 1, s->prompt, "Qwen3-Reranker", 0, error);
+}
+
 /* ---- modules.json ---- */
 
 typedef int read_config(struct cr_sentence *s, const struct cr_document *d, const char *module,
@@ -175,12 +266,14 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
         return read_folder(s, folder, path, read_pooling, error);
     if (strcmp(name, "Dense") == 0 && is_plain(path))
         return read_folder(s, folder, path, read_dense, error);
+    if (strcmp(name, "LogitScore") == 0)
+        return read_folder(s, folder, path, read_logit_score, error);
     if (strcmp(name, "Normalize") == 0) {
         s->normalize = true;
         return 0;
     }
     return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
-                          "Pooling, a Normalize, and a Dense in a folder of letters, digits, _ and -",
+                          "Pooling, a Normalize, a LogitScore, and a Dense in a folder of letters, digits, _ and -",
                    d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
 }
 
@@ -218,7 +311,14 @@ static int read_number(const char *folder, const char *file, const char *key, in
     return status;
 }
 
-/* Reads the prompt of a role, or the default one. */
+/* True for torch.nn.modules.linear.Identity. */
+static bool is_identity(const char *activation)
+{
+    const char *dot = strrchr(activation, '.');
+    return strcmp(dot ? dot + 1 : activation, "Identity") == 0;
+}
+
+/* Reads the prompt of a role, or the default one; and if scores are the logits, by activation_fn. */
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
@@ -228,9 +328,10 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
     int found = open_file(&d, path, folder, name, error);
     if (found <= 0)
         return found;
-    const char *text = NULL;
-    int prompts = cr_member(&d, 0, "prompts"), status = 0;
-    if (!role)
+    const char *text = NULL, *activation = "";
+    int prompts = cr_member(&d, 0, "prompts"), status = cr_read_string(&d, 0, name, "activation_fn", &activation, error);
+    s->plain = is_identity(activation);
+    if (!role && status == 0)
         status = cr_read_string(&d, 0, name, "default_prompt_name", &role, error);
     if (status == 0 && role && prompts >= 0)
         status = cr_read_string(&d, prompts, "prompts", role, &text, error);
@@ -279,7 +380,8 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
     return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
                    read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
                    read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
-                   read_model_max(s, folder, error) || read_prompt(s, folder, role, error)
+                   read_model_max(s, folder, error) || read_prompt(s, folder, role, error) ||
+                   (s->score && read_template(s, folder, error))
                ? -1
            : s->excludes_prompt && s->prompt
                ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
@@ -309,14 +411,16 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
     return 0;
 }
 
-/* A classifier has classes instead of a pooling. */
+/* A decoder that ranks has a score, and a classifier classes, instead of a pooling. */
 static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
 {
     int n = 0;
     snprintf(out->most, sizeof out->most, "%" PRId64, s->max_length);
     snprintf(out->classes, sizeof out->classes, "%d", s->n_labels);
     out->items[n++] = (crescent_setting){"T", out->most};
-    if (s->n_labels) {
+    if (s->score) {
+        out->items[n++] = (crescent_setting){"score", s->score};
+    } else if (s->n_labels) {
         out->items[n++] = (crescent_setting){"classes", out->classes};
     } else {
         out->items[n++] = (crescent_setting){"pooling", s->pooling};
@@ -383,8 +487,7 @@ static int read_activation(struct cr_sentence *s, const struct cr_document *d, s
         cr_read_string(d, 0, "config", "sbert_ce_default_activation_function", &activation, error) ||
         (nested >= 0 && cr_read_string(d, nested, "config", "activation_fn", &activation, error)))
         return -1;
-    const char *dot = strrchr(activation, '.');
-    s->plain = strcmp(dot ? dot + 1 : activation, "Identity") == 0;
+    s->plain |= is_identity(activation);
     s->sigmoid = s->n_labels == 1 || strcmp(problem, "multi_label_classification") == 0;
     return 0;
 }
@@ -399,7 +502,9 @@ int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *e
     if (found <= 0)
         return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);
     int names = cr_member(&d, 0, "id2label"), status = 0;
-    if (names >= 0 && d.values[names].kind == CR_JSON_OBJECT && d.values[names].count > 0)
+    if (s->score)
+        number_labels(s, 1);
+    else if (names >= 0 && d.values[names].kind == CR_JSON_OBJECT && d.values[names].count > 0)
         status = read_names(s, &d, names, error);
     else if (cr_read_integer(&d, 0, "config", "num_labels", &n, error) || n < 1 || n > MOST_LABELS)
         status = cr_fail(error, "%s: found no number of labels from 1 to %d, expected one", path, MOST_LABELS);
@@ -416,6 +521,8 @@ void cr_free_sentence(struct cr_sentence *s)
     free(s->pooling);
     free(s->modules);
     free(s->prompt);
+    free(s->score);
+    cr_free_ranking_prompt(&s->template);
     for (int i = 0; i < s->n_labels; i++)
         free(s->labels[i]);
     free(s->labels);

@@ -10,6 +10,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/ir/error.h"
+#include "ranking_prompt.h"
 
 /* Strings are allocated. */
 struct cr_sentence {
@@ -23,12 +24,14 @@ struct cr_sentence {
     char *prompt;       /* a text that is put in front of each text; may be null */
     char **labels;      /* the labels of a classifier */
     int n_labels;
+    char *score;        /* the ids of the tokens by which a decoder ranks, "YES,NO" or "YES"; null for other models */
+    struct cr_ranking_prompt template; /* of such a decoder: how it is asked */
     bool sigmoid, plain; /* how its probabilities are computed: as a sigmoid of each logit; as
                             the logits themselves */
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
- * prompt.  Fails for modules other than Transformer, Pooling, Dense and Normalize. */
+ * prompt.  Fails for modules other than Transformer, Pooling, Dense, Normalize and LogitScore. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
 
@@ -54,8 +57,18 @@ struct cr_sentence_settings {
 crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
                                    const crescent_script *how);
 
-/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json. */
+/* Fails for a decoder that ranks, which makes no vectors. */
+int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
+
+/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json.  A decoder that
+ * ranks has one label. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
+
+/* True for the files of Qwen3-Reranker without modules.json: those of a decoder that answers yes or no. */
+int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error);
+
+/* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is. */
+int cr_set_judge(struct cr_sentence *sentence, int yes, int no, struct cr_error *error);
 void cr_free_sentence(struct cr_sentence *sentence);
 
 #endif

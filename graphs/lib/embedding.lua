@@ -84,12 +84,18 @@ embedding.options = {
     pooling = embedding.poolings, modules = "", normalize = false,
     classes = 0,       -- of a head for classification
     pad_token_id = "", -- which is no last token for such a head
+    score = "",        -- "YES,NO" or "YES", the tokens of a reranker
 }
+
+-- True for a model that makes one vector, logits or a score of a text, whose length is known when it runs.
+function embedding.is_whole(o)
+    return o.pooling ~= "none" or o.classes > 0 or o.score ~= ""
+end
 
 -- The input ids [B, n] and n: o.T or, for one vector of a text, a length of up to o.T.
 function embedding.ids(o)
     local n = o.T
-    if o.pooling ~= "none" or o.classes > 0 then n = length("T", o.T) end
+    if embedding.is_whole(o) then n = length("T", o.T) end
     return input("ids", {o.B, n}, "i32"), n
 end
 
@@ -104,9 +110,30 @@ local function classify(x, ids, n, o)
     return scope("score", nn.linear, row, o.classes, false):reshape{o.classes}
 end
 
+-- The score [1] of a reranker (sentence-transformers' LogitScore): how much likelier one token is than another
+-- after the last one, as the difference of their logits; or the logit of a single token.
+local function score(x, n, o, logits)
+    local C, words, tokens = x:size(-1), split(o.score, ","), {}
+    if #words < 1 or #words > 2 then
+        error("option score: found '" .. o.score .. "', expected the ids of one or two tokens")
+    end
+    for i, word in ipairs(words) do
+        local id = tonumber(word)
+        if not id or id < 0 or id >= o.vocab_size or id % 1 ~= 0 then
+            error("option score: found '" .. word .. "', expected an id from 0 to " .. o.vocab_size - 1)
+        end
+        tokens[i] = iota({1}, 1) + id
+    end
+    local last = gather(x:reshape{n, C}, reshape(n - 1, {1})):reshape{1, 1, C}
+    local y = logits(last, concat(tokens, 1)):reshape{#words}
+    return #words == 1 and y or slice(y, {0}, {1}) - slice(y, {1}, {1})
+end
+
 -- What a decoder returns of x [B, n, C], the vectors of its ids: with o.pooling one vector, with o.classes
--- the logits of a classifier, else the logits that the function `logits` makes of x.
+-- the logits of a classifier, with o.score that of a reranker, else the logits that the function
+-- logits(x, tokens) makes of x; with tokens, an i32 tensor, only theirs.
 function embedding.of_decoder(x, ids, n, o, logits)
+    if o.score ~= "" then return {logits = score(x, n, o, logits)} end
     if o.classes > 0 then return {logits = classify(x, ids, n, o)} end
     if o.pooling ~= "none" then return {embedding = embedding.vector(x, n, o)} end
     return {logits = logits(x)}

@@ -33,7 +33,7 @@ local of_model = {
     head_dim = {"whole", 0}, hidden_act = {"string", "silu"}, rms_norm_eps = {"number", 1e-6},
     tie_word_embeddings = {"boolean", false}, is_causal = {"boolean", true},
     pooling = {"string", "none"}, modules = {"string", ""}, normalize = {"boolean", false},
-    classes = {"whole", 0}, pad_token_id = {"string", ""},
+    classes = {"whole", 0}, pad_token_id = {"string", ""}, score = {"string", ""},
 }
 
 -- Those that cannot be left out: of all layers, of a feed-forward, of a head.
@@ -45,7 +45,7 @@ local of_head = {vocab_size = "size"}
 
 -- Fails where positions depend on how long a text is, and T is only a bound of that.
 local function check_length(o)
-    if o.pooling == "none" and o.classes == 0 then return end
+    if not embedding.is_whole(o) then return end
     local limits = {dynamic = o.max_position_embeddings, longrope = o.rope_original_max_position_embeddings}
     local limit = limits[o.rope_type]
     if limit and limit > 0 and o.T > limit then
@@ -106,9 +106,15 @@ function llama.block(x, o, layer, mlp_bias)
         end)
 end
 
--- Logits of the vectors x: by the embedding's table if heads are tied.
-function llama.head(x, o)
+-- Logits of the vectors x, by the embedding's table if heads are tied: of all tokens, or of `tokens`, an i32
+-- tensor [n].
+function llama.head(x, o, tokens)
     o = layer_options("llama.head", o, of_model, huggingface.of_rope, of_head)
+    if tokens then
+        local name = o.tie_word_embeddings and "model.embed_tokens" or "lm_head"
+        local rows = scope(name, nn.embedding, tokens, o.vocab_size, o.hidden_size, 0.02)
+        return matmul(x, rows:transpose(1, 2))
+    end
     if o.tie_word_embeddings then
         return (scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02))
     end
@@ -148,7 +154,9 @@ end
 -- embedding.of_decoder makes of the vectors.
 function llama.outputs(ids, n, o, parts)
     local x = llama.vectors(ids, o, parts)
-    return (embedding.of_decoder(x, ids, n, o, function(x) return (llama.head(x, o)) end))
+    return (embedding.of_decoder(x, ids, n, o, function(x, tokens)
+        return (llama.head(x, o, tokens))
+    end))
 end
 
 return llama

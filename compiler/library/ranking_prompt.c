@@ -1,0 +1,230 @@
+/* ranking_prompt.c - the prompt of a decoder that ranks; see ranking_prompt.h. */
+#include "ranking_prompt.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+
+/* The source, and where in it the reader stands.  `tag` is the start of the expression that is read. */
+struct reader {
+    const char *at, *end, *start, *tag, *path, *instruction;
+    int line;   /* as of cr_read_ranking_prompt */
+    bool trims; /* the expression ended in -}}: spaces behind it do not count */
+    struct cr_error *error;
+};
+
+/* Fails with the line of the expression and its first characters. */
+static int fail(const struct reader *r)
+{
+    int line = r->line ? r->line : 1, shown = 0;
+    for (const char *c = r->start; c < r->tag && !r->line; c++)
+        line += *c == '\n';
+    while (shown < 40 && r->tag + shown < r->end && r->tag[shown] != '\n')
+        shown++;
+    return cr_fail(r->error, "%.300s:%d: found %.*s, expected text and {{ messages | selectattr(\"role\", \"eq\", ROLE) "
+                             "| map(attribute=\"content\") | first }} alone, ROLE being \"system\", \"query\" or "
+                             "\"document\"",
+                   r->path, line, shown, r->tag);
+}
+
+/* ---- words of an expression ---- */
+
+static void skip_spaces(struct reader *r)
+{
+    while (r->at < r->end && isspace((unsigned char)*r->at))
+        r->at++;
+}
+
+/* Reads a word or a sign, if it is the next. */
+static bool takes(struct reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    skip_spaces(r);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n) != 0)
+        return false;
+    r->at += n;
+    return true;
+}
+
+/* Reads a word in quotes, if it is the next. */
+static bool take_quoted(struct reader *r, const char *word)
+{
+    const char *before = r->at;
+    const size_t n = strlen(word);
+    bool good = (takes(r, "'") || takes(r, "\"")) && takes(r, word) && r->at < r->end && *r->at == r->at[-(int)n - 1];
+    r->at = good ? r->at + 1 : before;
+    return good;
+}
+
+/* Reads words that must follow one another, up to a null. */
+static bool take_all(struct reader *r, const char *const *words)
+{
+    for (; *words; words++)
+        if (!takes(r, *words))
+            return false;
+    return true;
+}
+
+/* Reads a string in ' or ", in which \n is the end of a line, and \ comes before \, ' and ".  Returns false if there
+ * is none. */
+static bool take_string(struct reader *r, struct cr_text *out)
+{
+    skip_spaces(r);
+    if (r->at == r->end || (*r->at != '"' && *r->at != '\''))
+        return false;
+    const char quote = *r->at++;
+    cr_put_bytes(out, "", 0);
+    for (; r->at < r->end && *r->at != quote; r->at++) {
+        char c = *r->at;
+        if (c == '\\') {
+            if (++r->at == r->end || !strchr("n\\'\"", *r->at))
+                return false;
+            c = *r->at == 'n' ? '\n' : *r->at;
+        }
+        cr_put_bytes(out, &c, 1);
+    }
+    return r->at++ < r->end;
+}
+
+/* ---- parts ---- */
+
+/* Appends text to the last part, if it is a text, or as another one. */
+static void add_text(struct cr_ranking_prompt *t, const char *bytes, size_t n)
+{
+    struct cr_prompt_part *last = t->n ? &t->parts[t->n - 1] : NULL;
+    struct cr_text text = {0};
+    if (last && last->kind == CR_PROMPT_TEXT) {
+        cr_put(&text, "%s", last->text);
+        free(last->text);
+    } else {
+        last = CR_PUSH(t->parts, t->n, t->cap);
+    }
+    cr_put_bytes(&text, bytes, n);
+    *last = (struct cr_prompt_part){CR_PROMPT_TEXT, text.data};
+}
+
+/* Adds what a message holds; `otherwise` is the default, empty if there is none. */
+static bool add_message(struct reader *r, struct cr_ranking_prompt *t, const char *role, const char *otherwise)
+{
+    bool is_query = strcmp(role, "query") == 0;
+    if (strcmp(role, "system") == 0) {
+        const char *text = r->instruction ? r->instruction : otherwise;
+        add_text(t, text, strlen(text));
+        return true;
+    }
+    if (!is_query && strcmp(role, "document") != 0)
+        return false;
+    *CR_PUSH(t->parts, t->n, t->cap) =
+        (struct cr_prompt_part){is_query ? CR_PROMPT_QUERY : CR_PROMPT_DOCUMENT, NULL};
+    return true;
+}
+
+/* Reads a default, if there is one. */
+static bool take_default(struct reader *r, struct cr_text *otherwise)
+{
+    static const char *const words[] = {"default", "(", NULL};
+    cr_put_bytes(otherwise, "", 0);
+    return !takes(r, "|") || (take_all(r, words) && take_string(r, otherwise) && takes(r, ")"));
+}
+
+/* Reads the content of the first message of a role. */
+static bool read_message(struct reader *r, struct cr_ranking_prompt *t)
+{
+    static const char *const before[] = {"|", "selectattr", "(", NULL};
+    static const char *const between[] = {")", "|", "map", "(", "attribute", "=", NULL};
+    static const char *const after[] = {")", "|", "first", NULL};
+    struct cr_text role = {0}, otherwise = {0};
+    bool good = take_all(r, before) && take_quoted(r, "role") && takes(r, ",") &&
+                (take_quoted(r, "eq") || take_quoted(r, "equalto")) && takes(r, ",") && take_string(r, &role) &&
+                take_all(r, between) && take_quoted(r, "content") && take_all(r, after) &&
+                take_default(r, &otherwise) && add_message(r, t, role.data, otherwise.data);
+    free(role.data);
+    free(otherwise.data);
+    return good;
+}
+
+/* Reads an expression and the braces around it. */
+static int read_expression(struct reader *r, struct cr_ranking_prompt *t)
+{
+    struct cr_text text = {0};
+    bool good = takes(r, "{{") && (takes(r, "-") || true);
+    if (good && takes(r, "messages"))
+        good = read_message(r, t);
+    else if (good && (good = take_string(r, &text)))
+        add_text(t, text.data, text.length);
+    free(text.data);
+    r->trims = takes(r, "-");
+    return good && takes(r, "}}") ? 0 : fail(r);
+}
+
+/* Reads text up to the next brace that opens an expression or the end. */
+static void read_text(struct reader *r, struct cr_ranking_prompt *t)
+{
+    if (r->trims)
+        skip_spaces(r);
+    const char *start = r->at, *end;
+    while (r->at < r->end && !(*r->at == '{' && r->at + 1 < r->end && strchr("{%#", r->at[1])))
+        r->at++;
+    end = r->at;
+    if (r->at + 2 < r->end && r->at[2] == '-')
+        while (end > start && isspace((unsigned char)end[-1]))
+            end--;
+    if (end > start)
+        add_text(t, start, (size_t)(end - start));
+}
+
+/* Fails unless the template has both places once. */
+static int check(const struct cr_ranking_prompt *t, const struct reader *r)
+{
+    int found[3] = {0};
+    for (int i = 0; i < t->n; i++)
+        found[t->parts[i].kind]++;
+    return found[CR_PROMPT_QUERY] == 1 && found[CR_PROMPT_DOCUMENT] == 1
+               ? 0
+               : cr_fail(r->error, "%.300s:%d: found a template with %d places for a query and %d for a document, expected "
+                                   "one of each",
+                         r->path, r->line ? r->line : 1, found[CR_PROMPT_QUERY], found[CR_PROMPT_DOCUMENT]);
+}
+
+/* Jinja drops a newline at the end of a source. */
+int cr_read_ranking_prompt(struct cr_ranking_prompt *t, const char *source, size_t n, const char *instruction,
+                          const char *path, int line, struct cr_error *error)
+{
+    n -= n > 0 && source[n - 1] == '\n';
+    struct reader r = {source, source + n, source, source, path, instruction, line, false, error};
+    for (read_text(&r, t); r.at < r.end; read_text(&r, t)) {
+        r.tag = r.at;
+        if (read_expression(&r, t))
+            return -1;
+    }
+    return check(t, &r);
+}
+
+struct cr_text cr_fill_ranking_prompt(const struct cr_ranking_prompt *t, const struct cr_text *query,
+                              const struct cr_text *document, size_t *end)
+{
+    struct cr_text out = {0};
+    cr_put_bytes(&out, "", 0);
+    for (int i = 0; i < t->n; i++) {
+        const struct cr_prompt_part *part = &t->parts[i];
+        const struct cr_text *whole = part->kind == CR_PROMPT_QUERY ? query : document;
+        if (part->kind == CR_PROMPT_TEXT) {
+            cr_put_bytes(&out, part->text, strlen(part->text));
+            continue;
+        }
+        cr_put_bytes(&out, whole->data, whole->length);
+        *end = out.length;
+    }
+    return out;
+}
+
+void cr_free_ranking_prompt(struct cr_ranking_prompt *t)
+{
+    for (int i = 0; i < t->n; i++)
+        free(t->parts[i].text);
+    free(t->parts);
+    *t = (struct cr_ranking_prompt){0};
+}

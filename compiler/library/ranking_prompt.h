@@ -1,0 +1,39 @@
+/*
+ * ranking_prompt.h - the prompt of a decoder that ranks: a template with a place for a question and one for a
+ * document.
+ */
+#ifndef CR_RANKING_PROMPT_H
+#define CR_RANKING_PROMPT_H
+
+#include <stddef.h>
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/text.h"
+
+enum cr_prompt_part_kind { CR_PROMPT_TEXT, CR_PROMPT_QUERY, CR_PROMPT_DOCUMENT };
+
+struct cr_prompt_part {
+    enum cr_prompt_part_kind kind;
+    char *text; /* of CR_PROMPT_TEXT */
+};
+
+/* Has no parts before it is read. */
+struct cr_ranking_prompt {
+    struct cr_prompt_part *parts;
+    int n, cap;
+};
+
+/* Reads a template in the language of Jinja, of which it may use text and expressions alone: strings, and
+ * messages | selectattr("role", "eq", ROLE) | map(attribute="content") | first | default(STRING), where ROLE is
+ * "system", "query" or "document".  `instruction`, which may be null, is the content of the system's message.
+ * Errors have `path` and a line: `line` for a source that is a string in a file, or 0 for one that is a file. */
+int cr_read_ranking_prompt(struct cr_ranking_prompt *t, const char *source, size_t n, const char *instruction,
+                          const char *path, int line, struct cr_error *error);
+
+/* Returns the prompt of a question and a document.  *end is where the text after both begins. */
+struct cr_text cr_fill_ranking_prompt(const struct cr_ranking_prompt *t, const struct cr_text *query,
+                              const struct cr_text *document, size_t *end);
+
+void cr_free_ranking_prompt(struct cr_ranking_prompt *t);
+
+#endif
