@@ -99,7 +99,7 @@ enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
 enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
 
 /*
- * k1_attn_heads_value: attn.heads.#.value, graphs/heads_block.lua:24
+ * k1_attn_heads_key_query_value: attn.heads.#.key_query_value, graphs/heads_block.lua:24
  * out[B, T, 9 * HEAD_DIM] = rows[B * T, N_EMBD] x columns[N_EMBD, 9 * HEAD_DIM]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * 221.2 kflop, reads 31.1 kB, writes 9.216 kB
@@ -113,7 +113,7 @@ struct k1_args {
     float *out; /* [B, T, 9 * HEAD_DIM] */
 };
 
-static void k1_attn_heads_value(const void *args, long begin, long end, float *scratch)
+static void k1_attn_heads_key_query_value(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -154,7 +154,7 @@ static void k1_attn_heads_value(const void *args, long begin, long end, float *s
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    const float *k1_attn_heads_key_query_value; /* [B, T, 9 * HEAD_DIM] */
     float *out; /* [B, T, HEAD_DIM] */
 };
 
@@ -173,22 +173,27 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
         const long next_head = head + (head < 1); /* or the last one again */
-        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + HEAD_DIM,
+        rt->fetch(T, HEAD_DIM,
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + HEAD_DIM,
             9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM),
+        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM),
             9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + HEAD_DIM, 1, 9 * HEAD_DIM);
-        rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_value + head * (9 * T * HEAD_DIM),
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + HEAD_DIM, 1,
+            9 * HEAD_DIM);
+        rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM),
             9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
         rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
         rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
@@ -207,7 +212,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
  */
 struct k3_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    const float *k1_attn_heads_key_query_value; /* [B, T, 9 * HEAD_DIM] */
     float *out; /* [B, T, HEAD_DIM] */
 };
 
@@ -226,24 +231,30 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
         const long next_head = head + (head < 1); /* or the last one again */
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 1, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 1,
+            9 * HEAD_DIM);
         rt->gemm_band(T, T, HEAD_DIM,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM, 9 * HEAD_DIM, 1,
-            queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM,
+            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
         rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
         rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
         rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
@@ -262,7 +273,7 @@ static void k3_attn_heads(const void *args, long begin, long end, float *scratch
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k1_attn_heads_value; /* [B, T, 9 * HEAD_DIM] */
+    const float *k1_attn_heads_key_query_value; /* [B, T, 9 * HEAD_DIM] */
     float *out; /* [B, T, HEAD_DIM] */
 };
 
@@ -281,24 +292,30 @@ static void k4_attn_heads(const void *args, long begin, long end, float *scratch
         const long head = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM, 1);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
+            9 * HEAD_DIM, 1);
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
         const long next_head = head + (head < 1); /* or the last one again */
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_value + next_head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
+            9 * HEAD_DIM);
         rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 1, 9 * HEAD_DIM);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 1,
+            9 * HEAD_DIM);
         rt->gemm_band(T, T, HEAD_DIM,
-            a->k1_attn_heads_value + head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM, 9 * HEAD_DIM, 1,
-            queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
+            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM,
+            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
         rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
         rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
         rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
@@ -444,15 +461,15 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .x = in0, /* x[2, 8, 48] */
             .ln1_weight = weights, /* ln1.weight[48] */
             .ln1_bias = weights + 48, /* ln1.bias[48] */
-            .w = weights + 96, /* attn.heads.#.value[48, 160] */
-            .out = arena, /* attn.heads.#.value[2, 8, 144] */
+            .w = weights + 96, /* attn.heads.#.key_query_value[48, 160] */
+            .out = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
         };
-        rt->parallel(pool, 2, 2, k1_attn_heads_value, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k1_attn_heads_key_query_value, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
             .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k2_attn_heads, &args, scratch, scratch_floats);
@@ -460,7 +477,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
             .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k3_attn_heads, &args, scratch, scratch_floats);
@@ -468,7 +485,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k4_args args = {
             .rt = rt,
-            .k1_attn_heads_value = arena, /* attn.heads.#.value[2, 8, 144] */
+            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
             .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
         rt->parallel(pool, 2, 1, k4_attn_heads, &args, scratch, scratch_floats);

@@ -12,6 +12,7 @@
  * model: if only the logits of the last token are needed, queries have fewer rows.  So products
  * with biases are joined only with such products, and those without only with those without.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -107,6 +108,33 @@ static cr_id bias_of_member(const struct group *group, const struct cr_graph *g,
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
+/* Returns the scope of the wide product, "attn.q_proj-k_proj-v_proj": that of the first member, and the
+ * last parts of others in the same scope. */
+static const char *joined_scope(struct cr_rewrite *rw, const struct group *group)
+{
+    const struct cr_node *nodes = rw->from->nodes;
+    const char *first = nodes[group->members[0]].where.scope, *dot = strrchr(first, '.'), *last = first;
+    size_t common = dot ? (size_t)(dot + 1 - first) : 0;
+    char scope[200];
+    size_t n = (size_t)snprintf(scope, sizeof scope, "%s", first);
+    for (int i = 1; i < group->n && n < sizeof scope; i++) {
+        const char *other = nodes[group->members[i]].where.scope;
+        bool beside = strncmp(other, first, common) == 0 && other[common] && !strchr(other + common, '.');
+        if (!beside || strcmp(other, last) == 0)
+            continue;
+        n += (size_t)snprintf(scope + n, sizeof scope - n, "-%s", other + common);
+        last = other;
+    }
+    return n < sizeof scope ? cr_intern(rw->to, scope) : first;
+}
+
+/* What is added from here on comes from the group as a whole. */
+static void begin_at(struct cr_rewrite *rw, const struct group *group)
+{
+    cr_rewrite_at(rw, group->members[0]);
+    rw->to->here.scope = joined_scope(rw, group);
+}
+
 /* Makes [W1 W2 ...] or [b1 b2 ...] in the new graph, expanded over the batch axes of `like`. */
 static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool biases,
                           const struct cr_attr *like)
@@ -118,6 +146,7 @@ static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool
             copy_weight(rw, biases ? bias_of_member(group, g, i)
                                    : cr_weight_matrix(g, cr_in(g, group->members[i], 1)));
     struct cr_attr attr = {.axis = !biases};
+    begin_at(rw, group);
     cr_id joined = cr_rewrite_add(rw, CR_OP_concat, group->n, weights, &attr);
     free(weights);
     const struct cr_node *node = &rw->to->nodes[joined];
@@ -144,11 +173,11 @@ static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
 /* Maps each member, or its sum with a bias, to its columns of the wide product. */
 static void join(struct cr_rewrite *rw, const struct group *group)
 {
-    cr_rewrite_at(rw, group->members[0]);
     cr_id wide = wide_product(rw, group);
     int64_t start = 0;
     for (int i = 0; i < group->n; i++) {
         cr_id member = group->biased ? group->sums[i] : group->members[i];
+        cr_rewrite_at(rw, member);
         const struct cr_node *node = &rw->from->nodes[member];
         struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
         attr.index[node->rank - 1] = start;
