@@ -66,6 +66,9 @@ cr_oracle_function cr_oracle_ragged;
 /* oracle_ranks.c: several processes */
 cr_oracle_function cr_oracle_ranks;
 
+/* oracle_micro_batches.c: several processes share the micro-batches of a step */
+cr_oracle_function cr_oracle_micro_batches;
+
 /* oracle_plan.c: memory */
 cr_oracle_function cr_oracle_plan;
 

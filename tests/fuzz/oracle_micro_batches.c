@@ -1,0 +1,196 @@
+/*
+ * Oracle: a step over micro-batches gives the same means on one rank and on several.
+ *
+ * The script of the graph becomes a step of crescent.h that takes the mean of each f32 output over some
+ * micro-batches, whose data are those of the case, turned by an element for each micro-batch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/crescent.h"
+#include "compiler/ir/mem.h"
+#include "compiler/library/handles.h"
+#include "oracles.h"
+#include "thread_ranks.h"
+
+enum { MOST_MICRO_BATCHES = 9, WORD = 4 };
+
+/* A rank, what it trains, and the means that it gets, one after another. */
+struct learner {
+    struct cr_thread_rank *rank; /* null for one process */
+    const struct cr_case *c;
+    const char *script;
+    int micro_batches;
+    char *means;
+    size_t bytes;
+    char error[400]; /* "" if the step was made */
+};
+
+/* Writes the script; the caller frees it. */
+static char *script_of(const struct cr_graph *g, int micro_batches)
+{
+    char *text = NULL, *graph = cr_graph_text(g);
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fprintf(out, "local micro = require('optim').micro_batches(%d)\nlocal function model()\n%send\n", micro_batches,
+            graph);
+    fprintf(out, "local of, next = model(), {loss = const(0, {}, 'f32'), learned = param('learned', {1}) / 2}\n");
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->nodes[g->outputs[i].id].dtype == CR_F32)
+            fprintf(out, "next.mean%d = micro.mean(of['%s'], 'm%d')\n", i, g->outputs[i].name, i);
+    fprintf(out, "return micro.step(next)\n");
+    fclose(out);
+    free(graph);
+    return text;
+}
+
+/* Returns an input or a parameter of the graph by its name, or null. */
+static const struct cr_node *leaf_of(const struct cr_graph *g, const char *name)
+{
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if ((g->nodes[id].op == CR_OP_input || g->nodes[id].op == CR_OP_param) && !strcmp(g->nodes[id].name, name))
+            return &g->nodes[id];
+    return NULL;
+}
+
+/* Sets an input: micro-batch k has the case's data from element k on, and then the first k. */
+static int set_input(const struct learner *l, crescent_trainer *trainer, int index, const struct cr_node *leaf)
+{
+    size_t n = (size_t)cr_elements(leaf->rank, leaf->shape);
+    const char *data = cr_case_data(l->c, leaf->name);
+    char *all = cr_calloc(n * (size_t)l->micro_batches + 1, WORD);
+    for (int k = 0; k < l->micro_batches; k++) {
+        size_t turned = (size_t)k % n;
+        memcpy(all + (size_t)k * n * WORD, data + turned * WORD, (n - turned) * WORD);
+        memcpy(all + ((size_t)k * n + n - turned) * WORD, data, turned * WORD);
+    }
+    int status = crescent_trainer_set_input(trainer, index, all);
+    free(all);
+    return status;
+}
+
+static int set_leaves(const struct learner *l, crescent_trainer *trainer)
+{
+    crescent_model *model = crescent_trainer_model(trainer);
+    const struct cr_node *leaf;
+    crescent_port port;
+    const float learned = 1; /* the parameter that a step has to have */
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_PARAM); i++) {
+        if (crescent_port_at(model, CRESCENT_PARAM, i, &port))
+            return -1;
+        leaf = leaf_of(l->c->graph, port.name);
+        if (crescent_set_weight(model, i, leaf ? cr_case_data(l->c, port.name) : &learned))
+            return -1;
+    }
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_INPUT); i++)
+        if (crescent_port_at(model, CRESCENT_INPUT, i, &port) ||
+            ((leaf = leaf_of(l->c->graph, port.name)) && set_input(l, trainer, i, leaf)))
+            return -1;
+    return 0;
+}
+
+/* Keeps a mean, an output of the entry `update`, behind the others. */
+static int keep_mean(struct learner *l, crescent_trainer *trainer, int output, const crescent_port *port)
+{
+    size_t bytes = (size_t)cr_elements(port->rank, port->shape) * WORD;
+    char *means = cr_calloc(l->bytes + bytes + 1, 1);
+    if (l->means)
+        memcpy(means, l->means, l->bytes);
+    free(l->means);
+    l->means = means;
+    int status = crescent_trainer_get(trainer, CRESCENT_OUTPUT, output, means + l->bytes);
+    l->bytes += bytes;
+    return status;
+}
+
+static int keep_means(struct learner *l, crescent_trainer *trainer)
+{
+    crescent_model *model = crescent_trainer_model(trainer);
+    crescent_port port;
+    for (int i = 0; i < crescent_port_count(model, CRESCENT_OUTPUT); i++)
+        if (crescent_port_at(model, CRESCENT_OUTPUT, i, &port) ||
+            (!strncmp(port.name, "update.mean", 11) && keep_mean(l, trainer, i, &port)))
+            return -1;
+    return 0;
+}
+
+/* Makes one step in a context of its own, which leaves the ranks at the end. */
+static void make_step(void *argument)
+{
+    struct learner *l = argument;
+    crescent_context *context = crescent_context_new();
+    const crescent_config config = {.threads = 1};
+    crescent_graph *graph = NULL;
+    crescent_trainer *trainer = NULL;
+    context->ranks = l->rank ? &l->rank->ranks : NULL;
+    if (crescent_graph_open_text(context, "micro", l->script, strlen(l->script), NULL, &graph) ||
+        crescent_trainer_open(graph, &config, &trainer) || set_leaves(l, trainer) ||
+        crescent_trainer_start(trainer) || crescent_trainer_compare_ranks(trainer) ||
+        crescent_trainer_step(trainer) || keep_means(l, trainer))
+        snprintf(l->error, sizeof l->error, "%.390s", crescent_error(context));
+    crescent_trainer_close(trainer);
+    crescent_graph_close(graph);
+    crescent_context_free(context);
+}
+
+static bool check_learner(const struct learner *one, const struct learner *l, int rank, int count,
+                          struct cr_report *report)
+{
+    if (*l->error)
+        return cr_found(report, "rank %d of %d: %.390s", rank, count, l->error);
+    size_t at = 0;
+    while (at < one->bytes && at < l->bytes && one->means[at] == l->means[at])
+        at++;
+    if (at == one->bytes && at == l->bytes)
+        return true;
+    return cr_found(report, "rank %d of %d, %d micro-batches: element %d of the means", rank, count,
+                    one->micro_batches, (int)(at / WORD));
+}
+
+static bool check_ranks(struct learner *one, int count, struct cr_report *report)
+{
+    struct learner learners[CR_MOST_RANKS];
+    struct cr_thread_rank ranks[CR_MOST_RANKS];
+    void *contexts[CR_MOST_RANKS];
+    bool good = true;
+    for (int r = 0; r < count; r++) {
+        learners[r] = (struct learner){
+            .rank = &ranks[r], .c = one->c, .script = one->script, .micro_batches = one->micro_batches};
+        contexts[r] = &learners[r];
+    }
+    cr_run_thread_ranks(count, make_step, contexts, ranks);
+    for (int r = 0; r < count; r++) {
+        good = good && check_learner(one, &learners[r], r, count, report);
+        free(learners[r].means);
+    }
+    return good;
+}
+
+static bool has_means(const struct cr_graph *g)
+{
+    bool some = false;
+    for (int i = 0; i < g->n_outputs; i++)
+        some |= g->nodes[g->outputs[i].id].dtype == CR_F32;
+    return some;
+}
+
+/* A state cannot be in such a step, and a trainer refuses an id that is not in its table. */
+bool cr_oracle_micro_batches(struct cr_subject *s, struct cr_report *report)
+{
+    int count = 2 + (int)cr_pick(s, CR_MOST_RANKS - 1);
+    int n = count + (int)cr_pick(s, MOST_MICRO_BATCHES - count + 1);
+    if (s->c->graph->n_replaced || s->c->graph->n_entries > 1 || !has_means(s->c->graph))
+        return true;
+    char *script = script_of(s->c->graph, n);
+    struct learner one = {.c = s->c, .script = script, .micro_batches = n};
+    make_step(&one);
+    bool good = true;
+    if (!*one.error)
+        good = check_ranks(&one, count, report);
+    else if (!strstr(one.error, "expected an id from"))
+        good = cr_found(report, "one process: %.390s", one.error);
+    free(one.means);
+    free(script);
+    return good;
+}
