@@ -29,21 +29,6 @@ void cr_op_swish(struct cr_translation *t)
     cr_give(t, 0, swish(t, t->in[0], alpha(t, 1)));
 }
 
-/* Calls nn.swiglu if nothing is broadcast. */
-void cr_op_swiglu(struct cr_translation *t)
-{
-    cr_t gate = t->in[0], up = cr_input(t, 1);
-    double a = alpha(t, 1);
-    bool alike = gate && up && gate->rank == up->rank && gate->type == up->type &&
-                 memcmp(gate->shape, up->shape, sizeof gate->shape) == 0;
-    if (a == 1 && alike)
-        cr_give(t, 0,
-                cr_t_call(t, "nn.swiglu", gate->type, gate->rank, gate->shape,
-                          (struct cr_onnx_argument[]){{gate, NULL}, {up, NULL}}, 2));
-    else
-        cr_give(t, 0, cr_t_binary(t, "*", swish(t, gate, a), up));
-}
-
 void cr_op_quick_gelu(struct cr_translation *t)
 {
     cr_give(t, 0, swish(t, t->in[0], alpha(t, 1.702)));

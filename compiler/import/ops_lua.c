@@ -25,7 +25,7 @@ struct call {
     int n, n_options;
     bool only_shape; /* the function takes the option `only_shape` */
     bool at_import;  /* it is one of onnx_known */
-    bool takes;      /* result 1 holds indices into the first input; the output is what they select */
+    bool takes;      /* output 0 is what the result, indices, takes from the first input */
     struct cr_text shapes; /* at_import: the shapes of the lists among the options */
     const char *empty; /* the elements of a result of operands without elements, or null */
 };

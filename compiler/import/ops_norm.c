@@ -1,27 +1,9 @@
 /* ops_norm.c - softmax and norms of ONNX; see ops.h. */
-#include <math.h>
 #include <string.h>
 
 #include "ops.h"
 
 /* ---- softmax ---- */
-
-/* Applies f along the axis; before version 13 along all axes from `axis` on, merged into one. */
-static cr_t over_axis(struct cr_translation *t, cr_t (*f)(struct cr_translation *, cr_t, int))
-{
-    cr_t x = t->in[0];
-    int64_t flat[2] = {1, 1};
-    bool old = t->node->version < 13;
-    if (!x)
-        return NULL;
-    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", old ? 1 : -1), x->rank);
-    if (!old || t->failed || axis == x->rank - 1)
-        return x->rank ? f(t, x, axis) : cr_onnx_refuse(t, "a tensor without axes, expected at "
-                                                        "least one");
-    for (int i = 0; i < x->rank; i++)
-        flat[i >= axis] = cr_sizes(t->graph->symbols, flat[i >= axis], '*', x->shape[i]);
-    return cr_t_reshape(t, f(t, cr_t_reshape(t, x, 2, flat), 1), x->rank, x->shape);
-}
 
 static cr_t softmax(struct cr_translation *t, cr_t x, int axis)
 {
@@ -29,22 +11,25 @@ static cr_t softmax(struct cr_translation *t, cr_t x, int axis)
     return cr_t_swap(t, cr_t_like(t, "nn.softmax", cr_t_swap(t, x, axis, last), NULL), axis, last);
 }
 
+/* Before version 13 softmax is over all axes from `axis` on, merged into one. */
 void cr_op_softmax(struct cr_translation *t)
 {
-    cr_give(t, 0, over_axis(t, softmax));
-}
-
-/* x - max - log(sum(exp(x - max))) */
-static cr_t log_softmax(struct cr_translation *t, cr_t x, int axis)
-{
-    cr_t centred = cr_t_binary(t, "-", x, cr_t_reduce1(t, "max", x, axis));
-    cr_t total = cr_t_reduce1(t, "sum", cr_t_unary(t, "exp", centred), axis);
-    return cr_t_binary(t, "-", centred, cr_t_unary(t, "log", total));
-}
-
-void cr_op_log_softmax(struct cr_translation *t)
-{
-    cr_give(t, 0, over_axis(t, log_softmax));
+    cr_t x = t->in[0];
+    int64_t flat[2] = {1, 1};
+    bool old = t->node->version < 13;
+    if (!x)
+        return;
+    int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", old ? 1 : -1), x->rank);
+    if (!x->rank)
+        cr_onnx_refuse(t, "a tensor without axes, expected at least one");
+    else if (!old || t->failed || axis == x->rank - 1)
+        cr_give(t, 0, softmax(t, x, axis));
+    else {
+        for (int i = 0; i < x->rank; i++)
+            flat[i >= axis] = cr_sizes(t->graph->symbols, flat[i >= axis], '*', x->shape[i]);
+        cr_t y = softmax(t, cr_t_reshape(t, x, 2, flat), 1);
+        cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
+    }
 }
 
 /* ---- norms ---- */

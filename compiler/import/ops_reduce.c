@@ -105,10 +105,15 @@ void cr_op_reduce_min(struct cr_translation *t)
 
 /* ---- running sums ---- */
 
-/* Shifts x by one along an axis and fills in the number. */
-static cr_t shift(struct cr_translation *t, cr_t x, int axis, bool reverse, double number)
+/* Shifts x by one along an axis and fills in 0. */
+static cr_t shift(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
-    return cr_t_pad(t, x, axis, reverse ? -1 : 1, reverse ? 1 : -1, number);
+    int64_t shape[CR_ONNX_RANK], left = cr_sizes(t->graph->symbols, x->shape[axis], '-', 1);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[axis] = 1;
+    cr_t zero = cr_t_full(t, x->type, x->rank, shape, 0);
+    cr_t rest = cr_t_narrow(t, x, axis, reverse, left);
+    return cr_t_concat(t, reverse ? (cr_t[]){rest, zero} : (cr_t[]){zero, rest}, 2, axis);
 }
 
 void cr_op_cum_sum(struct cr_translation *t)
@@ -120,7 +125,7 @@ void cr_op_cum_sum(struct cr_translation *t)
     bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
     int a = cr_axis(t, *axis, x->rank);
     cr_t y = cr_t_cumsum(t, x, a, reverse);
-    cr_give(t, 0, cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse, 0) : y);
+    cr_give(t, 0, y && cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse) : y);
 }
 
 /* ---- products of matrices ---- */

@@ -135,9 +135,6 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
 /* Takes the elements at known indices along an axis. */
 cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int64_t *indices);
 cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis);
-/* Adds `before` and `after` elements along an axis, equal to the number; a negative count cuts. */
-cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
-              double number);
 
 /* ---- indices, which are i32 and not below 0 ---- */
 

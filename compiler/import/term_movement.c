@@ -338,34 +338,6 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     return cr_t_call(t, "concat", like->type, like->rank, shape, items, kept + 3);
 }
 
-cr_t cr_t_pad(struct cr_translation *t, cr_t x, int axis, int64_t before, int64_t after,
-              double number)
-{
-    int64_t shape[CR_ONNX_RANK];
-    cr_t parts[3];
-    int n = 0;
-    if (t->failed || !x)
-        return NULL;
-    if (before < 0 || after < 0) {
-        int64_t start = before < 0 ? -before : 0, left = (after < 0 ? after : 0) - start;
-        if (cr_size_bound(x->shape[axis]) + left < 0)
-            return cr_onnx_refuse(t, "found nothing left of an axis of %s, expected some elements",
-                                  cr_t_text(t, x->shape[axis]));
-        x = cr_t_narrow(t, x, axis, start, cr_sizes(t->graph->symbols, x->shape[axis], '+', left));
-    }
-    if (!x || (before <= 0 && after <= 0))
-        return x;
-    memcpy(shape, x->shape, sizeof shape);
-    shape[axis] = before;
-    if (before > 0)
-        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
-    parts[n++] = x;
-    shape[axis] = after;
-    if (after > 0)
-        parts[n++] = cr_t_full(t, x->type, x->rank, shape, number);
-    return cr_t_concat(t, parts, n, axis);
-}
-
 /* ---- indices ---- */
 
 /* True if x has the axis; refuses otherwise. */

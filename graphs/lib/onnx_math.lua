@@ -1,5 +1,6 @@
 -- Functions of ONNX that work element by element, made of those of the language; see onnx.lua.
 
+local nn = require "nn"
 local tools = require "onnx_tools"
 local clamp = tools.clamp
 
@@ -116,6 +117,13 @@ end
 -- log(1 + e^x), of which nothing overflows.
 function onnx_math.softplus(x)
     return maximum(x, 0) + log(exp(-abs(x)) + 1)
+end
+
+-- Swish of the gate, times up: nn.swiglu if alpha is 1.
+function onnx_math.swiglu(gate, up, config)
+    local o = layer_options("onnx_math.swiglu", config or {}, {alpha = {"number", 1}})
+    if o.alpha == 1 then return nn.swiglu(gate, up) end
+    return gate * sigmoid(gate * o.alpha) * up
 end
 
 function onnx_math.mish(x)

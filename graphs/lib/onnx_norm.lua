@@ -120,18 +120,24 @@ end
 
 -- 1 at the first of the largest along an axis, else 0.  Before version 13 the axes from `axis` on
 -- are one.
-function onnx_norm.hardmax(x, config)
-    local o = layer_options("onnx_norm.hardmax", config or {}, {axis = "whole?", version = "whole?"})
+-- Reads the attribute `axis` of an operator.  Before version 13 the operator is over all axes from it on,
+-- merged into one.  Returns x, merged, and the axis in it.
+local function read_axis(name, x, config)
+    local o = layer_options(name, config or {}, {axis = "whole?", version = "whole?"})
     assert(x.rank > 0, "a tensor without axes, expected at least one")
-    local axis = axis_of(x, o.axis or (o.version and 1 or -1))
-    local shape, flat = x.shape, {1, 1}
-    if o.version and axis ~= x.rank then
-        for i, size in ipairs(shape) do
-            local k = i < axis and 1 or 2
-            flat[k] = flat[k] * size
-        end
-        x, axis = reshape(x, flat), 2
+    local axis, flat = axis_of(x, o.axis or (o.version and 1 or -1)), {1, 1}
+    if not o.version or axis == x.rank then return x, axis end
+    for i, size in ipairs(x.shape) do
+        local k = i < axis and 1 or 2
+        flat[k] = flat[k] * size
     end
+    return reshape(x, flat), 2
+end
+
+-- 1 at the first maximum along an axis, 0 elsewhere.
+function onnx_norm.hardmax(x, config)
+    local shape, axis = x.shape, nil
+    x, axis = read_axis("onnx_norm.hardmax", x, config)
     local hit = eq(iota(x.shape, axis), argmax(x, axis, true))
     return reshape(x.dtype == "f32" and float(hit) or int(hit), shape)
 end
@@ -168,22 +174,33 @@ function onnx_norm.nll_loss(scores, target, weight, config)
     return loss_of(scores, target, weight, o)
 end
 
+-- x - max - log(sum(exp(x - max))) along an axis.
+local function log_softmax(x, axis)
+    local centred = x - max(x, axis)
+    return centred - log(sum(exp(centred), axis))
+end
+
+-- The logarithm of softmax.
+function onnx_norm.log_softmax(x, config)
+    local merged, axis = read_axis("onnx_norm.log_softmax", x, config)
+    return reshape(log_softmax(merged, axis), x.shape)
+end
+
 -- The logarithm of softmax over classes, axis 2.
-local function log_softmax(x)
+local function log_classes(x)
     assert(x.rank >= 2, "expected scores [N, C, ..]")
-    local centred = x - max(x, 2)
-    return centred - log(sum(exp(centred), 2))
+    return log_softmax(x, 2)
 end
 
 -- The loss of a softmax.
 function onnx_norm.cross_entropy(scores, target, weight, config)
     local o = layer_options("onnx_norm.cross_entropy", config or {}, loss_options)
-    return loss_of(log_softmax(scores), target, weight, o)
+    return loss_of(log_classes(scores), target, weight, o)
 end
 
 -- The second output of the same operator.
 function onnx_norm.cross_entropy_scores(scores)
-    return log_softmax(scores)
+    return log_classes(scores)
 end
 
 return onnx_norm
