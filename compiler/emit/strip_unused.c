@@ -53,7 +53,7 @@ struct source {
 
 static bool begins(const char *at, const char *prefix)
 {
-    return strncmp(at, prefix, strlen(prefix)) == 0;
+    return *at == *prefix && strncmp(at, prefix, strlen(prefix)) == 0; /* mostly not */
 }
 
 static bool is_letter(char c)
@@ -114,7 +114,7 @@ static int add_word(struct source *s, const char *at, size_t length)
 /* Returns the text after a comment or a quoted literal; null if `at` is neither. */
 static const char *skip_quoted(const char *at)
 {
-    if (strncmp(at, "/*", 2) == 0)
+    if (begins(at, "/*"))
         return strstr(at + 2, "*/") + 2;
     if (*at != '"' && *at != '\'')
         return NULL;

@@ -36,14 +36,14 @@ struct source_text {
     size_t size;
 };
 
-/* Reads all of an open file, up to the limit; returns null, or the reason of a failure. */
-static const char *read_all(FILE *file, struct source_text *text)
+/* Reads all of an open file of so many bytes; returns null, or the reason of a failure. */
+static const char *read_all(FILE *file, off_t size, struct source_text *text)
 {
-    text->bytes = cr_calloc(MAX_SOURCE + 1, 1);
-    text->size = fread(text->bytes, 1, MAX_SOURCE + 1, file);
-    if (ferror(file))
-        return strerror(errno);
-    return text->size > MAX_SOURCE ? "the file is longer than 1 MB, expected a script" : NULL;
+    if (size > MAX_SOURCE)
+        return "the file is longer than 1 MB, expected a script";
+    text->bytes = cr_calloc((size_t)size, 1);
+    text->size = fread(text->bytes, 1, (size_t)size, file);
+    return ferror(file) ? strerror(errno) : NULL;
 }
 
 /* Reads a regular file: a pipe could block forever.  Returns null, or the reason of a failure. */
@@ -60,7 +60,7 @@ static const char *read_file(const char *path, int flags, struct source_text *te
         return S_ISDIR(info.st_mode) ? "is a directory, expected a script"
                                      : "is not a regular file";
     }
-    const char *wrong = read_all(file, text);
+    const char *wrong = read_all(file, info.st_size, text);
     fclose(file);
     if (wrong) {
         free(text->bytes);
