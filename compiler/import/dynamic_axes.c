@@ -142,7 +142,7 @@ static bool find_in_text(struct finding *f, cr_t x, const char *text)
     return !symbol || refuse_number(f, x->name, cr_number_of_size(strtoll(symbol + 1, NULL, 10)));
 }
 
-/* Checks that functions of Lua make the same for all lengths. */
+/* Checks that each Lua function builds the same nodes for all lengths. */
 static bool check_calls(struct finding *f, cr_t x)
 {
     if (cr_term_map_find(&f->checked, x))

@@ -127,7 +127,7 @@ static void prefer_names(struct writing *w, cr_t x)
 
 /* ---- lines ---- */
 
-/* Prints a definition, after definitions of those of its operands that need a name. */
+/* Prints a definition; first defines its operands that need a name. */
 static void print_line(struct writing *w, int value, cr_t x, int indent)
 {
     struct cr_printer *p = w->printer;

@@ -19,11 +19,11 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* What sizes that are lengths are in it. */
+/* How the script writes a size that is a length. */
 enum ends {
-    AT_SAMPLE, /* numbers, of a sample */
-    AT_CUTS,   /* lengths, where the operand is cut to them */
-    AT_LENGTHS /* lengths, also where it is not cut */
+    AT_SAMPLE, /* as its number in a sample */
+    AT_CUTS,   /* as the length if the operand is cut to it, else as its bound */
+    AT_LENGTHS /* as the length */
 };
 
 /* A script that is being written. */

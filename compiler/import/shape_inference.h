@@ -26,7 +26,8 @@ struct cr_inferred {
 int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
                   struct cr_error *error);
 
-/* The same for a term whose operands end at their cuts, after cr_onnx_find_lengths. */
+/* Like cr_onnx_infer, but an axis of an operand is a length if it is cut to that length.  Call after
+ * cr_onnx_find_lengths. */
 int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
                       struct cr_error *error);
 

@@ -106,7 +106,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
 
 /* Returns the elements of a term; refuses and returns null if they are not known, or depend on a length. */
 const double *cr_t_known(struct cr_translation *t, cr_t x);
-/* The same, but sizes and elements may be symbols. */
+/* Like cr_t_known, but sizes and elements may be symbols. */
 const double *cr_t_known_sizes(struct cr_translation *t, cr_t x);
 /* Returns the number of elements as a size, which may be a symbol. */
 int64_t cr_t_count(struct cr_translation *t, int rank, const int64_t *shape);

@@ -451,7 +451,7 @@ cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
     return y ? cr_t_permute(t, y, order) : NULL;
 }
 
-/* True if an index has as many axes as x, and none but `axis` is longer than that of x.
+/* True if an index has the rank of x, and no axis except `axis` is longer than the same axis of x.
  * Otherwise records an error. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
