@@ -585,16 +585,12 @@ int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *a
 {
     const void *const inputs[] = {in_x};
     void *const outputs[] = {out_y};
-#ifdef CR_NO_THREADS
-    return gpt2_stack_checked(0, weights, inputs, outputs, arena);
-#else
     double memory[GPT2_STACK_POOL_BYTES / sizeof(double)];
     struct cr_pool *own = cr_pool_init(memory, GPT2_STACK_THREADS);
     int status = gpt2_stack_checked((void *)own, weights, inputs, outputs, arena);
     if (own)
         cr_pool_stop(own);
     return status;
-#endif
 }
 
 int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena)
@@ -627,21 +623,11 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
 
 /* The functions of elementwise ops and reductions that the model needs. */
 #define CR_VARIANTS \
-    CR_FUNCTION(rsqrt_v, , ) \
-    CR_FUNCTION(add_vv, , ) \
-    CR_FUNCTION(add_vs, , ) \
-    CR_FUNCTION(sub_vs, , ) \
-    CR_FUNCTION(mul_vv, , ) \
-    CR_FUNCTION(mul_vs, , ) \
-    CR_FUNCTION(div_vs, , ) \
-    CR_FUNCTION(fma_vvv, , ) \
+    CR_FUNCTION(rsqrt_v, , ) CR_FUNCTION(add_vv, , ) CR_FUNCTION(add_vs, , ) CR_FUNCTION(sub_vs, , ) \
+    CR_FUNCTION(mul_vv, , ) CR_FUNCTION(mul_vs, , ) CR_FUNCTION(div_vs, , ) CR_FUNCTION(fma_vvv, , ) \
     CR_FUNCTION(sum, , )
 
-/*
- * runtime.c - the functions of runtime.h for every instruction set, and the choice.
- *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
- */
+/* runtime.c - the functions of runtime.h for every instruction set, and the choice; see vector.h. */
 #include <stddef.h>
 #include <string.h>
 
@@ -812,7 +798,8 @@ typedef uint32_t cr_word;
 #define CR_UNROLL_BY_4
 #endif
 
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+/* 1.5 2^23: x + CR_ROUND, for a small x, has the nearest integer n in its low bits.  v_pow2(x + CR_ROUND)
+ * returns 2^n: it shifts n into the exponent. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
@@ -958,7 +945,6 @@ CR_INLINE float v_or_plain(float a, float b)
     return x.f;
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};
@@ -1052,7 +1038,6 @@ CR_INLINE __m256 v_load_or_avx2(const float *p, __m256i first, __m256 fill)
     return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m256 v_pow2_avx2(__m256 t)
 {
     __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
@@ -1162,7 +1147,6 @@ static int cr_has_avx512(void)
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE __m512 v_pow2_avx512(__m512 t)
 {
     __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(t), 23);
@@ -1308,7 +1292,6 @@ CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
     }
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
@@ -1422,18 +1405,12 @@ struct cr_job {
     float *scratch;
 };
 
-/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
- * rounding. */
+/* Returns job `share` of a loop whose items are divided evenly among `shares` jobs. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
-    struct cr_job job;
-    job.body = body;
-    job.args = args;
-    job.begin = items * share / shares;
-    job.end = items * (share + 1) / shares;
-    job.scratch = scratch ? scratch + share * scratch_stride : NULL;
-    return job;
+    return (struct cr_job){body, args, items * share / shares, items * (share + 1) / shares,
+                           scratch ? scratch + share * scratch_stride : NULL};
 }
 
 static void cr_job_do(const struct cr_job *job)
@@ -1681,12 +1658,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 /* Starts a worker; returns 0, or an error of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
-    int status;
     worker->pool = pool;
     worker->state = CR_IDLE;
     worker->asleep = 0;
     pthread_cond_init(&worker->begun, NULL);
-    status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
+    int status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
     if (status) {
         pthread_cond_destroy(&worker->begun);
     }

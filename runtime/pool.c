@@ -27,18 +27,12 @@ struct cr_job {
     float *scratch;
 };
 
-/* Returns share `share` of a loop that is split into `shares` parts of equal size, up to
- * rounding. */
+/* Returns job `share` of a loop whose items are divided evenly among `shares` jobs. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
-    struct cr_job job;
-    job.body = body;
-    job.args = args;
-    job.begin = items * share / shares;
-    job.end = items * (share + 1) / shares;
-    job.scratch = scratch ? scratch + share * scratch_stride : NULL;
-    return job;
+    return (struct cr_job){body, args, items * share / shares, items * (share + 1) / shares,
+                           scratch ? scratch + share * scratch_stride : NULL};
 }
 
 static void cr_job_do(const struct cr_job *job)
@@ -297,12 +291,11 @@ CR_API size_t cr_pool_bytes(int threads)
 /* Starts a worker; returns 0, or an error of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
-    int status;
     worker->pool = pool;
     worker->state = CR_IDLE;
     worker->asleep = 0;
     pthread_cond_init(&worker->begun, NULL);
-    status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
+    int status = pthread_create(&worker->thread, NULL, cr_worker_main, worker);
     if (status) {
         pthread_cond_destroy(&worker->begun);
     }

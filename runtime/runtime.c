@@ -1,8 +1,4 @@
-/*
- * runtime.c - the functions of runtime.h for every instruction set, and the choice.
- *
- * The template, runtime.inc, is compiled once with each of vector_*.h; see vector.h.
- */
+/* runtime.c - the functions of runtime.h for every instruction set, and the choice; see vector.h. */
 #include <stddef.h>
 #include <string.h>
 

@@ -58,7 +58,8 @@ typedef uint32_t cr_word;
 
 #define CR_LEVEL(name) CR_NAME(name) /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
 
-/* 1.5 2^23: adding it to a small x rounds x to an integer. */
+/* 1.5 2^23: x + CR_ROUND, for a small x, has the nearest integer n in its low bits.  v_pow2(x + CR_ROUND)
+ * returns 2^n: it shifts n into the exponent. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f

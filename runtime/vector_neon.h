@@ -96,7 +96,6 @@ CR_INLINE float32x4_t v_copysign_neon(float32x4_t magnitude, float32x4_t sign)
     return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
 {
     uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);

@@ -90,7 +90,6 @@ CR_INLINE float v_copysign_plain(float magnitude, float sign)
     return m.f;
 }
 
-/* Returns 2^n, given n + CR_ROUND: n is in the low bits and is shifted into the exponent. */
 CR_INLINE float v_pow2_plain(float t)
 {
     union cr_bits bits = {t};

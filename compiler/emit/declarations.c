@@ -149,10 +149,12 @@ void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs
 static void put_variants(struct cr_text *text, const char *macro, int n, const struct member *list,
                          const bool *called)
 {
+    enum { ON_A_LINE = 4 };
+    int printed = 0;
     cr_put(text, "#define %s", macro);
     for (int i = 0; i < n; i++)
         if (called[i] && list[i].is_variant)
-            cr_put(text, " \\\n    CR_FUNCTION(%s, , )", list[i].name);
+            cr_put(text, "%sCR_FUNCTION(%s, , )", printed++ % ON_A_LINE ? " " : " \\\n    ", list[i].name);
     cr_put(text, "\n");
 }
 

@@ -114,12 +114,11 @@ void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *w, const cha
                      const char *arguments)
 {
     cr_put(t,
-           "#ifdef CR_NO_THREADS\n    return %s(0, %s);\n#else\n"
            "    double memory[%s_POOL_BYTES / sizeof(double)];\n"
            "    struct cr_pool *own = cr_pool_init(memory, %s_THREADS);\n"
            "    int status = %s((void *)own, %s);\n"
-           "    if (own)\n        cr_pool_stop(own);\n    return status;\n#endif\n",
-           function, arguments, w->upper, w->upper, function, arguments);
+           "    if (own)\n        cr_pool_stop(own);\n    return status;\n",
+           w->upper, w->upper, function, arguments);
 }
 
 static bool is_letter(char c)
