@@ -1004,6 +1004,48 @@ START_TEST(has_the_features_of_clip)
 }
 END_TEST
 
+/* The vector of SigLIP is what its tower for texts makes of one that is filled up by hand, as transformers does. */
+START_TEST(has_the_features_of_siglip)
+{
+    static const char text[] = "the graph that people read";
+    enum { POSITIONS = 20 };
+    size_t n;
+    float found[C], expected[C], states[POSITIONS * C];
+    int32_t filled[POSITIONS];
+    crescent_model *model;
+    write_text("config.json",
+               "{\"model_type\":\"siglip\",\"text_config\":{\"vocab_size\":420,\"hidden_size\":32,"
+               "\"num_attention_heads\":2,\"intermediate_size\":64,\"num_hidden_layers\":2,"
+               "\"max_position_embeddings\":20}}");
+    expect_refusal(NULL, ": found no pad_token in tokenizer_config.json, expected it, as SigLIP fills texts up");
+    write_text("tokenizer_config.json", "{\"pad_token\":\"nowhere\"}");
+    expect_refusal(NULL, "text_pad: found 420, expected an id from 0 to 419");
+    write_text("tokenizer_config.json", _i ? "{\"pad_token\":{\"content\":\"[MASK]\"}}" : "{\"pad_token\":\"[MASK]\"}");
+    int32_t *ids = ids_of(text, &n);
+    crescent_tokenizer *tokenizer;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    for (size_t i = 0; i < POSITIONS; i++)
+        filled[i] = i < n ? ids[i] : crescent_token_id(tokenizer, "[MASK]");
+    crescent_tokenizer_close(tokenizer);
+    crescent_free(ids);
+    const crescent_setting setting = {"T", "20"};
+    const crescent_script script = {.settings = &setting, .n_settings = 1};
+    GOOD(crescent_open(context, folder, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 11));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    void *outputs[2] = {states, states};
+    outputs[crescent_port_find(model, CRESCENT_OUTPUT, "pooler_output")] = expected;
+    GOOD(crescent_run(model, (const void *const[]){filled}, outputs));
+    crescent_close(model);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    for (int c = 0; c < C; c++)
+        ck_assert_double_eq_tol((double)found[c], (double)expected[c], 1e-5);
+    crescent_embedder_close(e);
+}
+END_TEST
+
 /* A text has at most as many tokens as the model has positions. */
 START_TEST(knows_the_positions_of_each_family)
 {
@@ -1125,6 +1167,7 @@ int main(void)
     tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
     tcase_add_loop_test(t, has_a_vector_and_classes_in_each_family, 0, N_FAMILIES);
     tcase_add_test(t, has_the_features_of_clip);
+    tcase_add_loop_test(t, has_the_features_of_siglip, 0, 2);
     tcase_add_loop_test(t, knows_the_positions_of_each_family, 0, N_FAMILIES);
     tcase_add_test(t, refuses_in_one_line);
     SRunner *runner = srunner_create(suite);

@@ -199,6 +199,10 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     e->classify = options->classify;
     if (e->classify ? read_classifier(e, folder, error) : cr_check_vectors(&e->sentence, folder, error))
         return -1;
+    if (e->sentence.pad && await_reading(&e->reading, error))
+        return -1;
+    if (e->sentence.pad)
+        e->sentence.pad_id = crescent_token_id(e->reading.tokenizer, e->sentence.pad);
     return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
                    find_ports(e, options->most, error)
                ? -1

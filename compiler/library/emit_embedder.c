@@ -26,6 +26,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     if (cr_read_sentence(s, folder, o->role, error) || cr_check_vectors(s, folder, error) ||
         !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
         return -1;
+    if (s->pad)
+        s->pad_id = cr_token_id(e->w.tokenizer, s->pad, strlen(s->pad));
     if (o->pooling) {
         free(s->pooling);
         s->pooling = cr_strdup(o->pooling);

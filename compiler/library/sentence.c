@@ -357,7 +357,30 @@ static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_e
     return 0;
 }
 
-/* Sets the pooling of a folder without modules.json: CLIP's vectors are its features, others the mean. */
+/* Reads pad_token of the tokenizer, a string or an object that has it as its content. */
+static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    const char *token = NULL;
+    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    if (found < 0)
+        return -1;
+    int pad = found ? cr_member(&d, 0, "pad_token") : CR_NO_VALUE;
+    int status = pad == CR_NO_VALUE                    ? 0
+                 : d.values[pad].kind == CR_JSON_OBJECT ? cr_read_string(&d, pad, "pad_token", "content", &token, error)
+                                                        : cr_read_string(&d, 0, "tokenizer", "pad_token", &token, error);
+    set(&s->pad, token);
+    if (found)
+        cr_document_free(&d);
+    return status || token ? status
+                           : cr_fail(error, "%.300s: found no pad_token in tokenizer_config.json, expected it, as SigLIP "
+                                            "fills texts up",
+                                     folder);
+}
+
+/* Sets the pooling of a folder without modules.json: the vectors of CLIP and SigLIP are their features, others the
+ * mean. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -367,10 +390,11 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     if (found <= 0)
         return found;
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
-    if (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0))
+    bool is_siglip = status == 0 && (strcmp(family, "siglip") == 0 || strcmp(family, "siglip_text_model") == 0);
+    if (is_siglip || (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0)))
         set(&s->pooling, "features");
     cr_document_free(&d);
-    return status;
+    return is_siglip ? read_pad(s, folder, error) : status;
 }
 
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
@@ -427,6 +451,9 @@ static void settings_of(struct cr_sentence_settings *out, const struct cr_senten
         out->items[n++] = (crescent_setting){"normalize", s->normalize ? "true" : "false"};
         if (s->modules)
             out->items[n++] = (crescent_setting){"modules", s->modules};
+        snprintf(out->pad, sizeof out->pad, "%" PRId32, s->pad_id);
+        if (s->pad)
+            out->items[n++] = (crescent_setting){"text_pad", out->pad};
     }
     out->n = n;
 }
@@ -522,6 +549,7 @@ void cr_free_sentence(struct cr_sentence *s)
     free(s->modules);
     free(s->prompt);
     free(s->score);
+    free(s->pad);
     cr_free_ranking_prompt(&s->template);
     for (int i = 0; i < s->n_labels; i++)
         free(s->labels[i]);

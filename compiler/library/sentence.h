@@ -25,6 +25,8 @@ struct cr_sentence {
     char **labels;      /* the labels of a classifier */
     int n_labels;
     char *score;        /* the ids of the tokens by which a decoder ranks, "YES,NO" or "YES"; null for other models */
+    char *pad;          /* the token that texts are filled up with, for a model that needs it; else null */
+    int32_t pad_id;     /* its id, to be set by the caller */
     struct cr_ranking_prompt template; /* of such a decoder: how it is asked */
     bool sigmoid, plain; /* how its probabilities are computed: as a sigmoid of each logit; as
                             the logits themselves */
@@ -47,8 +49,8 @@ int cr_lower_sentence_limit(struct cr_sentence *sentence, int64_t asked, int64_t
 
 /* The settings that the script of an encoder gets: the most tokens, and the pooling or the number of classes. */
 struct cr_sentence_settings {
-    char most[24], classes[24];
-    crescent_setting items[4];
+    char most[24], classes[24], pad[24];
+    crescent_setting items[5];
     int n;
 };
 

@@ -83,13 +83,25 @@ local function blocks(x, o, mask)
     end))
 end
 
--- [B, T, C] of the input ids [B, T], and ids.  A token sees those before it, or all.
-function clip.text(o, is_causal)
+-- Ids [1, n] of a text, n being a length, filled up to `size` by the id `pad`.
+local function fill(ids, n, size, pad)
+    local at = iota({size}, 1)
+    local filled = where(lt(at, n), gather(ids:reshape{n}, minimum(at, n - 1)), pad)
+    return (filled:reshape{1, size})
+end
+
+-- [B, T, C] of the input ids [B, T], and ids.  A token sees those before it, or all; with an id `pad` a text is
+-- filled up to all positions.
+function clip.text(o, is_causal, pad)
     local ids = input("ids", {o.B, o.T}, "i32")
+    if pad and (pad < 0 or pad >= o.vocab_size) then
+        error("text_pad: found " .. pad .. ", expected an id from 0 to " .. o.vocab_size - 1)
+    end
+    if pad then ids = fill(ids, o.T, o.max_position_embeddings, pad) end
     local function tower()
         local x = scope("embeddings.token_embedding", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
         x = scope("embeddings.position_embedding", nn.learned_positions, x, o.max_position_embeddings, 0.02)
-        x = blocks(x, o, is_causal and masks.causal(o.T) or nil)
+        x = blocks(x, o, is_causal and masks.causal(x:size(2)) or nil)
         return (scope("final_layer_norm", nn.layer_norm, x, {eps = o.layer_norm_eps}))
     end
     return scope("text_model", tower), ids
@@ -167,15 +179,15 @@ function clip.siglip(own)
     return huggingface.merge({
         text_vocab_size = 32000, text_max_position_embeddings = 64, text_hidden_size = 768,
         text_intermediate_size = 3072, text_num_attention_heads = 12, text_hidden_act = "gelu_pytorch_tanh",
-        text_layer_norm_eps = 1e-6,
+        text_layer_norm_eps = 1e-6, text_pad = 1, -- what texts are filled up with, for one vector of a text
         vision_patch_size = "16", vision_hidden_act = "gelu_pytorch_tanh", vision_layer_norm_eps = 1e-6,
     }, own)
 end
 
--- SigLIP's towers: the vector of a text is that of its last token, through a layer.
-function clip.siglip_text(o)
-    local x = clip.text(o, false)
-    local last = x:slice({0, o.T - 1, 0}, {o.B, 1, o.hidden_size}):reshape{o.B, o.hidden_size}
+-- SigLIP's towers: the vector of a text is that of its last token, through a layer.  pad: as of clip.text.
+function clip.siglip_text(o, pad)
+    local x = clip.text(o, false, pad)
+    local last = x:slice({0, x:size(2) - 1, 0}, {o.B, 1, o.hidden_size}):reshape{o.B, o.hidden_size}
     local size = o.projection_size > 0 and o.projection_size or o.hidden_size
     return x, scope("text_model.head", nn.linear, last, size)
 end
