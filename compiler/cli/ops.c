@@ -14,8 +14,8 @@ static const char *const headings[GROUPS] = {
 };
 
 static const char *const tables[GROUPS] = {
-    [ELEMENTWISE] = "| elementwise | types | expression | gradient for each operand, given g | "
-                    "meaning |\n|---|---|---|---|---|",
+    [ELEMENTWISE] = ("| elementwise | types | expression | gradient for each operand, given g | meaning |\n"
+                     "|---|---|---|---|---|"),
     [REDUCTION] = "| reductions | types | gradient, given g | meaning |\n|---|---|---|---|",
     [OTHER] = "| others | meaning |\n|---|---|",
 };
