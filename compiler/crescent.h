@@ -100,7 +100,8 @@ typedef struct {
 /* Returns the ranks of a context; rank 0 of 1 before crescent_join. */
 crescent_ranks crescent_ranks_of(const crescent_context *context);
 
-/* Gives the bytes of rank 0 to all ranks, as of what it has read from standard input. */
+/* Copies `bytes` bytes at `data` from rank 0 to `data` of all other ranks: for example, text that rank 0
+ * has read from standard input.  All ranks call it. */
 int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes);
 
 /* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error before that,
@@ -464,9 +465,9 @@ typedef struct {
 } crescent_input_file;
 
 /* Reads inputs from files into tensors in the order of the ports.  Inputs without a file keep
- * their values; if several files are for one input, the last counts.  An array may be shorter
- * than its tensor along axes that are lengths: the lengths are set to its sizes, and all arrays
- * have to agree. */
+ * their values; if several files name one input, the last one is read.  An array may be shorter
+ * than its tensor along an axis that is a length: the function sets the length's input to the
+ * size of the array.  It fails if two arrays give one length different sizes. */
 int crescent_read_inputs(const crescent_model *model, const crescent_input_file *files, int n,
                          void *const *tensors);
 
@@ -651,20 +652,20 @@ int crescent_same_bits(const float *a, const float *b, int64_t n);
  *     for (int i = 0; !status && i < crescent_call_count(inspection); i++)
  *         status = crescent_call_at(inspection, i, &call);
  *
- * All that is counted here is numbered from 0; a number outside is refused.  Strings and arrays are the
- * inspection's, until it is closed.  Of two strings that are equal, in nodes of one inspection, there is one
- * copy, so that they can be compared by their addresses; and so it is with shapes and indices.
+ * Passes, nodes, kernels and calls are numbered from 0; a function fails if the number is out of range.
+ * Strings and arrays belong to the inspection and are valid until it is closed.  Strings, shapes and indices
+ * of the nodes of an inspection are interned: equal ones have the same address.
  */
 typedef struct crescent_inspection crescent_inspection;
 
-/* Compiles a graph, without changing it, up to the C, and keeps the graph after each pass.
- * `config` is that of crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a copy of a graph as far as C text and keeps the copy after each pass.  `config` has the
+ * options of crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
 int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
                      crescent_inspection **inspection);
 void crescent_inspection_close(crescent_inspection *inspection);
 
-/* The configuration with its defaults filled in; the name of the target; the report, whose times, backend,
- * isa and threads are 0. */
+/* These return the configuration, with its defaults filled in; the name of the target; and the report, in
+ * which times, backend, isa and threads are 0, because nothing has run. */
 int crescent_inspection_config(const crescent_inspection *inspection, crescent_config *config);
 const char *crescent_inspection_target(const crescent_inspection *inspection);
 int crescent_inspection_report(const crescent_inspection *inspection, crescent_report *report);
@@ -971,13 +972,13 @@ int crescent_generator_open_text(crescent_context *context, const char *name, co
                                  crescent_generator **generator);
 void crescent_generator_close(crescent_generator *generator);
 
-/* The model, which belongs to the generator and is closed with it: for weights and reports. */
+/* Returns the model of a generator, for functions that load weights or report.  The generator owns it and
+ * closes it. */
 crescent_model *crescent_generator_model(crescent_generator *generator);
 
 typedef struct {
-    int64_t texts, vocabulary; /* sequences that go side by side, and logits of each */
-    int64_t context, used;     /* the number of positions that the generator has, and of those
-                                  that are taken */
+    int64_t texts, vocabulary; /* sequences of a batch, and logits of a token */
+    int64_t context, used;     /* positions of each sequence, and how many of them have a token */
     int64_t chunk;
     int all_logits; /* as it was opened */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
@@ -1071,10 +1072,10 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
 /* Uses data from memory for input number `index` in all following steps, until it is set again. */
 int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor);
 
-/* Returns the number of micro-batches of a step, 1 if the script says nothing of them.  In a step over
- * micro-batches the tensor of crescent_trainer_set_input is that of each micro-batch, one after another;
- * each takes a batch of the files of crescent_trainer_feed; and outputs have their entry in front of
- * their names: update.loss. */
+/* Returns the number of micro-batches of a step; 1 if the script sets none.  If there are several, the
+ * tensor of crescent_trainer_set_input holds the data of all micro-batches, one after another; each
+ * micro-batch takes one batch of the files of crescent_trainer_feed; and the name of an output begins
+ * with its entry, as in update.loss. */
 int crescent_trainer_micro_batches(const crescent_trainer *trainer);
 
 /* Gives every input that has no data the value that the script says; data that nobody gives, and
@@ -1336,8 +1337,8 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
-/* What an embedder returns for a folder with a classifier: the embedding, or for each label the
- * logit or the probability.  Probabilities are the softmax of the logits, or the sigmoid of each
+/* What crescent_embed computes if the folder has a classifier: the embedding (CRESCENT_NO_CLASSES),
+ * or the logit or the probability of each label.  Probabilities are the softmax of the logits, or the sigmoid of each
  * if there is one label or if config.json allows several labels.  A reranker whose config.json
  * has an Identity as its activation returns logits as probabilities. */
 typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
@@ -1428,8 +1429,8 @@ typedef struct {
     const char *tokenizer; /* a tokenizer.json, a folder with one, or a GGUF file; null: the
                               tokenizer of the model */
     int ids_only;          /* 1: the program has no tokenizer: it reads and prints ids */
-    const char *pack;      /* the file that packed weights are written to, which the program
-                              reads in place of safetensors files; or null */
+    const char *pack;      /* the file to write packed weights to; the program reads it in place
+                              of safetensors files.  Null: none is written */
     crescent_embedding embed; /* CRESCENT_EMBED_FILE embeds the file `pack` */
     const char *const *weights; /* safetensors files or folders to pack or embed; null: those of
                                    the model's folder, or for a script, random weights drawn from
@@ -1489,8 +1490,8 @@ void crescent_free(void *text);
  */
 typedef struct crescent_explanation crescent_explanation;
 
-/* Compiles a graph, without changing it, and keeps the graph after each pass.  `config` is that
- * of crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
+/* Compiles a copy of a graph and keeps the copy after each pass.  `config` has the options of
+ * crescent_compile; its backend must be CRESCENT_TCC or CRESCENT_CC. */
 int crescent_explain(const crescent_graph *graph, const crescent_config *config,
                      crescent_explanation **explanation);
 void crescent_explanation_close(crescent_explanation *explanation);
