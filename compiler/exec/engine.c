@@ -108,8 +108,8 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
-/* Mixes into a hash some elements of a parameter, at equal distances; those that cannot be read count as
- * nothing, and are an error when all are read. */
+/* Returns `hash` updated with at most 64 elements of a parameter, at equal distances.  An element that
+ * cannot be read counts as 0: the error is reported when the whole parameter is read. */
 static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
 {
     enum { SOME = 64 };

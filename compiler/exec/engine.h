@@ -77,7 +77,7 @@ struct cr_engine {
     double **exact;  /* by output: unrounded values; the next values of states come last */
     double **wanted; /* the members of `exact` that the current run computes; null: not computed */
     int *to_state;   /* by output that is the next value of a state: the index of the state */
-    struct cr_program *layout; /* layout of compiled weights, if a format rounds any; or null */
+    struct cr_program *layout; /* a program that packs weights, if a format of one rounds; or null */
     float **rounded;           /* by parameter: values rounded to its format; null: those of
                                   `tensors` */
 

@@ -15,7 +15,7 @@
 typedef int cr_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                        const void *const *inputs, void *const *outputs, float *arena);
 
-/* The same of a program with steps that exchange. */
+/* The compiled function of an entry in a program whose steps exchange data between ranks. */
 typedef int cr_execute_on_ranks(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
                                 const void *const *inputs, void *const *outputs, float *arena,
                                 struct cr_ranks *ranks);

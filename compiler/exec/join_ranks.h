@@ -21,7 +21,8 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error);
 /* Leaves the group and frees `ranks`, which may be null. */
 void cr_ranks_close(struct cr_ranks *ranks);
 
-/* Gives the words of all ranks to each.  Returns the first rank whose word is not that of rank 0, or -1. */
+/* Compares a word across ranks; all ranks call it.  Returns the first rank whose word differs from that of
+ * rank 0, or -1 if all are equal. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
 /* Called by a rank that fails, before it prints its error.  It waits long enough that, if

@@ -9,8 +9,8 @@
 int cr_port_batch_axis(const struct cr_engine *engine, const struct cr_port *port,
                        const signed char *axes, int length);
 
-/* Sets the elements of all outputs that lie past the sizes of their rows to 0, those of a ragged
- * length; `wanted` if it is not null has doubles, by output, and null for some. */
+/* Sets to 0 all elements of outputs[output] past the length of their row, where a length is ragged.
+ * If `wanted` is not null, does the same to the doubles of wanted[output].  Skips null tensors. */
 void cr_clear_past_rows(const struct cr_engine *engine, const void *const *inputs,
                         void *const *outputs, double *const *wanted);
 
