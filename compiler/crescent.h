@@ -951,7 +951,7 @@ typedef struct {
     int64_t context; /* the most positions; 0: the model's maximum */
     int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
     int all_logits;  /* 1: of every token that is fed, 0: of the last one of a call */
-    int64_t least;   /* positions that are wanted of a script that does not say how many it has */
+    int64_t least;   /* positions needed, if the script does not fix their number */
 } crescent_generation;
 
 /*

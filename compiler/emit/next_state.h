@@ -20,11 +20,11 @@ struct cr_next_state {
     bool *is_state;           /* by input: an output is its next value */
     int micro_batches;        /* of a step; 0: the step has one entry */
     int *to_sum;              /* by output: the input that is its sum over micro-batches, or CR_NONE */
-    bool *is_sum;             /* by input: it is such a sum */
+    bool *is_sum;             /* by input: an output is its sum over micro-batches */
     int number;               /* the input that is the number of the micro-batch, or CR_NONE */
 };
 
-/* Finds the ports that outputs replace in a step over so many micro-batches, or 0.  Fails if an
+/* Finds the ports that outputs replace.  `micro_batches` is their number in a step; 0: one entry.  Fails if an
  * output differs in shape or type from its port, or if no parameter is replaced; the message names
  * the script at `path`. */
 int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports,
