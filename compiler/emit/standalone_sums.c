@@ -54,7 +54,7 @@ static void put_struct(struct cr_text *t, const struct cr_standalone *w)
             cr_put(t, "    const %s *in_%s;\n", cr_c_type(p->inputs[i].dtype), p->inputs[i].identifier);
     cr_put(t,
            "    int number, status; /* number: of the micro-batch that runs */\n"
-           "    int rank, ranks;    /* the number of this process, and of those that share the micro-batches */\n"
+           "    int rank, ranks;    /* the number of this process, and the number of processes */\n"
            "};\n");
 }
 
@@ -112,7 +112,7 @@ static const char exchange_text[] =
     "#endif\n";
 
 static const char tree_text[] =
-    "\n/* Adds the sum behind that of a level, of rank `from`, to the sum of the level, on rank `to`. */\n"
+    "\n/* Adds the sum of the next level, which rank `from` has, to the sum of this level, on rank `to`. */\n"
     "static void join_sums(const struct micro_batches *m, int level, int to, int from)\n{\n"
     "    float *sum = m->sums + level * $_SUM_FLOATS, *more = sum + $_SUM_FLOATS;\n"
     "    long i;\n"

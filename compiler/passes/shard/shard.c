@@ -1,6 +1,6 @@
 /*
- * shard.c - cuts a model for several ranks: each has its part of every weight matrix, of the heads and of the
- * caches, and computes its part of the values; an all_gather gives all ranks what they need as a whole.
+ * shard.c - cuts a model for several ranks.  Each rank has a part of every weight matrix, of the heads and of
+ * the caches, and computes a part of the values.  An all_gather gives all ranks a whole value.
  *
  * A product is cut by columns, never along k.  So each element of the result is one chain of sums on one
  * rank, and the bits are those of a single rank.
@@ -47,7 +47,7 @@ struct wanted {
     struct segment segment;
 };
 
-/* What the readers of a node ask for. */
+/* The units and slices that the readers of a node ask for. */
 struct demand {
     int64_t unit[CR_MAX_RANK]; /* by axis */
     int axis, n;               /* the axis that is sliced, and into what; n is -1 if it is too much */
@@ -103,8 +103,8 @@ static const struct cut *read_cut(const struct shard *s, cr_id id)
 
 /* ---- axes of moves ---- */
 
-/* Where an axis of a reshape's operand goes: to an axis of equal size, to the outer one of those that it is
- * split into, or to one that it is merged into with those behind it. */
+/* The axis of a reshape that corresponds to an axis of its operand: an axis of equal size, the outer one of
+ * several axes that it is split into, or the axis that it is merged into with those behind it. */
 struct place {
     int axis;
     int64_t split, merged; /* elements of the axes behind it that it was split into, or that were merged */
@@ -174,7 +174,7 @@ static void ask_part(struct shard *s, cr_id id, int axis, struct wanted part)
         d->parts[d->n++] = part;
 }
 
-/* Hands on what is asked of an axis of a node to an axis of an operand, of the same size. */
+/* Copies the demand on an axis of a node to an axis of the same size of an operand. */
 static void hand_on(struct shard *s, cr_id id, int axis, cr_id in, int to)
 {
     const struct demand *d = &s->demands[id];
@@ -212,7 +212,7 @@ static void demand_reshape(struct shard *s, cr_id id, cr_id in)
     }
 }
 
-/* Hands on what is asked of a node to operand i. */
+/* Copies the demand on a node to its operand i. */
 static void demand_operand(struct shard *s, cr_id id, int i)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -376,7 +376,7 @@ static struct cut first_cut(const struct shard *s, cr_id id, int not_along)
     return (struct cut){.n = 0};
 }
 
-/* What is one after another along the cut axis is cut into the segments of all. */
+/* Returns the cut of a concat: along another axis the cut of an operand, else the segments of all operands. */
 static struct cut decide_concat(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -409,7 +409,7 @@ static struct cut decide_gather(const struct shard *s, cr_id id)
     return s->g->nodes[id].rank < CR_MAX_RANK ? *read_cut(s, cr_in(s->g, id, 1)) : (struct cut){.n = 0};
 }
 
-/* Returns the cut of a node by those of its operands; what a rank cannot compute a part of is whole. */
+/* Returns the cut of a node, given the cuts of its operands; whole if a rank cannot compute a part of it. */
 static struct cut decide(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -621,9 +621,9 @@ static cr_id add_slices(struct shard *s, const struct ranges *ranges, cr_id id, 
     return add_concat(s, ranges->n, parts, axis);
 }
 
-/* Returns the elements of a node that lie in the ranges: of what moves give, as moves of the elements, so that
- * a weight stays one; of what is computed head by head, as work on these heads, so that an attention stays
- * one; of others, as slices. */
+/* Returns the elements of a node that lie in the ranges.  A move becomes a move of the operand's elements, so
+ * that a weight stays a weight.  Work on heads is done for some heads, so that an attention stays one.  Other
+ * nodes are sliced. */
 static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
@@ -667,7 +667,7 @@ static cr_id take_part(struct shard *s, cr_id whole, const struct cut *cut)
     return add_ranges(s, whole, cut->axis, &ranges);
 }
 
-/* Of the parts of `n` ranks, behind an axis of ranks, makes one tensor, cut along `axis`. */
+/* Joins the parts of ranks, whose first axis is the rank, along `axis`; returns the tensor. */
 static cr_id join_parts(struct shard *s, cr_id parts, int axis)
 {
     const struct cr_node *node = made(s, parts);
