@@ -826,7 +826,8 @@ void cr_pass_shard(struct cr_module *module)
     size_t n = (size_t)module->graph->n_nodes;
     static const struct cr_rewrite_rules no_rules = {0}; /* a sum over joined parts stays one, too */
     struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
-    if (s.ranks < 2 || module->n_backwards || is_ragged(module->graph))
+    bool listed = module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
+    if (s.ranks < 2 || !listed || module->n_backwards || is_ragged(module->graph))
         return;
     s.weight = cr_calloc(n, sizeof *s.weight);
     s.scores = cr_calloc(n, sizeof *s.scores);

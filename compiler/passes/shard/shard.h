@@ -3,7 +3,7 @@
  *
  * This directory holds the pass that gives each rank its part of a model.
  *
- * Comes in:   the graph of a whole model, with its gradients listed (CR_HAS_GRADIENTS).
+ * Comes in:   the graph of a whole model; without the list of gradients (CR_HAS_GRADIENTS) nothing is cut.
  * Goes out:   the graph of one rank, with `all_gather` nodes for what all ranks need.
  * Promise:    the ranks together compute the bits of a single process.  So an attention stays one: it is cut by
  *             heads or not at all.  A model with gradients of attentions or with ragged lengths is not cut:
