@@ -54,17 +54,22 @@ struct demand {
     struct wanted parts[SEGMENTS];
 };
 
+/* What is known of a node. */
+struct node_facts {
+    bool is_weight;       /* moves and concats of parameters alone compute it */
+    bool is_scores;       /* it is a product whose columns are the keys of an attention */
+    bool stays;           /* it is a state that cannot be cut */
+    bool gathered;        /* it is cut, but some reader needs it whole, and so all read it whole */
+    struct cut cut;       /* how it is computed */
+    struct demand demand;
+    cr_id whole;          /* if it is cut: the gathered value in the new graph, or CR_NONE */
+};
+
 struct shard {
     struct cr_rewrite rw;
     const struct cr_graph *g;
     int rank, ranks;
-    bool *weight;           /* by node: moves and concats of parameters alone compute it */
-    bool *scores;           /* by product: its columns are the keys of an attention */
-    bool *stays;            /* by state: it cannot be cut */
-    struct cut *cuts;       /* by node: how it is computed */
-    bool *gathered;         /* by node: it is cut, but some reader needs it whole, and so all read it whole */
-    struct demand *demands; /* by node */
-    cr_id *whole;           /* by cut node: the gathered value in the new graph, or CR_NONE */
+    struct node_facts *of; /* by node */
 };
 
 /* ---- cuts ---- */
@@ -98,7 +103,7 @@ static bool same_cut(const struct shard *s, const struct cut *a, const struct cu
 static const struct cut *read_cut(const struct shard *s, cr_id id)
 {
     static const struct cut whole;
-    return s->gathered[id] ? &whole : &s->cuts[id];
+    return s->of[id].gathered ? &whole : &s->of[id].cut;
 }
 
 /* ---- axes of moves ---- */
@@ -147,7 +152,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
 /* Asks for units of an axis; what does not divide the axis is not asked for. */
 static void ask_units(struct shard *s, cr_id id, int axis, int64_t unit)
 {
-    int64_t *known = &s->demands[id].unit[axis], both = common_multiple(*known, unit);
+    int64_t *known = &s->of[id].demand.unit[axis], both = common_multiple(*known, unit);
     if (s->g->nodes[id].shape[axis] % both == 0)
         *known = both;
 }
@@ -155,7 +160,7 @@ static void ask_units(struct shard *s, cr_id id, int axis, int64_t unit)
 /* Asks for a part of an axis. */
 static void ask_part(struct shard *s, cr_id id, int axis, struct wanted part)
 {
-    struct demand *d = &s->demands[id];
+    struct demand *d = &s->of[id].demand;
     if (d->n && d->axis != axis)
         d->n = -1;
     d->axis = axis;
@@ -177,12 +182,12 @@ static void ask_part(struct shard *s, cr_id id, int axis, struct wanted part)
 /* Copies the demand on an axis of a node to an axis of the same size of an operand. */
 static void hand_on(struct shard *s, cr_id id, int axis, cr_id in, int to)
 {
-    const struct demand *d = &s->demands[id];
+    const struct demand *d = &s->of[id].demand;
     ask_units(s, in, to, d->unit[axis]);
     for (int i = 0; d->axis == axis && i < d->n; i++)
         ask_part(s, in, to, d->parts[i]);
     if (d->axis == axis && d->n < 0)
-        s->demands[in].n = -1;
+        s->of[in].demand.n = -1;
 }
 
 static void demand_slice(struct shard *s, cr_id id, cr_id in)
@@ -193,7 +198,7 @@ static void demand_slice(struct shard *s, cr_id id, cr_id in)
             hand_on(s, id, a, in, a);
         else
             ask_part(s, in, a,
-                     (struct wanted){node->index[a], {node->shape[a], s->demands[id].unit[a]}});
+                     (struct wanted){node->index[a], {node->shape[a], s->of[id].demand.unit[a]}});
 }
 
 /* A unit of an axis is as many units of the axes that it is split into, or a part of one that it is merged into. */
@@ -204,7 +209,7 @@ static void demand_reshape(struct shard *s, cr_id id, cr_id in)
     for (int a = 0; a < of->rank; a++) {
         if (!place_of(of, node, a, &place))
             continue;
-        int64_t unit = s->demands[id].unit[place.axis];
+        int64_t unit = s->of[id].demand.unit[place.axis];
         if (place.split == 1 && place.merged == 1)
             hand_on(s, id, place.axis, in, a);
         else if (unit * place.split % place.merged == 0)
@@ -240,7 +245,7 @@ static void find_demands(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++)
         for (int a = 0; a < CR_MAX_RANK; a++)
-            s->demands[id].unit[a] = 1;
+            s->of[id].demand.unit[a] = 1;
     for (cr_id id = s->g->n_nodes - 1; id >= 0; id--)
         for (int i = 0; i < s->g->nodes[id].n_in; i++)
             demand_operand(s, id, i);
@@ -256,7 +261,7 @@ static int by_begin(const void *a, const void *b)
 static struct cut cut_of_columns(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    const struct demand *d = &s->demands[id];
+    const struct demand *d = &s->of[id].demand;
     int axis = node->rank - 1;
     int64_t N = node->shape[axis], end = 0;
     struct cut cut = {.axis = axis};
@@ -293,7 +298,7 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
         return *a;
     if (b->n && b->axis != r - 2)
         return *b;
-    if (s->weight[cr_in(s->g, id, 1)] && !s->scores[id])
+    if (s->of[cr_in(s->g, id, 1)].is_weight && !s->of[id].is_scores)
         return cut_of_columns(s, id);
     return (struct cut){.n = 0};
 }
@@ -438,7 +443,7 @@ static void decide_all(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++)
         if (s->g->nodes[id].op != CR_OP_state)
-            s->cuts[id] = decide(s, id);
+            s->of[id].cut = decide(s, id);
 }
 
 /* True if a result is the node, too: it has to be whole. */
@@ -457,13 +462,13 @@ static bool settle_states(struct shard *s)
     bool changed = false;
     for (int i = cr_n_results(s->g); i < s->g->n_outputs; i++) {
         cr_id state = s->g->outputs[i].state;
-        const struct cut *next = &s->cuts[s->g->outputs[i].id];
-        struct cut *cut = &s->cuts[state];
+        const struct cut *next = &s->of[s->g->outputs[i].id].cut;
+        struct cut *cut = &s->of[state].cut;
         if (same_cut(s, cut, next))
             continue;
-        s->stays[state] |= cut->n > 0 || is_result(s, s->g->outputs[i].id);
-        *cut = s->stays[state] ? (struct cut){.n = 0} : *next;
-        changed |= !s->stays[state] || cut->n != next->n;
+        s->of[state].stays |= cut->n > 0 || is_result(s, s->g->outputs[i].id);
+        *cut = s->of[state].stays ? (struct cut){.n = 0} : *next;
+        changed |= !s->of[state].stays || cut->n != next->n;
     }
     return changed;
 }
@@ -481,7 +486,7 @@ enum need {
 static enum need need_of(const struct shard *s, cr_id id, int i)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    const struct cut *cut = &s->cuts[id];
+    const struct cut *cut = &s->of[id].cut;
     int r = node->rank;
     if (!cut->n)
         return NEEDS_WHOLE;
@@ -510,10 +515,10 @@ static bool find_gathered(struct shard *s)
         for (int i = 0; i < s->g->nodes[id].n_in; i++) {
             cr_id in = cr_in(s->g, id, i);
             enum need need = need_of(s, id, i);
-            bool fits = need == NEEDS_OWN || (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->cuts[id]));
+            bool fits = need == NEEDS_OWN || (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->of[id].cut));
             if (!read_cut(s, in)->n || fits)
                 continue;
-            s->gathered[in] = more = true;
+            s->of[in].gathered = more = true;
         }
     return more;
 }
@@ -696,13 +701,13 @@ static cr_id join_segment(struct shard *s, cr_id parts, int axis, const struct s
 /* Returns the whole value of a node, in the new graph. */
 static cr_id whole_of(struct shard *s, cr_id id)
 {
-    const struct cut *cut = &s->cuts[id];
+    const struct cut *cut = &s->of[id].cut;
     cr_id segments[SEGMENTS];
     int64_t begin = 0;
     if (!cut->n)
         return s->rw.map[id];
-    if (s->whole[id] != CR_NONE)
-        return s->whole[id];
+    if (s->of[id].whole != CR_NONE)
+        return s->of[id].whole;
     cr_id all = add(s, CR_OP_all_gather, s->rw.map[id], &(struct cr_attr){.value = s->ranks});
     for (int i = 0; i < cut->n; i++) {
         int64_t share = share_of(s, &cut->segments[i]);
@@ -710,7 +715,7 @@ static cr_id whole_of(struct shard *s, cr_id id)
         segments[i] = join_segment(s, parts, cut->axis, &cut->segments[i]);
         begin += share;
     }
-    return s->whole[id] = add_concat(s, cut->n, segments, cut->axis);
+    return s->of[id].whole = add_concat(s, cut->n, segments, cut->axis);
 }
 
 /* Returns a node as it is cut, or this rank's part of the whole. */
@@ -729,7 +734,7 @@ static cr_id operand_for(struct shard *s, cr_id id, int i)
     case NEEDS_OWN:
         return s->rw.map[in];
     default:
-        return part_of(s, in, &s->cuts[id]);
+        return part_of(s, in, &s->of[id].cut);
     }
 }
 
@@ -737,7 +742,7 @@ static cr_id operand_for(struct shard *s, cr_id id, int i)
 static struct cr_attr local_attr(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    const struct cut *cut = &s->cuts[id];
+    const struct cut *cut = &s->of[id].cut;
     struct cr_attr attr = cr_attr_of(node);
     int first, n;
     if (!cut->n)
@@ -757,9 +762,9 @@ static struct cr_attr local_attr(const struct shard *s, cr_id id)
 static void build_node(struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    bool as_before = !s->cuts[id].n;
+    bool as_before = !s->of[id].cut.n;
     for (int i = 0; i < node->n_in; i++)
-        as_before &= !s->cuts[cr_in(s->g, id, i)].n;
+        as_before &= !s->of[cr_in(s->g, id, i)].cut.n;
     cr_rewrite_at(&s->rw, id);
     if (as_before) {
         cr_rewrite_copy(&s->rw, id);
@@ -779,7 +784,7 @@ static void build_outputs(struct shard *s)
     cr_id *of = cr_calloc((size_t)s->g->n_outputs, sizeof *of);
     for (int i = 0; i < s->g->n_outputs; i++) {
         const struct cr_output *o = &s->g->outputs[i];
-        of[i] = o->state == CR_NONE ? whole_of(s, o->id) : part_of(s, o->id, &s->cuts[o->state]);
+        of[i] = o->state == CR_NONE ? whole_of(s, o->id) : part_of(s, o->id, &s->of[o->state].cut);
     }
     for (int i = 0; i < s->g->n_outputs; i++)
         s->rw.map[s->g->outputs[i].id] = of[i];
@@ -792,9 +797,9 @@ static void find_weights(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         enum cr_kind kind = cr_kind_of(s->g, id);
-        s->weight[id] = s->g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
+        s->of[id].is_weight = s->g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
         for (int i = 0; i < s->g->nodes[id].n_in; i++)
-            s->weight[id] &= s->weight[cr_in(s->g, id, i)];
+            s->of[id].is_weight &= s->of[cr_in(s->g, id, i)].is_weight;
     }
 }
 
@@ -815,7 +820,7 @@ static void find_scores(struct shard *s, struct cr_module *module)
     cr_users_find(&users, module->graph);
     cr_find_attentions(module, &users);
     for (int i = 0; i < module->n_attentions; i++)
-        s->scores[module->attentions[i].scores] = true;
+        s->of[module->attentions[i].scores].is_scores = true;
     module->n_attentions = 0;
     cr_users_free(&users);
 }
@@ -823,21 +828,14 @@ static void find_scores(struct shard *s, struct cr_module *module)
 /* Decides until no state changes and no further value has to be gathered, then builds the graph. */
 void cr_pass_shard(struct cr_module *module)
 {
-    size_t n = (size_t)module->graph->n_nodes;
     static const struct cr_rewrite_rules no_rules = {0}; /* a sum over joined parts stays one, too */
     struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
     bool listed = module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
     if (s.ranks < 2 || !listed || module->n_backwards || is_ragged(module->graph))
         return;
-    s.weight = cr_calloc(n, sizeof *s.weight);
-    s.scores = cr_calloc(n, sizeof *s.scores);
-    s.stays = cr_calloc(n, sizeof *s.stays);
-    s.cuts = cr_calloc(n, sizeof *s.cuts);
-    s.gathered = cr_calloc(n, sizeof *s.gathered);
-    s.demands = cr_calloc(n, sizeof *s.demands);
-    s.whole = cr_calloc(n, sizeof *s.whole);
-    for (size_t i = 0; i < n; i++)
-        s.whole[i] = CR_NONE;
+    s.of = cr_calloc((size_t)s.g->n_nodes, sizeof *s.of);
+    for (cr_id id = 0; id < s.g->n_nodes; id++)
+        s.of[id].whole = CR_NONE;
     find_weights(&s);
     find_scores(&s, module);
     find_demands(&s);
@@ -850,11 +848,5 @@ void cr_pass_shard(struct cr_module *module)
             build_node(&s, id);
     build_outputs(&s);
     module->graph = cr_rewrite_end(&s.rw);
-    free(s.weight);
-    free(s.scores);
-    free(s.stays);
-    free(s.cuts);
-    free(s.gathered);
-    free(s.demands);
-    free(s.whole);
+    free(s.of);
 }
