@@ -240,7 +240,7 @@ int main(int argc, char **argv)
     if (status == 2) {
         crescent_ranks_wait(NULL);
         print_error(&error);
-        crescent_ranks_abort(NULL, status); /* those that this process was started with, but has not joined */
+        crescent_ranks_abort(NULL, status); /* this process has not joined, but others may have been started */
     }
     return status == 2 && cr_is_bug(&error) ? 3 : status;
 }

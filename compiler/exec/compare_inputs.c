@@ -20,7 +20,7 @@ static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int6
     return hash;
 }
 
-/* True if rows of the input have sizes of their own: what is behind them does not count. */
+/* True if rows of the input have sizes of their own: elements past a size do not count. */
 static bool is_ragged(const struct cr_engine *e, int input)
 {
     for (int a = 0; a < e->inputs[input].rank; a++) {

@@ -77,18 +77,22 @@ static struct cr_ranks *one_rank(void)
 
 /* ---- several ---- */
 
-/* The variables by which launchers tell a process how many they have started: Open MPI's mpirun; MPICH's,
- * and srun with PMI; MVAPICH's. */
+/* Returns the number in the first of four environment variables that is set, by which launchers tell a process
+ * about its group: Open MPI's mpirun; MPICH's, and srun with PMI; MVAPICH's; srun --mpi=pmix.  Returns
+ * `otherwise` if none is set, or for a number below `otherwise` or above INT_MAX. */
+static int launched(const char *const names[4], int otherwise)
+{
+    const char *text = NULL;
+    for (int i = 0; i < 4 && !text; i++)
+        text = getenv(names[i]);
+    long number = text ? strtol(text, NULL, 10) : otherwise;
+    return number < otherwise || number > INT_MAX ? otherwise : (int)number;
+}
+
 int cr_launched_ranks(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
-    const char *text = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
-        text = getenv(names[i]);
-    if (!text && getenv("PMIX_RANK")) /* srun --mpi=pmix */
-        text = getenv("SLURM_STEP_NUM_TASKS");
-    long count = text ? strtol(text, NULL, 10) : 1;
-    return count < 1 || count > INT_MAX ? 1 : (int)count;
+    const char *tasks = getenv("PMIX_RANK") ? "SLURM_STEP_NUM_TASKS" : "PMI_SIZE"; /* else of no meaning here */
+    return launched((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", tasks}, 1);
 }
 
 /* The MPI whose library can talk to the launcher. */
@@ -169,9 +173,8 @@ static void wait_tenths(int tenths)
     nanosleep(&time, NULL);
 }
 
-/* What a rank has sent is counted without the words that are compared: it is what the model needs.  Where words
- * differ, all ranks know it.  The first of those that stay fails, and ends the others, which wait for that: one
- * line is printed. */
+/* If words differ, all ranks know it.  The first rank that does not leave fails and ends the others, which wait
+ * for that, so that one line is printed.  The count of sent bytes excludes the words: it is that of the model. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
 {
     uint64_t *words = cr_calloc((size_t)ranks->count, sizeof *words);
@@ -190,8 +193,8 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
     return differ ? other : -1;
 }
 
-/* A rank that leaves while others compare what they run with differs from those, and they fail; else it would keep
- * them waiting. */
+/* Compares first: a rank that leaves while others compare their inputs makes them fail, or they would wait for
+ * it. */
 void cr_ranks_close(struct cr_ranks *ranks)
 {
     if (!ranks)
@@ -200,15 +203,10 @@ void cr_ranks_close(struct cr_ranks *ranks)
     ranks->close(ranks);
 }
 
-/* The variables by which launchers tell a process which one it is, as in cr_launched_ranks. */
 static int launched_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"};
-    const char *text = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
-        text = getenv(names[i]);
-    long rank = text ? strtol(text, NULL, 10) : 0;
-    return rank < 0 || rank > INT_MAX ? 0 : (int)rank;
+    return launched(
+        (const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"}, 0);
 }
 
 /* Three seconds, and a tenth for each rank before this one; at most five seconds.  Open MPI's launcher takes one

@@ -163,7 +163,7 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
-/* Reads how a classifier or a decoder that ranks is asked, and what it answers. */
+/* Reads the prompt of a classifier or of a decoder that ranks, and the outputs that are its answer. */
 static int read_classifier(crescent_embedder *e, const char *folder, struct cr_error *error)
 {
     bool is_judge = false;

@@ -150,7 +150,8 @@ static bool read_message(struct reader *r, struct cr_ranking_prompt *t)
 static int read_expression(struct reader *r, struct cr_ranking_prompt *t)
 {
     struct cr_text text = {0};
-    bool good = takes(r, "{{") && (takes(r, "-") || true);
+    bool good = takes(r, "{{");
+    takes(r, "-"); /* read_text has dropped the spaces before it */
     if (good && takes(r, "messages"))
         good = read_message(r, t);
     else if (good && (good = take_string(r, &text)))

@@ -66,7 +66,7 @@ int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, str
  * ranks has one label. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
-/* True for the files of Qwen3-Reranker without modules.json: those of a decoder that answers yes or no. */
+/* True for a folder of Qwen3-Reranker without modules.json: a decoder that answers yes or no. */
 int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error);
 
 /* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is. */
