@@ -1337,10 +1337,10 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
-/* What crescent_embed computes if the folder has a classifier: the embedding (CRESCENT_NO_CLASSES),
- * or the logit or the probability of each label.  Probabilities are the softmax of the logits, or the sigmoid of each
- * if there is one label or if config.json allows several labels.  A reranker whose config.json
- * has an Identity as its activation returns logits as probabilities. */
+/* Selects the output of crescent_embed for the folder of a classifier: the embedding (CRESCENT_NO_CLASSES),
+ * the logit of each label, or the probability of each label.  Probabilities are the softmax of the logits, or
+ * the sigmoid of each logit if there is one label or if config.json allows several labels.  A reranker whose
+ * config.json has an Identity as its activation returns logits as probabilities. */
 typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
 
 /* Options; zeros are the defaults, and a null pointer stands for all zeros. */

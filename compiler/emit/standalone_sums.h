@@ -1,6 +1,6 @@
 /*
- * standalone_sums.h - prints the part of a standalone training step that runs its micro-batches and adds what
- * they compute.
+ * standalone_sums.h - prints the functions of a standalone training step that run micro-batches and add
+ * their outputs.
  */
 #ifndef CR_STANDALONE_SUMS_H
 #define CR_STANDALONE_SUMS_H

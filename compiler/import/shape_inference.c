@@ -19,7 +19,7 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* How the script writes a size that is a length. */
+/* The ways in which the script can write a size that is a length. */
 enum ends {
     AT_SAMPLE, /* as its number in a sample */
     AT_CUTS,   /* as the length if the operand is cut to it, else as its bound */

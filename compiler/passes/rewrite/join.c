@@ -108,8 +108,8 @@ static cr_id bias_of_member(const struct group *group, const struct cr_graph *g,
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
-/* Returns the scope of the wide product, "attn.q_proj-k_proj-v_proj": that of the first member, and the
- * last parts of others in the same scope. */
+/* Returns the scope of the wide product, such as "attn.q_proj-k_proj-v_proj".  It consists of the first
+ * member's scope and, for other members beside it, the last part of theirs. */
 static const char *joined_scope(struct cr_rewrite *rw, const struct group *group)
 {
     const struct cr_node *nodes = rw->from->nodes;
@@ -128,7 +128,7 @@ static const char *joined_scope(struct cr_rewrite *rw, const struct group *group
     return n < sizeof scope ? cr_intern(rw->to, scope) : first;
 }
 
-/* What is added from here on comes from the group as a whole. */
+/* Nodes added from here on have the origin of the group. */
 static void begin_at(struct cr_rewrite *rw, const struct group *group)
 {
     cr_rewrite_at(rw, group->members[0]);
