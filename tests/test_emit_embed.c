@@ -75,7 +75,7 @@ static void set_up(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     /* An empty line, one too long, bytes that are no UTF-8, a line with CR, and none at the end. */
-    RUN("{ echo; cat README.md docs/embed.md; seq -s ' ' 3000; printf 'a\\377b \\303\\n'; printf 'Zw\\303\\266lf "
+    RUN("{ echo; head -n 30 README.md docs/embed.md; seq -s ' ' 3000; printf 'a\\377b \\303\\n'; printf 'Zw\\303\\266lf "
         "\\342\\200\\213 B\\303\\244ume\\r\\n'; printf '\\344\\275\\240\\345\\245\\275'; } >$T/texts");
 }
 
@@ -110,7 +110,7 @@ static void check_alike(const char *compiler, const char *encoder, const char *o
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
 static const char *const compilers[] = {
-    "gcc -O1" WARN, "tcc -w", "clang -O1" WARN};
+    "gcc -O0" WARN, "tcc -w", "clang -O1" WARN};
 
 static const char *const tokenizers[] = {"bert_uncased.json", "bert_cased.json", "unigram_map.json",
                                          "prefixed.json"};
@@ -131,10 +131,10 @@ END_TEST
 START_TEST(takes_packed_and_embedded_weights)
 {
     make_bert("bert", "bert_uncased.json");
-    check_alike("gcc -O1", "$T/bert", "--pack $T/w", "--normalize --pooling cls --format q8", "$T/w");
-    check_alike("gcc -O1", "$T/bert", "--embed", "--normalize", "");
-    check_alike("gcc -O1", "tests/fixtures/embed_gemma3", "--embed-array", "--query", "");
-    check_alike("gcc -O1", "tests/fixtures/embed_qwen3", "", "", "tests/fixtures/embed_qwen3/model.safetensors");
+    check_alike("gcc -O0", "$T/bert", "--pack $T/w", "--normalize --pooling cls --format q8", "$T/w");
+    check_alike("gcc -O0", "$T/bert", "--embed", "--normalize", "");
+    check_alike("gcc -O0", "tests/fixtures/embed_gemma3", "--embed-array", "--query", "");
+    check_alike("gcc -O0", "tests/fixtures/embed_qwen3", "", "", "tests/fixtures/embed_qwen3/model.safetensors");
 }
 END_TEST
 
@@ -148,7 +148,7 @@ START_TEST(goes_on_behind_a_text_that_fails)
     RUN("grep -q 'text 2: .*zebra' $T/notes && test \"$(wc -l <$T/expected)\" = 3 && sed -n 2p $T/expected | grep -q '^.null, null'");
     RUN("{ crescent embed $T/bert --text a; sed -n 2p $T/expected; crescent embed $T/bert --text b; } >$T/alone && "
         "cmp $T/alone $T/expected");
-    RUN("crescent emit $T/bert --embed-text -o $T/x.c && gcc -O1 -DX_MAIN $T/x.c -lm -o $T/x");
+    RUN("crescent emit $T/bert --embed-text --isa plain -o $T/x.c && gcc -O0 -DX_MAIN $T/x.c -lm -o $T/x");
     RUN("$T/x $T/bert/model.safetensors <$T/three >$T/found 2>$T/notes && cmp $T/found $T/expected && "
         "grep -q 'text 2: a word has no token' $T/notes");
     RUN("! $T/x $T/bert/model.safetensors --text zebra && ! crescent embed $T/bert --text zebra");
