@@ -2,6 +2,14 @@
 
 #include <string.h>
 
+void cr_json_skip(struct cr_json *json)
+{
+    const char *at = json->at, *end = json->end;
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+        at += end - at >= 4 && memcmp(at, "    ", 4) == 0 ? 4 : 1;
+    json->at = at;
+}
+
 static const char *skip_digits(const char *at, const char *end)
 {
     while (at < end && *at >= '0' && *at <= '9')

@@ -6,6 +6,17 @@
 
 #include "json.h"
 
+/* Skips white space, four spaces at a time where it can: indented texts are mostly spaces. */
+void cr_json_skip(struct cr_json *json);
+
+/* Skips white space; returns the character after it, or 0 at the end of the text. */
+static inline char cr_json_peek(struct cr_json *json)
+{
+    if (json->at < json->end && *json->at <= ' ')
+        cr_json_skip(json);
+    return json->at < json->end ? *json->at : '\0';
+}
+
 /* Returns the length of the number that begins at `at`, or 0 if there is none. */
 size_t cr_json_number_size(const char *at, const char *end);
 

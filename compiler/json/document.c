@@ -116,7 +116,7 @@ static size_t copy_plain(struct cr_json *json, char *out)
 static bool take_string(struct reader *r, const char **text, uint32_t *length)
 {
     struct cr_json *json = &r->json;
-    size_t size = json->at < json->end && *json->at == '"' ? copy_plain(json, r->room) : 0;
+    size_t size = cr_json_peek(json) == '"' ? copy_plain(json, r->room) : 0;
     if (size == 0 && (size = cr_json_string(json, r->room)) == 0)
         return false;
     *text = r->room;
@@ -133,25 +133,36 @@ static int take_key(struct reader *r, char end, const char **key, uint32_t *leng
 {
     if (end != '}')
         return 0;
-    if (!take_string(r, key, length) || !cr_json_take(&r->json, ':'))
+    if (!take_string(r, key, length) || cr_json_peek(&r->json) != ':')
         return fail_here(r, "expected \"NAME\": before a value", error);
+    r->json.at++;
     return 0;
 }
 
-/* Reads the items of an array or the members of an object, after the opening bracket. */
+/* Takes the comma before an item; fails if there is none, or if no item follows. */
+static int take_comma(struct reader *r, char end, struct cr_error *error)
+{
+    bool object = end == '}';
+    if (cr_json_peek(&r->json) != ',')
+        return fail_here(r, object ? "expected ',' or '}'" : "expected ',' or ']'", error);
+    r->json.at++;
+    if (cr_json_peek(&r->json) == end)
+        return fail_here(r,
+                         object ? "a comma before '}', expected none after the last member"
+                                : "a comma before ']', expected none after the last item",
+                         error);
+    return 0;
+}
+
+/* Reads the items of an array or the members of an object, from the opening bracket on. */
 static int read_items(struct reader *r, int parent, char end, struct cr_error *error)
 {
-    int more, last = CR_NO_VALUE;
-    for (int i = 0; (more = cr_json_next(&r->json, i, end)) > 0; i++) {
+    int last = CR_NO_VALUE;
+    for (r->json.at++; cr_json_peek(&r->json) != end;) {
         const char *key = NULL;
         uint32_t length = 0;
-        if (cr_json_take(&r->json, end)) {
-            r->json.at--;
-            return fail_here(r,
-                             end == '}' ? "a comma before '}', expected none after the last member"
-                                        : "a comma before ']', expected none after the last item",
-                             error);
-        }
+        if (last != CR_NO_VALUE && take_comma(r, end, error))
+            return -1;
         if (take_key(r, end, &key, &length, error))
             return -1;
         int item = read_value(r, error);
@@ -164,7 +175,8 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
         values[parent].count++;
         last = item;
     }
-    return more < 0 ? fail_here(r, "expected a comma or the end", error) : 0;
+    r->json.at++;
+    return 0;
 }
 
 /* Reads a value with all its items; returns its index, or -1. */
@@ -177,18 +189,14 @@ static int read_value(struct reader *r, struct cr_error *error)
         .first = CR_NO_VALUE, .next = CR_NO_VALUE, .at = (uint32_t)(r->json.at - r->json.begin)};
     if (++r->depth > MAX_DEPTH)
         return fail_here(r, "a text that is nested too deep, expected fewer levels", error);
-    if (cr_json_take(&r->json, '{')) { /* skips white space, too */
-        value->kind = CR_JSON_OBJECT;
-        status = read_items(r, number, '}', error);
-    } else if (take_digits(&r->json, value)) {
-        r->depth--;
-        return number;
-    } else if (cr_json_take(&r->json, '[')) {
-        value->kind = CR_JSON_ARRAY;
-        status = read_items(r, number, ']', error);
-    } else if (take_string(r, &value->text, &value->length)) {
+    char first = cr_json_peek(&r->json);
+    if (first == '{' || first == '[') {
+        value->kind = first == '{' ? CR_JSON_OBJECT : CR_JSON_ARRAY;
+        status = read_items(r, number, first == '{' ? '}' : ']', error);
+    } else if (first == '"' && take_string(r, &value->text, &value->length)) {
         value->kind = CR_JSON_STRING;
-    } else if (r->json.wrong || (!take_word(r, value) && !take_number(r, value))) {
+    } else if (r->json.wrong || (!take_digits(&r->json, value) &&
+                                !take_word(r, value) && !take_number(r, value))) {
         status = fail_here(r, "found no value", error);
     }
     r->depth--;
