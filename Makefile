@@ -286,7 +286,7 @@ libraries-found:
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/tests/$(s)')
 suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
-    $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) \
+    $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) $(call script,$(1),encoders.sh) \
     $(call script,$(1),malformed.sh) $(call script,$(1),deep_models.sh) $(call script,$(1),out_of_memory.sh) \
     $(call script,$(1),golden.sh) $(call script,$(1),exports.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library $(BUILD)/$(1)/search_folder' \

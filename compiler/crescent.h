@@ -1375,6 +1375,7 @@ typedef struct {
     int normalized;
     const char *prompt; /* or null */
     int labels;         /* the number of labels of a classifier, else 0 */
+    int pairs;          /* 1: each text needs a pair, as a decoder that ranks needs a question and a document */
 } crescent_embedder_facts;
 
 int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);

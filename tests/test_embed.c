@@ -301,6 +301,7 @@ START_TEST(does_what_the_files_say)
     ck_assert_int_eq(facts.dimensions, C);
     ck_assert_int_eq(facts.most, 24); /* of tokenizer.json */
     ck_assert_ptr_null(facts.prompt);
+    ck_assert_int_eq(facts.pairs, 0);
     crescent_embedder_close(e);
 
     write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":false}", 1);
@@ -346,6 +347,35 @@ START_TEST(takes_any_text)
     ck_assert(crescent_same_bits(vector, other, C));
     crescent_embedder_close(e);
     free(text);
+}
+END_TEST
+
+/* Texts that a caller may hand over by mistake have a vector, and it is that of the text alone. */
+START_TEST(takes_bad_texts)
+{
+    enum { MEGABYTE = 1 << 20, N = 6 };
+    float together[N][C], alone[C];
+    char *word = malloc(MEGABYTE), *words = malloc(MEGABYTE);
+    crescent_embedded what[N];
+    memset(word, 'a', MEGABYTE);
+    for (int i = 0; i < MEGABYTE; i++)
+        words[i] = "the "[i % 4];
+    const crescent_embed_text texts[N] = {{"", NULL, 0, 0},           {word, NULL, MEGABYTE, 0}, {words, NULL, MEGABYTE, 0},
+                                          {"\xff\xfe", NULL, 2, 0}, {"a\0b", NULL, 3, 0},       {"", words, 0, MEGABYTE}};
+    crescent_embedder *e = open_embedder(NULL, 2);
+    GOOD(crescent_embed_texts(e, texts, N, together[0], what));
+    for (int i = 0; i < N; i++) {
+        GOOD(crescent_embed_texts(e, &texts[i], 1, alone, NULL));
+        ck_assert_msg(crescent_same_bits(together[i], alone, C), "text %d has other bits", i);
+        for (int c = 0; c < C; c++)
+            ck_assert(isfinite(together[i][c]));
+        ck_assert_int_eq(what[i].truncated, i == 2 || i == 5);
+        ck_assert_int_eq(what[i].repaired, i == 3);
+    }
+    ck_assert_uint_eq(what[0].tokens, 2);
+    crescent_embedder_close(e);
+    free(word);
+    free(words);
 }
 END_TEST
 
@@ -818,6 +848,7 @@ START_TEST(refuses_what_does_not_rank)
 {
     float score;
     crescent_embedder *e;
+    crescent_embedder_facts facts;
     write_judge();
     write_text("modules.json", LOGIT_SCORE);
     expect_no_judge(": found no chat_template.jinja, expected it");
@@ -829,6 +860,8 @@ START_TEST(refuses_what_does_not_rank)
     expect_no_judge("1/config.json: found true_token_id -1 and false_token_id 1, expected ids of tokens");
     write_text("1/config.json", "{\"true_token_id\":1}");
     e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS, .most = 2}, 1);
+    crescent_embedder_look(e, &facts);
+    ck_assert_int_eq(facts.pairs, 1);
     ck_assert_int_eq(crescent_embed(e, "a", 1, &score, NULL), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(context), "found a single text, expected a question and a document"));
     ck_assert_int_eq(crescent_embed_pair(e, "a", 1, "b", 1, &score, NULL), CRESCENT_FAILED);
@@ -1075,7 +1108,7 @@ START_TEST(refuses_in_one_line)
     expect_refusal(&(crescent_embedder_options){.most = 1}, "found a limit of 1 tokens, expected at least 2");
     expect_refusal(&(crescent_embedder_options){.pooling = "sum"}, "option pooling: found 'sum', expected ");
     write_text("sentence_bert_config.json", "{\"max_seq_length\":-3}");
-    expect_refusal(NULL, "sentence_bert_config.json: found max_seq_length -3, expected a number of tokens");
+    expect_refusal(NULL, "sentence_bert_config.json:1: found max_seq_length -3, expected a number of tokens");
     remove(in_folder("sentence_bert_config.json"));
     write_text("config_sentence_transformers.json", "{\"prompts\":{\"query\":\"ask: \"}}");
     write_modules("{\"pooling_mode_cls_token\":true,\"include_prompt\":false}", 0);
@@ -1094,15 +1127,15 @@ START_TEST(refuses_in_one_line)
     write_text("modules.json", "[{\"path\":\"../x\",\"type\":\"sentence_transformers.models.Dense\"}]");
     expect_refusal(NULL, "modules.json:1: found the module Dense in another folder, expected a Transformer");
     write_text("modules.json", "{}");
-    expect_refusal(NULL, "modules.json: found an object, expected an array of modules");
+    expect_refusal(NULL, "modules.json:1: found an object, expected an array of modules");
     remove(in_folder("modules.json"));
     expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, ": no tensor 'classifier.weight'");
     write_text("config.json", "{\"model_type\":\"bert\",\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}");
     expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
-                   "config.json: id2label: found 2, expected the numbers from 0 to 1, each with a name");
+                   "config.json:1: id2label: found 2, expected the numbers from 0 to 1, each with a name");
     write_text("config.json", "{\"model_type\":\"bert\",\"num_labels\":0}");
     expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
-                   "config.json: found no number of labels from 1 to 100000, expected one");
+                   "config.json: found 0 labels, expected a number from 1 to 100000");
     remove(in_folder("tokenizer.json"));
     expect_refusal(NULL, ": found no tokenizer, expected ");
 }
@@ -1163,6 +1196,7 @@ int main(void)
     tcase_add_test(t, refuses_what_does_not_rank);
     tcase_add_test(t, does_what_the_files_say);
     tcase_add_test(t, takes_any_text);
+    tcase_add_test(t, takes_bad_texts);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);
     tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
     tcase_add_loop_test(t, has_a_vector_and_classes_in_each_family, 0, N_FAMILIES);

@@ -391,7 +391,7 @@ static const struct {
     {"config.json", "{\"architectures\": [\"Phi3ForCausalLM\"]}", "the architecture 'Phi3ForCausalLM', "},
     {"config.json", "{\"architectures\": [\"GPT2\"]}", "the architecture 'GPT2', expected a class"},
     {"config.json", "{\"model_type\": 3}", "config.json:1: JSON: model_type is not a string"},
-    {"config.json", "[]", "config.json:1: JSON: expected '{'"},
+    {"config.json", "[]", "config.json:1: found an array, expected an object"},
     {"config.json", "{\n\"a\": [1, 2\n}", "config.json:3: JSON: expected ',' or ']'"},
     {"config.json", "{\"model_type\": \"gpt2\", \"rotor_scale\": 3}", "config.json: rotor_scale 3: "},
     {"config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 20, \"vocab_size\": 24, \"n_layer\": 2,"

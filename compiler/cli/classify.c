@@ -22,10 +22,10 @@ static int by_probability(const void *a, const void *b)
     return nan ? nan : order ? order : x->number - y->number;
 }
 
-/* Returns a number of JSON, which has no NaN: that is null. */
+/* Returns a number of JSON, which has no NaN and no infinity: they are null. */
 static json_t *number(float value)
 {
-    return isnan(value) ? json_null() : json_real((double)value);
+    return isfinite(value) ? json_real((double)value) : json_null();
 }
 
 /* Prints a line: [{"label": NAME, "score": P}, ...], or NAME P with tabs between. */
@@ -64,6 +64,9 @@ int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
 {
     struct cr_encoder e;
     int status = cr_encoder_open(&e, o, CRESCENT_PROBABILITIES, error);
+    if (status == 0 && e.facts.pairs)
+        status = cr_fail(error, "%.300s: found a decoder that ranks, expected a classifier (crescent rank takes it)",
+                         o->model);
     if (status == 0)
         status = cr_encode_texts(&e, false, take_labels, &e, error);
     if (status == 0)

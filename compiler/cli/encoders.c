@@ -11,12 +11,25 @@
 #include "compiler/ir/mem.h"
 #include "model.h"
 #include "report.h"
+#include "texts.h"
 
 /* ---- the encoder ---- */
 
 enum { DEFAULT_BATCH = 32 };
 
-/* Opens the folder and makes room for a batch. */
+/* Opens the file of the texts, so that a missing one is found before the model is loaded. */
+static int open_texts(struct cr_encoder *e, struct cr_error *error)
+{
+    const struct cr_options *o = e->o;
+    if (o->text && o->file)
+        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
+    if (o->text)
+        return 0;
+    e->in = o->file && strcmp(o->file, "-") != 0 ? fopen(o->file, "r") : stdin;
+    return e->in ? 0 : cr_fail(error, "%.300s: cannot be opened: %s", o->file, strerror(errno));
+}
+
+/* Opens the texts and the folder, and makes room for a batch. */
 int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_classification classify,
                     struct cr_error *error)
 {
@@ -36,6 +49,8 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     e->shows = isatty(STDERR_FILENO) == 1 && (o->out || isatty(STDOUT_FILENO) != 1);
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
+    if (open_texts(e, error))
+        return -1;
     crescent_cache_weights(o->context, o->cache_weights);
     if (cr_passed(o, crescent_embedder_open(o->context, o->model, &script, &config, &options, &e->embedder), error))
         return -1;
@@ -57,6 +72,8 @@ static void drop_texts(struct cr_encoder *e)
 void cr_encoder_close(struct cr_encoder *e)
 {
     drop_texts(e);
+    if (e->in && e->in != stdin)
+        fclose(e->in);
     free(e->vectors);
     free(e->texts);
     free(e->what);
@@ -120,20 +137,39 @@ struct stream {
     bool paired;
 };
 
-/* Computes the vectors of a batch that failed one by one.  A text that fails has NaNs and a note with its number,
- * and the others have theirs; the text of --text fails. */
+/* Fails if the question cannot be encoded, whatever the document is. */
+static int check_query(struct cr_encoder *e, float *vector, struct cr_error *error)
+{
+    const char *query = e->o->query;
+    return crescent_embed_pair(e->embedder, query, strlen(query), "", 0, vector, NULL)
+               ? cr_fail(error, "--query: %s", crescent_error(e->o->context))
+               : 0;
+}
+
+/* Handles the failure of text i.  The text of --text and a question that no document can stand beside end the run;
+ * another text has NaNs and a note with its number. */
+static int skip_text(struct cr_encoder *e, int i, float *vector, struct cr_error *error)
+{
+    char why[400];
+    snprintf(why, sizeof why, "%s", crescent_error(e->o->context));
+    if (e->o->text)
+        return cr_fail(error, "--text: %s", why);
+    if (e->texts[i].pair && check_query(e, vector, error))
+        return -1;
+    cr_note("text %lld: %s", (long long)e->n_texts + i + 1, why);
+    for (int64_t k = 0; k < e->facts.dimensions; k++)
+        vector[k] = NAN;
+    return 0;
+}
+
+/* Computes the vectors of a batch that failed one by one. */
 static int run_singly(struct cr_encoder *e, struct cr_error *error)
 {
     for (int i = 0; i < e->n; i++) {
         float *vector = e->vectors + (int64_t)i * e->facts.dimensions;
         e->what[i] = (crescent_embedded){0, 0, 0};
-        if (crescent_embed_texts(e->embedder, &e->texts[i], 1, vector, &e->what[i]) == CRESCENT_OK)
-            continue;
-        if (e->o->text)
-            return cr_fail(error, "--text: %s", crescent_error(e->o->context));
-        cr_note("text %lld: %s", (long long)e->n_texts + i + 1, crescent_error(e->o->context));
-        for (int64_t k = 0; k < e->facts.dimensions; k++)
-            vector[k] = NAN;
+        if (crescent_embed_texts(e->embedder, &e->texts[i], 1, vector, &e->what[i]) && skip_text(e, i, vector, error))
+            return -1;
     }
     return 0;
 }
@@ -177,9 +213,10 @@ static int add_text(struct stream *s, char *text, size_t n, struct cr_error *err
     return e->n < e->batch ? 0 : run_batch(s, error);
 }
 
-/* Adds each line of a file. */
-static int add_lines(struct stream *s, FILE *in, const char *name, struct cr_error *error)
+/* Adds each line of the file. */
+static int add_lines(struct stream *s, struct cr_error *error)
 {
+    FILE *in = s->encoder->in;
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
@@ -192,31 +229,16 @@ static int add_lines(struct stream *s, FILE *in, const char *name, struct cr_err
         status = add_text(s, text, (size_t)n, error);
     }
     if (status == 0 && ferror(in))
-        status = cr_fail(error, "%.300s: cannot be read: %s", name, strerror(errno));
+        status = cr_fail(error, "%.300s: cannot be read: %s", cr_text_name(s->encoder->o), strerror(errno));
     free(line);
-    return status;
-}
-
-/* Adds the lines of the file of the options, or of standard input. */
-static int add_file(struct stream *s, const struct cr_options *o, struct cr_error *error)
-{
-    if (!o->file || strcmp(o->file, "-") == 0)
-        return add_lines(s, stdin, "standard input", error);
-    FILE *in = fopen(o->file, "r");
-    if (!in)
-        return cr_fail(error, "%.300s: cannot be opened: %s", o->file, strerror(errno));
-    int status = add_lines(s, in, o->file, error);
-    fclose(in);
     return status;
 }
 
 int cr_encode_texts(struct cr_encoder *e, bool paired, cr_vector_function *take, void *context,
                     struct cr_error *error)
 {
-    const struct cr_options *o = e->o;
+    const char *text = e->o->text;
     struct stream s = {e, take, context, paired};
-    if (o->text && o->file)
-        return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
-    int status = o->text ? add_text(&s, cr_strdup(o->text), strlen(o->text), error) : add_file(&s, o, error);
+    int status = text ? add_text(&s, cr_strdup(text), strlen(text), error) : add_lines(&s, error);
     return status == 0 && e->n ? run_batch(&s, error) : status;
 }

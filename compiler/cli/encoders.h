@@ -2,13 +2,14 @@
 #ifndef CR_ENCODERS_H
 #define CR_ENCODERS_H
 
-#include <stddef.h>
+#include <stdio.h>
 
 #include "options.h"
 
 /* An encoder at work. */
 struct cr_encoder {
     const struct cr_options *o;
+    FILE *in; /* the texts, one a line; null for the text of --text */
     crescent_embedder *embedder;
     crescent_embedder_facts facts;
     float *vectors, *vector; /* vectors of a batch; the vector of the current text */
@@ -20,7 +21,7 @@ struct cr_encoder {
     bool shows;             /* progress is shown: stderr is a terminal, and stdout is not */
 };
 
-/* Opens the encoder of the options.  Closed by cr_encoder_close, also after a failure. */
+/* Opens the texts and the encoder of the options.  Closed by cr_encoder_close, also after a failure. */
 int cr_encoder_open(struct cr_encoder *encoder, const struct cr_options *options,
                     crescent_classification classify, struct cr_error *error);
 void cr_encoder_close(struct cr_encoder *encoder);

@@ -40,7 +40,7 @@ static void print_ranking(struct ranking *r)
     if (r->n)
         qsort(r->items, (size_t)r->n, sizeof *r->items, by_score);
     for (int i = 0; i < r->n; i++)
-        if (r->encoder.o->json && isnan(r->items[i].score))
+        if (r->encoder.o->json && !isfinite(r->items[i].score))
             printf("{\"score\": null, \"number\": %lld}\n", (long long)r->items[i].number);
         else
             printf(r->encoder.o->json ? "{\"score\": %.9g, \"number\": %lld}\n" : "%.9g %lld\n",

@@ -46,7 +46,8 @@ int cr_config_read(struct cr_document *d, const char *path, struct cr_error *err
         return -1;
     const struct cr_json_value **members = cr_calloc((size_t)d->n, sizeof(*members));
     bool object = d->values[0].kind == CR_JSON_OBJECT;
-    int status = object ? 0 : cr_fail_value(d, 0, "expected '{'", error);
+    int status = object ? 0 : cr_fail(error, "%.400s:%d: found %s, expected an object", d->path, cr_value_line(d, 0),
+                                      cr_kind_of_value(d, 0));
     for (int i = 0; i < d->n && !status; i++)
         if (d->values[i].kind == CR_JSON_OBJECT)
             status = check_keys(d, i, members, error);

@@ -197,7 +197,7 @@ static int read_value(struct reader *r, struct cr_error *error)
         value->kind = CR_JSON_STRING;
     } else if (r->json.wrong || (!take_digits(&r->json, value) &&
                                 !take_word(r, value) && !take_number(r, value))) {
-        status = fail_here(r, "found no value", error);
+        status = fail_here(r, "found no value, expected one", error);
     }
     r->depth--;
     return status ? -1 : number;
@@ -315,10 +315,12 @@ const char *cr_kind_of_value(const struct cr_document *d, int value)
     return value < 0 ? "nothing" : kinds[d->values[value].kind];
 }
 
-static int fail_kind(const struct cr_document *d, int value, const char *where, const char *name,
+/* Fails with the line of a member, or of its object where there is no such member. */
+static int fail_kind(const struct cr_document *d, int object, int value, const char *where, const char *name,
                      const char *expected, struct cr_error *error)
 {
-    return cr_fail(error, "%s: %s: found %s for \"%s\", expected %s", d->path, where,
+    int line = cr_value_line(d, value >= 0 ? value : object >= 0 ? object : 0);
+    return cr_fail(error, "%s:%d: %s: found %s for \"%s\", expected %s", d->path, line, where,
                    cr_kind_of_value(d, value), name, expected);
 }
 
@@ -330,8 +332,20 @@ int cr_read_bool(const struct cr_document *d, int object, const char *where, con
         return 0;
     enum cr_json_kind kind = d->values[member].kind;
     if (kind != CR_JSON_TRUE && kind != CR_JSON_FALSE)
-        return fail_kind(d, member, where, name, "true or false", error);
+        return fail_kind(d, object, member, where, name, "true or false", error);
     *out = kind == CR_JSON_TRUE;
+    return 0;
+}
+
+int cr_read_number(const struct cr_document *d, int object, const char *where, const char *name, double *out,
+                   struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_INTEGER && d->values[member].kind != CR_JSON_REAL)
+        return fail_kind(d, object, member, where, name, "a number", error);
+    *out = cr_real_of(&d->values[member]);
     return 0;
 }
 
@@ -342,7 +356,7 @@ int cr_read_integer(const struct cr_document *d, int object, const char *where, 
     if (member < 0)
         return 0;
     if (d->values[member].kind != CR_JSON_INTEGER)
-        return fail_kind(d, member, where, name, "an integer", error);
+        return fail_kind(d, object, member, where, name, "an integer", error);
     *out = d->values[member].integer;
     return 0;
 }
@@ -354,11 +368,23 @@ int cr_read_string(const struct cr_document *d, int object, const char *where, c
     if (member < 0)
         return 0;
     if (d->values[member].kind != CR_JSON_STRING)
-        return fail_kind(d, member, where, name, "a string", error);
+        return fail_kind(d, object, member, where, name, "a string", error);
     if (strlen(d->values[member].text) < d->values[member].length)
-        return cr_fail(error, "%s: %s: found the character 0 in \"%s\", expected a string without it", d->path, where,
-                       name);
+        return cr_fail(error, "%s:%d: %s: found the character 0 in \"%s\", expected a string without it", d->path,
+                       cr_value_line(d, member), where, name);
     *out = d->values[member].text;
+    return 0;
+}
+
+int cr_read_object(const struct cr_document *d, int object, const char *where, const char *name, int *out,
+                   struct cr_error *error)
+{
+    int member = cr_member(d, object, name);
+    if (member < 0)
+        return 0;
+    if (d->values[member].kind != CR_JSON_OBJECT)
+        return fail_kind(d, object, member, where, name, "an object", error);
+    *out = member;
     return 0;
 }
 
@@ -368,6 +394,6 @@ int cr_need_member(const struct cr_document *d, int object, const char *where, c
     int member = cr_member(d, object, name);
     if (member >= 0 && d->values[member].kind == kind)
         return member;
-    fail_kind(d, member, where, name, kinds[kind], error);
+    fail_kind(d, object, member, where, name, kinds[kind], error);
     return CR_NO_VALUE;
 }

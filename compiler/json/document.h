@@ -94,8 +94,12 @@ int cr_read_bool(const struct cr_document *document, int object, const char *whe
                  const char *name, bool *out, struct cr_error *error);
 int cr_read_integer(const struct cr_document *document, int object, const char *where,
                     const char *name, int64_t *out, struct cr_error *error);
+int cr_read_number(const struct cr_document *document, int object, const char *where,
+                   const char *name, double *out, struct cr_error *error);
 int cr_read_string(const struct cr_document *document, int object, const char *where,
                    const char *name, const char **out, struct cr_error *error);
+int cr_read_object(const struct cr_document *document, int object, const char *where,
+                   const char *name, int *out, struct cr_error *error);
 
 /* Returns the member with a name and a kind; CR_NO_VALUE with an error if there is none. */
 int cr_need_member(const struct cr_document *document, int object, const char *where,

@@ -10,6 +10,7 @@
 #include "compiler/ir/mem.h"
 #include "handles.h"
 #include "installed.h"
+#include "model_path.h"
 #include "sentence.h"
 
 /* A tokenizer that a thread opens while the model is compiled.  It has its own context for
@@ -222,7 +223,7 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     crescent_embedder *e = cr_calloc(1, sizeof *e);
     char *folder = cr_find_installed(path);
     e->context = cr_refer(context);
-    int status = begin_reading(&e->reading, folder, guard.error);
+    int status = cr_check_folder_path(folder, guard.error) || begin_reading(&e->reading, folder, guard.error);
     if (status == 0) {
         int model = open_parts(e, folder, how, config, options ? options : &none, guard.error);
         status = await_reading(&e->reading, guard.error) ? -1 : model;
@@ -263,7 +264,8 @@ int crescent_embedder_look(const crescent_embedder *e, crescent_embedder_facts *
 {
     CR_REQUIRE(e, facts);
     *facts = (crescent_embedder_facts){e->dimensions, e->sentence.max_length, e->sentence.pooling,
-                                       e->sentence.normalize, e->sentence.prompt, e->sentence.n_labels};
+                                       e->sentence.normalize, e->sentence.prompt, e->sentence.n_labels,
+                                       e->sentence.score != NULL};
     return CRESCENT_OK;
 }
 

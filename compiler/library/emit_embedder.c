@@ -7,6 +7,7 @@
 #include "emission.h"
 #include "emit_writing.h"
 #include "installed.h"
+#include "model_path.h"
 #include "sentence.h"
 
 /* The state of emitting an encoder: the state that all programs have, and its own. */
@@ -86,7 +87,7 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
 {
     struct cr_emit_output out = {.path = path};
     if (cr_check_emit_path(path, error) || cr_read_isas(config ? config->isa : NULL, &out.isas, error) ||
-        cr_writing_check(e->w.what, error) || read_folder(e, folder, options, error) ||
+        cr_writing_check(e->w.what, error) || cr_check_folder_path(folder, error) || read_folder(e, folder, options, error) ||
         open_graph(e, context, folder, how))
         return -1;
     if (e->sentence.modules && !e->w.what->pack && !e->w.what->embed)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/weight_files.h"
+#include "compiler/files/gguf.h"
 #include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
@@ -195,6 +196,15 @@ int cr_check_script_path(const char *path, struct cr_error *error)
     if (*folder)
         return cr_fail(error, "%.300s: %s, expected the folder of the model: %s", path, kind->what, folder);
     return cr_fail(error, "%.300s: %s, expected %s", path, kind->what, kind->expected);
+}
+
+int cr_check_folder_path(const char *path, struct cr_error *error)
+{
+    if (cr_check_script_path(path, error))
+        return -1;
+    return cr_is_folder(path) || cr_is_gguf(path)
+               ? 0
+               : cr_fail(error, "%.300s: found a file, expected the folder of a model with its tokenizer", path);
 }
 
 const char *cr_other_file(const char *path)

@@ -27,6 +27,18 @@ static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *fo
     return cr_document_read_small(d, path, MOST_BYTES, error) ? -1 : 1;
 }
 
+/* Does the same for a file that must be an object. */
+static int open_object(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
+                       struct cr_error *error)
+{
+    int found = open_file(d, path, folder, name, error);
+    if (found <= 0 || d->values[0].kind == CR_JSON_OBJECT)
+        return found;
+    cr_fail(error, "%s:%d: found %s, expected an object", path, cr_value_line(d, 0), cr_kind_of_value(d, 0));
+    cr_document_free(d);
+    return -1;
+}
+
 static void set(char **text, const char *value)
 {
     free(*text);
@@ -156,7 +168,7 @@ static int read_template(struct cr_sentence *s, const char *folder, struct cr_er
         cr_unmap_file(&file);
         return status;
     }
-    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
     if (found < 0)
         return -1;
     int source = found ? cr_need_member(&d, 0, "tokenizer", "chat_template", CR_JSON_STRING, error)
@@ -206,7 +218,7 @@ int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error)
 {
     char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_file(&d, path, folder, "config.json", error);
+    int found = open_object(&d, path, folder, "config.json", error);
     *is_judge = false;
     if (found <= 0)
         return found;
@@ -243,7 +255,7 @@ static int read_folder(struct cr_sentence *s, const char *folder, const char *mo
     char path[PATH_SIZE], name[PATH_SIZE];
     struct cr_document d;
     snprintf(name, sizeof name, "%.4000s/config.json", module);
-    int found = open_file(&d, path, folder, name, error);
+    int found = open_object(&d, path, folder, name, error);
     if (found <= 0)
         return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it, as modules.json names it", path);
     int status = read(s, &d, module, error);
@@ -286,7 +298,8 @@ static int read_modules(struct cr_sentence *s, const char *folder, struct cr_err
     if (found <= 0)
         return found;
     if (d.values[0].kind != CR_JSON_ARRAY)
-        status = cr_fail(error, "%s: found %s, expected an array of modules", path, cr_kind_of_value(&d, 0));
+        status = cr_fail(error, "%s:%d: found %s, expected an array of modules", path, cr_value_line(&d, 0),
+                         cr_kind_of_value(&d, 0));
     for (int i = status ? -1 : d.values[0].first; i >= 0 && status == 0; i = d.values[i].next)
         status = read_module(s, &d, i, folder, error);
     cr_document_free(&d);
@@ -301,12 +314,13 @@ static int read_number(const char *folder, const char *file, const char *key, in
 {
     char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_file(&d, path, folder, file, error);
+    int found = open_object(&d, path, folder, file, error);
     if (found <= 0)
         return found;
-    int status = cr_read_integer(&d, 0, file, key, out, error);
+    int status = cr_read_integer(&d, 0, "limit", key, out, error);
     if (status == 0 && *out < 0)
-        status = cr_fail(error, "%s: found %s %lld, expected a number of tokens", path, key, (long long)*out);
+        status = cr_fail(error, "%s:%d: found %s %lld, expected a number of tokens", path,
+                         cr_value_line(&d, cr_member(&d, 0, key)), key, (long long)*out);
     cr_document_free(&d);
     return status;
 }
@@ -322,17 +336,19 @@ static bool is_identity(const char *activation)
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
-    static const char name[] = "config_sentence_transformers.json";
     char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_file(&d, path, folder, name, error);
+    int found = open_object(&d, path, folder, "config_sentence_transformers.json", error);
     if (found <= 0)
         return found;
     const char *text = NULL, *activation = "";
-    int prompts = cr_member(&d, 0, "prompts"), status = cr_read_string(&d, 0, name, "activation_fn", &activation, error);
+    int prompts = CR_NO_VALUE;
+    int status = cr_read_object(&d, 0, "config", "prompts", &prompts, error);
+    if (status == 0)
+        status = cr_read_string(&d, 0, "config", "activation_fn", &activation, error);
     s->plain = is_identity(activation);
     if (!role && status == 0)
-        status = cr_read_string(&d, 0, name, "default_prompt_name", &role, error);
+        status = cr_read_string(&d, 0, "config", "default_prompt_name", &role, error);
     if (status == 0 && role && prompts >= 0)
         status = cr_read_string(&d, prompts, "prompts", role, &text, error);
     if (status == 0 && !text && role && strcmp(role, "document") == 0 && prompts >= 0)
@@ -347,14 +363,14 @@ static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_e
 {
     char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
     if (found <= 0)
         return found;
-    int most = cr_member(&d, 0, "model_max_length");
-    double value = most >= 0 ? cr_real_of(&d.values[most]) : 0;
+    double value = 0;
+    int status = cr_read_number(&d, 0, "tokenizer", "model_max_length", &value, error);
     s->model_max_length = value >= 1 && value <= INT32_MAX ? (int64_t)value : 0;
     cr_document_free(&d);
-    return 0;
+    return status;
 }
 
 /* Reads pad_token of the tokenizer, a string or an object that has it as its content. */
@@ -363,7 +379,7 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
     char path[PATH_SIZE];
     struct cr_document d;
     const char *token = NULL;
-    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
     if (found < 0)
         return -1;
     int pad = found ? cr_member(&d, 0, "pad_token") : CR_NO_VALUE;
@@ -386,7 +402,7 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     char path[PATH_SIZE];
     struct cr_document d;
     const char *family = "";
-    int found = open_file(&d, path, folder, "config.json", error);
+    int found = open_object(&d, path, folder, "config.json", error);
     if (found <= 0)
         return found;
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
@@ -475,18 +491,25 @@ crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const 
 
 /* ---- classifiers ---- */
 
+/* Returns the number below n that a text is, without sign and leading zeros, or -1. */
+static int label_number(const char *text, int n)
+{
+    char plain[24];
+    long number = strtol(text, NULL, 10);
+    snprintf(plain, sizeof plain, "%ld", number);
+    return number >= 0 && number < n && strcmp(text, plain) == 0 ? (int)number : -1;
+}
+
 /* Reads id2label, {"0": NAME, ...}: each number below the count once. */
 static int read_names(struct cr_sentence *s, const struct cr_document *d, int names, struct cr_error *error)
 {
     s->n_labels = d->values[names].count;
     s->labels = cr_calloc((size_t)s->n_labels + 1, sizeof *s->labels);
     for (int i = d->values[names].first; i >= 0; i = d->values[i].next) {
-        char *end;
-        long number = strtol(d->values[i].key, &end, 10);
-        if (end == d->values[i].key || *end || number < 0 || number >= s->n_labels || s->labels[number] ||
-            d->values[i].kind != CR_JSON_STRING)
-            return cr_fail(error, "%s: id2label: found %.60s, expected the numbers from 0 to %d, each with a name",
-                           d->path, d->values[i].key, s->n_labels - 1);
+        int number = label_number(d->values[i].key, s->n_labels);
+        if (number < 0 || s->labels[number] || d->values[i].kind != CR_JSON_STRING)
+            return cr_fail(error, "%s:%d: id2label: found %.60s, expected the numbers from 0 to %d, each with a name",
+                           d->path, cr_value_line(d, i), d->values[i].key, s->n_labels - 1);
         s->labels[number] = cr_strdup(d->values[i].text);
     }
     return 0;
@@ -509,8 +532,9 @@ static void number_labels(struct cr_sentence *s, int n)
 static int read_activation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     const char *problem = "", *activation = "";
-    int nested = cr_member(d, 0, "sentence_transformers");
-    if (cr_read_string(d, 0, "config", "problem_type", &problem, error) ||
+    int nested = CR_NO_VALUE;
+    if (cr_read_object(d, 0, "config", "sentence_transformers", &nested, error) ||
+        cr_read_string(d, 0, "config", "problem_type", &problem, error) ||
         cr_read_string(d, 0, "config", "sbert_ce_default_activation_function", &activation, error) ||
         (nested >= 0 && cr_read_string(d, nested, "config", "activation_fn", &activation, error)))
         return -1;
@@ -519,24 +543,36 @@ static int read_activation(struct cr_sentence *s, const struct cr_document *d, s
     return 0;
 }
 
-int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *error)
+/* Reads the names or the number of the labels of config.json; a decoder that ranks has one. */
+static int count_labels(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     enum { MOST_LABELS = 100000 };
+    int names = CR_NO_VALUE;
+    int64_t n = 2;
+    if (s->score) {
+        number_labels(s, 1);
+        return 0;
+    }
+    if (cr_read_object(d, 0, "config", "id2label", &names, error) ||
+        cr_read_integer(d, 0, "config", "num_labels", &n, error))
+        return -1;
+    n = names >= 0 ? d->values[names].count : n;
+    if (n < 1 || n > MOST_LABELS)
+        return cr_fail(error, "%s: found %" PRId64 " labels, expected a number from 1 to %d", d->path, n, MOST_LABELS);
+    if (names >= 0)
+        return read_names(s, d, names, error);
+    number_labels(s, (int)n);
+    return 0;
+}
+
+int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
     char path[PATH_SIZE];
     struct cr_document d;
-    int64_t n = 2;
-    int found = open_file(&d, path, folder, "config.json", error);
+    int found = open_object(&d, path, folder, "config.json", error);
     if (found <= 0)
         return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);
-    int names = cr_member(&d, 0, "id2label"), status = 0;
-    if (s->score)
-        number_labels(s, 1);
-    else if (names >= 0 && d.values[names].kind == CR_JSON_OBJECT && d.values[names].count > 0)
-        status = read_names(s, &d, names, error);
-    else if (cr_read_integer(&d, 0, "config", "num_labels", &n, error) || n < 1 || n > MOST_LABELS)
-        status = cr_fail(error, "%s: found no number of labels from 1 to %d, expected one", path, MOST_LABELS);
-    else
-        number_labels(s, (int)n);
+    int status = count_labels(s, &d, error);
     if (status == 0)
         status = read_activation(s, &d, error);
     cr_document_free(&d);

@@ -114,6 +114,8 @@ static int facts_of(lua_State *L)
     cr_lua_set_string(L, "prompt", facts.prompt);
     lua_pushboolean(L, facts.normalized);
     lua_setfield(L, -2, "normalized");
+    lua_pushboolean(L, facts.pairs);
+    lua_setfield(L, -2, "pairs");
     return 1;
 }
 

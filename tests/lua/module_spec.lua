@@ -627,6 +627,23 @@ it("an embedder", function()
     fails("closed", e.embed, e, "x")
 end)
 
+it("an embedder takes any text", function()
+    local model = "tests/fixtures/embed_qwen3"
+    local e = crescent.embedder(model)
+    for _, text in ipairs {"", ("a"):rep(1000000), ("the graph "):rep(100000), "\255\254", "a\0b"} do
+        local file = assert(io.open(folder .. "/text.txt", "w"))
+        file:write(text, "\n")
+        file:close()
+        local v = e:embed(text)
+        local numbers = {}
+        for i = 1, #v do numbers[i] = ("%.9g"):format(v[i]) end
+        equal("[" .. table.concat(numbers, ", ") .. "]",
+            output("embed " .. model .. " " .. folder .. "/text.txt"):match("%[[^\n]*%]"))
+    end
+    fails("bad argument", e.embed, e)
+    fails("bad argument", e.embed, e, {})
+end)
+
 it("rows of a file are vectors of lines", function()
     local model, rows, said = "tests/fixtures/embed_qwen3", {}, nil
     local e = crescent.embedder(model)
@@ -657,6 +674,16 @@ it("a reranker and a classifier", function()
     logits = e:embed(texts[2])
     equal(("%.5f"):format(p[1] / p[2]), ("%.5f"):format(math.exp(logits[1] - logits[2])))
     equal(#crescent.embedder("tests/fixtures/embed_qwen3"):labels(), 0)
+    fails("found a single text, expected a question and a document", function()
+        local judge = crescent.embedder("tests/fixtures/embed_qwen3_score", {classify = true})
+        equal(judge:facts().pairs, true)
+        judge:embed("a")
+    end)
+    fails("found a decoder that ranks (LogitScore), expected a model of vectors", crescent.embedder,
+        "tests/fixtures/embed_qwen3_score")
+    fails("no tensor 'score.weight'", crescent.embedder, "tests/fixtures/embed_qwen3", {classify = true})
+    fails("graphs/bert.lua: found a file, expected the folder of a model", crescent.embedder, "graphs/bert.lua")
+    fails("nowhere: cannot be read: No such file or directory", crescent.embedder, "nowhere")
     fails("option classify: found scores, expected true, false or \"logits\"", crescent.embedder,
         "tests/fixtures/embed_qwen3_classes", {classify = "scores"})
     fails("bad argument", e.embed, e, "a", {})

@@ -437,7 +437,7 @@ function Embedder:embed(text, pair) end
 function Embedder:labels() end
 
 ---What the embedder does.
----@return {dimensions: integer, max_length: integer, pooling: string, normalized: boolean, prompt: string?}
+---@return {dimensions: integer, max_length: integer, pooling: string, normalized: boolean, pairs: boolean, prompt: string?}
 function Embedder:facts() end
 
 ---Frees all it holds.
