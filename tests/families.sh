@@ -1,6 +1,7 @@
 #!/bin/sh
 # families.sh - the families of docs/add-a-family.md: each is found for its folder, every verb takes its
-# script, and `generate` gives the logits of `run`, whatever the chunks.
+# script, `generate` gives the logits of `run`, whatever the chunks, and an encoder embeds, classifies and is
+# emitted.
 #
 # Their outputs and gradients are held against PyTorch's by tests/fixtures.sh.  $CRESCENT is the program.
 # The last line is "N passed, M failed".
@@ -57,7 +58,53 @@ for family in olmo2:olmo2 mixtral:mixtral; do
     report $? "$script: the same by hand"
 done
 
-# The other verbs, with the smallest of them.
+# ---- an encoder ----
+
+# encoder CASE: copies a fixture to $T/encoder, with a tokenizer whose words are w0, w1, ...
+script=docs/families/megatron-bert.lua
+encoder() {
+    rm -rf "$T/encoder"
+    cp -r "tests/fixtures/$1" "$T/encoder"
+    words=$(seq 0 18 | sed 's/.*/"w&": &/' | paste -sd ,)
+    echo "{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"w0\", \"vocab\": {$words}}," \
+        '"pre_tokenizer": {"type": "WhitespaceSplit"}}' >"$T/encoder/tokenizer.json"
+}
+
+encoder model_megatron_bert
+! "$crescent" embed "$T/encoder" --text w3 >"$log" 2>&1 && grep -q '^crescent: .*--script F.lua, megatron-bert.lua in' "$log"
+report $? "$script: what to type"
+printf 'w3 w7 w1\nw5\nw18 w2 w2 w9 w11 w4 w6 w8\n' >"$T/lines"
+succeeds "$script: embed" "$crescent" embed "$T/encoder" "$T/lines" --script $script --pooling cls
+cp "$log" "$T/vectors"
+sed -n 2p "$T/vectors" >"$T/second"
+CRESCENT_PATH=docs/families "$crescent" embed "$T/encoder" --text w5 --pooling cls >"$T/alone" 2>"$log" &&
+    cmp "$T/alone" "$T/second" >"$log" 2>&1
+report $? "$script: a text alone, on CRESCENT_PATH"
+{
+    printf '\223NUMPY\001\000\166\000'
+    printf '%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1)}"
+    printf '\005\000\000\000'
+} >"$T/one.npy"
+succeeds "$script: run" "$crescent" run "$T/encoder" --script $script --set T=1 --set pooler=false \
+    --input "ids=$T/one.npy" --output "last_hidden_state=$T/one_state.npy"
+tail -c 48 "$T/one_state.npy" | od -An -v -tf4 -w48 | awk 'NR == FNR { gsub(/[][,]/, " "); split($0, v) }
+    NR > FNR { for (i = 1; i <= NF; i++) worse += ($i - v[i]) ^ 2 > 1e-10; n = NF } END { exit n != 12 || worse > 0 }' \
+    "$T/second" - >"$log" 2>&1
+report $? "$script: the vector of embed is the first row of run"
+succeeds "$script: emit --embed-text" "$crescent" emit "$T/encoder" --embed-text --script $script --pooling cls -o "$T/x.c"
+name=$(sed -n 's/^#ifdef \([A-Z_0-9]*\)_MAIN$/\1/p' "$T/x.c" | sed 1q)
+succeeds "$script: emitted C" ${CC:-cc} -O1 "-D${name}_MAIN" "$T/x.c" -lm -o "$T/x"
+"$T/x" "$T/encoder/model.safetensors" <"$T/lines" 2>"$log" | cmp - "$T/vectors" >>"$log" 2>&1
+report $? "$script: the vectors of emitted C"
+
+encoder model_megatron_bert_classes
+echo 'w7 w13 w9' >"$T/lines"
+succeeds "$script: classify" "$crescent" classify "$T/encoder" "$T/lines" --script $script --set name_prefix=bert. --json
+[ "$(grep -o LABEL_ "$log" | wc -l)" -eq 3 ]
+report $? "$script: three labels"
+
+# ---- other verbs, with the smallest of them ----
+
 olmo2="tests/fixtures/model_olmo2 --script docs/families/olmo2.lua"
 succeeds params "$crescent" params $olmo2
 succeeds dump "$crescent" dump $olmo2 --after fuse
