@@ -124,6 +124,7 @@ training() {
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
     refuses 'rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --weights "$T/weights"
+    refuses 'data of rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --input "ids=$T/ids"
 }
 
 data="--input ids=$folder/ids.npy --input target=$folder/target.npy --set micro_batches=6
@@ -134,6 +135,8 @@ for rank in 0 1; do
     "$crescent" train $script $data --steps 0 --seed $rank --save "$T/weights$rank" >"$log" 2>&1
     report $? "weights of rank $rank"
 done
+cp $folder/ids.npy "$T/ids0"
+{ head -c -8 $folder/ids.npy && printf '\001\0\0\0\0\0\0\0'; } >"$T/ids1" # another last batch
 
 # Programs that leave their number behind, and that add their rank to the last argument.
 rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'

@@ -35,6 +35,14 @@ static inline uint64_t cr_hash_word(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
+/* Mixes n words of 32 bits into a hash. */
+static inline uint64_t cr_hash_words(uint64_t hash, const void *words, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        hash = cr_hash_word(hash, ((const uint32_t *)words)[i]);
+    return hash;
+}
+
 /* Names in the order in which they were added.  The texts belong to the caller. */
 struct cr_names {
     const char **items;

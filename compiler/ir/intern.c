@@ -197,9 +197,7 @@ static bool is_content(const void *context, int item)
 int cr_add_literal(struct cr_graph *g, const struct cr_literal *literal)
 {
     struct cr_interned *in = g->interned;
-    uint64_t hash = (uint64_t)literal->dtype;
-    for (int64_t i = 0; i < literal->n; i++)
-        hash = cr_hash_word(hash, literal->words[i]);
+    uint64_t hash = cr_hash_words((uint64_t)literal->dtype, literal->words, literal->n);
     int known = cr_table_find(&in->contents, hash, is_content,
                               &(struct content){in, literal});
     if (known >= 0)

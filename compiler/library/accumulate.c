@@ -63,6 +63,17 @@ void cr_accumulation_free(struct crescent_trainer *t)
     free(a->sums);
 }
 
+/* Returns the block of a level of the tree of micro-batches. */
+static float *block_at(const struct crescent_trainer *t, int level)
+{
+    return t->accumulation.sums + level * t->accumulation.floats;
+}
+
+static size_t block_bytes(const struct crescent_trainer *t)
+{
+    return (size_t)t->accumulation.floats * sizeof(float);
+}
+
 /* ---- data ---- */
 
 int cr_give_micro_batches(struct crescent_trainer *t, int i, const void *tensors,
@@ -102,13 +113,6 @@ static int take_data(struct crescent_trainer *t, int number, struct cr_error *er
     return 0;
 }
 
-/* ---- the tree ---- */
-
-static float *block_at(const struct crescent_trainer *t, int level)
-{
-    return t->accumulation.sums + level * t->accumulation.floats;
-}
-
 /* ---- ranks ---- */
 
 /* Returns the first micro-batch of a rank, which has those up to the next rank's first. */
@@ -140,11 +144,6 @@ static bool has_any(const struct crescent_trainer *t, int first, int n)
     return first < first_of(t, rank + 1) && first + n > first_of(t, rank);
 }
 
-static size_t block_bytes(const struct crescent_trainer *t)
-{
-    return (size_t)t->accumulation.floats * sizeof(float);
-}
-
 int cr_join_ranks(struct crescent_trainer *t, struct cr_error *error)
 {
     struct cr_ranks *ranks = t->context->ranks;
@@ -160,42 +159,24 @@ int cr_join_ranks(struct crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-static uint64_t hash_floats(uint64_t hash, const void *data, int64_t n)
-{
-    const uint32_t *words = data;
-    for (int64_t i = 0; i < n; i++)
-        hash = cr_hash_word(hash, words[i]);
-    return hash;
-}
-
 /* Returns a hash of all parameters, of the state, and of the data in files. */
-static int hash_start(const struct crescent_trainer *t, uint64_t *hash, struct cr_error *error)
+static uint64_t hash_start(const struct crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
+    uint64_t hash = cr_hash_word((uint64_t)t->step, t->accumulation.data);
     for (int i = 0; i < e->n_params; i++)
-        *hash = hash_floats(*hash, e->tensors[i], cr_port_elements(&e->params[i]));
+        hash = cr_hash_words(hash, e->tensors[i], cr_port_elements(&e->params[i]));
     for (int i = 0; i < e->n_inputs; i++)
         if (t->next_state.is_state[i])
-            *hash = hash_floats(*hash, t->inputs.data[i], cr_port_elements(&e->inputs[i]));
-    for (int64_t k = 0, n = cr_feeds_batches(&t->feeds); k < n; k++) {
-        if (cr_feeds_take(&t->feeds, e, k, t->inputs.data, error))
-            return -1;
-        for (int i = 0; i < t->feeds.n; i++) {
-            int input = t->feeds.items[i].input;
-            *hash = hash_floats(*hash, t->inputs.data[input], cr_port_elements(&e->inputs[input]));
-        }
-    }
-    return 0;
+            hash = cr_hash_words(hash, t->inputs.data[i], cr_port_elements(&e->inputs[i]));
+    return hash;
 }
 
 int cr_compare_ranks(struct crescent_trainer *t, struct cr_error *error)
 {
-    uint64_t hash = (uint64_t)t->step;
     if (!t->accumulation.ranks || t->accumulation.compared)
         return 0;
-    if (hash_start(t, &hash, error))
-        return -1;
-    int other = cr_ranks_compare(t->accumulation.ranks, hash);
+    int other = cr_ranks_compare(t->accumulation.ranks, hash_start(t));
     t->accumulation.compared = other < 0;
     if (other < 0)
         return 0;
@@ -205,7 +186,7 @@ int cr_compare_ranks(struct crescent_trainer *t, struct cr_error *error)
                    cr_trainer_engine(t)->path, other);
 }
 
-/* ---- sums ---- */
+/* ---- the tree of micro-batches ---- */
 
 /* Runs a micro-batch, whose outputs fill the block of a level. */
 static int run_micro_batch(struct crescent_trainer *t, int number, int level, struct cr_error *error)
@@ -277,7 +258,7 @@ int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* ---- the sums ---- */
+/* ---- its sums, for the update ---- */
 
 const float *cr_sum_of(const struct crescent_trainer *t, int input)
 {

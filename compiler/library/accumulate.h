@@ -22,6 +22,7 @@ struct cr_accumulation {
     const void **inputs;         /* by input: the memory that the running entry reads */
     void **given;                /* by input: data of all micro-batches from the caller, or null */
     int32_t number;              /* of the running micro-batch in the step */
+    uint64_t data;               /* a hash of the data in files, if there are ranks */
     bool compared;               /* the ranks began alike */
     struct cr_ranks *ranks;      /* that share the micro-batches; null: this process has all */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
 #include "handles.h"
@@ -38,13 +39,17 @@ static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct 
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
+/* Reads each batch into `data`, and mixes it into a hash that is not null. */
 static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, void *data,
-                         struct cr_error *error)
+                         uint64_t *hash, struct cr_error *error)
 {
+    const struct cr_port *port = &e->inputs[feed->input];
     for (int64_t i = 0; i < feed->batches; i++) {
-        struct cr_npy batch = batch_of(feed, &e->inputs[feed->input], i);
+        struct cr_npy batch = batch_of(feed, port, i);
         if (cr_take_input(e, feed->input, &batch, data, error))
             return -1;
+        if (hash)
+            *hash = cr_hash_words(*hash, data, cr_port_elements(port));
     }
     return 0;
 }
@@ -93,7 +98,7 @@ static const char *path_of(const struct cr_feed_source *source, const char *name
 
 /* Opens the file of an input and checks all its batches. */
 static int open_feed(struct cr_feeds *feeds, const struct cr_engine *e, int input, const char *path,
-                     void *data, struct cr_error *error)
+                     void *data, uint64_t *hash, struct cr_error *error)
 {
     struct cr_feed *feed = &feeds->items[feeds->n];
     feed->input = input;
@@ -103,7 +108,7 @@ static int open_feed(struct cr_feeds *feeds, const struct cr_engine *e, int inpu
         return -1;
     }
     feeds->n++;
-    return check_shape(feed, &e->inputs[input], error) || check_batches(feed, e, data, error);
+    return check_shape(feed, &e->inputs[input], error) || check_batches(feed, e, data, hash, error);
 }
 
 int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
@@ -119,7 +124,7 @@ int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
                            "%.400s: %s %.100s: an output of that name is its value, expected an "
                            "input that is data",
                            e->path, source->option, name);
-        if (path && open_feed(feeds, e, i, path, data[i], error))
+        if (path && open_feed(feeds, e, i, path, data[i], source->hash, error))
             return -1;
     }
     return 0;

@@ -27,6 +27,7 @@ struct cr_feed_source {
     const crescent_input_file *files;
     int n_files;
     const bool *is_state; /* by input: its value comes from the previous step, not from a file */
+    uint64_t *hash;       /* all data of the files is mixed into it; or null */
 };
 
 /*

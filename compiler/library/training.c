@@ -31,7 +31,8 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     bool *shared = cr_calloc((size_t)e->n_outputs, sizeof *shared);
     for (int i = 0; i < e->n_outputs; i++) {
         int param = t->next_state.to_param[i], input = t->next_state.to_input[i];
-        shared[i] = t->next_state.to_sum[i] != CR_NONE || param != CR_NONE || (input != CR_NONE && cr_engine_may_store_over(e, i));
+        bool stored_over = input != CR_NONE && cr_engine_may_store_over(e, i);
+        shared[i] = t->next_state.to_sum[i] != CR_NONE || param != CR_NONE || stored_over;
         if (param != CR_NONE)
             t->learned[param] = true;
     }
@@ -160,7 +161,8 @@ static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
                 struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
-    const struct cr_feed_source source = {"--input", files, n, t->next_state.is_state};
+    uint64_t *hash = t->accumulation.ranks ? &t->accumulation.data : NULL;
+    const struct cr_feed_source source = {"--input", files, n, t->next_state.is_state, hash};
     if (t->fed || t->started)
         return cr_fail(error, "%.400s: found files for inputs a second time, or after the "
                        "training has started, expected them once, before", e->path);

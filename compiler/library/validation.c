@@ -187,7 +187,7 @@ static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
     bool *is_state = cr_calloc((size_t)e->n_inputs, sizeof *is_state);
     for (int i = 0; i < e->n_inputs; i++)
         is_state[i] = v->state[i] != CR_NONE;
-    const struct cr_feed_source source = {FILES, files, n, is_state};
+    const struct cr_feed_source source = {FILES, files, n, is_state, NULL};
     int status = cr_feeds_open(&v->feeds, e, &source, v->inputs.data, error);
     for (int i = 0; i < e->n_inputs && !status; i++)
         if (!is_state[i] && !cr_feeds_find(&v->feeds, i))
