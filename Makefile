@@ -58,14 +58,13 @@ static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(
 lua_name  = $(patsubst luajit,luajit-5.1,$(1))
 lua_abi   = $(patsubst lua%,%,$(patsubst luajit,lua5.1,$(1)))
 lua_flags = $(if $(LUA_INCDIR),-I$(LUA_INCDIR),$(shell pkg-config --cflags $(1)))
-libraries = $(call static,$(lua_name)) $(call static,jansson) \
-            $(call static,pcre2-8) $(call static,utf8proc) \
+libraries = $(call static,$(lua_name)) $(call static,pcre2-8) $(call static,utf8proc) \
             -ldl -lpthread -lm
 # The same for a shared library.
 shared_libraries = -l$(lua_name) $(module_libraries)
 module_libraries = -lpcre2-8 -lutf8proc -ldl -lpthread -lm
 check_flags = $(shell pkg-config --cflags check)
-check_libraries = $(shell pkg-config --libs check)
+check_libraries = $(shell pkg-config --libs check) $(call static,jansson)
 
 # ---- Sources -------------------------------------------------------------------------
 

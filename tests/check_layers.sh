@@ -13,20 +13,20 @@
 #     compiler/files/, the readers and writers of files, sees libc only; emit, exec, library and
 #     frontend, which reads JSON with it, see it
 #     compiler/json/, documents of JSON and what config.json says, sees ir and files; exec, library, frontend and
-#     tokenizer see it
+#     tokenizer see it, and cli and explain its writer
 #     compiler/tokenizer/, text to ids and back, sees ir, files and json; emit and library see it
 #     compiler/import/, ONNX files to scripts, sees ir, files and frontend, which infers shapes;
 #     library sees it
 #     compiler/crescent.h, the public interface, sees libc only; library implements it
 #     cli sees crescent.h and the few helpers listed below, which know nothing of a model:
-#     texts, memory, errors, hash tables, and a program run to its end
+#     texts, memory, errors, hash tables, JSON, and a program run to its end
 #     explain, which shows what a compilation did and finds the node that goes wrong, sees crescent.h and
 #     those helpers, as any client does; it has some functions of crescent.h, and no other folder sees it
 #     compiler/ but cli may see runtime/*.h; runtime/ sees libc and its own folder only
 #     no other folder's *.inc, but for two: exec/random_fill.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
 #     lua, the module for Lua, sees crescent.h and library/function.h, a graph of a running Lua
-#     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c, jansson.h only in cli/,
+#     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     mpi.h only in runtime/ranks_mpi.c,
 #     machine instructions only in runtime/, and in exec/peak.c and exec/processor.c, which ask the machine
@@ -98,8 +98,6 @@ violations() {
             } else if (name == "libtcc.h") {
                 if (FILENAME != "compiler/exec/jit_tcc.c")
                     complain("TinyCC belongs to compiler/exec/jit_tcc.c")
-            } else if (name == "jansson.h") {
-                if (layer != "cli") complain("jansson belongs to compiler/cli/")
             } else if (name == "pcre2.h") {
                 if (FILENAME != "compiler/tokenizer/pattern.c")
                     complain("PCRE2 belongs to compiler/tokenizer/pattern.c")
@@ -125,7 +123,7 @@ violations() {
 
             set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/unwind.h", helpers)
             set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/text.h", helpers)
-            set("compiler/exec/child.h", helpers)
+            set("compiler/exec/child.h compiler/json/json_writer.h", helpers)
 
             n = split("ir passes emit exec library", chain, " ")
             for (i = 1; i <= n; i++)
@@ -198,7 +196,8 @@ expect allowed compiler/explain/document.c '#include "compiler/ir/escape.h"'
 expect caught compiler/library/inspection.c '#include "compiler/explain/page.h"'
 expect caught compiler/cli/params.c '#include "compiler/frontend/script.h"'
 expect caught compiler/cli/run.c '#include "runtime/npy.h"'
-expect caught compiler/library/checkpoint.c '#include <jansson.h>'
+expect caught compiler/cli/params.c '#include "compiler/json/document.h"'
+expect allowed compiler/cli/params.c '#include "compiler/json/json_writer.h"'
 expect caught compiler/ir/graph.c '#include "../passes/passes.h"'
 expect caught compiler/ir/graph.c '#include "tests/fuzz/case.h"'
 expect caught compiler/ir/graph.c '#include CR_COMPUTED'
@@ -210,7 +209,6 @@ expect caught compiler/lua/model.c '#include "compiler/ir/mem.h"'
 expect caught compiler/lua/model.c '#include "compiler/library/handles.h"'
 expect caught compiler/library/run.c '#include "compiler/lua/tensor.h"'
 expect caught compiler/exec/ref.c '#include <libtcc.h>'
-expect caught compiler/ir/print_graph.c '#include <jansson.h>'
 expect caught runtime/runtime.c '#include "compiler/ir/graph.h"'
 expect caught runtime/runtime.inc '#include "runtime/runtime.h"'
 expect caught compiler/files/safetensors.c '#include <jansson.h>'
@@ -259,7 +257,6 @@ expect allowed compiler/lua/model.c '#include <lua.h>'
 expect allowed compiler/lua/model.c '#include "compiler/crescent.h"'
 expect allowed compiler/lua/opening.c '#include "compiler/library/function.h"'
 expect allowed compiler/exec/jit_tcc.c '#include <libtcc.h>'
-expect allowed compiler/cli/bench.c '#include <jansson.h>'
 expect allowed compiler/cli/run.c '#include "compiler/crescent.h"'
 expect allowed compiler/cli/run.c '#include "compiler/ir/escape.h"'
 expect allowed compiler/exec/exec.h '#include "runtime/runtime.h" /* kernels */'
@@ -492,11 +489,11 @@ fi
 linked() {
     # shellcheck disable=SC2086
     ${CC:-cc} ${SANITIZE-} -o "$T/linked" $(built "$objects" compiler/cli) $helpers "$@" \
-        "$objects/../${lua##*/}/libcrescent.so" -ljansson -lm -lpthread >"$log" 2>&1
+        "$objects/../${lua##*/}/libcrescent.so" -lm -lpthread >"$log" 2>&1
 }
 
 if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child json/json_writer; do
         echo "$objects/compiler/$file.o"
     done)
     linked
@@ -514,7 +511,7 @@ inside() {
 }
 
 if [ -n "$objects" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child json/json_writer; do
         echo "$objects/compiler/$file.o"
     done)
     inside $(built "$objects" compiler/explain) >"$log"

@@ -24,10 +24,10 @@ lua5.4|have lua5.4|runs the tests of the module for Lua
 luajit|have luajit|runs them, too
 lua-busted|has_busted|runs their specs
 libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
-libjansson-dev|links jansson.h json_null jansson|JSON, what --json prints
 libpcre2-dev|pkg-config --exists libpcre2-8|PCRE2, the patterns of tokenizers
 libutf8proc-dev|pkg-config --exists libutf8proc|utf8proc, the normal forms of Unicode for tokenizers
 check|pkg-config --exists check|the framework of the unit tests
+libjansson-dev|links jansson.h json_null jansson|another reader of JSON, for the unit tests
 TABLE
     [ "$for_what" != pictures ] || echo 'gnuplot-nox|have gnuplot|draws the pictures of docs/'
     [ "$for_what" != mpi ] || cat <<TABLE

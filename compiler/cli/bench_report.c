@@ -196,119 +196,126 @@ static void print_text(struct cr_bench *b, const struct figures *f)
 
 /* ---- JSON ---- */
 
-static void set_number(json_t *object, const char *key, double value)
+static void write_whole(struct cr_doc *d, const char *key, double value)
 {
-    json_object_set_new(object, key, cr_json_number(value));
+    cr_doc_integer(d, key, (int64_t)value);
 }
 
-static void set_integer(json_t *object, const char *key, double value)
+/* Writes compile times and sizes, which are known before the first run. */
+static void write_compilation(struct cr_doc *d, struct cr_bench *b, const struct figures *f)
 {
-    json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-/* Returns compile times and sizes, which are known before the first run. */
-static json_t *json_compilation(struct cr_bench *b, const struct figures *f)
-{
-    json_t *o = json_pack("{s:s, s:s, s:s, s:i}", "model", f->engine->name, "backend",
-                          crescent_backend_name(f->engine->backend), "isa", f->program->isa,
-                          "threads", f->engine->threads);
-    set_integer(o, "compile_ns", f->compile_ns);
-    set_integer(o, "script_ns", f->script_ns);
-    set_integer(o, "passes_ns", f->passes_ns);
-    set_integer(o, "emit_ns", f->emit_ns);
-    set_integer(o, "backend_ns", f->backend_ns);
-    set_integer(o, "text_bytes", (double)f->program->text_bytes);
-    set_integer(o, "kernels_made", f->program->n_kernels);
-    set_integer(o, "kernel_calls", f->program->n_calls);
-    set_integer(o, "flops", b->flops);
-    set_integer(o, "recomputed_flops", b->flops_again);
-    set_integer(o, "arena_bytes", (double)f->arena);
-    set_integer(o, "arena_bytes_least", (double)f->program->arena_bytes_least);
+    cr_doc_text(d, "model", f->engine->name);
+    cr_doc_text(d, "backend", crescent_backend_name(f->engine->backend));
+    cr_doc_text(d, "isa", f->program->isa);
+    cr_doc_integer(d, "threads", f->engine->threads);
+    write_whole(d, "compile_ns", f->compile_ns);
+    write_whole(d, "script_ns", f->script_ns);
+    write_whole(d, "passes_ns", f->passes_ns);
+    write_whole(d, "emit_ns", f->emit_ns);
+    write_whole(d, "backend_ns", f->backend_ns);
+    write_whole(d, "text_bytes", (double)f->program->text_bytes);
+    write_whole(d, "kernels_made", f->program->n_kernels);
+    write_whole(d, "kernel_calls", f->program->n_calls);
+    write_whole(d, "flops", b->flops);
+    write_whole(d, "recomputed_flops", b->flops_again);
+    write_whole(d, "arena_bytes", (double)f->arena);
+    write_whole(d, "arena_bytes_least", (double)f->program->arena_bytes_least);
     if (f->program->activation_bytes >= 0)
-        set_integer(o, "activation_bytes", (double)f->program->activation_bytes);
-    set_integer(o, "weights_bytes", (double)f->program->weights_bytes);
-    set_integer(o, "scratch_bytes", (double)f->program->scratch_bytes);
-    return o;
+        write_whole(d, "activation_bytes", (double)f->program->activation_bytes);
+    write_whole(d, "weights_bytes", (double)f->program->weights_bytes);
+    write_whole(d, "scratch_bytes", (double)f->program->scratch_bytes);
 }
 
-/* Adds the measurements of the run and of the machine. */
-static void add_speed(json_t *o, struct cr_bench *b, const struct figures *f)
+/* Writes the measurements of the run and of the machine. */
+static void write_speed(struct cr_doc *d, struct cr_bench *b, const struct figures *f)
 {
-    set_integer(o, "median_ns", f->median_ns);
-    set_integer(o, "min_ns", f->min_ns);
-    set_integer(o, "runs", b->cases[0].runs.n);
-    set_integer(o, "rounds", b->rounds);
-    set_number(o, "gflops", f->gflops);
-    set_number(o, "peak_gflops", f->peak);
+    write_whole(d, "median_ns", f->median_ns);
+    write_whole(d, "min_ns", f->min_ns);
+    write_whole(d, "runs", b->cases[0].runs.n);
+    write_whole(d, "rounds", b->rounds);
+    cr_doc_number(d, "gflops", f->gflops);
+    cr_doc_number(d, "peak_gflops", f->peak);
     if (b->arithmetic)
-        set_number(o, "peak_products_gops", cr_sample_median(&b->products));
-    set_number(o, "peak_gflops_low", cr_sample_quantile(&b->peak, 0.1));
-    set_number(o, "peak_gflops_high", cr_sample_quantile(&b->peak, 0.9));
-    set_number(o, "fraction_of_peak", f->gflops / f->peak);
-    set_number(o, "best_fraction_of_peak", f->best_of_peak);
-    set_integer(o, "compulsory_bytes", (double)b->touched);
-    set_number(o, "memory_gb_s", cr_sample_median(&b->memory));
-    set_number(o, "compulsory_gb_s", cr_sample_median(&b->touched_read));
-    set_integer(o, "limit_ns", f->limit_ns);
-    set_number(o, "fraction_of_roofline", f->limit_ns / f->median_ns);
-    json_object_set_new(o, "bound", json_string(cr_roofline_bound(&f->roofline)));
+        cr_doc_number(d, "peak_products_gops", cr_sample_median(&b->products));
+    cr_doc_number(d, "peak_gflops_low", cr_sample_quantile(&b->peak, 0.1));
+    cr_doc_number(d, "peak_gflops_high", cr_sample_quantile(&b->peak, 0.9));
+    cr_doc_number(d, "fraction_of_peak", f->gflops / f->peak);
+    cr_doc_number(d, "best_fraction_of_peak", f->best_of_peak);
+    write_whole(d, "compulsory_bytes", (double)b->touched);
+    cr_doc_number(d, "memory_gb_s", cr_sample_median(&b->memory));
+    cr_doc_number(d, "compulsory_gb_s", cr_sample_median(&b->touched_read));
+    write_whole(d, "limit_ns", f->limit_ns);
+    cr_doc_number(d, "fraction_of_roofline", f->limit_ns / f->median_ns);
+    cr_doc_text(d, "bound", cr_roofline_bound(&f->roofline));
 }
 
-/* Returns a row for each --vs. */
-static json_t *json_ratios(struct cr_bench *b)
+/* Writes a row for each --vs. */
+static void write_ratios(struct cr_doc *d, struct cr_bench *b)
 {
-    json_t *array = json_array();
+    cr_doc_begin(d, "vs", '[');
     for (int i = 1; i < b->n; i++) {
         struct cr_bench_case *s = &b->cases[i];
-        json_t *o = json_pack("{s:s}", "setting", s->setting);
-        set_integer(o, "median_ns", cr_sample_median(&s->runs));
-        set_integer(o, "min_ns", cr_sample_least(&s->runs));
-        set_number(o, "ratio", cr_sample_median(&s->ratios));
-        set_number(o, "ratio_low", cr_sample_quantile(&s->ratios, 0.25));
-        set_number(o, "ratio_high", cr_sample_quantile(&s->ratios, 0.75));
-        set_number(o, "ratio_of_min",
-                   cr_sample_least(&b->cases[0].runs) / cr_sample_least(&s->runs));
-        json_array_append_new(array, o);
+        cr_doc_begin(d, NULL, '{');
+        cr_doc_text(d, "setting", s->setting);
+        write_whole(d, "median_ns", cr_sample_median(&s->runs));
+        write_whole(d, "min_ns", cr_sample_least(&s->runs));
+        cr_doc_number(d, "ratio", cr_sample_median(&s->ratios));
+        cr_doc_number(d, "ratio_low", cr_sample_quantile(&s->ratios, 0.25));
+        cr_doc_number(d, "ratio_high", cr_sample_quantile(&s->ratios, 0.75));
+        cr_doc_number(d, "ratio_of_min",
+                      cr_sample_least(&b->cases[0].runs) / cr_sample_least(&s->runs));
+        cr_doc_end(d, '}');
     }
-    return array;
+    cr_doc_end(d, ']');
 }
 
-/* Returns a row for all calls of a kernel in a run. */
-static json_t *json_kernel(struct cr_bench *b, const struct figures *f, int i)
+/* Writes a row for all calls of a kernel in a run. */
+static void write_kernel(struct cr_doc *d, struct cr_bench *b, const struct figures *f, int i)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
     struct cr_roofline roofline = cr_roofline_of_kernel(b, k);
     double time = cr_sample_median(&b->profile.times[i]), limit = cr_roofline_limit(&roofline);
-    json_t *o = json_pack("{s:s, s:s, s:s, s:i, s:s}", "name", k->name, "scope", k->scope, "where",
-                          k->where, "calls", k->calls, "bound", cr_roofline_bound(&roofline));
-    set_integer(o, "median_ns", time);
-    set_integer(o, "min_ns", cr_sample_least(&b->profile.times[i]));
-    set_integer(o, "limit_ns", limit);
-    set_integer(o, "flops", k->flops * k->calls);
-    set_integer(o, "bytes", (k->bytes_read + k->bytes_written) * k->calls);
-    set_integer(o, "bytes_weights", k->bytes_weights * k->calls);
-    set_integer(o, "bytes_to_l1", k->bytes_to_l1 * k->calls);
-    set_integer(o, "bytes_to_l2", k->bytes_to_l2 * k->calls);
-    set_number(o, "gflops", k->flops * k->calls / time);
-    set_number(o, "fraction_of_peak", k->flops * k->calls / time / f->peak);
-    set_number(o, "fraction_of_roofline", limit / time);
-    return o;
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_text(d, "name", k->name);
+    cr_doc_text(d, "scope", k->scope);
+    cr_doc_text(d, "where", k->where);
+    cr_doc_integer(d, "calls", k->calls);
+    cr_doc_text(d, "bound", cr_roofline_bound(&roofline));
+    write_whole(d, "median_ns", time);
+    write_whole(d, "min_ns", cr_sample_least(&b->profile.times[i]));
+    write_whole(d, "limit_ns", limit);
+    write_whole(d, "flops", k->flops * k->calls);
+    write_whole(d, "bytes", (k->bytes_read + k->bytes_written) * k->calls);
+    write_whole(d, "bytes_weights", k->bytes_weights * k->calls);
+    write_whole(d, "bytes_to_l1", k->bytes_to_l1 * k->calls);
+    write_whole(d, "bytes_to_l2", k->bytes_to_l2 * k->calls);
+    cr_doc_number(d, "gflops", k->flops * k->calls / time);
+    cr_doc_number(d, "fraction_of_peak", k->flops * k->calls / time / f->peak);
+    cr_doc_number(d, "fraction_of_roofline", limit / time);
+    cr_doc_end(d, '}');
 }
 
-/* Prints the whole report as one object. */
-static void print_json(struct cr_bench *b, const struct figures *f)
+static void write_kernels(struct cr_doc *d, struct cr_bench *b, const struct figures *f)
 {
-    json_t *o = json_compilation(b, f);
-    add_speed(o, b, f);
-    json_object_set_new(o, "vs", json_ratios(b));
-    if (b->options->per_kernel) {
-        json_t *kernels = json_array();
-        for (int i = 0; i < f->program->n_kernels; i++)
-            json_array_append_new(kernels, json_kernel(b, f, i));
-        json_object_set_new(o, "kernels", kernels);
-        set_integer(o, "between_kernels_ns", cr_sample_median(&b->profile.between));
+    cr_doc_begin(d, "kernels", '[');
+    for (int i = 0; i < f->program->n_kernels; i++)
+        write_kernel(d, b, f, i);
+    cr_doc_end(d, ']');
+    write_whole(d, "between_kernels_ns", cr_sample_median(&b->profile.between));
+}
+
+/* Prints the report as one object: all of it if the model has run. */
+static void print_json(struct cr_bench *b, const struct figures *f, bool has_run)
+{
+    struct cr_doc d = cr_json_begin();
+    write_compilation(&d, b, f);
+    if (has_run) {
+        write_speed(&d, b, f);
+        write_ratios(&d, b);
     }
-    cr_print_json(o);
+    if (has_run && b->options->per_kernel)
+        write_kernels(&d, b, f);
+    cr_json_end(&d);
 }
 
 /* ---- Markdown ---- */
@@ -367,7 +374,7 @@ void cr_bench_report(struct cr_bench *b)
 {
     struct figures f = figures_of(b);
     if (b->options->json)
-        print_json(b, &f);
+        print_json(b, &f, true);
     else if (b->options->markdown)
         print_markdown(b, &f);
     else
@@ -378,7 +385,7 @@ void cr_bench_report_compilation(struct cr_bench *b)
 {
     struct figures f = figures_of(b);
     if (b->options->json)
-        cr_print_json(json_compilation(b, &f));
+        print_json(b, &f, false);
     else if (b->options->markdown)
         print_compilation_markdown(b, &f);
     else

@@ -1,10 +1,9 @@
 /* classify.c - crescent classify: the labels of texts, with their probabilities. */
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/json/json_writer.h"
 #include "encoders.h"
 #include "verbs.h"
 
@@ -22,27 +21,30 @@ static int by_probability(const void *a, const void *b)
     return nan ? nan : order ? order : x->number - y->number;
 }
 
-/* Returns a number of JSON, which has no NaN and no infinity: they are null. */
-static json_t *number(float value)
+static void write_label(struct cr_doc *d, const char *name, double score)
 {
-    return isfinite(value) ? json_real((double)value) : json_null();
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_text(d, "label", name);
+    cr_doc_number(d, "score", score);
+    cr_doc_end(d, '}');
 }
 
 /* Prints a line: [{"label": NAME, "score": P}, ...], or NAME P with tabs between. */
 static void print_labels(const struct cr_encoder *e, const struct label *labels)
 {
-    json_t *list = json_array();
+    struct cr_doc d = {.out = stdout, .style = CR_DOC_LINE};
+    if (e->o->json)
+        cr_doc_begin(&d, NULL, '[');
     for (int i = 0; i < e->facts.labels; i++) {
         const char *name = crescent_embedder_label(e->embedder, labels[i].number);
         if (e->o->json)
-            json_array_append_new(list, json_pack("{s:s,s:o}", "label", name, "score", number(labels[i].probability)));
+            write_label(&d, name, (double)labels[i].probability);
         else
             printf("%s%s %.9g", i ? "\t" : "", name, (double)labels[i].probability);
     }
     if (e->o->json)
-        json_dumpf(list, stdout, JSON_REAL_PRECISION(9));
+        cr_doc_end(&d, ']');
     putchar('\n');
-    json_decref(list);
 }
 
 /* Prints the labels of a text, the likeliest first. */

@@ -44,7 +44,7 @@ struct comparison {
     crescent_file *grads;      /* gradients of the first backend; renamed when all have run */
     struct expected *expected; /* by output */
     crescent_surplus surplus;
-    json_t *rows;
+    struct cr_doc json; /* of --json: the rows are written as they come */
     int failures;
     bool *failed; /* by output */
 };
@@ -291,10 +291,14 @@ static int width_of(const struct comparison *c)
     return width;
 }
 
-static void print_head(const struct comparison *c)
+static void print_head(struct comparison *c)
 {
-    if (c->options->json)
+    if (c->options->json) {
+        c->json = cr_json_begin();
+        cr_doc_text(&c->json, "model", crescent_graph_name(c->graph));
+        cr_doc_begin(&c->json, "rows", '[');
         return;
+    }
     printf("%-*s %-8s %-16s %10s %10s %10s  %-7s worst at\n", width_of(c), "output", "backend", "against",
            "max abs", "max rel", "max ulp", "verdict");
 }
@@ -312,24 +316,31 @@ static struct cr_phrase ulps_of(const struct comparison *c, const crescent_diffe
     return out;
 }
 
-/* Returns a row as JSON; NaN and infinities are null. */
-static json_t *json_row(const crescent_port *port, const char *backend, const char *against,
-                        const crescent_difference *d)
+/* Writes a row as JSON; NaN and infinities are null. */
+static void write_row(struct cr_doc *j, const crescent_port *port, const char *backend,
+                      const char *against, const crescent_difference *d)
 {
-    struct cr_phrase where = cr_coordinates(port, d->worst);
-    bool counted = d->max_ulp_each != INT64_MAX;
-    json_t *at = d->worst < 0 ? json_null() : json_loads(where.text, 0, NULL);
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b}", "output",
-                     port->name, "backend", backend, "against", against, "max_abs",
-                     cr_json_number(d->max_abs), "max_rel", cr_json_number(d->max_rel), "max_ulp",
-                     cr_json_number(d->max_ulp), "max_ulp_each",
-                     counted ? json_integer(d->max_ulp_each) : json_null(), "worst_at",
-                     at, "got", cr_json_number(d->got), "expected",
-                     cr_json_number(d->want), "failing", (json_int_t)d->failures,
-                     "nan_against_number", (json_int_t)d->nans, "ok", d->failures == 0);
+    cr_doc_begin(j, NULL, '{');
+    cr_doc_text(j, "output", port->name);
+    cr_doc_text(j, "backend", backend);
+    cr_doc_text(j, "against", against);
+    cr_doc_number(j, "max_abs", d->max_abs);
+    cr_doc_number(j, "max_rel", d->max_rel);
+    cr_doc_number(j, "max_ulp", d->max_ulp);
+    if (d->max_ulp_each != INT64_MAX)
+        cr_doc_integer(j, "max_ulp_each", d->max_ulp_each);
+    else
+        cr_doc_text(j, "max_ulp_each", NULL);
+    cr_json_coordinates(j, "worst_at", port, d->worst);
+    cr_doc_number(j, "got", d->got);
+    cr_doc_number(j, "expected", d->want);
+    cr_doc_integer(j, "failing", d->failures);
+    cr_doc_integer(j, "nan_against_number", d->nans);
+    cr_doc_flag(j, "ok", d->failures == 0);
+    cr_doc_end(j, '}');
 }
 
-/* Counts the row if it failed, then prints it or adds it to the JSON. */
+/* Counts the row if it failed, then prints it. */
 static void print_row(struct comparison *c, int output, const char *backend, const char *against,
                       const crescent_difference *d)
 {
@@ -337,7 +348,7 @@ static void print_row(struct comparison *c, int output, const char *backend, con
     c->failures += d->failures > 0;
     c->failed[output] |= d->failures > 0;
     if (c->options->json) {
-        json_array_append_new(c->rows, json_row(port, backend, against, d));
+        write_row(&c->json, port, backend, against, d);
         return;
     }
     cr_print(stdout, "%-*s %-8s %-16s %10.3g %10.3g %10s  %-7s %s %.9g, expected %.9g", width_of(c),
@@ -351,21 +362,29 @@ static void print_row(struct comparison *c, int output, const char *backend, con
     puts(d->failures ? ")" : "");
 }
 
+static void write_other_shape(struct cr_doc *d, const crescent_port *port, const struct expected *x)
+{
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_text(d, "output", port->name);
+    cr_doc_text(d, "against", x->file);
+    cr_doc_text(d, "shape", x->shape.text);
+    cr_doc_text(d, "expected_shape", cr_port_shape(port).text);
+    cr_doc_flag(d, "ok", false);
+    cr_doc_end(d, '}');
+}
+
 /* Prints the row of a tensor with a different shape, which counts as a failure. */
 static void print_other_shape(struct comparison *c, int output)
 {
     const struct expected *x = &c->expected[output];
     const crescent_port *port = &c->outputs[output];
-    const char *found = x->shape.text;
     c->failures++;
     c->failed[output] = true;
     if (c->options->json)
-        json_array_append_new(c->rows, json_pack("{s:s, s:s, s:s, s:s, s:b}", "output", port->name,
-                                                 "against", x->file, "shape", found, "expected_shape",
-                                                 cr_port_shape(port).text, "ok", false));
+        write_other_shape(&c->json, port, x);
     else
         cr_print(stdout, "%-*s %-8s %-16s %-32s  FAIL    shape %s, expected %s\n", width_of(c), port->name,
-                 "", last_name(x->file), "", found, cr_port_shape(port).text);
+                 "", last_name(x->file), "", x->shape.text, cr_port_shape(port).text);
 }
 
 /* Prints the rows of one output: each backend against the file, or against the first backend. */
@@ -394,6 +413,17 @@ static const struct result *result_of(const struct comparison *c, crescent_backe
     return NULL;
 }
 
+static void write_bits(struct cr_doc *d, const char *output, bool same)
+{
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_text(d, "output", output);
+    cr_doc_text(d, "backend", "tcc");
+    cr_doc_text(d, "against", "cc");
+    cr_doc_flag(d, "same_bits", same);
+    cr_doc_flag(d, "ok", same);
+    cr_doc_end(d, '}');
+}
+
 /* Checks that TinyCC and the system's compiler gave the same bits. */
 static void compare_bits(struct comparison *c)
 {
@@ -406,10 +436,7 @@ static void compare_bits(struct comparison *c)
                         : crescent_same_bits(a, b, n);
         c->failures += !same;
         if (c->options->json)
-            json_array_append_new(c->rows,
-                                  json_pack("{s:s, s:s, s:s, s:b, s:b}", "output",
-                                            c->outputs[i].name, "backend", "tcc", "against", "cc",
-                                            "same_bits", same, "ok", same));
+            write_bits(&c->json, c->outputs[i].name, same);
         else
             printf("%-20s %-8s %-16s %s\n", c->outputs[i].name, "tcc", "cc, bit by bit",
                    same ? "the same bits  ok" : "different bits  FAIL");
@@ -427,19 +454,25 @@ static const char *first_to_differ(const struct comparison *c)
     return NULL;
 }
 
+static void write_end(struct comparison *c, const char *first)
+{
+    struct cr_doc *d = &c->json;
+    cr_doc_end(d, ']');
+    cr_doc_number(d, "atol", c->tolerance.atol);
+    cr_doc_number(d, "rtol", c->tolerance.rtol);
+    cr_doc_flag(d, "ok", c->failures == 0);
+    if (c->options->expect_taps)
+        cr_doc_text(d, "first", first);
+    cr_json_end(d);
+}
+
 /* Prints the verdict of all rows. */
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
     const char *first = first_to_differ(c);
     if (o->json) {
-        json_t *all = json_pack("{s:s, s:o, s:f, s:f, s:b}", "model", crescent_graph_name(c->graph),
-                                "rows", c->rows, "atol", c->tolerance.atol, "rtol",
-                                c->tolerance.rtol, "ok", c->failures == 0);
-        if (o->expect_taps)
-            json_object_set_new(all, "first", first ? json_string(first) : json_null());
-        cr_print_json(all);
-        c->rows = NULL;
+        write_end(c, first);
         return;
     }
     if (first)
@@ -464,7 +497,6 @@ static int run(struct comparison *c, struct cr_error *error)
             return 2;
     if (c->grads && cr_passed(c->options, crescent_file_commit(c->grads), error))
         return 2;
-    c->rows = json_array();
     print_head(c);
     for (int i = 0; i < c->n_outputs; i++)
         compare_output(c, i);
@@ -500,6 +532,5 @@ int cr_verb_compare(const struct cr_options *options, struct cr_error *error)
     free_results(&c);
     crescent_file_close(c.grads);
     crescent_graph_close(c.graph);
-    json_decref(c.rows);
     return status;
 }

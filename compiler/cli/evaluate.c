@@ -119,17 +119,19 @@ static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
     double plain = e->plain ? r->reference : r->loss;
-    json_t *json = json_pack("{s:s, s:I, s:I, s:o}", "model", e->options->model, "tokens",
-                             (json_int_t)r->tokens, "window", (json_int_t)e->window.tokens,
-                             "perplexity", cr_json_number(exp(plain)));
+    struct cr_doc d = cr_json_begin();
+    cr_doc_text(&d, "model", e->options->model);
+    cr_doc_integer(&d, "tokens", r->tokens);
+    cr_doc_integer(&d, "window", e->window.tokens);
+    cr_doc_number(&d, "perplexity", exp(plain));
     if (e->plain) {
-        json_object_set_new(json, "format", json_string(e->format));
-        json_object_set_new(json, "format_perplexity", cr_json_number(exp(r->loss)));
-        json_object_set_new(json, "ratio", cr_json_number(exp(r->loss - plain)));
-        json_object_set_new(json, "divergence", cr_json_number(r->divergence));
-        json_object_set_new(json, "agreement", cr_json_number(r->agreement));
+        cr_doc_text(&d, "format", e->format);
+        cr_doc_number(&d, "format_perplexity", exp(r->loss));
+        cr_doc_number(&d, "ratio", exp(r->loss - plain));
+        cr_doc_number(&d, "divergence", r->divergence);
+        cr_doc_number(&d, "agreement", r->agreement);
     }
-    cr_print_json(json);
+    cr_json_end(&d);
 }
 
 /* ---- the verb ---- */

@@ -137,14 +137,6 @@ static struct cr_phrase shape_of(const crescent_tensor *t)
     return shape;
 }
 
-static json_t *json_shape_of(const crescent_tensor *t)
-{
-    json_t *shape = json_array();
-    for (int i = 0; i < t->rank; i++)
-        json_array_append_new(shape, json_integer(t->shape[i]));
-    return shape;
-}
-
 static void print_statistics(const crescent_statistics *s)
 {
     printf("  %12.5g %12.5g %12.5g %12.5g", s->min, s->max, s->mean, s->deviation);
@@ -221,21 +213,26 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
     print_table(rows, o->stats);
 }
 
-/* Returns a tensor as JSON, with statistics if asked for. */
-static json_t *json_of(const struct row *row, bool statistics)
+/* Writes a tensor as JSON, with statistics if asked for. */
+static void write_row(struct cr_doc *d, const struct row *row, bool statistics)
 {
     const crescent_statistics *s = &row->statistics;
-    json_t *json = json_pack("{s:s, s:s, s:o, s:I, s:I, s:s}", "name", row->tensor.name, "type",
-                             row->tensor.type, "shape", json_shape_of(&row->tensor), "count",
-                             (json_int_t)row->tensor.elements, "bytes",
-                             (json_int_t)row->tensor.bytes, "file", row->tensor.file);
-    if (statistics)
-        json_object_update_new(
-            json, json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "min", cr_json_number(s->min), "max",
-                            cr_json_number(s->max), "mean", cr_json_number(s->mean), "deviation",
-                            cr_json_number(s->deviation), "nans", (json_int_t)s->nans,
-                            "infinities", (json_int_t)s->infinities));
-    return json;
+    cr_doc_begin(d, NULL, '{');
+    cr_doc_text(d, "name", row->tensor.name);
+    cr_doc_text(d, "type", row->tensor.type);
+    cr_doc_integers(d, "shape", row->tensor.shape, row->tensor.rank);
+    cr_doc_integer(d, "count", row->tensor.elements);
+    cr_doc_integer(d, "bytes", row->tensor.bytes);
+    cr_doc_text(d, "file", row->tensor.file);
+    if (statistics) {
+        cr_doc_number(d, "min", s->min);
+        cr_doc_number(d, "max", s->max);
+        cr_doc_number(d, "mean", s->mean);
+        cr_doc_number(d, "deviation", s->deviation);
+        cr_doc_integer(d, "nans", s->nans);
+        cr_doc_integer(d, "infinities", s->infinities);
+    }
+    cr_doc_end(d, '}');
 }
 
 /* Prints JSON; every tensor is a row, since names are not folded. */
@@ -244,15 +241,21 @@ static void print_json(const struct cr_options *o, const crescent_contents *c,
 {
     int64_t elements, bytes;
     crescent_setting fact;
-    json_t *tensors = json_array(), *facts = json_object();
+    struct cr_doc d = cr_json_begin();
     count_all(rows, &elements, &bytes);
-    for (int i = 0; i < rows->n; i++)
-        json_array_append_new(tensors, json_of(&rows->items[i], o->stats));
+    cr_doc_text(&d, "file", o->model);
+    cr_doc_text(&d, "kind", crescent_contents_kind(c));
+    cr_doc_begin(&d, "facts", '{');
     for (int i = 0; crescent_fact_at(c, i, &fact) == CRESCENT_OK; i++)
-        json_object_set_new_nocheck(facts, fact.key, json_string(fact.value));
-    cr_print_json(json_pack("{s:s, s:s, s:o, s:o, s:I, s:I}", "file", o->model, "kind",
-                            crescent_contents_kind(c), "facts", facts, "tensors", tensors, "count",
-                            (json_int_t)elements, "bytes", (json_int_t)bytes));
+        cr_doc_text(&d, fact.key, fact.value);
+    cr_doc_end(&d, '}');
+    cr_doc_begin(&d, "tensors", '[');
+    for (int i = 0; i < rows->n; i++)
+        write_row(&d, &rows->items[i], o->stats);
+    cr_doc_end(&d, ']');
+    cr_doc_integer(&d, "count", elements);
+    cr_doc_integer(&d, "bytes", bytes);
+    cr_json_end(&d);
 }
 
 /* Reads everything, then prints. */

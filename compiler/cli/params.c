@@ -26,18 +26,22 @@ static crescent_port param_at(const struct listing *l, int i)
 /* Prints one JSON object. */
 static void print_json(const struct listing *l)
 {
-    json_t *list = json_array();
+    struct cr_doc d = cr_json_begin();
+    cr_doc_text(&d, "model", crescent_graph_name(l->graph));
+    cr_doc_begin(&d, "params", '[');
     for (int i = 0; i < l->n; i++) {
         crescent_port port = param_at(l, i);
-        json_t *row = json_pack("{s:s, s:o, s:I}", "name", port.name, "shape",
-                                cr_json_shape(&port), "count",
-                                (json_int_t)crescent_port_elements(&port));
+        cr_doc_begin(&d, NULL, '{');
+        cr_doc_text(&d, "name", port.name);
+        cr_doc_integers(&d, "shape", port.shape, port.rank);
+        cr_doc_integer(&d, "count", crescent_port_elements(&port));
         if (port.format)
-            json_object_set_new(row, "format", json_string(port.format));
-        json_array_append_new(list, row);
+            cr_doc_text(&d, "format", port.format);
+        cr_doc_end(&d, '}');
     }
-    cr_print_json(json_pack("{s:s, s:o, s:I}", "model", crescent_graph_name(l->graph), "params",
-                            list, "total", (json_int_t)cr_count_parameters(l->graph)));
+    cr_doc_end(&d, ']');
+    cr_doc_integer(&d, "total", cr_count_parameters(l->graph));
+    cr_json_end(&d);
 }
 
 /* Prints a table; the column of names is as wide as the longest. */

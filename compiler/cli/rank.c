@@ -1,9 +1,9 @@
 /* rank.c - crescent rank: orders documents by how well they answer a question. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/json/json_writer.h"
 #include "encoders.h"
 #include "verbs.h"
 
@@ -35,16 +35,26 @@ static int by_score(const void *a, const void *b)
     return nan ? nan : order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
+/* Prints a line: {"score": S, "number": N}. */
+static void print_json(const struct ranked *item)
+{
+    struct cr_doc d = {.out = stdout, .style = CR_DOC_LINE};
+    cr_doc_begin(&d, NULL, '{');
+    cr_doc_number(&d, "score", (double)item->score);
+    cr_doc_integer(&d, "number", item->number);
+    cr_doc_end(&d, '}');
+    putchar('\n');
+}
+
 static void print_ranking(struct ranking *r)
 {
     if (r->n)
         qsort(r->items, (size_t)r->n, sizeof *r->items, by_score);
     for (int i = 0; i < r->n; i++)
-        if (r->encoder.o->json && !isfinite(r->items[i].score))
-            printf("{\"score\": null, \"number\": %lld}\n", (long long)r->items[i].number);
+        if (r->encoder.o->json)
+            print_json(&r->items[i]);
         else
-            printf(r->encoder.o->json ? "{\"score\": %.9g, \"number\": %lld}\n" : "%.9g %lld\n",
-                   (double)r->items[i].score, (long long)r->items[i].number);
+            printf("%.9g %lld\n", (double)r->items[i].score, (long long)r->items[i].number);
 }
 
 /* Scores each line as a pair with the question, and prints scores and line numbers, the best

@@ -50,17 +50,24 @@ struct cr_phrase cr_port_shape(const crescent_port *port)
     return out;
 }
 
-struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i)
+/* Finds the coordinates of element number `i` of a port.  Returns false if it has no such element. */
+static bool find_coordinates(const crescent_port *port, int64_t i, int64_t *index)
 {
-    int64_t index[CRESCENT_MAX_RANK];
-    struct cr_phrase out = {"-"};
     if (i < 0 || crescent_port_elements(port) == 0)
-        return out;
+        return false;
     for (int axis = port->rank - 1; axis >= 0; axis--) {
         index[axis] = i % port->shape[axis];
         i /= port->shape[axis];
     }
-    crescent_shape_text(out.text, sizeof out.text, port->rank, index);
+    return true;
+}
+
+struct cr_phrase cr_coordinates(const crescent_port *port, int64_t i)
+{
+    int64_t index[CRESCENT_MAX_RANK];
+    struct cr_phrase out = {"-"};
+    if (find_coordinates(port, i, index))
+        crescent_shape_text(out.text, sizeof out.text, port->rank, index);
     return out;
 }
 
@@ -142,22 +149,24 @@ void cr_print_again(const crescent_report *r)
                r->calls_again, r->flops_again * 1e-9, r->flops * 1e-9);
 }
 
-void cr_print_json(json_t *json)
+struct cr_doc cr_json_begin(void)
 {
-    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    struct cr_doc d = {.out = stdout, .style = CR_DOC_INDENTED};
+    cr_doc_begin(&d, NULL, '{');
+    return d;
+}
+
+void cr_json_end(struct cr_doc *d)
+{
+    cr_doc_end(d, '}');
     putchar('\n');
-    json_decref(json);
 }
 
-json_t *cr_json_shape(const crescent_port *port)
+void cr_json_coordinates(struct cr_doc *d, const char *key, const crescent_port *port, int64_t i)
 {
-    json_t *shape = json_array();
-    for (int i = 0; i < port->rank; i++)
-        json_array_append_new(shape, json_integer(port->shape[i]));
-    return shape;
-}
-
-json_t *cr_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
+    int64_t index[CRESCENT_MAX_RANK];
+    if (find_coordinates(port, i, index))
+        cr_doc_integers(d, key, index, port->rank);
+    else
+        cr_doc_text(d, key, NULL);
 }

@@ -2,12 +2,12 @@
 #ifndef CR_REPORT_H
 #define CR_REPORT_H
 
-#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "compiler/crescent.h"
+#include "compiler/json/json_writer.h"
 
 /* A text by value, to be passed as an argument of printf. */
 struct cr_phrase {
@@ -42,13 +42,12 @@ void cr_print_products(FILE *out, const crescent_report *report, const char *ari
 /* Prints a line about values that are recomputed to make the arena smaller, if there are any. */
 void cr_print_again(const crescent_report *report);
 
-/* Prints a JSON value and a newline to stdout, then frees the value. */
-void cr_print_json(json_t *json);
+/* Begin a JSON object on stdout, which people may read, and end it. */
+struct cr_doc cr_json_begin(void);
+void cr_json_end(struct cr_doc *d);
 
-/* Returns a shape as a JSON array. */
-json_t *cr_json_shape(const crescent_port *port);
-
-/* Returns a JSON number, or null for NaN and infinities. */
-json_t *cr_json_number(double value);
+/* Writes the coordinates of element number `i` of a port as a list, or null if it has no such
+ * element. */
+void cr_json_coordinates(struct cr_doc *d, const char *key, const crescent_port *port, int64_t i);
 
 #endif

@@ -137,51 +137,65 @@ static void print_table(const struct taps *t)
 
 /* ---- JSON ---- */
 
-static json_t *json_operands(const crescent_tapped *node)
+static void write_errors(struct cr_doc *d, const crescent_tapped *node)
 {
-    json_t *list = json_array();
-    for (int i = 0; i < node->n_operands; i++)
-        json_array_append_new(list, cr_json_number(node->operands[i]));
-    return list;
+    cr_doc_number(d, "error", node->error);
+    cr_doc_number(d, "inherited", node->inherited);
+    cr_doc_number(d, "own", node->own);
+    cr_doc_number(d, "bound", node->bound);
+    cr_doc_integer(d, "failing", node->failing);
 }
 
-/* Returns a node as JSON.  Unknown members are null; errors are left out if no kernel stores the
+static void write_operands(struct cr_doc *d, const crescent_tapped *node)
+{
+    cr_doc_begin(d, "operands", '[');
+    for (int i = 0; i < node->n_operands; i++)
+        cr_doc_number(d, NULL, node->operands[i]);
+    cr_doc_end(d, ']');
+}
+
+/* Writes a node as JSON.  Unknown members are null; errors are left out if no kernel stores the
  * node. */
-static json_t *json_row(const crescent_tapped *node)
+static void write_node(struct cr_doc *d, const char *key, const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
-    struct cr_phrase at = cr_coordinates(&port, node->worst < 0 ? 0 : node->worst);
-    json_t *row =
-        json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:s, s:b}", "node", node->name, "op", node->op,
-                  "scope", node->scope, "where", node->where, "backward", node->backward, "shape",
-                  cr_json_shape(&port), "verdict", verdict_of(node), "culprit", node->culprit);
-    json_object_set_new(row, "kernel", node->kernel ? json_string(node->kernel) : json_null());
+    cr_doc_begin(d, key, '{');
+    cr_doc_text(d, "node", node->name);
+    cr_doc_text(d, "op", node->op);
+    cr_doc_text(d, "scope", node->scope);
+    cr_doc_text(d, "where", node->where);
+    cr_doc_flag(d, "backward", node->backward);
+    cr_doc_integers(d, "shape", port.shape, port.rank);
+    cr_doc_text(d, "verdict", verdict_of(node));
+    cr_doc_flag(d, "culprit", node->culprit);
+    cr_doc_text(d, "kernel", node->kernel);
     if (node->kernel)
-        json_object_update_new(
-            row, json_pack("{s:o, s:o, s:o, s:o, s:I}", "error", cr_json_number(node->error),
-                           "inherited", cr_json_number(node->inherited), "own",
-                           cr_json_number(node->own), "bound", cr_json_number(node->bound),
-                           "failing", (json_int_t)node->failing));
-    json_object_update_new(
-        row, json_pack("{s:o, s:o, s:o, s:o}", "worst_at", json_loads(at.text, 0, NULL), "got",
-                       cr_json_number(node->got), "expected", cr_json_number(node->want),
-                       "operands", json_operands(node)));
-    return row;
+        write_errors(d, node);
+    cr_json_coordinates(d, "worst_at", &port, node->worst < 0 ? 0 : node->worst);
+    cr_doc_number(d, "got", node->got);
+    cr_doc_number(d, "expected", node->want);
+    write_operands(d, node);
+    cr_doc_end(d, '}');
 }
 
 /* Prints JSON; the first wrong node appears among the nodes and on its own. */
 static void print_json(const struct taps *t)
 {
-    json_t *rows = json_array(), *first = json_null();
+    struct cr_doc d = cr_json_begin();
     crescent_tapped node;
     int culprit = crescent_autopsy_culprit(t->autopsy);
+    cr_doc_text(&d, "model", crescent_graph_name(t->graph));
+    cr_doc_begin(&d, "nodes", '[');
     for (int i = 0; i < crescent_autopsy_count(t->autopsy); i++)
         if (!crescent_autopsy_at(t->autopsy, i, &node))
-            json_array_append_new(rows, json_row(&node));
+            write_node(&d, NULL, &node);
+    cr_doc_end(&d, ']');
     if (culprit != CRESCENT_NONE && !crescent_autopsy_at(t->autopsy, culprit, &node))
-        first = json_row(&node);
-    cr_print_json(json_pack("{s:s, s:o, s:o, s:b}", "model", crescent_graph_name(t->graph), "nodes",
-                            rows, "culprit", first, "ok", culprit == CRESCENT_NONE));
+        write_node(&d, "culprit", &node);
+    else
+        cr_doc_text(&d, "culprit", NULL);
+    cr_doc_flag(&d, "ok", culprit == CRESCENT_NONE);
+    cr_json_end(&d);
 }
 
 /* ---- the run ---- */

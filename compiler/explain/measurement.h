@@ -6,7 +6,7 @@
 #define CR_MEASUREMENT_H
 
 #include "compiler/crescent.h"
-#include "json_writer.h"
+#include "compiler/json/json_writer.h"
 
 /* Times of a run and rates of the machine, as medians. */
 struct cr_measurement {

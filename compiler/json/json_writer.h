@@ -8,7 +8,7 @@
  *     cr_doc_end(d, ']');
  *     cr_doc_end(d, '}');
  *
- * A key is null inside a list.  No text has a "<" in it, so that a document may stand in HTML.
+ * A key is null inside a list.  The document has no "<" in it, so that it may stand in HTML.
  */
 #ifndef CR_JSON_WRITER_H
 #define CR_JSON_WRITER_H
@@ -17,8 +17,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum cr_doc_style {
+    CR_DOC_TIGHT,   /* no spaces, a line for each key: for programs */
+    CR_DOC_LINE,    /* one line */
+    CR_DOC_INDENTED /* a line for each item: for people */
+};
+
 struct cr_doc {
     FILE *out;
+    enum cr_doc_style style;
+    int depth;   /* lists and objects that are open */
     bool behind; /* an item of the same list or object precedes */
 };
 
@@ -26,11 +34,14 @@ struct cr_doc {
 void cr_doc_begin(struct cr_doc *d, const char *key, char bracket);
 void cr_doc_end(struct cr_doc *d, char bracket);
 
-/* Write a text.  Control characters are escaped, and bytes that are not UTF-8 become question
- * marks; a null pointer is written as null. */
+/* Write a text.  Bytes that are not UTF-8 become question marks; a null pointer is written as
+ * null. */
 void cr_doc_text(struct cr_doc *d, const char *key, const char *text);
 void cr_doc_bytes(struct cr_doc *d, const char *key, const char *text, size_t length);
 void cr_doc_integer(struct cr_doc *d, const char *key, int64_t number);
+
+/* Writes a list of n integers. */
+void cr_doc_integers(struct cr_doc *d, const char *key, const int64_t *numbers, int n);
 
 /* Writes nine digits; NaN and infinity are written as null, since JSON has neither. */
 void cr_doc_number(struct cr_doc *d, const char *key, double number);
