@@ -179,7 +179,8 @@ int cr_run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *
     return status;
 }
 
-/* The interpreter reads `tensors`, with the rounding of their formats applied to some of them. */
+/* Rounds each changed parameter to its format, into e->rounded; a parameter in f32 needs no
+ * copy. */
 int cr_take_params_ref(struct cr_engine *e, const struct cr_contents *const *contents,
                        struct cr_error *error)
 {

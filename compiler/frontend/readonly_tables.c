@@ -117,7 +117,7 @@ static int safe_rawlen(lua_State *L)
     return 1;
 }
 
-/* Pushes the copy of the metatable at `index`, which is made on first use. */
+/* Pushes the copy of the metatable at `index`; creates it on first use. */
 static void push_copy(lua_State *L, int index)
 {
     cr_push_kept_table(L, &copies_key);
@@ -162,9 +162,9 @@ static void copy_events(lua_State *L, int metatable)
     set_mark(L, &open_key);
 }
 
-/* Fails for events that would let the garbage collector, or the end of a block, run or influence a
- * script, and for a __call that is a table: that could be its own, and Lua would look it up
- * forever. */
+/* Refuses a metatable with __gc, __close or __mode, which let the garbage collector or the end of a
+ * block call functions or remove entries.  Refuses a __call that is no function: a table could be
+ * its own __call, and Lua would look it up forever. */
 static void refuse_events(lua_State *L, int metatable)
 {
     static const char *const refused[] = {"__gc", "__mode", "__close"};

@@ -115,7 +115,8 @@ static int take_data(struct crescent_trainer *t, int number, struct cr_error *er
 
 /* ---- ranks ---- */
 
-/* Returns the first micro-batch of a rank, which has those up to the next rank's first. */
+/* Returns the first micro-batch of a rank; the rank runs all from there up to the next rank's
+ * first. */
 static int first_of(const struct crescent_trainer *t, int rank)
 {
     const struct cr_ranks *ranks = t->accumulation.ranks;
@@ -123,7 +124,8 @@ static int first_of(const struct crescent_trainer *t, int rank)
     return ranks ? (int)cr_first_of_rank(n, rank, ranks->count) : rank ? n : 0;
 }
 
-/* Returns the rank that runs a micro-batch, and computes each node of the tree that begins with it. */
+/* Returns the rank that runs a micro-batch.  The same rank adds up each subtree of gradients whose
+ * first leaf is this micro-batch. */
 static int rank_of(const struct crescent_trainer *t, int micro_batch)
 {
     int rank = 0;

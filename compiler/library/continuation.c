@@ -192,8 +192,8 @@ static int check_positions(const struct cr_origin *o, int64_t context, struct cr
                    context, most);
 }
 
-/* Runs a script of one position with two instead: an axis of size 1 could not be told from other
- * axes of size 1. */
+/* If a script has one position, runs it again with T = 2: the pass that makes it incremental finds
+ * the token axis by its size, and other axes may have size 1, too. */
 static int avoid_single(crescent_context *context, crescent_graph **graph, int64_t positions,
                         struct cr_error *error)
 {
@@ -202,8 +202,9 @@ static int avoid_single(crescent_context *context, crescent_graph **graph, int64
     return set_positions(context, graph, "T", 2, false, error);
 }
 
-/* Makes a script of all tokens at once incremental: its option T becomes the number of
- * positions. */
+/* Turns the graph of a whole text into one for incremental decoding: it reads tokens in chunks and
+ * keeps keys and values in a cache.  The script's option T becomes the number of positions of the
+ * cache. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
 {
@@ -243,8 +244,8 @@ static bool runs_without(crescent_context *context, const char *path, const cres
     return runs;
 }
 
-/* Runs the script of a folder with the number of positions that is wanted, or else that config.json
- * names, so that it need not run twice. */
+/* Runs the script of a folder with the number of positions `wanted` or, if that is 0, with the
+ * number in config.json, so that the script need not run a second time. */
 static int open_folder(crescent_context *context, const char *path, crescent_script *how,
                        int64_t wanted, crescent_graph **graph, struct cr_error *error)
 {

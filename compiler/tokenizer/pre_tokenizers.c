@@ -55,7 +55,9 @@ static int read_split(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* Accepts a Split by a pattern with a scanner, or one at spaces after all spaces were replaced. */
+/* Adds a Split to the shape of a tokenizer, or refuses it.  Accepts a pattern that has a
+ * scanner, and a split at the space where the normalizer has replaced all spaces, which then
+ * cuts nothing. */
 static int shape_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t length;
@@ -70,7 +72,7 @@ static int shape_split(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
-/* Adds the cut of a scanner, which leaves nothing out. */
+/* Adds a cut by a scanner; the pieces of a scanner cover the whole text. */
 static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digits, struct cr_error *error)
 {
     static const char *const pieces[] = {[CR_SCAN_GPT2] = "cr_piece_by_gpt2",
@@ -78,7 +80,8 @@ static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digi
     return cr_list_cut(s, &(struct cr_listed_cut){.cutter.digits = digits, .piece = pieces[scanner]}, error);
 }
 
-/* Lists a Split by a pattern with a scanner, or at a character. */
+/* Adds a Split to the list of cuts, or refuses it.  Accepts a pattern that has a scanner, and a
+ * string of one character. */
 static int list_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t length, digits, bytes = 0;

@@ -119,8 +119,9 @@ static cr_expr either(const struct reader *r, cr_expr x, cr_expr y)
 
 /* ---- intervals ---- */
 
-/* The least or greatest value of an affine in a block: its value at the first query and key, plus
- * the largest change in that direction. */
+/* Returns the minimum or maximum of an affine function over a block of scores: its value at the
+ * first query and key, plus each term that changes it in that direction, at the last query or
+ * key. */
 static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at, bool greatest)
 {
     const struct cr_kernel *k = r->b->k;
@@ -142,7 +143,7 @@ static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at,
     return end;
 }
 
-/* The interval of an index or a number, known if it fits an i32. */
+/* Returns the interval of an affine index; it is known only if all of its values fit an i32. */
 static struct interval interval_of_index(const struct reader *r, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &r->b->k->atoms;
@@ -166,7 +167,8 @@ static void name_extreme(char name[24], enum cr_callee callee, int value)
     snprintf(name, 24, callee == CR_CALLEE_least ? "least%d" : "greatest%d", value);
 }
 
-/* Declares the minimum or maximum of a load over the queries of a step or the keys of a block. */
+/* Declares a variable: the minimum or maximum of the numbers that value `value` loads for the
+ * queries of a step or for the keys of a block. */
 static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                        const struct cr_steps *steps, int64_t step)
 {
@@ -185,7 +187,7 @@ static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                         keys ? "of the keys" : "of the queries");
 }
 
-/* Declares a loaded number that is the same for all scores of a step. */
+/* Declares a variable for a loaded number that depends neither on the query nor on the key. */
 static int let_number(struct reader *r, int value)
 {
     struct cr_builder *b = r->b;
@@ -201,7 +203,8 @@ static int let_number(struct reader *r, int value)
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)));
 }
 
-/* In a BLOCK walk, replaces those ends of an interval that are needed by their variables. */
+/* In a BLOCK walk, sets the ends of an interval that `ends` asks for to the variables that hold
+ * them. */
 static struct interval with_extremes(const struct reader *r, struct interval found,
                                      const struct cr_extremes *x, int ends)
 {

@@ -61,7 +61,7 @@ struct group {
     bool biased;
 };
 
-/* The parameter that a node repeats along all axes but the last, or CR_NONE. */
+/* Returns the vector parameter that an expand repeats along all axes but the last, or CR_NONE. */
 static cr_id bias_of(const struct cr_graph *g, cr_id id)
 {
     cr_id param = g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : CR_NONE;
@@ -70,7 +70,7 @@ static cr_id bias_of(const struct cr_graph *g, cr_id id)
                                                                                          : CR_NONE;
 }
 
-/* Returns the first node below moves. */
+/* Follows first inputs through movement ops and returns the first node that is no movement op. */
 static cr_id moved(const struct cr_graph *g, cr_id id)
 {
     while (cr_kind_of(g, id) == CR_KIND_MOVE)

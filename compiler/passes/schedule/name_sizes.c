@@ -118,7 +118,7 @@ struct cr_view_strides *cr_find_views(const struct cr_module *m)
 
 /* ---- loops ---- */
 
-/* Sets the size of an atom; the first tensor that says one decides. */
+/* Sets the named size of an atom if its value is the atom's extent and the atom has no name yet. */
 static void set_atom(struct naming *n, int atom, int size)
 {
     if (atom >= 0 && cr_is_named(n->table, size) &&
@@ -126,7 +126,9 @@ static void set_atom(struct naming *n, int atom, int size)
         n->b->atom_size[atom] = size;
 }
 
-/* Names an atom that runs through axes first .. axis of a view, contiguous ones, with a stride. */
+/* Gives an atom the product of the named sizes of `axis` and of the axes before it, as many as make
+ * up the atom's extent.  Does nothing unless these axes are contiguous, so that one stride covers
+ * them. */
 static void name_atom(struct naming *n, cr_id view, int axis, int atom)
 {
     const struct cr_node *node = &n->b->g->nodes[view];
@@ -143,8 +145,9 @@ static void name_atom(struct naming *n, cr_id view, int axis, int atom)
         set_atom(n, atom, size);
 }
 
-/* Names the atoms that run through axes of a tensor, or of a view of it: heads are axes of views
- * alone. */
+/* Gives atoms the names of the axes that they iterate over: axes of tensor `id`, or of a view of
+ * it.  Views matter for heads: the tensor [B, T, C] has no head axis, its view [B, T, H, D] has
+ * one. */
 static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
@@ -161,7 +164,7 @@ static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_
     }
 }
 
-/* A kernel with keys sums over the columns of a head. */
+/* Names the head dimension: an attention kernel's products of queries and keys sum over it. */
 static void name_head(struct naming *n)
 {
     const struct cr_kernel *k = n->b->k;

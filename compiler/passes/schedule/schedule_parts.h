@@ -44,11 +44,11 @@ void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, i
 /* The number of steps that cover `size`: size / step, rounded up. */
 cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
 
-/* The last arguments of the runtime's products: the columns of a tile ... */
+/* Returns an argument of the runtime's products: the number of columns of a tile. */
 struct cr_argument cr_tile_columns(struct cr_builder *b);
 
-/* ... and the prefetch distance in floats: cr_ahead for weights; cr_none_ahead, 0, for a right
- * operand that the kernel has just packed. */
+/* Return the argument after it, the prefetch distance in floats.  cr_ahead is for weights.
+ * cr_none_ahead is 0, for a right operand that the kernel has just packed into scratch. */
 struct cr_argument cr_ahead(struct cr_builder *b);
 struct cr_argument cr_none_ahead(struct cr_builder *b);
 
