@@ -433,11 +433,11 @@ int crescent_load_weights_bytes(crescent_model *model, const char *name, const v
  * changed since. */
 const char *crescent_weights_path(const crescent_model *model);
 
-/* Every parameter at random, as PyTorch's layers begin.  A tensor's numbers depend on the seed
- * and its name alone. */
+/* Sets every parameter to random numbers, from the distributions with which PyTorch initialises its
+ * layers.  The numbers of a tensor depend only on the seed and on its name. */
 int crescent_draw_weights(crescent_model *model, int64_t seed);
 
-/* Parameter number `index`. */
+/* Sets parameter number `index` to a copy of `tensor`. */
 int crescent_set_weight(crescent_model *model, int index, const float *tensor);
 
 /* Makes the model keep every parameter that is set from now on in its original layout, so that
@@ -838,7 +838,7 @@ typedef struct {
     int again;          /* 1: the same node as before it; another call stores it, too */
     int call;           /* the call that completes it, in the order of a run; CRESCENT_NONE: no
                            kernel stores it */
-    int result;         /* 0: the call's own one, in its buffer (crescent_call.buffer); else a further one */
+    int result;         /* which of the results of the call: 0: the one in crescent_call.buffer */
     const char *kernel; /* the C function of the call, or null */
     const void *stored; /* row-major elements: int32_t for CRESCENT_I32, else float; null if call
                            is CRESCENT_NONE */

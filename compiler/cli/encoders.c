@@ -203,7 +203,7 @@ static int run_batch(struct stream *s, struct cr_error *error)
     return status;
 }
 
-/* Adds a text, which is the encoder's from then on. */
+/* Adds a text, which the encoder then owns and frees.  Runs the batch if it is full. */
 static int add_text(struct stream *s, char *text, size_t n, struct cr_error *error)
 {
     struct cr_encoder *e = s->encoder;

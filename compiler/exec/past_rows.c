@@ -13,7 +13,7 @@ int cr_port_batch_axis(const struct cr_engine *e, const struct cr_port *port,
     return CR_NONE;
 }
 
-/* A tensor of which the elements past the sizes of rows become 0. */
+/* A tensor of a ragged batch, in which the elements past the end of each row are set to 0. */
 struct past {
     const struct cr_engine *engine;
     const struct cr_port *port;

@@ -235,7 +235,8 @@ enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
 TILES(_tile_dpbssd, tiles_of_int8, "amx-int8")
 TILES(_tile_dpbf16ps, tiles_of_bf16, "amx-bf16")
 
-/* Scales by the elements of a row of a tile: 64 of 8 bits, or 32 of 16 bits. */
+/* Runs the tile products and returns the number of multiplications and additions.  The loop counts
+ * a row of a tile as one element; a row has 64 elements of 8 bits, or 32 of 16 bits. */
 static double products_amx(int *sink)
 {
     return tiles_of_int8(sink) * TILE_BYTES;

@@ -94,8 +94,9 @@ static void push_holder(lua_State *L)
         lua_error(L);
 }
 
-/* Like the function above.  All functions of a file share _ENV, so this function gets a separate
- * upvalue; a holder function keeps the original. */
+/* Gives a function the globals of the language, until restore_globals gives it the original ones.
+ * All functions of a file share the upvalue _ENV, so this function gets a separate one; a holder
+ * function keeps the original. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     int env = lua_iscfunction(L, function) ? 0 : number_of_env(L, function);

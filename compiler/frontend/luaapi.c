@@ -63,7 +63,7 @@ int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *ch
 #endif
 }
 #else
-/* A reader that checks the first piece. */
+/* A reader that fails if the first piece that `reader` returns begins like Lua bytecode. */
 struct text_reader {
     lua_Reader reader;
     void *data;

@@ -90,7 +90,7 @@ struct cr_run {
     char prefix[CR_NAME_MAX + 1]; /* prefix of every parameter's name */
     bool in_dump;                 /* nodes get the origin `at`, not the running line */
     struct cr_where at;
-    int kernel, last_kernel; /* in a dump: kernel of the next nodes; the largest so far */
+    int kernel, last_kernel; /* in a dump: the kernel of the nodes that follow; largest so far */
     struct cr_line last_kernel_line;
 
     /* limits.c */

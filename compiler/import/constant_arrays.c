@@ -9,7 +9,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* The fewest bytes that are worth a sweep. */
+/* The garbage collection of arrays runs only once they have this many bytes. */
 #define LEAST_SWEPT ((size_t)64 << 20)
 
 struct cr_elements_array {

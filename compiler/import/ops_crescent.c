@@ -17,7 +17,8 @@ static const char *integer_text(struct cr_translation *t, const char *attribute)
     return cr_t_text(t, cr_onnx_integer(t->node, attribute, 0));
 }
 
-/* Gives a layer in the scope PATH; input number `weight` is PATH.weight. */
+/* Translates the node to a call of the layer `name` in a scope.  The scope is the name of input
+ * number `weight` without its ending ".weight". */
 static void give_layer(struct cr_translation *t, int weight, const char *name, const char *text,
                        const char *more)
 {

@@ -312,7 +312,8 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
-/* Takes slices, or elements, from the first input at known places. */
+/* Returns the elements of the first input at constant indices along the attribute `axis`; without
+ * that attribute, at indices into the flattened input. */
 static cr_t take(struct cr_translation *t, cr_t places)
 {
     cr_t x = t->in[0];

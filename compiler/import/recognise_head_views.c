@@ -98,8 +98,8 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
     return found;
 }
 
-/* Returns a projection [T, B, n] as [B, T, n]: a projection of its untransposed input if possible,
- * else a permute. */
+/* Returns the transpose [B, T, n] of a projection [T, B, n].  If the projection's input is itself a
+ * transpose, projects the input of that transpose; else adds a permute. */
 static int batch_first(struct cr_onnx_graph *g, int base)
 {
     int node = g->values[base].producer, x = g->nodes[node].inputs[0];
@@ -122,7 +122,8 @@ static int batch_first(struct cr_onnx_graph *g, int base)
     return made;
 }
 
-/* Makes heads of a part of a projection [B, T, n H d]. */
+/* Adds the nodes that take one of the n parts of a projection [B, T, n H d] and split it into
+ * heads; returns their result [B, H, T, d]. */
 static int heads_of(struct cr_onnx_graph *g, int like, int base, const struct view *v)
 {
     struct cr_onnx_value y = g->values[v->value], b = g->values[base];

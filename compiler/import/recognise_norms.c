@@ -142,7 +142,7 @@ static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_nod
            g->values[n->inputs[1]].tensor->elements == g->values[n->inputs[0]].shape[rank - 1];
 }
 
-/* True if something reads another output of a layer norm: mean or deviation. */
+/* True if any node reads the second or third output of a layer norm: the mean or the deviation. */
 static bool is_asked_for_more(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     for (int i = 1; i < n->n_outputs; i++)
@@ -167,7 +167,9 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
             cr_match_rename(g, bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
-/* Makes a norm with the parameters of a module of a norm that can be one. */
+/* Replaces a norm of ONNX by the layer `op`, which has the parameters of a module.  Does nothing if
+ * the norm is not over the last axis, has readers of other outputs, or has weights that cannot be
+ * named. */
 static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -180,7 +182,7 @@ static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
 }
 
-/* Finds formulas first, then norms with parameters of a module. */
+/* Replaces formulas of norms by norms of ONNX, then these by layers with parameters of a module. */
 int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

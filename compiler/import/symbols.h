@@ -19,14 +19,14 @@
 struct cr_onnx_length {
     const char *name;
     int64_t bound;
-    int value; /* the graph's value for the length as a number */
+    int value; /* a scalar value of the graph: the length as an integer */
 };
 
 enum { CR_ONNX_LENGTHS = 8, CR_ONNX_LEAST_BOUND = 4 };
 
 struct cr_symbols {
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
-    int n_lengths, n_samples; /* no samples: nothing is a symbol */
+    int n_lengths, n_samples; /* 0 samples: symbols are not used */
     double *values;           /* by symbol: its values in all samples; first the lengths */
     int *slots;               /* a hash table of 1 + symbols, at most half full */
     int n, cap;
@@ -39,8 +39,9 @@ void cr_symbols_free(struct cr_symbols *symbols);
 /* ---- numbers ---- */
 
 /*
- * A symbol as a size is a number from 2^10 on, times 2^32, plus its value.  As an element it is a NaN whose
- * low bits are its number, its value and a bit that is 0 in a NaN of a float.
+ * How a symbol is encoded.  In a size: its number, from 2^10 on, times 2^32, plus its value.  In an
+ * element: a NaN whose low bits hold its number, its value, and a bit that is 0 in any NaN that
+ * comes from a float.
  */
 #define CR_LEAST_SYMBOL (INT64_C(1) << 41)
 

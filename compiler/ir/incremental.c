@@ -188,7 +188,7 @@ static int check_reduced(const struct work *w, cr_id id, int i, int row, int axi
     return fail_looks_ahead(w, id);
 }
 
-/* True if an axis of operand i is an axis of the node, too. */
+/* True if an axis of the node corresponds to axis `axis` of operand i. */
 static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
 {
     for (int a = 0; a < w->from->nodes[id].rank; a++)

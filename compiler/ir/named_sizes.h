@@ -50,10 +50,10 @@ struct cr_named_sizes {
 /* Returns a table with the name of CR_NAME_PANEL alone, and one user. */
 struct cr_named_sizes *cr_named_sizes_new(void);
 
-/* Drops a user; the last one frees the table.  It may be null. */
+/* Removes a user of the table, and frees the table with the last one.  `sizes` may be null. */
 void cr_named_sizes_drop(struct cr_named_sizes *sizes);
 
-/* Gives a graph the table, and the graphs that are made of it. */
+/* Attaches the table to a graph; graphs that passes make from it share the table. */
 void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes);
 
 /* Returns the table of a graph, or null. */

@@ -131,7 +131,8 @@ const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT] = {
 #undef PRODUCT
 };
 
-/* The products by format and arithmetic; those in f32 are in formats.def. */
+/* The runtime functions of products by format and arithmetic, except f32 arithmetic
+ * (formats.def). */
 static const enum cr_callee products[CR_FORMAT_COUNT][CR_ARITHMETIC_COUNT] = {
 #define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)
 #define PRODUCT(format, arithmetic, gemm)                                                          \

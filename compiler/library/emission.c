@@ -144,7 +144,7 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
-/* Emits C as texts.  The caller gets them only if both exist. */
+/* Emits the source and the header as texts.  Stores them only if both were made. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header)

@@ -134,7 +134,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     return cr_done(&guard, status);
 }
 
-/* Emits as texts.  The caller gets them only if both exist. */
+/* Emits the source and the header as texts.  Stores them only if both were made. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,

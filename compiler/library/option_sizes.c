@@ -134,7 +134,7 @@ static bool compare_all(struct search *s, const struct cr_graph *other, int name
     return differs;
 }
 
-/* True if no name of the table is the same, and C or a length has it for nothing else. */
+/* True if a name may be used for a size: no size of the table, no length and no macro has it. */
 static bool is_free(const struct search *s, const char *name)
 {
     bool is_free = strcmp(name, "HEAD_DIM") != 0;

@@ -24,7 +24,7 @@ struct crescent_trainer {
     bool started;  /* every input has a value */
     bool has_step; /* the outputs hold the results of a step */
     struct cr_next_state next_state;
-    struct cr_accumulation accumulation; /* of a step over micro-batches */
+    struct cr_accumulation accumulation; /* the sums of gradients over micro-batches */
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */
     struct cr_history history; /* also of earlier runs, if the checkpoint has them */

@@ -68,11 +68,13 @@ typedef int cr_read_function(struct cr_text_part *part, const struct cr_document
 struct cr_part_kind {
     const char *type;       /* in tokenizer.json */
     cr_read_function *read; /* null: no member matters */
-    /* The table decides which of these is set; post-processors have none. */
+    /* Normalizers have `normalize`, pre-tokenizers `cut`, decoders `decode`; the others are
+     * null. */
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
-    /* Null: emitted C does not support it; not used for post-processors.  The second lists stages. */
+    /* Describe a part to emitted C: `shape` for a tokenizer of byte-pair encoding only, `list` for
+     * others (shape.h).  Null: emitted C does not support it.  Not used for post-processors. */
     cr_shape_function *shape, *list;
     enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
     enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */

@@ -76,8 +76,9 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
 
 /* ---- parts ---- */
 
-/* Adds the parts that a tokenizer.json of such a tokenizer has.  Accents are stripped if text is
- * lower-cased, unless the file says otherwise. */
+/* Adds the normalizer, the pre-tokenizer and the decoder of BERT, with the settings in document
+ * `d`, if not null.  Accents are stripped if text is lower-cased, unless strip_accents says
+ * otherwise. */
 static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     struct cr_bert bert = {.clean = true, .chinese = true, .lowercase = true};
@@ -98,8 +99,8 @@ static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct
     return 0;
 }
 
-/* Adds a special token of the vocabulary, which may be missing; its id is stored if `id` is not
- * null, and then it must be there. */
+/* Adds a special token if the vocabulary contains it.  If `id` is not null, stores its id there,
+ * and fails if the vocabulary lacks it. */
 static int add_special(struct cr_tokenizer *t, const char *text, bool lstrip, int32_t *id,
                        const char *path, struct cr_error *error)
 {

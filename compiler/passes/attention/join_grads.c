@@ -256,7 +256,7 @@ static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const s
         rw->map[p->nodes[i]] = is_turned(p, i) ? cr_transpose_last(rw, results[i]) : results[i];
 }
 
-/* The attentions whose gradients one kernel may compute. */
+/* The gradients of attentions; one kernel may compute all parts of an item. */
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
@@ -274,7 +274,8 @@ static void add_join(struct joins *all, const struct cr_attention_backward *b)
         all->of[p.nodes[i]] = all->n;
 }
 
-/* Returns the gradients whose first part is a node, unless a concat joins them; else null. */
+/* Returns the attention's gradients of which node `id` is the first part, and sets *p to their
+ * parts.  Returns null if there are none, or if a concat in the graph joins them already. */
 static struct cr_attention_backward *parts_at(const struct joins *all, cr_id id, struct parts *p)
 {
     struct cr_attention_backward *b = all->of[id] ? &all->items[all->of[id] - 1] : NULL;
@@ -320,8 +321,8 @@ static void rewrite(struct cr_module *module, struct joins *all)
     free(needed);
 }
 
-/* Completes the patterns and finds the gradients; true if the graph has to be rewritten, as it need not
- * be where concats join all. */
+/* Completes the patterns and finds the gradients.  Returns true if the graph has to be rewritten,
+ * which is not needed if concats join all of them already. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     bool *weights = cr_find_weights(module->graph);

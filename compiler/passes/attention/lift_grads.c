@@ -185,7 +185,8 @@ static bool see_map(const struct lift *l, cr_id id, struct view *view)
     return viewed && (!view->summed || is_linear(l->g, id, viewed));
 }
 
-/* Returns the view that a node is, from the views of its operands. */
+/* Returns the view of an array that a node is, computed from the views of its operands; `of` is
+ * CR_NONE if it is no view. */
 static struct view find_view(const struct lift *l, cr_id id)
 {
     const struct view none = {.of = CR_NONE};
@@ -212,7 +213,7 @@ static struct view find_view(const struct lift *l, cr_id id)
 
 /* ---- what to lift ---- */
 
-/* True if a node is a sum over queries or keys of what shows an array. */
+/* True if a node is a sum, over queries or keys, of a view of an array of gradients. */
 static bool sums_inner(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -238,8 +239,8 @@ static bool scatters_inner(const struct lift *l, cr_id id)
     return two == inner_axes(l, view->of) && alone;
 }
 
-/* True if a node is the matrix of all batch axes and queries by keys, or its transpose if
- * `keys_first`. */
+/* True if a node is an array as one matrix: rows are all batch axes and the queries, columns are
+ * the keys.  If `keys_first`, true for the transpose of that matrix. */
 static bool is_one_matrix(const struct lift *l, cr_id id, bool keys_first)
 {
     const struct view *view = &l->views[id];
@@ -265,7 +266,7 @@ static enum lifted lifted_product(const struct lift *l, cr_id id)
     return is_one_matrix(l, b, false) ? ITS_TRANSPOSE : AS_IS;
 }
 
-/* True if a node that is no view reads a sum over batch axes, or it is an output. */
+/* True if a node is an output, or a node that is neither a view nor lifted reads it. */
 static bool is_read(const struct lift *l, cr_id id)
 {
     bool read = l->users->output[id];
@@ -293,8 +294,8 @@ static void find_views(struct lift *l)
     }
 }
 
-/* Stops lifting at elementwise work on a sum whose result other nodes read; that work is then
- * done on the sum.  Returns true if it found a node where lifting did not stop before. */
+/* Marks elementwise work on a sum that other nodes read: it is not lifted, but computed from the
+ * sum.  Returns true if it has marked a node that was not marked. */
 static bool end_at_reads(struct lift *l)
 {
     bool found = false;
@@ -353,8 +354,8 @@ static void list_axes(const struct lift *l, const struct view *view, int64_t *si
     }
 }
 
-/* Moves the axes of a node, which are those of a view, to the axes of the array, and expands the
- * node along the other axes. */
+/* Permutes the axes of a node, which has the axes of a view, into the order of the array's axes,
+ * and expands it along the array's other axes. */
 static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 {
     int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
@@ -485,8 +486,8 @@ static void lift_node(struct lift *l, cr_id id)
     l->rw->map[id] = made;
 }
 
-/* True if a node sums a view over an axis of size 1, so that it equals its operand.  Only in an
- * entry in which a node is lifted: other entries must not decide. */
+/* True if a node sums a view over an axis of size 1, so that it equals its operand.  False in an
+ * entry of which no node is lifted, so that lifting in one entry does not change another. */
 static bool sums_nothing(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];

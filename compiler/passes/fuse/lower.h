@@ -16,7 +16,7 @@
 /* The node that a kernel computes, and where it is stored: in its own buffer, or in its part of
  * a concat. */
 struct cr_goal {
-    cr_id root, buffer; /* `buffer`: the root or the concat */
+    cr_id root, buffer; /* `buffer`: the node that is stored, the root or the concat */
     int64_t start;      /* offset of the part, along the axis of the concat */
 };
 

@@ -128,7 +128,7 @@ static int forward_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n + part_numbers(&k->attention_rows.key_parts, numbers + n);
 }
 
-/* The operands by number; the kernel may compute queries and keys. */
+/* The numbers of the operands.  A kernel that computes queries or keys lacks that operand. */
 enum { QUERY, KEY, VALUE, GRAD, DELTA };
 
 static bool attention_lacks(const struct cr_kernel *k, int i)

@@ -122,9 +122,9 @@ static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 }
 
 /*
- * Lowers computed rows of queries or keys: to one program over all columns or, if they come from
- * several operands of a concat, one for each part.  `first` is the program of the first part; axis
- * `along` of the map is the axis of the columns.
+ * Lowers queries or keys that the kernel computes itself.  Makes one program over all columns or,
+ * if they are a concat along the columns, a program for each operand.  `first` is the program of
+ * the first operand; axis `along` of the map is the axis of the columns.
  */
 static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_map *map, int along,
                             struct cr_row_parts *parts, struct cr_tiles *first)

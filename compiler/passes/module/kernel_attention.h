@@ -115,7 +115,7 @@ struct cr_kernel_attention_backward {
     enum cr_array_kind arrays[CR_MAX_ARRAYS]; /* the kind of their results */
     int n_arrays;
     int bucket;         /* the atom of the rows of a scattered table, or -1 */
-    unsigned serial;    /* outer loops, as bits, over which a whole array is summed serially */
+    unsigned serial;    /* bits of outer loops that run serially: an array is summed over them */
     bool scores_hidden; /* the gradient of the scores is 0 outside the bounds */
     bool hidden[CR_MAX_ARRAYS]; /* the array is 0 outside the bounds */
 };

@@ -81,7 +81,7 @@ struct cr_kernel_parts {
     struct cr_operand_part operands[CR_MAX_OPERANDS + 1];
     unsigned results[CR_MAX_STORED]; /* by result: the loops that its index depends on; 0: the kind
                                         lacks this result */
-    size_t weights; /* CR_PART of its struct cr_packed_weights; 0: it reads no packed weights */
+    size_t weights; /* CR_PART of its struct cr_packed_weights; 0: reads no packed weights */
 
     enum cr_step_kind step; /* the kind of step that runs it (compiler/ir/steps.def); 0: a call */
 

@@ -203,7 +203,7 @@ static int *find_equal(const struct cr_module *m)
 
 /* ---- functions that differ only in their offsets ---- */
 
-/* Functions that may be joined, named by their first kernels. */
+/* Functions that may be joined.  A function is denoted by the index of its first kernel. */
 struct joining {
     const struct cr_module *m;
     const int *function;

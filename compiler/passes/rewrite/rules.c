@@ -412,7 +412,8 @@ static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 
 enum { MOST_FACTORS = 16 /* the most nodes of a product that are visited */ };
 
-/* The division of a product by one of its factors, x, and by its constants. */
+/* The division of a product by one of its factors, x.  Constants among the factors are collected in
+ * `constant`. */
 struct division {
     cr_id x;
     double constant;

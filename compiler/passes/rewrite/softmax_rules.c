@@ -229,7 +229,7 @@ static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id 
     return false;
 }
 
-/* True if a node is x / l for an l with a sink. */
+/* True if a node is x / l, where l is a denominator of softmax that contains a sink. */
 static bool is_share(const struct cr_graph *g, cr_id id)
 {
     return g->nodes[id].op == CR_OP_div && is_denominator(g, cr_in(g, id, 1)) &&

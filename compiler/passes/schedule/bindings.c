@@ -29,7 +29,7 @@ static bool is_one_space(const struct stretch *s)
     return true;
 }
 
-/* True if each offset is `step` more than the one `period` iterations before it. */
+/* True if each offset is greater by `step` than the offset `period` iterations before it. */
 static bool repeats(const struct stretch *s, int period, int64_t step)
 {
     for (int i = s->begin; i + period < s->end; i++)
@@ -38,7 +38,8 @@ static bool repeats(const struct stretch *s, int period, int64_t step)
     return true;
 }
 
-/* The step from the first iteration to the second; 0 if there is only one. */
+/* Returns by how much the offset grows from the first iteration to the second; 0 if there is one
+ * only. */
 static int64_t first_step(const struct stretch *s)
 {
     return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].offset - s->at[s->begin].offset;
@@ -60,7 +61,9 @@ static bool is_simple(const struct stretch *s)
     return is_even(s) || takes_turns(s);
 }
 
-/* Leaves out as few ends as will do, so that `least` are left; false if none will. */
+/* Finds the longest stretch for which `is_fine` is true: all iterations, or all without the first,
+ * the last, or both.  Returns false if there is none, or if fewer than `least` iterations would be
+ * left. */
 static bool leave_out(struct stretch *rest, const struct stretch *all, int least,
                       bool (*is_fine)(const struct stretch *))
 {
@@ -102,7 +105,8 @@ static void find_turns(struct cr_binding *b, const struct stretch *s)
     b->turns[!odd] = s->at[s->begin + 1].offset;
 }
 
-/* The locations in the order of the layers. */
+/* Makes the form of a table: appends the offsets to the program's table, in the order of the
+ * layers. */
 static void find_table(struct cr_program *program, struct cr_binding *b, const struct stretch *s)
 {
     bool up = s->loop->direction > 0;
@@ -121,7 +125,7 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
     const struct stretch all = {loop, locations, 0, loop ? loop->count : 1};
     struct stretch rest;
     bool found = leave_out(&rest, &all, 3, is_simple) || leave_out(&rest, &all, 1, is_one_space);
-    CR_CHECK(found); /* outline saw to it */
+    CR_CHECK(found); /* the pass outline makes no other loops */
     (void)found;
     binding->space = locations[rest.begin].space;
     binding->first_differs = rest.begin > all.begin;

@@ -19,8 +19,8 @@ static int axis_of(const struct cr_node *node, int64_t coef, int64_t extent)
     return CR_NONE;
 }
 
-/* Writes the name of a counter up to a length: a single letter as a small one, else NAME_index, so
- * that no other variable of a body has the name. */
+/* Writes the name of a loop counter whose end is a length: for a length of one letter, such as T,
+ * the letter in lower case, else NAME_index.  No other variable of a body has such a name. */
 static void name_by_length(char name[24], const char *length)
 {
     char plain[17];

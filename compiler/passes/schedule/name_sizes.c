@@ -1,9 +1,10 @@
 /*
- * name_sizes.c - tells of the numbers in a function's body which sizes they are, for readers of the C.
+ * name_sizes.c - gives the numbers in a function's body the names of sizes, for readers of the C.
  *
- * Nothing is named for its value alone.  The extent of a loop is named by the axes of a tensor, or of a view
- * of it, that it runs through; a stride by the axes behind the one that it steps along, in the tensor that it is used for; the
- * distance of rows in scratch by the number of columns that a call writes there.
+ * A number gets its name from where it comes from, not from its value alone.  The extent of a loop
+ * has the names of the axes, of a tensor or of a view of it, that the loop iterates over.  A stride
+ * along an axis has the names of the axes behind that axis.  The distance of rows in scratch has
+ * the name of the number of columns that a call writes there.
  */
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@
 
 enum { MAX_STRIDES = 24 };
 
-/* The strides of a slot, and the sizes that they are. */
+/* The strides of a slot, and the named size of each. */
 struct strides {
     struct {
         int64_t value;

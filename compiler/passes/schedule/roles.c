@@ -5,7 +5,7 @@
 
 #include "schedule_tiles.h"
 
-/* The roles found so far of the values that a job computes. */
+/* A tile program whose values are named; `roles` are the names so far, or null, by value. */
 struct terms {
     const struct cr_builder *b;
     const struct cr_tile_job *job;
@@ -28,7 +28,8 @@ static bool is_mean(const struct terms *t, const struct cr_value *v)
            by->source == CR_CONST && by->number == (double)cr_extent(t->b->k, t->job->col);
 }
 
-/* Returns the role of a mean: the mean of squares of centred values is the variance. */
+/* Returns the role of a mean: "variance" for a mean of squares of centered values, "mean_square"
+ * for a mean of squares, else "mean". */
 static const char *mean_of(const struct terms *t, const struct cr_value *v)
 {
     const struct cr_value *sum = &t->job->tiles->values[v->arg[0]];

@@ -50,11 +50,11 @@ struct wanted {
 /* The units and slices that the readers of a node ask for. */
 struct demand {
     int64_t unit[CR_MAX_RANK]; /* by axis */
-    int axis, n;               /* the axis that is sliced, and into what; n is -1 if it is too much */
+    int axis, n;               /* the sliced axis, and the number of parts; -1: too many */
     struct wanted parts[SEGMENTS];
 };
 
-/* What is known of a node. */
+/* The facts about a node. */
 struct node_facts {
     bool is_weight;       /* moves and concats of parameters alone compute it */
     bool is_scores;       /* it is a product whose columns are the keys of an attention */
@@ -99,7 +99,7 @@ static bool same_cut(const struct shard *s, const struct cut *a, const struct cu
     return same;
 }
 
-/* Returns the cut with which the readers of a node get it. */
+/* Returns the cut of a node as its readers see it: a gathered node is whole for all of them. */
 static const struct cut *read_cut(const struct shard *s, cr_id id)
 {
     static const struct cut whole;
@@ -108,14 +108,16 @@ static const struct cut *read_cut(const struct shard *s, cr_id id)
 
 /* ---- axes of moves ---- */
 
-/* The axis of a reshape that corresponds to an axis of its operand: an axis of equal size, the outer one of
- * several axes that it is split into, or the axis that it is merged into with those behind it. */
+/* The axis of a reshape that corresponds to an axis of its operand.  It has the same size; or the
+ * operand's axis is split, and it is the outermost of the parts; or it merges the operand's axis
+ * with axes behind it. */
 struct place {
     int axis;
-    int64_t split, merged; /* elements of the axes behind it that it was split into, or that were merged */
+    int64_t split, merged; /* factor by which the reshape shrinks the axis, or grows it */
 };
 
-/* Finds where axis `axis` of a reshape's operand goes; false if it is merged with axes before it, say. */
+/* Finds the axis of a reshape that corresponds to axis `axis` of its operand.  Returns false if
+ * there is none, for example if the reshape merges the axis with axes before it. */
 static bool place_of(const struct cr_node *in, const struct cr_node *out, int axis, struct place *place)
 {
     int64_t before = cr_elements(axis, in->shape), size = in->shape[axis], n = 1;
@@ -149,7 +151,8 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / x * b;
 }
 
-/* Asks for units of an axis; what does not divide the axis is not asked for. */
+/* Demands that parts of an axis consist of whole units.  Ignores a unit whose common multiple with
+ * the demands so far does not divide the axis. */
 static void ask_units(struct shard *s, cr_id id, int axis, int64_t unit)
 {
     int64_t *known = &s->of[id].demand.unit[axis], both = common_multiple(*known, unit);
@@ -157,7 +160,7 @@ static void ask_units(struct shard *s, cr_id id, int axis, int64_t unit)
         *known = both;
 }
 
-/* Asks for a part of an axis. */
+/* Demands that a part of an axis, which a slice takes, is divided among the ranks by itself. */
 static void ask_part(struct shard *s, cr_id id, int axis, struct wanted part)
 {
     struct demand *d = &s->of[id].demand;
@@ -201,7 +204,8 @@ static void demand_slice(struct shard *s, cr_id id, cr_id in)
                      (struct wanted){node->index[a], {node->shape[a], s->of[id].demand.unit[a]}});
 }
 
-/* A unit of an axis is as many units of the axes that it is split into, or a part of one that it is merged into. */
+/* Copies the demand on a reshape to its operand.  A unit is multiplied by the factor of an axis
+ * that is split, and divided by that of an axis that is merged. */
 static void demand_reshape(struct shard *s, cr_id id, cr_id in)
 {
     const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
@@ -303,8 +307,8 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
     return (struct cut){.n = 0};
 }
 
-/* A cut goes on where the axis keeps its size, is the outer one of those it is split into, or is merged with
- * those behind it; it is lost if a unit would be split. */
+/* Returns the cut of a reshape: its operand's, on the corresponding axis.  Whole if there is no
+ * such axis, or if a unit would be split. */
 static struct cut decide_reshape(const struct cr_node *in, const struct cr_node *node, struct cut cut)
 {
     struct place place;
@@ -321,7 +325,8 @@ static struct cut decide_reshape(const struct cr_node *in, const struct cr_node 
     return cut;
 }
 
-/* Finds the first of the segments that a slice takes, and their number; false if it cuts one. */
+/* Finds the first of the segments that a slice covers, and their number; false if the slice covers
+ * a part of a segment. */
 static bool find_segments(const struct cut *cut, int64_t begin, int64_t size, int *first, int *n)
 {
     int64_t at = 0;
@@ -345,7 +350,8 @@ static struct cut decide_slice(const struct cr_node *node, struct cut cut)
     return cut;
 }
 
-/* A view of a cut value is cut along the axis that corresponds to it. */
+/* Returns the cut of a movement op: its operand's, on the axis that corresponds to the operand's
+ * cut axis. */
 static struct cut decide_move(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id], *in = &s->g->nodes[cr_in(s->g, id, 0)];
@@ -365,12 +371,13 @@ static struct cut decide_move(const struct shard *s, cr_id id)
     default: /* expand, detach, limit */
         cut.axis += node->rank - in->rank;
         if (node->shape[cut.axis] != in->shape[cut.axis - node->rank + in->rank])
-            cut.n = 0; /* one column, of which each rank has a copy, is repeated */
+            cut.n = 0; /* the cut axis has size 1 in the operand, and every rank has all of it */
         return cut;
     }
 }
 
-/* Returns the cut of the first operand that has one along another axis than `not_along`. */
+/* Returns the cut of the first operand that is cut along an axis other than `not_along`; whole if
+ * none is. */
 static struct cut first_cut(const struct shard *s, cr_id id, int not_along)
 {
     for (int i = 0; i < s->g->nodes[id].n_in; i++) {
@@ -381,7 +388,8 @@ static struct cut first_cut(const struct shard *s, cr_id id, int not_along)
     return (struct cut){.n = 0};
 }
 
-/* Returns the cut of a concat: along another axis the cut of an operand, else the segments of all operands. */
+/* Returns the cut of a concat: the cut of an operand along another axis than the concat's; or, if
+ * all operands are cut along the concat's axis, the segments of all of them. */
 static struct cut decide_concat(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -399,7 +407,8 @@ static struct cut decide_concat(const struct shard *s, cr_id id)
     return cut;
 }
 
-/* Rows are written where they lie: the array is cut as they are, but not along the axis of the rows. */
+/* Returns the cut of a write: the cut of the rows that are written, so that each rank writes its
+ * part of them.  Whole if they are cut along the axis of the rows. */
 static struct cut decide_write(const struct shard *s, cr_id id)
 {
     const struct cut *rows = read_cut(s, cr_in(s->g, id, 1));
@@ -408,7 +417,7 @@ static struct cut decide_write(const struct shard *s, cr_id id)
     return *rows;
 }
 
-/* Rows of a table, by indices that are cut. */
+/* Returns the cut of a gather, which is the cut of its indices. */
 static struct cut decide_gather(const struct shard *s, cr_id id)
 {
     return s->g->nodes[id].rank < CR_MAX_RANK ? *read_cut(s, cr_in(s->g, id, 1)) : (struct cut){.n = 0};
@@ -438,7 +447,7 @@ static struct cut decide(const struct shard *s, cr_id id)
     }
 }
 
-/* Decides all nodes but the states, whose cuts are given. */
+/* Decides the cuts of all nodes in order, given those of the states. */
 static void decide_all(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++)
@@ -446,7 +455,7 @@ static void decide_all(struct shard *s)
             s->of[id].cut = decide(s, id);
 }
 
-/* True if a result is the node, too: it has to be whole. */
+/* True if a node is a result of the model, which has to be whole. */
 static bool is_result(const struct shard *s, cr_id id)
 {
     for (int i = 0; i < cr_n_results(s->g); i++)
@@ -455,8 +464,8 @@ static bool is_result(const struct shard *s, cr_id id)
     return false;
 }
 
-/* Takes for each state the cut of its next value; one that has several next values, with different cuts, is
- * whole.  Returns true if a state has changed. */
+/* Gives each state the cut of its next value.  A state whose entries give it next values with
+ * different cuts stays whole.  Returns true if the cut of a state has changed. */
 static bool settle_states(struct shard *s)
 {
     bool changed = false;
@@ -473,16 +482,16 @@ static bool settle_states(struct shard *s)
     return changed;
 }
 
-/* ---- what operands are needed as ---- */
+/* ---- whole operands and parts ---- */
 
 enum need {
     NEEDS_WHOLE,
-    NEEDS_PART, /* cut as the node */
-    NEEDS_OWN   /* cut as it is, along an axis that corresponds to the node's */
+    NEEDS_PART, /* with the cut of the node */
+    NEEDS_OWN   /* with the operand's own cut, from which the node's cut was derived */
 };
 
-/* Returns what a node needs operand i as.  A product needs all of k, so it takes rows or columns as a part, and
- * the other operand whole. */
+/* Returns in which form a node reads operand i.  A product is not cut along k: of its operands it
+ * reads one by rows or columns, and the other whole, unless both are cut along a batch axis. */
 static enum need need_of(const struct shard *s, cr_id id, int i)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -506,8 +515,9 @@ static enum need need_of(const struct shard *s, cr_id id, int i)
     }
 }
 
-/* Marks the cut nodes that some reader cannot take as they are; true if there is another one.  What takes
- * part in computing weights is never gathered, as it is never cut. */
+/* Marks the cut nodes that have to be gathered, because a reader needs another form of them.
+ * Returns true if it has marked one that was not.  Moves and concats of weights are never gathered,
+ * as they are never cut. */
 static bool find_gathered(struct shard *s)
 {
     bool more = false;
@@ -558,18 +568,19 @@ struct ranges {
     int64_t begin[SEGMENTS], size[SEGMENTS], all;
 };
 
-/* Parts of nodes that were already computed for one cut: by node of the new graph, its part along `axis`. */
+/* The parts of nodes that were already made for one cut, by node of the new graph. */
 struct parts {
     const struct ranges *ranges;
-    int n; /* nodes that there were before */
-    cr_id *made;
+    int n;      /* number of nodes before the first part was made */
+    cr_id *made; /* by node: its part along axis[node], or CR_NONE */
     int *axis;
 };
 
 static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis);
 
-/* True if a node computes each element along an axis from the same element of its operands, if any: a
- * constant, positions along another axis, and work on heads, which are no rows or columns. */
+/* True if element i of a node along an axis depends only on elements i of its operands along that
+ * axis.  Such nodes are constants, iotas along other axes, and arithmetic along a batch axis, as of
+ * heads. */
 static bool goes_along(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -580,7 +591,7 @@ static bool goes_along(const struct cr_graph *g, cr_id id, int axis)
                                      ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
 }
 
-/* Adds a node of the elements in the ranges alone; its operands are parts, too. */
+/* Adds a node that computes only the elements in the ranges, from parts of its operands. */
 static cr_id add_work(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     struct cr_attr attr = cr_attr_of(made(s, id));
@@ -595,8 +606,8 @@ static cr_id add_work(struct shard *s, struct parts *p, cr_id id, int axis)
     return part;
 }
 
-/* True for moves of which the elements in the ranges are a move of some elements of the operand: permute, expand,
- * and a slice along other axes. */
+/* True if the elements of a node in the ranges are the same movement op applied to a part of its
+ * operand: a permute, an expand, or a slice along other axes. */
 static bool moves_along(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -604,7 +615,7 @@ static bool moves_along(const struct cr_graph *g, cr_id id, int axis)
            (node->op == CR_OP_slice && g->nodes[cr_in(g, id, 0)].shape[axis] == node->shape[axis]);
 }
 
-/* Adds such a move of the elements in the ranges alone. */
+/* Adds a movement op that gives only the elements in the ranges; moves_along must be true. */
 static cr_id add_move(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     const struct cr_node *node = made(s, id);
@@ -626,9 +637,9 @@ static cr_id add_slices(struct shard *s, const struct ranges *ranges, cr_id id, 
     return add_concat(s, ranges->n, parts, axis);
 }
 
-/* Returns the elements of a node that lie in the ranges.  A move becomes a move of the operand's elements, so
- * that a weight stays a weight.  Work on heads is done for some heads, so that an attention stays one.  Other
- * nodes are sliced. */
+/* Returns the elements of a node that lie in the ranges.  A movement op is applied to a part of its
+ * operand, so that later passes still see a weight.  Arithmetic along a batch axis is done for a
+ * part of the axis, so that they still see an attention.  Any other node is sliced. */
 static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
@@ -672,7 +683,7 @@ static cr_id take_part(struct shard *s, cr_id whole, const struct cut *cut)
     return add_ranges(s, whole, cut->axis, &ranges);
 }
 
-/* Joins the parts of ranks, whose first axis is the rank, along `axis`; returns the tensor. */
+/* Moves the first axis of `parts`, which is the rank, to `axis` and merges it with that axis. */
 static cr_id join_parts(struct shard *s, cr_id parts, int axis)
 {
     const struct cr_node *node = made(s, parts);
@@ -685,8 +696,9 @@ static cr_id join_parts(struct shard *s, cr_id parts, int axis)
     return add(s, CR_OP_reshape, add(s, CR_OP_permute, parts, &move), &join);
 }
 
-/* Returns a segment as a whole: the parts of the ranks whose shares do not overlap, and the end of the next
- * rank's. */
+/* Returns a whole segment.  The parts of the first ranks follow one another; if the size of a share
+ * does not divide the segment, the next rank's part overlaps the one before it, and only its end is
+ * used. */
 static cr_id join_segment(struct shard *s, cr_id parts, int axis, const struct segment *segment)
 {
     int64_t share = share_of(s, segment), full = segment->size / share, rest = segment->size % share;
@@ -718,13 +730,14 @@ static cr_id whole_of(struct shard *s, cr_id id)
     return s->of[id].whole = add_concat(s, cut->n, segments, cut->axis);
 }
 
-/* Returns a node as it is cut, or this rank's part of the whole. */
+/* Returns this rank's part of a node by `cut`: the node itself if it has this cut, else a part of
+ * its whole value. */
 static cr_id part_of(struct shard *s, cr_id id, const struct cut *cut)
 {
     return same_cut(s, read_cut(s, id), cut) ? s->rw.map[id] : take_part(s, whole_of(s, id), cut);
 }
 
-/* Returns operand i of a node, as it needs it. */
+/* Returns operand i of a node in the new graph, in the form that need_of gives. */
 static cr_id operand_for(struct shard *s, cr_id id, int i)
 {
     cr_id in = cr_in(s->g, id, i);
@@ -738,7 +751,8 @@ static cr_id operand_for(struct shard *s, cr_id id, int i)
     }
 }
 
-/* The attributes of a node, with the size of this rank's part. */
+/* Returns the attributes of a node, with the size of this rank's part.  The begin of a slice
+ * becomes the begin in this rank's part of the operand. */
 static struct cr_attr local_attr(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -803,7 +817,8 @@ static void find_weights(struct shard *s)
     }
 }
 
-/* True if rows of a batch have sizes of their own: all_gather moves as many for each. */
+/* True if a length has a value for each row of a batch; all_gather moves the same number of
+ * elements for each row. */
 static bool is_ragged(const struct cr_graph *g)
 {
     for (int i = 0; i < g->n_lengths; i++)
@@ -812,8 +827,8 @@ static bool is_ragged(const struct cr_graph *g)
     return false;
 }
 
-/* Marks the products that attentions compute their scores with; the lists of the module are made again later,
- * of the graph that the pass builds. */
+/* Marks the products that compute the scores of attentions.  Then empties the module's list of
+ * attentions, which has to be made from the new graph. */
 static void find_scores(struct shard *s, struct cr_module *module)
 {
     struct cr_users users;
@@ -825,10 +840,11 @@ static void find_scores(struct shard *s, struct cr_module *module)
     cr_users_free(&users);
 }
 
-/* Decides until no state changes and no further value has to be gathered, then builds the graph. */
+/* Decides the cuts of all nodes, again and again until no state changes its cut and no further node
+ * has to be gathered; then builds the new graph. */
 void cr_pass_shard(struct cr_module *module)
 {
-    static const struct cr_rewrite_rules no_rules = {0}; /* a sum over joined parts stays one, too */
+    static const struct cr_rewrite_rules no_rules = {0}; /* rules might split joined sums */
     struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
     bool listed = module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
     if (s.ranks < 2 || !listed || module->n_backwards || is_ragged(module->graph))
