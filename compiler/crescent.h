@@ -304,8 +304,8 @@ typedef struct {
     const char *target; /* the machine that sizes of tiles are chosen for: a name of
                          * crescent_target_at, or a file of sizes.  Null: "host", but "generic" in
                          * functions that emit or print.  No bit of a result depends on it. */
-    int ranks; /* functions that print: show the first rank's part of a model that is cut for so many; 0: one.
-                * A model that is to run is cut for the ranks of crescent_join. */
+    int ranks; /* functions that emit or print: cut the model for so many ranks, of which crescent_dump shows the
+                * first; 0: one.  A model that is to run is cut for the ranks of crescent_join. */
 } crescent_config;
 
 /* A machine that loops can be tiled for. */

@@ -3553,9 +3553,9 @@ static void cr_main_weights(const char *path, void *weights)
         cr_main_load(weights, i, tensor);
         free(tensor);
     }
-    if (file.n_tensors > CR_MAIN_PARAMS)
-        fprintf(stderr, "%s: note: ignored %d tensors that are not in the model\n", path,
-                file.n_tensors - CR_MAIN_PARAMS);
+    int ignored = file.n_tensors - CR_MAIN_PARAMS;
+    if (ignored > 0)
+        fprintf(stderr, "%s: note: ignored %d tensors that are not in the model\n", path, ignored);
     cr_safetensors_close(&file);
 }
 

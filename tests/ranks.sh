@@ -5,6 +5,7 @@
 # run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
 # generate   so have a text and its logits
 # errors     one line, and all ranks end
+# emitted    so have programs of `emit --ranks N`
 # memory     a rank reads and keeps its share: four of them run a model under a limit (ulimit -v) that is too
 #            small for one process
 # TEST_RANKS is the program of tests/test_ranks.c, $CRESCENT the program.  $BUILD has the shared objects.  The
@@ -95,6 +96,52 @@ models() {
     refuses 'unknown option --wrong' run "$T/m.lua" --wrong
 }
 
+# build NAME N MODEL OPTIONS...: the C of a model for N ranks as $T/emitted.
+build() {
+    name=$1 n=$2
+    shift 2
+    "$crescent" emit "$@" --ranks "$n" --isa plain -o "$T/emitted.c" >"$T/out" 2>"$log" &&
+        $mpicc -O1 -Wall -Wextra -Werror "-D${name}_MPI" "-D${name}_MAIN" "$T/emitted.c" -lm -o "$T/emitted" \
+            >"$log" 2>&1
+}
+
+# emits NAME OUTPUT MODEL OPTIONS...: its output has the bytes of one process; $files are the others.
+emits() {
+    name=$1 output=$2
+    shift 2
+    "$crescent" run "$@" $files --threads 1 --output "$output=$T/one.npy" >"$log" 2>&1
+    report $? "$*"
+    for n in $counts; do
+        rm -f "$T/all.npy"
+        build "$name" "$n" "$@" &&
+            ranks "$n" "$T/emitted" $files --output "$output=$T/all.npy" >"$T/out" 2>"$log" &&
+            cmp "$T/one.npy" "$T/all.npy" >"$log" 2>&1
+        report $? "$family: C of $* for $n ranks"
+    done
+}
+
+# ends N WORDS OPTIONS...: the emitted program on N ranks says one line with these words, and all end.
+ends() {
+    n=$1 words=$2
+    shift 2
+    ranks "$n" "$T/emitted" "$@" >"$T/out" 2>"$log"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c ', expected\|cannot' "$log")" = 1 ] && grep -q "$words" "$log"
+    report $? "$family: the C says: $words"
+}
+
+emitted() {
+    fixture=tests/fixtures/demo counts='2 3 4'
+    files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
+    emits GPT2_BLOCK y graphs/gpt2_block.lua --set B=1 --set T=64 --set n_embd=192 --set n_head=6
+    ends 3 'found 3 processes, expected the 4' $files --output y="$T/all.npy"
+    ends 4 'nowhere: cannot be opened' --weights "$T/nowhere" --input "x=$fixture/x.npy" --output y="$T/all.npy"
+    fixture=tests/fixtures/model_llama counts=2
+    files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
+    emits LLAMA logits "$fixture" --set "B=$(sed -n 's/^set B=//p' "$fixture/case.txt")" \
+        --set "T=$(sed -n 's/^set T=//p' "$fixture/case.txt")"
+}
+
 # limited COMMAND...: with 250 MiB of addresses.
 limited() {
     (ulimit -v 256000 && "$@")
@@ -151,6 +198,7 @@ for family in openmpi mpich; do
     fails 2 'rank 2 fails'
     fails -1 'rank 0 fails'
     models
+    mpicc=$(command -v mpicc.$family || command -v mpicc) && emitted
     memory
 done
 [ $tried = 1 ] || echo 'skipped: found no MPI (make MPI=1 installs Open MPI)'

@@ -114,8 +114,8 @@ static const struct option_row rows[] = {
      FIELD(max_arena), 1, 0,
      "compute values again rather than keep them, so that the arena has no more than so many "
      "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
-    {"ranks", 0, COUNT, "N", CR_VERB_DUMP, FIELD(ranks), 1, 4096,
-     "show the first rank's part of a model that is cut for so many (docs/several-machines.md)"},
+    {"ranks", 0, COUNT, "N", CR_VERB_DUMP | CR_VERB_EMIT, FIELD(ranks), 1, 4096,
+     "cut the model for so many processes of MPI, of which dump shows the first one (docs/several-machines.md)"},
     {"format", 0, TEXT, "RULES",
      CR_VERB_RUNNING | CR_VERB_ENCODERS | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,

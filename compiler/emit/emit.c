@@ -178,7 +178,9 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
            "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
            "    const void *const *inputs, void *const *outputs, float *arena%s)\n{\n",
            *plain ? " of " : "", plain, name, exchanges ? ", struct cr_ranks *ranks" : "");
-    if (exchanges)
+    if (p->ranks)
+        cr_put(t, "    const int rank = ranks->rank;\n    (void)rank;\n");
+    else if (exchanges)
         cr_put(t, "    (void)ranks;\n");
     if (entry->n_steps)
         print_work(t, p, entry, steps);

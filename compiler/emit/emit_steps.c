@@ -135,6 +135,15 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
+/* Prints a number that depends on the rank: "(const long[]){0, 32}[rank]". */
+static void print_by_rank(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b)
+{
+    cr_put(t, "(const long[]){");
+    for (int i = 0; i < b->n_rows; i++)
+        cr_put(t, "%s%lld", i ? ", " : "", (long long)p->table[b->first_row + i]);
+    cr_put(t, "}[rank]");
+}
+
 /* Prints the offset of an argument inside a port: " + 12 + layer * 24". */
 static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
@@ -199,6 +208,9 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
         break;
     case CR_FORM_TABLE:
         print_table(t, p, b, format);
+        break;
+    case CR_FORM_RANKS:
+        print_by_rank(t, p, b);
         break;
     }
     print_within(t, b, format);

@@ -127,6 +127,8 @@
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
+    F(main_ranks, "compiler/emit/standalone_main_ranks.inc")                                       \
+    F(ranks, "compiler/emit/standalone_ranks.inc")                                                 \
     F(embed_header, "compiler/emit/embed_header.inc")                                              \
     F(embed_session, "compiler/emit/embed_session.inc")                                            \
     F(embed_main, "compiler/emit/embed_main.inc")                                                  \

@@ -13,6 +13,7 @@
 #include "literals.h"
 #include "needs.h"
 #include "runtime_text.h"
+#include "standalone_ranks.h"
 #include "standalone_step.h"
 #include "standalone_text.h"
 #include "strip_unused.h"
@@ -115,6 +116,7 @@ static void put_upper(struct cr_text *t, const struct cr_standalone *w,
 static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
+    cr_put_ranks_macro(t, w);
     cr_put_threads(t, w);
     cr_put(t, "#define %s_PARAM_BYTES %lldL /* of the weights as %s_load lays them out */\n",
            w->upper, (long long)p->weights_bytes, p->name);
@@ -182,11 +184,11 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     cr_put(
         t,
-        "/* A parameter: its name and shape in a state dict, and where in the weights it\n"
-        " * begins, in bytes; -1 if the model does not need it. */\n"
+        "/* A parameter: its name and shape in a state dict%s */\n"
         "struct %s_param {\n    const char *name;\n    int rank;\n    long shape[%d];\n"
-        "    long elements;\n    long offset;\n};\n\nextern const struct %s_param %s_params[];\n\n",
-        p->name, CR_MAX_RANK, p->name, p->name);
+        "    long elements;\n%s};\n\nextern const struct %s_param %s_params[];\n\n",
+        p->ranks ? "." : ", and where in the weights it\n * begins, in bytes; -1 if the model does not need it.",
+        p->name, CR_MAX_RANK, p->ranks ? "" : "    long offset;\n", p->name, p->name);
     cr_put(t,
            "/* Puts parameter `index` of %s_params, a row-major tensor, into the weights, packed\n"
            " * as the kernels read it.  Returns 0, or 1 if there is no such parameter. */\n"
@@ -207,7 +209,7 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "\nconst struct %s_param %s_params[] = {\n", p->name,
            p->name);
-    cr_put(t, "    /* name, rank, shape, elements, offset in bytes */\n");
+    cr_put(t, "    /* name, rank, shape, elements%s */\n", p->ranks ? "" : ", offset in bytes");
     for (int i = 0; i < p->n_params; i++) {
         const struct cr_port *port = &p->params[i];
         cr_put(t, "    {");
@@ -215,15 +217,48 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
         cr_put(t, ", %d, {", port->rank);
         for (int r = 0; r < port->rank; r++)
             cr_put(t, "%s%lldL", r ? ", " : "", (long long)port->shape[r]);
-        cr_put(t, "%s}, %lldL, %lldL},\n", port->rank ? "" : "0",
-               (long long)cr_elements(port->rank, port->shape), (long long)port->offset);
+        cr_put(t, "%s}, %lldL", port->rank ? "" : "0", (long long)cr_elements(port->rank, port->shape));
+        if (!p->ranks)
+            cr_put(t, ", %lldL", (long long)port->offset);
+        cr_put(t, "},\n");
     }
     if (!p->n_params)
         cr_put(t, "    {\"\", 0, {0}, 0, -1},\n");
     cr_put(t, "};\n");
 }
 
-/* Prints the table of the layouts of parameters that are kept in a format. */
+/* Prints the layouts of parameters that are kept in a format, from layout `begin` to `end`, and a last one. */
+static void print_rows(struct cr_text *t, const struct cr_program *p, enum cr_format format, int begin, int end)
+{
+    for (int i = begin; i < end; i++) {
+        const struct cr_weight_layout *at = &p->layouts[i];
+        if (p->params[at->param].format == format)
+            cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
+                   at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
+                   at->panel_stride, at->first_col, at->last);
+    }
+    cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n");
+}
+
+/* Prints where the layouts of each rank begin in the table of a format. */
+static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_format format)
+{
+    struct cr_text line = {0};
+    int begin = 0;
+    cr_put(t, "};\n\n/* Where those of each rank begin. */\n");
+    cr_put(&line, "static const int begin_of_");
+    cr_put_layouts_name(&line, format);
+    cr_put(&line, "[] = {");
+    for (int r = 0; r < p->ranks; r++) {
+        cr_put(&line, "%s%d", r ? ", " : "", begin++);
+        for (int i = p->first_layout[r]; i < p->first_layout[r + 1]; i++)
+            begin += p->params[p->layouts[i].param].format == format;
+    }
+    cr_put_line(t, 0, "%s};", line.data);
+    free(line.data);
+}
+
+/* Prints the table of the layouts of parameters that are kept in a format; with ranks, one rank after another. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_weight_layout. */\n"
@@ -231,14 +266,14 @@ static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_f
     cr_put_layouts_name(t, format);
     cr_put(t, "[] = {\n    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,\n"
               "     * first_col, last */\n");
-    for (int i = 0; i < p->n_layouts; i++) {
-        const struct cr_weight_layout *at = &p->layouts[i];
-        if (p->params[at->param].format == format)
-            cr_put(t, "    {%d, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %ldL, %d},\n", at->param,
-                   at->source, at->rows, at->cols, at->row_stride, at->col_stride, at->target,
-                   at->panel_stride, at->first_col, at->last);
-    }
-    cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n};\n");
+    if (!p->ranks)
+        print_rows(t, p, format, 0, p->n_layouts);
+    for (int r = 0; r < p->ranks; r++)
+        print_rows(t, p, format, p->first_layout[r], p->first_layout[r + 1]);
+    if (p->ranks)
+        print_begins(t, p, format);
+    else
+        cr_put(t, "};\n");
 }
 
 static void print_layouts(struct cr_text *t, const struct cr_program *p)
@@ -248,20 +283,34 @@ static void print_layouts(struct cr_text *t, const struct cr_program *p)
             print_table(t, p, (enum cr_format)format);
 }
 
+/* Prints " + begin_of_NAME[rank]", or nothing for one process. */
+static void print_begin(struct cr_text *t, const struct cr_program *p, enum cr_format format)
+{
+    if (!p->ranks)
+        return;
+    cr_put(t, " + begin_of_");
+    cr_put_layouts_name(t, format);
+    cr_put(t, "[rank]");
+}
+
 /* Prints NAME_load: for each format, a loop over its layouts around the statement of its row. */
 static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
            "\nint %s_load(void *weights, int index, const float *tensor)\n{\n"
            "    const struct cr_runtime *rt = cr_runtime_select(0);\n"
-           "    const struct cr_weight_layout *p;\n"
-           "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS)\n        return 1;\n",
-           w->p->name, w->upper);
+           "    const struct cr_weight_layout *p;\n",
+           w->p->name);
+    if (w->p->ranks)
+        cr_put(t, "    const int rank = %s_rank();\n", w->p->name);
+    cr_put(t, "    if (!weights || !tensor || index < 0 || index >= %s_PARAMS%s)\n        return 1;\n", w->upper,
+           w->p->ranks ? " || rank < 0" : "");
     for (int format = 0; format < CR_FORMAT_COUNT; format++) {
         if (!cr_has_layouts(w->p, (enum cr_format)format))
             continue;
         cr_put(t, "    for (p = ");
         cr_put_layouts_name(t, (enum cr_format)format);
+        print_begin(t, w->p, (enum cr_format)format);
         cr_put(t, "; p->param >= 0; p++)\n        if (p->param == index)\n");
         cr_put_line(t, 12, "%s;", cr_formats[format].pack);
     }
@@ -288,17 +337,21 @@ static void print_pointers(struct cr_text *t, const struct cr_program *p,
 
 /* Prints NAME_checked: it fails if a pointer is null or not aligned, else calls the entry's
  * function. */
-static void print_checked(struct cr_text *t, const struct cr_program *p,
+static void print_checked(struct cr_text *t, const struct cr_standalone *w,
                           const struct cr_entry *entry)
 {
-    char execute[128], checked[128];
+    const struct cr_program *p = w->p;
+    char execute[128], checked[128], ranks[300] = "";
     cr_entry_function(execute, sizeof execute, p, entry, "execute");
     cr_entry_function(checked, sizeof checked, p, entry, "checked");
+    if (p->ranks)
+        snprintf(ranks, sizeof ranks, "    struct cr_ranks ranks = {%s_rank(), %s_gather_blocks};\n", p->name, p->name);
     cr_put(t,
            "\nstatic int %s(struct cr_pool *pool, const void *weights, const void *const *inputs,\n"
            "    void *const *outputs, void *arena)\n{\n"
-           "    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s)\n        return 1;\n",
-           checked, p->weights_bytes ? " || !weights" : "");
+           "%s    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s%s)\n        return 1;\n",
+           checked, ranks, p->weights_bytes ? " || !weights" : "",
+           p->ranks ? " || ranks.rank < 0" : "");
     for (int side = 0; side < 2; side++) {
         const struct cr_port *ports = side ? p->outputs : p->inputs;
         for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++)
@@ -307,8 +360,8 @@ static void print_checked(struct cr_text *t, const struct cr_program *p,
     }
     cr_put(t,
            "    return %s(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,\n"
-           "        (float *)arena);\n}\n",
-           execute);
+           "        (float *)arena%s);\n}\n",
+           execute, p->ranks ? ", &ranks" : "");
 }
 
 /* Prints NAME_run or NAME_run_with: both call NAME_checked with arrays of the ports.  NAME_run
@@ -407,6 +460,8 @@ static void print_main_entry(struct cr_text *t, const struct cr_standalone *w,
            "#define cr_main_load %s_load\n\n",
            p->name, p->n_params, count_ports(p, entry, p->inputs, p->n_inputs),
            count_ports(p, entry, p->outputs, p->n_outputs), w->upper, w->upper, p->name, p->name);
+    if (p->ranks)
+        cr_put(t, "#define CR_MAIN_RANKS %s_RANKS\n\n", w->upper);
     print_main_table(t, p, entry, "inputs", p->inputs, p->n_inputs);
     print_main_table(t, p, entry, "outputs", p->outputs, p->n_outputs);
     cr_put(t, "\n");
@@ -425,10 +480,12 @@ static bool has_integers(const struct cr_program *p)
     return false;
 }
 
-/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of files. */
+/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of files, `ranks`
+ * works with other processes. */
 static bool is_needed_by_main(void *context, const char *name)
 {
-    return strcmp(name, "integers") == 0 && has_integers(context);
+    const struct cr_program *p = context;
+    return strcmp(name, "ranks") == 0 ? p->ranks > 0 : strcmp(name, "integers") == 0 && has_integers(p);
 }
 
 /* Prints the main, with a choice of the entry by -DNAME_ENTRY_MAIN, and the readers of files. */
@@ -557,6 +614,7 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
     cr_add_runtime(t, "runtime/types.h", done, cr_is_needed, needs);
     cr_put(t, "\n");
     cr_put_needed_structures(t, needs);
+    cr_put_ranks_type(t, w);
     cr_put(t, "\n/* ---- the model ---- */\n\n");
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
         char execute[128];
@@ -564,8 +622,8 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
         cr_put(t,
                "static int %s(const struct cr_runtime *rt, struct cr_pool *pool,\n"
                "    const float *weights, const void *const *inputs, void *const *outputs, float "
-               "*arena);\n",
-               execute);
+               "*arena%s);\n",
+               execute, p->ranks ? ",\n    struct cr_ranks *ranks" : "");
     }
     cr_put_literals(t, p, true);
     cr_put_bytes(t, p->text, p->text_length);
@@ -601,12 +659,13 @@ static void print_interface(struct cr_text *t, const struct cr_standalone *w)
         cr_put_step_source(t, w);
         return;
     }
+    cr_put_ranks_source(t, w);
     print_params(t, p);
     print_layouts(t, p);
     print_load(t, w);
     cr_put_pool_source(t, w);
     for (int i = 0; i < p->n_entries; i++) {
-        print_checked(t, p, &p->entries[i]);
+        print_checked(t, w, &p->entries[i]);
         print_run(t, w, &p->entries[i], false);
         print_run(t, w, &p->entries[i], true);
     }

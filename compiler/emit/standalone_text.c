@@ -126,11 +126,17 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+bool cr_is_needed_by_ranks(void *standalone, const char *name)
+{
+    const struct cr_standalone *w = standalone;
+    return strcmp(name, "ranks") != 0 || w->p->ranks;
+}
+
 void cr_put_named_template(struct cr_text *t, const struct cr_standalone *w, const char *path)
 {
     struct cr_text text = {0};
     uint64_t done = 0;
-    cr_add_runtime(&text, path, &done, NULL, NULL);
+    cr_add_runtime(&text, path, &done, cr_is_needed_by_ranks, (void *)w);
     const char *from = text.data;
     for (const char *at = from; at && *at; at++) {
         bool begins = at == text.data || !is_letter(at[-1]);

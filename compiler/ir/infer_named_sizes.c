@@ -220,13 +220,19 @@ static void find_same(struct finder *f)
             f->found[a] = f->all[f->in[0]][a];
 }
 
+/* Infers the parts of all ranks: the first axis counts them. */
+static void find_exchange(struct finder *f)
+{
+    memcpy(f->found + 1, f->all[f->in[0]], (size_t)(f->node->rank - 1) * sizeof *f->found);
+}
+
 static void (*const find[])(struct finder *) = {
     [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
     [CR_KIND_REDUCE] = find_same,       [CR_KIND_CONTRACT] = find_contract,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_concat,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_by_shape,
     [CR_KIND_WRITE] = find_same,        [CR_KIND_RANDOM] = find_by_shape,
-    [CR_KIND_SCAN] = find_same,
+    [CR_KIND_SCAN] = find_same,         [CR_KIND_EXCHANGE] = find_exchange,
 };
 
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]

@@ -538,6 +538,9 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     case CR_FORM_TABLE:
         put_table(p, b);
         break;
+    case CR_FORM_RANKS:
+        cr_put(&p->line, "by rank");
+        break;
     }
     put_within(p, b->within, b->within_stride);
     if (b->first_differs) {

@@ -314,6 +314,7 @@ enum cr_form {
     CR_FORM_EVEN,  /* at equal distances */
     CR_FORM_TURNS, /* two buffers that alternate */
     CR_FORM_TABLE, /* irregular: a table by layer */
+    CR_FORM_RANKS, /* a number by rank, in a program for several (emit/join_programs.h) */
 };
 
 /* A memory location, or for CR_SPACE_NONE a number. */
@@ -345,6 +346,7 @@ struct cr_chosen_part {
  * the same as a function of the layer's number, which emitted C computes:
  *     SAME   start                   EVEN   start + layer * stride
  *     TURNS  turns[layer % 2]        TABLE  table[layer - first_layer]
+ *     RANKS  table[rank]
  * and, inside an input, an output, a state or a literal, within + layer * within_stride.  The first and the last iteration may be exceptions.
  */
 struct cr_binding {
@@ -355,7 +357,7 @@ struct cr_binding {
                            * stride */
     int64_t start, stride, turns[2];
     int64_t within, within_stride;
-    int first_row, n_rows, first_layer; /* TABLE: program->table[first_row ..] */
+    int first_row, n_rows, first_layer; /* TABLE, RANKS: program->table[first_row ..] */
     bool first_differs, last_differs;
     struct cr_location first, last; /* bindings of the exceptions */
     struct cr_chosen_part choice; /* the chosen part; all fields above describe the first part */
@@ -467,6 +469,8 @@ struct cr_program {
     int n_kernels;
     int *sequence; /* the kernels, in the order a run of all entries calls them */
     int n_sequence;
+    int ranks;        /* that run it together, each with other numbers (emit/join_programs.h); else 0 */
+    int *first_layout; /* with ranks: the layouts of rank r are those from first_layout[r] to first_layout[r + 1] - 1 */
     int micro_batches; /* of a training step, as emission sets it; 0: the step has one entry */
     int ops_before; /* arithmetic nodes of the script's graph: number of kernels without fusion */
 

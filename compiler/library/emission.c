@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/join_programs.h"
 #include "compiler/emit/make_program.h"
 #include "compiler/emit/micro_batches.h"
 #include "compiler/emit/needs.h"
@@ -33,15 +34,42 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
     return NULL;
 }
 
-struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
-                                      struct cr_error *error)
+/* Makes the program of a rank, or of one process. */
+static struct cr_program *program_of_rank(const crescent_graph *graph, const crescent_config *config, int rank,
+                                          struct cr_error *error)
 {
     struct cr_target target;
     struct cr_pass_options options;
     struct cr_graph *copy = prepare(graph, config, &target, &options, error);
-    if (copy)
-        cr_take_named_sizes(copy, cr_find_option_sizes(graph));
-    return copy ? cr_make_program(copy, &options, NULL, error) : NULL;
+    if (!copy)
+        return NULL;
+    options.settings.rank = rank;
+    cr_take_named_sizes(copy, cr_find_option_sizes(graph));
+    return cr_make_program(copy, &options, NULL, error);
+}
+
+/* Makes the programs of all ranks, and joins them. */
+static struct cr_program *program_of_ranks(const crescent_graph *graph, const crescent_config *config,
+                                           struct cr_error *error)
+{
+    int n = config->ranks, made = 0;
+    struct cr_program **programs = cr_calloc((size_t)n, sizeof *programs), *joined = NULL;
+    while (made < n && (programs[made] = program_of_rank(graph, config, made, error)))
+        made++;
+    if (made == n)
+        joined = cr_join_programs(programs, n, graph->origin->path, error);
+    else
+        while (made > 0)
+            cr_program_free(programs[--made]);
+    free(programs);
+    return joined;
+}
+
+struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
+                                      struct cr_error *error)
+{
+    return config && config->ranks > 1 ? program_of_ranks(graph, config, error)
+                                       : program_of_rank(graph, config, 0, error);
 }
 
 int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
@@ -87,6 +115,11 @@ static struct cr_program *program_of(const crescent_graph *graph, const crescent
     int micro_batches;
     if (!is_step)
         return cr_program_to_emit(graph, config, error);
+    if (config && config->ranks > 1) {
+        cr_fail(error, "%.400s: a step for %d ranks, expected none: its C is that of any number (-DNAME_MPI)",
+                graph->origin->path, config->ranks);
+        return NULL;
+    }
     own.graph = cr_graph_copy(graph->graph);
     if (!choose_step(own.graph, graph->origin->path, &micro_batches, error))
         p = cr_program_to_emit(&own, config, error);

@@ -42,6 +42,9 @@ static int fill_weights(struct cr_writing *w, int64_t seed)
 int cr_writing_program(struct cr_writing *w, const crescent_config *config, int64_t seed,
                         struct cr_error *error)
 {
+    if (config && config->ranks > 1)
+        return cr_fail(error, "%.400s: with a tokenizer for %d ranks, expected one process", w->origin->path,
+                       config->ranks);
     if (!wants_weights(w->what)) {
         w->own = cr_program_to_emit(w->made.graph, config, error);
         w->program = w->own;

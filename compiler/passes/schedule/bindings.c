@@ -175,6 +175,9 @@ struct cr_location cr_location_in(const struct cr_program *program,
     case CR_FORM_TABLE:
         at.offset = program->table[b->first_row + layer - b->first_layer];
         break;
+    case CR_FORM_RANKS: /* of rank 0 */
+        at.offset = program->table[b->first_row];
+        break;
     }
     return at;
 }
