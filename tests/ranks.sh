@@ -120,6 +120,17 @@ emits() {
     done
 }
 
+# emits_text N: so has a program that goes on with a text, with weights of the folder's file and packed ones.
+emits_text() {
+    build LLAMA "$1" graphs/fables --generate --pack "$T/packed"
+    report $? "$family: C that generates for $1 ranks"
+    "$crescent" generate graphs/fables --prompt 'A fox' --tokens 12 >"$T/one" 2>"$log"
+    for weights in graphs/fables/model.safetensors "$T/packed"; do
+        ranks "$1" "$T/emitted" "$weights" --prompt 'A fox' --tokens 12 >"$T/all" 2>"$log"
+        same "$family: C that generates with $weights on $1 ranks" "$T/one" "$T/all"
+    done
+}
+
 # ends N WORDS OPTIONS...: the emitted program on N ranks says one line with these words, and all end.
 ends() {
     n=$1 words=$2
@@ -140,6 +151,9 @@ emitted() {
     files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
     emits LLAMA logits "$fixture" --set "B=$(sed -n 's/^set B=//p' "$fixture/case.txt")" \
         --set "T=$(sed -n 's/^set T=//p' "$fixture/case.txt")"
+    emits_text 2
+    emits_text 3
+    ends 2 'found 2 processes, expected the 3' "$T/packed"
 }
 
 # limited COMMAND...: with 250 MiB of addresses.

@@ -1,6 +1,7 @@
 /* generate.c - prints a model that generates text as standalone C; see generate.h. */
 #include "generate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,6 +201,9 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_port *logits = &w->p->outputs[g->logits];
     const char *upper = w->upper;
     struct session s = lay_out(w);
+    char parts[32] = "";
+    if (w->p->ranks)
+        snprintf(parts, sizeof parts, "%dL * ", w->p->ranks);
     cr_put(
         t,
         "\n/* ---- going on with a text ---- */\n\n"
@@ -209,11 +213,11 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
         "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
         "#define %s_VOCABULARY %lldL\n#define %s_ID_LIMIT %lldL /* an id is less */\n"
         "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES)\n"
-        "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n",
+        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n",
         upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
         (long long)g->chunk, upper, (long long)g->context, upper,
         (long long)logits->shape[logits->rank - 1], upper, (long long)g->id_limit, upper,
-        (long long)s.arena, upper, upper, CR_PACKED_HEADER, upper);
+        (long long)s.arena, upper, upper, CR_PACKED_HEADER, parts, upper);
     free_session(&s);
 }
 
@@ -367,19 +371,23 @@ static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
            "in floats. */\n"
            "static const struct %s_filler {\n    const struct cr_weight_layout *layouts;\n"
            "    void (*fill)(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
-           "                 const float *tensor, void *weights);\n    long block;\n"
+           "                 const float *tensor, void *weights);\n    long block;\n%s"
            "} %s_fillers[] = {\n",
-           name, name);
+           name, w->p->ranks ? "    const int *begins; /* of the layouts of each rank */\n" : "", name);
     for (int f = 0; f < CR_FORMAT_COUNT; f++) {
         if (!cr_has_layouts(w->p, (enum cr_format)f))
             continue;
         int64_t block = 32 * cr_column_units((enum cr_format)f, 32) * cr_formats[f].unit;
         cr_put(t, "    {");
         cr_put_layouts_name(t, (enum cr_format)f);
-        cr_put(t, ", %s_fill_%s, %lldL},\n", name, cr_formats[f].name,
-               (long long)(block / (int64_t)sizeof(float)));
+        cr_put(t, ", %s_fill_%s, %lldL", name, cr_formats[f].name, (long long)(block / (int64_t)sizeof(float)));
+        if (w->p->ranks) {
+            cr_put(t, ", begin_of_");
+            cr_put_layouts_name(t, (enum cr_format)f);
+        }
+        cr_put(t, "},\n");
     }
-    cr_put(t, "    {NULL, NULL, 0},\n};\n");
+    cr_put(t, "    {NULL, NULL, 0%s},\n};\n", w->p->ranks ? ", NULL" : "");
 }
 
 /* Adds the code that gets the weights: readers of files, unless the weights are embedded. */
@@ -393,6 +401,8 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
     for (size_t i = 0; !embedded && i < sizeof readers / sizeof *readers; i++)
         cr_add_runtime(t, readers[i], &done, cr_is_needed_by_ranks, (void *)w);
     cr_put(t, "\n");
+    if (w->p->ranks)
+        cr_put(t, "#define CR_MAIN_RANKS %s_RANKS\n\n", w->upper);
     cr_add_runtime(t, "compiler/emit/standalone_main_tools.inc", &done, cr_is_needed_by_ranks, (void *)w);
     if (embedded) {
         cr_put_named_template(t, w, "compiler/emit/generate_embedded.inc");

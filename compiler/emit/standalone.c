@@ -519,8 +519,10 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
 static void print_contents(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
-    char header[256];
+    char header[256], compiler[300] = "cc -O2";
     cr_plain_text(header, sizeof header, w->header);
+    if (w->p->ranks)
+        snprintf(compiler, sizeof compiler, "mpicc -O2 -D%s_MPI", w->upper);
     if (w->next_state) {
         cr_put(
             t,
@@ -539,10 +541,10 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
                " * function that runs them, the parameters, the functions of %s%s, the\n"
                " * runtime, whose template is at the end of the file, and, with -D%s_MAIN, a main that\n"
                " * %s:\n"
-               " *     cc -O2 -D%s_MAIN THIS_FILE -lm\n */\n",
+               " *     %s -D%s_MAIN THIS_FILE -lm\n */\n",
                name, w->generation->encoder ? "makes vectors of texts" : "goes on with a text", header,
                w->generation->tokenizer ? ", the tokenizer" : "", w->upper,
-               w->generation->encoder ? "prints vectors" : "generates", w->upper);
+               w->generation->encoder ? "prints vectors" : "generates", compiler, w->upper);
         return;
     }
     const struct cr_entry *first = w->p->entries;
@@ -550,8 +552,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
            "/*\n * %s - a model compiled to C by Crescent.\n *\n"
            " * In this order: what the kernels call, sizes, the kernels k1_ ..., the function that runs\n"
            " * them, the parameters, the functions of %s, the runtime, and its template at\n"
-           " * the end.  A main that reads .safetensors and .npy files is compiled by\n *     cc -O2 -D",
-           name, header);
+           " * the end.  A main that reads .safetensors and .npy files is compiled by\n *     %s -D",
+           name, header, compiler);
     put_upper(t, w, first);
     cr_put(t, "_MAIN THIS_FILE -lm\n");
     for (const struct cr_entry *e = first + 1; e < first + w->p->n_entries; e++) {
@@ -566,14 +568,15 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
  * too. */
 static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
 {
+    static const char *const macros[] = {"MAIN", "MPI"};
     char *stem = cr_strdup(w->header), *name;
     *strrchr(stem, '.') = '\0';
     name = cr_model_name(stem);
     for (char *c = name; *c; c++)
         *c = cr_upper(*c);
-    if (strcmp(name, w->upper) != 0)
-        cr_put(t, "#if defined(%s_MAIN) && !defined(%s_MAIN)\n#define %s_MAIN\n#endif\n", name,
-               w->upper, w->upper);
+    for (int i = 0; i < (w->p->ranks ? 2 : 1) && strcmp(name, w->upper) != 0; i++)
+        cr_put(t, "#if defined(%s_%s) && !defined(%s_%s)\n#define %s_%s\n#endif\n", name, macros[i], w->upper,
+               macros[i], w->upper, macros[i]);
     free(name);
     free(stem);
 }

@@ -85,11 +85,12 @@ enum purpose {
     TO_RUN,
     TO_WATCH, /* the engine records what kernels store */
     TO_TRAIN, /* each rank has the whole model */
+    TO_PACK,  /* a rank's weights are packed for another program */
 };
 
-/* Compiles for a target, with a checked configuration. */
+/* Compiles for a target, with a checked configuration; TO_PACK the part of a rank. */
 static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                       const crescent_config *c, const struct cr_target *target, enum purpose purpose,
+                       const crescent_config *c, const struct cr_target *target, enum purpose purpose, int rank,
                        crescent_model **model, struct cr_error *error)
 {
     if (cr_want_weights(graph, c, origin->path, error) ||
@@ -98,11 +99,11 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
         return -1;
     }
     struct cr_settings settings = cr_settings_of(c, origin->path, target);
-    bool is_cut = context->ranks && purpose != TO_TRAIN;
-    settings.rank = is_cut ? context->ranks->rank : 0;
-    settings.ranks = is_cut ? context->ranks->count : 0;
+    bool joins = context->ranks && purpose != TO_TRAIN && purpose != TO_PACK;
+    settings.rank = joins ? context->ranks->rank : rank;
+    settings.ranks = joins ? context->ranks->count : purpose == TO_PACK ? c->ranks : 0;
     const struct cr_engine_options options = {.settings = settings,
-                                              .ranks = settings.ranks > 1 ? context->ranks : NULL,
+                                              .ranks = joins && settings.ranks > 1 ? context->ranks : NULL,
                                               .backend = (enum cr_backend)c->backend,
                                               .threads = c->threads,
                                               .isa = c->isa,
@@ -125,7 +126,14 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
                    const crescent_config *c, const struct cr_target *target, crescent_model **model,
                    struct cr_error *error)
 {
-    return compile_for(context, origin, graph, c, target, TO_RUN, model, error);
+    return compile_for(context, origin, graph, c, target, TO_RUN, 0, model, error);
+}
+
+int cr_compile_rank(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                    const crescent_config *c, const struct cr_target *target, int rank, crescent_model **model,
+                    struct cr_error *error)
+{
+    return compile_for(context, origin, graph, c, target, TO_PACK, rank, model, error);
 }
 
 /* Chooses the target that the configuration names, or this machine.  The interpreter needs no
@@ -150,7 +158,7 @@ static int compile_graph(crescent_context *context, struct cr_origin *origin,
         cr_graph_free(graph);
         return -1;
     }
-    return compile_for(context, origin, graph, &c, &target, purpose, model, error);
+    return compile_for(context, origin, graph, &c, &target, purpose, 0, model, error);
 }
 
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,

@@ -72,7 +72,7 @@ struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescen
                                        : program_of_rank(graph, config, 0, error);
 }
 
-int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
+int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config, int rank,
                      crescent_model **model, struct cr_error *error)
 {
     struct cr_origin *origin = graph->origin;
@@ -83,8 +83,8 @@ int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
         return -1;
     c.backend = CRESCENT_TCC;
     c.isa = NULL;
-    return cr_compile_for(graph->context, origin, cr_graph_copy(graph->graph), &c, &target, model,
-                          error);
+    return cr_compile_rank(graph->context, origin, cr_graph_copy(graph->graph), &c, &target, rank, model,
+                           error);
 }
 
 /* ---- files ---- */

@@ -9,8 +9,8 @@
 struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
                                       struct cr_error *error);
 
-/* Makes a model of the same program, so that weights can be loaded. */
-int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
+/* Makes a model of the same program, or of a rank's part of it, so that weights can be loaded. */
+int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config, int rank,
                      crescent_model **model, struct cr_error *error);
 
 /* Fails unless a path ends in .c. */

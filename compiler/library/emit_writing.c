@@ -6,6 +6,7 @@
 
 #include "compiler/exec/weight_names.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/unwind.h"
 #include "emission.h"
 
 /* ---- the program ---- */
@@ -37,20 +38,29 @@ static int fill_weights(struct cr_writing *w, int64_t seed)
                   : crescent_draw_weights(w->model, seed);
 }
 
-/* Makes the program, with weights if they are wanted.  fill_weights sets the context's error
- * itself. */
+/* Makes the model of a rank, with its weights.  fill_weights sets the context's error itself. */
+static int make_model(struct cr_writing *w, int rank, struct cr_error *error)
+{
+    crescent_close(w->model);
+    w->model = NULL;
+    return cr_model_to_emit(w->made.graph, w->config, rank, &w->model, error) || fill_weights(w, w->seed) ? -1 : 0;
+}
+
+/* Makes the program, with weights if they are wanted.  The weights of several ranks are packed one after another. */
 int cr_writing_program(struct cr_writing *w, const crescent_config *config, int64_t seed,
                         struct cr_error *error)
 {
-    if (config && config->ranks > 1)
-        return cr_fail(error, "%.400s: with a tokenizer for %d ranks, expected one process", w->origin->path,
-                       config->ranks);
-    if (!wants_weights(w->what)) {
+    w->config = config;
+    w->seed = seed;
+    w->ranks = config && config->ranks > 1 ? config->ranks : 1;
+    if (w->ranks > 1 && w->what->embed == CRESCENT_EMBED_ARRAY)
+        return cr_fail(error, "weights of %d ranks as an array, expected a packed file", w->ranks);
+    if (!wants_weights(w->what) || w->ranks > 1) {
         w->own = cr_program_to_emit(w->made.graph, config, error);
         w->program = w->own;
         return w->own ? 0 : -1;
     }
-    if (cr_model_to_emit(w->made.graph, config, &w->model, error) || fill_weights(w, seed))
+    if (make_model(w, 0, error))
         return -1;
     w->program = w->model->engine.program;
     return 0;
@@ -100,7 +110,12 @@ static int write_packed(struct cr_writing *w, struct cr_error *error)
         return -1;
     cr_packed_header(header, w->program);
     cr_writer_put(&w->pack, header, sizeof header);
-    cr_writer_put(&w->pack, w->model->engine.weights, (size_t)w->program->weights_bytes);
+    for (int rank = 0; rank < w->ranks; rank++) {
+        if (w->ranks > 1 && make_model(w, rank, error))
+            return -1;
+        CR_CHECK(w->model->engine.program->weights_bytes == w->program->weights_bytes);
+        cr_writer_put(&w->pack, w->model->engine.weights, (size_t)w->program->weights_bytes);
+    }
     return cr_writer_finish(&w->pack, error->text, sizeof error->text);
 }
 

@@ -10,10 +10,13 @@
 /* The state of emitting a program. */
 struct cr_writing {
     const crescent_generator_source *what;
+    const crescent_config *config;
+    int64_t seed; /* of weights that are drawn */
+    int ranks;    /* at least 1 */
     struct cr_continuation made;
     const struct cr_origin *origin; /* of the graph */
-    crescent_model *model;          /* null unless weights are wanted */
-    struct cr_program *own;         /* owns `program` otherwise */
+    crescent_model *model;          /* null unless weights are wanted; of several ranks the last one that was packed */
+    struct cr_program *own;         /* owns `program` if the model does not */
     const struct cr_program *program;
     struct cr_tokenizer *tokenizer;
     struct cr_ids begin, ends;

@@ -211,11 +211,17 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error);
 
-/* Does the same for a training: several ranks do not cut the model. */
+/* Compiles the part of one of config->ranks ranks, with a checked configuration, so that its weights can be packed;
+ * it is not run. */
+int cr_compile_rank(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                    const crescent_config *config, const struct cr_target *target, int rank,
+                    crescent_model **model, struct cr_error *error);
+
+/* As cr_compile_graph, for a training: several ranks do not cut the model. */
 int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                     const crescent_config *config, crescent_model **model, struct cr_error *error);
 
-/* Does the same, and the engine records the values that its kernels store. */
+/* As cr_compile_graph, and the engine records the values that its kernels store. */
 int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                       const crescent_config *config, crescent_model **model, struct cr_error *error);
 
