@@ -151,6 +151,9 @@ emitted() {
     files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
     emits LLAMA logits "$fixture" --set "B=$(sed -n 's/^set B=//p' "$fixture/case.txt")" \
         --set "T=$(sed -n 's/^set T=//p' "$fixture/case.txt")"
+    fixture=tests/fixtures/model_deberta_v2
+    files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
+    emits DEBERTA_V2 last_hidden_state "$fixture" --set B=2 --set T=13 # operands in tables of ranks, too
     emits_text 2
     emits_text 3
     ends 2 'found 2 processes, expected the 3' "$T/packed"

@@ -135,12 +135,12 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
-/* Prints a number that depends on the rank: "(const long[]){0, 32}[rank]". */
-static void print_by_rank(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b)
+/* Prints a number that depends on the rank, of bytes or other units: "(const long[]){0, 32}[rank]". */
+static void print_by_rank(struct cr_text *t, const struct cr_program *p, int first_row, int unit)
 {
     cr_put(t, "(const long[]){");
-    for (int i = 0; i < b->n_rows; i++)
-        cr_put(t, "%s%lld", i ? ", " : "", (long long)p->table[b->first_row + i]);
+    for (int r = 0; r < p->ranks; r++)
+        cr_put(t, "%s%lld", r ? ", " : "", (long long)(p->table[first_row + r] / unit));
     cr_put(t, "}[rank]");
 }
 
@@ -160,7 +160,7 @@ static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_
 static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     bool looked_up = b->form != CR_FORM_SAME;
-    if (looked_up && (b->within || b->within_stride))
+    if (looked_up && (b->within || b->within_stride || b->differs))
         cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
@@ -182,8 +182,8 @@ static void print_choice(struct cr_text *t, const struct cr_program *p,
 void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct cr_layers *loop,
                      const struct cr_binding *b, enum cr_format format)
 {
-    bool chosen_of = b->choice.bound && (b->first_differs || b->last_differs);
-    if (chosen_of)
+    bool added_to = (b->choice.bound || b->differs) && (b->first_differs || b->last_differs);
+    if (added_to)
         cr_put(t, "(");
     if (b->first_differs) {
         cr_put(t, "layer == %d ? ", loop->start);
@@ -210,12 +210,16 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
         print_table(t, p, b, format);
         break;
     case CR_FORM_RANKS:
-        print_by_rank(t, p, b);
+        print_by_rank(t, p, b->first_row, 1);
         break;
     }
     print_within(t, b, format);
-    if (chosen_of)
+    if (added_to)
         cr_put(t, ")");
+    if (b->differs) {
+        cr_put(t, " + ");
+        print_by_rank(t, p, b->first_more, b->space == CR_SPACE_NONE ? 1 : cr_formats[format].unit);
+    }
     if (b->choice.bound)
         print_choice(t, p, loop, &b->choice, format);
 }

@@ -7,8 +7,8 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
+#include "compiler/passes/schedule/bindings.h"
 #include "emit.h"
-#include "emit_steps.h"
 
 /* The state of joining.  The programs of different ranks are compared step by step, not function by function: on
  * rank 0, where parts begin at 0, two kernels may be equal and share a function that they do not share elsewhere.  So
@@ -20,6 +20,7 @@ struct joining {
         bool *known;      /* by rank */
         int64_t *by_rank; /* by place, see number_at: a number for each rank */
     } *of;                /* by function */
+    int64_t *more;        /* by binding: the bytes by which its locations on each rank are behind those of rank 1 */
 };
 
 /* ---- numbers that may depend on the rank ---- */
@@ -130,32 +131,50 @@ static bool same_functions(const struct cr_function *f, const struct cr_function
            same_calls(f, g) && same_body(f, g);
 }
 
-/* True if an operand of a step is the same memory, which `text` is for. */
-static bool same_operand(const struct cr_step_walk *a, const struct cr_step_walk *b, const struct cr_step *s,
-                         const struct cr_step *t, int i, struct cr_text text[2])
+static bool same_choice(const struct cr_step *s, const struct cr_binding *x, const struct cr_step *t,
+                        const struct cr_binding *y)
 {
-    enum cr_format format = cr_operand_slot(a->program, s, i)->format;
-    text[0].length = text[1].length = 0;
-    cr_emit_binding(&text[0], a->program, a->loop, cr_operand_binding(a->program, s, i), format);
-    cr_emit_binding(&text[1], b->program, b->loop, cr_operand_binding(b->program, t, i), format);
-    return strcmp(text[0].data, text[1].data) == 0;
+    return x->choice.bound == y->choice.bound && x->choice.stride == y->choice.stride &&
+           x->choice.element == y->choice.element &&
+           (!x->choice.bound || x->choice.by - s->first_binding == y->choice.by - t->first_binding);
 }
 
-/* True if steps have the same kind, numbers and operands. */
+/* Compares two locations; sets *more to the bytes by which the second one is behind. */
+static bool compare_locations(struct cr_location a, struct cr_location b, int64_t *more)
+{
+    bool counts = a.space == CR_SPACE_ARENA || a.space == CR_SPACE_WEIGHTS || a.space == CR_SPACE_NONE;
+    *more = b.within - a.within + (counts ? b.offset - a.offset : 0);
+    return a.space == b.space && (counts || a.offset == b.offset);
+}
+
+/* Compares the locations of an operand in all layers, and records by how much they differ, which is equal for all. */
+static bool take_operand(struct joining *j, int rank, const struct cr_step_walk *a, const struct cr_step_walk *b,
+                         const struct cr_step *s, const struct cr_step *t, int i)
+{
+    const struct cr_binding *x = cr_operand_binding(a->program, s, i), *y = cr_operand_binding(b->program, t, i);
+    int64_t more, first = 0;
+    bool same = same_choice(s, x, t, y);
+    for (int layer = 0; same && layer < (a->loop ? a->loop->count : 1); layer++) {
+        same = compare_locations(cr_location_in(a->program, x, a->loop, layer),
+                                 cr_location_in(b->program, y, b->loop, layer), &more) && (!layer || more == first);
+        first = more;
+    }
+    j->more[(x - j->p->bindings) * j->ranks + rank] = first;
+    return same;
+}
+
+/* True if steps have the same kind and numbers. */
 static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *b, const struct cr_step *s,
                        const struct cr_step *t)
 {
     struct cr_text text[2] = {{0}, {0}};
-    bool same = s->kind == t->kind && cr_n_operands(a->program, s) == cr_n_operands(b->program, t);
-    if (same) {
-        cr_put(&text[0], " ");
-        cr_put(&text[1], " ");
-        cr_step_kinds[s->kind].describe(&text[0], s);
-        cr_step_kinds[t->kind].describe(&text[1], t);
-        same = strcmp(text[0].data, text[1].data) == 0;
-    }
-    for (int i = 0; same && i < cr_n_operands(a->program, s); i++)
-        same = same_operand(a, b, s, t, i, text);
+    if (s->kind != t->kind || cr_n_operands(a->program, s) != cr_n_operands(b->program, t))
+        return false;
+    cr_put(&text[0], " ");
+    cr_put(&text[1], " ");
+    cr_step_kinds[s->kind].describe(&text[0], s);
+    cr_step_kinds[t->kind].describe(&text[1], t);
+    bool same = strcmp(text[0].data, text[1].data) == 0;
     free(text[0].data);
     free(text[1].data);
     return same;
@@ -169,6 +188,8 @@ static bool take_steps(struct joining *j, const struct cr_program *other, int ra
     bool same = j->p->n_steps == other->n_steps;
     for (const struct cr_step *s, *t; same && (s = cr_next_step(&a)) && (t = cr_next_step(&b));) {
         same = same_steps(&a, &b, s, t);
+        for (int i = 0; same && i < cr_n_operands(j->p, s); i++)
+            same = take_operand(j, rank, &a, &b, s, t, i);
         if (same && s->function != CR_NONE) {
             const struct cr_function *g = &other->functions[t->function];
             same = same_functions(&j->p->functions[s->function], g) && record(j, s->function, rank, g);
@@ -369,6 +390,22 @@ static void set_places(struct joining *j, int function)
     free(more);
 }
 
+/* Gives the bindings that differ tables of what is added on each rank. */
+static void set_bindings(struct joining *j)
+{
+    struct cr_program *p = j->p;
+    for (int i = 0; i < p->n_bindings; i++) {
+        const int64_t *more = &j->more[i * j->ranks];
+        for (int r = 0; r < j->ranks; r++)
+            p->bindings[i].differs |= more[r] != 0;
+        if (!p->bindings[i].differs)
+            continue;
+        p->bindings[i].first_more = p->n_table;
+        for (int r = 0; r < j->ranks; r++)
+            *CR_PUSH(p->table, p->n_table, p->cap_table) = more[r];
+    }
+}
+
 /* ---- weights ---- */
 
 /* Joins the lists of layouts; a parameter that any rank needs counts as needed. */
@@ -397,6 +434,7 @@ static void join_layouts(struct cr_program *p, struct cr_program *const *program
 static void open_joining(struct joining *j, struct cr_program *p, int ranks)
 {
     *j = (struct joining){.p = p, .ranks = ranks};
+    j->more = cr_calloc((size_t)p->n_bindings * (size_t)ranks + 1, sizeof *j->more);
     j->of = cr_calloc((size_t)p->n_functions + 1, sizeof *j->of);
     for (int i = 0; i < p->n_functions; i++) {
         j->of[i].known = cr_calloc((size_t)ranks, sizeof *j->of[i].known);
@@ -411,6 +449,7 @@ static void close_joining(struct joining *j)
         free(j->of[i].by_rank);
     }
     free(j->of);
+    free(j->more);
 }
 
 /* Makes the program of rank 1 that of all ranks. */
@@ -422,6 +461,7 @@ static int join(struct joining *j, struct cr_program *const *programs, const cha
                            "%.400s: ranks %d and 1 of %d differ in more than where their parts begin, expected "
                            "another number of ranks",
                            path, r, j->ranks);
+    set_bindings(j);
     for (int f = 0; f < j->p->n_functions; f++)
         set_places(j, f);
     join_layouts(j->p, programs, j->ranks);

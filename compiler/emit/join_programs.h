@@ -2,8 +2,8 @@
  * join_programs.h - one program for all ranks that run a model together.
  *
  * The pass `shard` cuts a model for N ranks, so each rank has a program of its own.  All have the same steps,
- * sizes and memory.  They differ in where a rank's part of a whole value begins, which are offsets inside bodies, and
- * in what is read from the parameters.
+ * sizes and memory.  They differ in where a rank's part of a whole value begins, which are offsets inside bodies and of
+ * operands, and in what is read from the parameters.
  *
  * The joined program has the steps of one of them.  A number that depends on the rank becomes an argument of the
  * function, `rank_offset`, whose binding has the form CR_FORM_RANKS: a table by rank.  program->layouts lists

@@ -360,6 +360,8 @@ struct cr_binding {
     int first_row, n_rows, first_layer; /* TABLE, RANKS: program->table[first_row ..] */
     bool first_differs, last_differs;
     struct cr_location first, last; /* bindings of the exceptions */
+    bool differs;   /* in a program for several ranks: on rank r, program->table[first_more + r] bytes are added to */
+    int first_more; /* all locations */
     struct cr_chosen_part choice; /* the chosen part; all fields above describe the first part */
 };
 
