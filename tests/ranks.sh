@@ -83,6 +83,10 @@ models() {
     "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"
     ranks 2 "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/all" 2>"$log"
     same "$family: a prompt from standard input" "$T/one" "$T/all"
+    # Floats: of a layer 32 + 32 + 40 + 32 for each token, of 4 layers 7 tokens but in the last one 5; 5 x 256 logits.
+    ranks 2 "$crescent" generate graphs/fables --prompt-ids 1,5,9 --tokens 5 --ids --stats >"$T/out" 2>"$log"
+    grep -q "has sent 19,264 bytes" "$log"
+    report $? "$family: bytes that are sent"
     refuses 'nowhere.lua' run "$T/nowhere.lua"
     refuses 'cannot be opened' generate graphs/fables --weights "$T/nowhere.safetensors"
     crescent_of="$crescent" crescent="$T/by_rank"

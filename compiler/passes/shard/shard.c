@@ -68,6 +68,7 @@ struct node_facts {
 struct shard {
     struct cr_rewrite rw;
     const struct cr_graph *g;
+    struct cr_users users;
     int rank, ranks;
     struct node_facts *of; /* by node */
 };
@@ -515,10 +516,45 @@ static enum need need_of(const struct shard *s, cr_id id, int i)
     }
 }
 
-/* Marks the cut nodes that have to be gathered, because a reader needs another form of them.
- * Returns true if it has marked one that was not.  Moves and concats of weights are never gathered,
- * as they are never cut. */
-static bool find_gathered(struct shard *s)
+/* Returns the only cut operand of an elementwise node; CR_NONE for others. */
+static cr_id only_cut_operand(const struct shard *s, cr_id id)
+{
+    cr_id only = CR_NONE;
+    if (cr_kind_of(s->g, id) != CR_KIND_ELEMENTWISE)
+        return CR_NONE;
+    for (int i = 0; i < s->g->nodes[id].n_in; i++) {
+        cr_id in = cr_in(s->g, id, i);
+        if (read_cut(s, in)->n && only != CR_NONE && in != only)
+            return CR_NONE;
+        if (read_cut(s, in)->n)
+            only = in;
+    }
+    return only;
+}
+
+static bool has_user_but(const struct shard *s, cr_id id, cr_id user)
+{
+    for (int i = s->users.first[id]; i < s->users.first[id + 1]; i++)
+        if (s->users.list[i] != user)
+            return true;
+    return false;
+}
+
+/* Returns what is gathered for a reduction over the columns of `in`.  Where these follow from the columns of one
+ * value that others read, too, as the squares in a norm do, that value is: then they have it as a whole, and what the
+ * norm computes of it need not be gathered in turn. */
+static cr_id source_of(const struct shard *s, cr_id in)
+{
+    for (cr_id id = in, next; (next = only_cut_operand(s, id)) != CR_NONE; id = next)
+        if (has_user_but(s, next, id))
+            return next;
+    return in;
+}
+
+/* Marks the cut nodes that have to be gathered, because a reader, or with `for_reductions` a reduction, needs another
+ * form of them.  Returns true if it has marked one that was not.  Moves and concats of weights are never gathered, as
+ * they are never cut. */
+static bool find_gathered(struct shard *s, bool for_reductions)
 {
     bool more = false;
     for (cr_id id = 0; id < s->g->n_nodes; id++)
@@ -526,9 +562,9 @@ static bool find_gathered(struct shard *s)
             cr_id in = cr_in(s->g, id, i);
             enum need need = need_of(s, id, i);
             bool fits = need == NEEDS_OWN || (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->of[id].cut));
-            if (!read_cut(s, in)->n || fits)
+            if (!read_cut(s, in)->n || fits || (for_reductions && cr_kind_of(s->g, id) != CR_KIND_REDUCE))
                 continue;
-            s->of[in].gathered = more = true;
+            s->of[for_reductions ? source_of(s, in) : in].gathered = more = true;
         }
     return more;
 }
@@ -831,13 +867,10 @@ static bool is_ragged(const struct cr_graph *g)
  * attentions, which has to be made from the new graph. */
 static void find_scores(struct shard *s, struct cr_module *module)
 {
-    struct cr_users users;
-    cr_users_find(&users, module->graph);
-    cr_find_attentions(module, &users);
+    cr_find_attentions(module, &s->users);
     for (int i = 0; i < module->n_attentions; i++)
         s->of[module->attentions[i].scores].is_scores = true;
     module->n_attentions = 0;
-    cr_users_free(&users);
 }
 
 /* Decides the cuts of all nodes, again and again until no state changes its cut and no further node
@@ -852,17 +885,19 @@ void cr_pass_shard(struct cr_module *module)
     s.of = cr_calloc((size_t)s.g->n_nodes, sizeof *s.of);
     for (cr_id id = 0; id < s.g->n_nodes; id++)
         s.of[id].whole = CR_NONE;
+    cr_users_find(&s.users, s.g);
     find_weights(&s);
     find_scores(&s, module);
     find_demands(&s);
     do
         decide_all(&s);
-    while (settle_states(&s) || find_gathered(&s));
+    while (settle_states(&s) || find_gathered(&s, true) || find_gathered(&s, false));
     cr_rewrite_begin(&s.rw, module->graph, &no_rules);
     for (cr_id id = 0; id < s.g->n_nodes; id++)
         if (s.rw.live[id])
             build_node(&s, id);
     build_outputs(&s);
     module->graph = cr_rewrite_end(&s.rw);
+    cr_users_free(&s.users);
     free(s.of);
 }
