@@ -32,7 +32,7 @@ list() {
         # Prints the texts of a call, or of a statement if it says what was expected.
         function end_message(call) {
             end_text()
-            if (message != "" && (call || message ~ /(^|, )expected/) && !seen[FILENAME, message]++)
+            if (message != "" && (call || message ~ /(^|, )expected /) && !seen[FILENAME, message]++)
                 print FILENAME ": " message
             message = ""
         }
