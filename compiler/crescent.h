@@ -983,6 +983,7 @@ typedef struct {
     int all_logits; /* as it was opened */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
     int ends;      /* tokens that end one: eos_token_id of generation_config.json or config.json */
+    int can_grow;  /* 1: `context` would be larger for a larger `least` of crescent_generation */
 } crescent_generator_status;
 
 int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);

@@ -556,6 +556,11 @@ END_TEST
     "--set num_key_value_heads=1 --set num_hidden_layers=1 --set intermediate_size=16 "            \
     "--set vocab_size=50 --prompt-ids 3 --ids --tokens 1 --seed 1 "
 
+#define GROWING                                                                                    \
+    "crescent generate graphs/llama.lua --set hidden_size=16 --set num_attention_heads=4 "         \
+    "--set num_key_value_heads=1 --set num_hidden_layers=1 --set intermediate_size=16 "            \
+    "--set vocab_size=600 --tokenizer graphs/fables --prompt-file $T/frogs.txt --tokens 9 --seed 1 "
+
 /* A context of one token, however it is set, gives the same logits for the first token as a longer
  * context. */
 START_TEST(a_context_of_one_token)
@@ -565,6 +570,18 @@ START_TEST(a_context_of_one_token)
     out_of(SHARED_KEYS "--set T=1 --logits $T/set.npy && cmp $T/set.npy $T/four.npy");
     out_of(SHARED_KEYS "--set max_position_embeddings=1 --logits $T/most.npy && cmp $T/most.npy $T/four.npy");
     ck_assert_int_eq(run(SHARED_KEYS "--context 1 --prompt-ids 3,4")->status, 2);
+}
+END_TEST
+
+/* A script that fixes no number of positions has room for the prompt. */
+START_TEST(a_context_that_grows_with_the_prompt)
+{
+    out_of("yes one frog | head -200 >$T/frogs.txt");
+    out_of(GROWING "--ids >$T/grown.txt");
+    out_of(GROWING "--ids --context 2000 | cmp - $T/grown.txt");
+    const struct outcome *o = run(GROWING "--ids --context 100");
+    ck_assert_int_eq(o->status, 2);
+    ck_assert_ptr_nonnull(strstr(o->err, "expected at most the 100 of the context"));
 }
 END_TEST
 
@@ -637,6 +654,7 @@ int main(void)
     tcase_add_test(tests, ends_at_a_token);
     tcase_add_test(tests, ends_with_the_context);
     tcase_add_test(tests, a_context_of_one_token);
+    tcase_add_test(tests, a_context_that_grows_with_the_prompt);
     tcase_add_test(tests, makes_room_in_a_script);
     tcase_add_test(tests, ends_by_a_signal);
     tcase_add_test(tests, ends_where_nobody_listens);

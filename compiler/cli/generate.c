@@ -49,16 +49,16 @@ static int encode(struct generate *g, const char *name, const char *text, size_t
 
 /* Returns how many bytes of a text can fit into the context.  Each token stands for at most the
  * bytes of the longest one, times 4 as normalisers shorten letters; a further megabyte allows for
- * text that they remove.  For a script, whose context may depend on the prompt, it is 16 MiB. */
+ * text that they remove.  If the context can grow with the prompt, it is 16 MiB. */
 static size_t most_bytes(const struct generate *g)
 {
-    int64_t tokens = g->about.context ? g->about.context : g->options->context_size;
     size_t longest = 1, n;
     const char *text;
     for (int id = 0; id < crescent_tokenizer_size(g->tokenizer); id++)
         if ((text = crescent_token_text(g->tokenizer, id)) && (n = strlen(text)) > longest)
             longest = n;
-    size_t most = tokens ? ((size_t)tokens + 1) * longest * 4 + (1 << 20) : 1 << 24;
+    size_t most = g->about.can_grow ? 1 << 24
+                                    : ((size_t)g->about.context + 1) * longest * 4 + (1 << 20);
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
@@ -120,29 +120,30 @@ static int text_passed(const struct generate *g, int status, struct cr_error *er
     return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;
 }
 
-/* Starts to open the tokenizer if text is read or printed: the named one, or the folder's. */
-static int begin_tokenizer(struct generate *g, struct cr_error *error)
+/* True if text is read or printed. */
+static bool has_text(const struct cr_options *o)
 {
-    const struct cr_options *o = g->options;
-    const char *kind = cr_without_tokenizer(o->model);
-    const char *path = o->tokenizer ? o->tokenizer : o->model;
-    if (o->ids && !o->prompt && !o->prompt_file && !o->tokenizer)
-        return 0;
-    if (path == o->model && kind)
-        return cr_fail(error,
-                       "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --ids and "
-                       "--prompt-ids",
-                       o->model, kind);
-    cr_tokenizer_begin(&g->reading, path);
-    return 0;
+    return !o->ids || o->prompt || o->prompt_file;
 }
 
+/* Starts to open the tokenizer that is named, or the model's own if text needs one. */
+static void begin_tokenizer(struct generate *g)
+{
+    const struct cr_options *o = g->options;
+    if (o->tokenizer || (has_text(o) && !cr_without_tokenizer(o->model)))
+        cr_tokenizer_begin(&g->reading, o->tokenizer ? o->tokenizer : o->model);
+}
+
+/* Waits for the tokenizer, and opens the stream of text to be printed. */
 static int open_tokenizer(struct generate *g, struct cr_error *error)
 {
-    if (!g->reading.context && begin_tokenizer(g, error))
-        return -1;
     if (!g->reading.context)
-        return 0;
+        return !has_text(g->options)
+                   ? 0
+                   : cr_fail(error,
+                             "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --ids and "
+                             "--prompt-ids",
+                             g->options->model, cr_without_tokenizer(g->options->model));
     int status = cr_tokenizer_wait(&g->reading);
     g->tokenizer = g->reading.tokenizer;
     if (!status && !g->options->ids)
@@ -150,25 +151,27 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Reads the ids of the prompt. */
+/* Encodes the text of the prompt. */
 static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    return open_tokenizer(g, error) || (o->prompt_ids && cr_parse_ids(&g->ids, &g->n_prompt, o->prompt_ids, error)) ||
+    return open_tokenizer(g, error) ||
                    (o->prompt && encode(g, "--prompt", o->prompt, strlen(o->prompt), error)) ||
                    (o->prompt_file && encode_file(g, o->prompt_file, error))
                ? -1
                : 0;
 }
 
-static int check_prompts(const struct cr_options *o, struct cr_error *error)
+/* Checks the options, and reads the ids of a prompt that is given so. */
+static int check_prompts(struct generate *g, struct cr_error *error)
 {
+    const struct cr_options *o = g->options;
     if (!!o->prompt + !!o->prompt_file + !!o->prompt_ids > 1)
         return cr_fail(error, "--prompt, --prompt-file, --prompt-ids: more than one, expected one of "
                               "them or none");
     if (o->top_p > 1)
         return cr_fail(error, "--top-p %g: expected a number from 0 to 1", o->top_p);
-    return 0;
+    return o->prompt_ids ? cr_parse_ids(&g->ids, &g->n_prompt, o->prompt_ids, error) : 0;
 }
 
 /* Checks that the prompt fits; starts with a begin token if it is empty. */
@@ -213,6 +216,12 @@ static int make_room(struct generate *g, struct cr_error *error)
     return cr_passed(o, status, error);
 }
 
+/* Returns the positions that the tokens known so far need. */
+static int64_t needed(const struct generate *g)
+{
+    return g->n_prompt + (g->options->tokens > 0 ? g->options->tokens : 0);
+}
+
 /* Opens the model for one text, with room for the continuation. */
 static int open_generator(struct generate *g, struct cr_error *error)
 {
@@ -220,7 +229,8 @@ static int open_generator(struct generate *g, struct cr_error *error)
     const crescent_generation how = {.context = o->context_size,
                                      .chunk = o->chunk,
                                      .all_logits = o->logits != NULL,
-                                     .least = g->n_prompt + (o->tokens > 0 ? o->tokens : 0)};
+                                     .least = needed(g)};
+    crescent_generator_close(g->generator);
     if (cr_generator_load(o, &how, &g->generator, error) ||
         cr_passed(o, crescent_generator_look(g->generator, &g->about), error))
         return -1;
@@ -230,27 +240,22 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                          g->about.texts);
 }
 
-/* Reads the prompt of a script.  If the script cannot generate, the error says that and not that a
- * tokenizer is missing. */
-static int read_script_prompt(struct generate *g, struct cr_error *error)
+/* Opens the model again if its context can grow, and the prompt needs that. */
+static int grow_context(struct generate *g, struct cr_error *error)
 {
-    struct cr_error other;
-    if (read_prompt(g, error) == 0)
-        return 0;
-    if (!g->tokenizer && !g->n_prompt && open_generator(g, &other))
-        *error = other;
-    return -1;
+    return g->about.can_grow && needed(g) > g->about.context ? open_generator(g, error) : 0;
 }
 
-/* Reads and checks everything before the computation.  A script's prompt is read first, since it
- * may determine the number of positions; a folder's model is opened first. */
+/* Reads and checks everything before the computation.  The tokenizer is read while the model is
+ * compiled. */
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
-    bool script = cr_without_tokenizer(o->model) != NULL;
-    if (check_prompts(o, error) || (script ? read_script_prompt(g, error) : begin_tokenizer(g, error)) ||
-        open_generator(g, error) ||
-        (!script && read_prompt(g, error)) || check_prompt(g, error))
+    if (check_prompts(g, error))
+        return -1;
+    begin_tokenizer(g);
+    if (open_generator(g, error) || read_prompt(g, error) || grow_context(g, error) ||
+        check_prompt(g, error))
         return -1;
     set_limit(g);
     bool writes = o->logits && crescent_ranks_of(o->context).rank == 0;

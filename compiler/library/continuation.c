@@ -213,7 +213,8 @@ static int make_incremental(crescent_context *context, const crescent_generation
     if (find_tokens(made->graph, &made->context, error) ||
         (!wanted && !is_set(first, "T") && model_positions(first, &wanted, error)))
         return -1;
-    if (!wanted && !is_set(first, "T") && generation->least > made->context)
+    made->can_grow = !wanted && !is_set(first, "T");
+    if (made->can_grow && generation->least > made->context)
         wanted = generation->least;
     if (wanted && wanted != made->context &&
         (set_positions(context, &made->graph, "T", wanted, generation->context > 0, error) ||

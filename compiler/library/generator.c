@@ -18,7 +18,7 @@ struct crescent_generator {
     crescent_model *model;
     struct cr_generator_ports ports;
     struct cr_text_ends ends;
-    bool all_logits, has_logits;
+    bool all_logits, has_logits, can_grow;
     int64_t room, chunk, used;
     struct cr_buffers inputs, outputs;
     float *last;     /* logits of the last token: [texts, vocabulary] */
@@ -55,6 +55,7 @@ static int open_generator(crescent_generator *g, const struct cr_continuation *m
     g->model->is_part = true;
     g->room = made->context;
     g->chunk = made->chunk;
+    g->can_grow = made->can_grow;
     const struct cr_engine *e = &g->model->engine;
     const struct cr_ports ports = {NULL, e->inputs, e->outputs, 0, e->n_inputs, e->n_outputs};
     return cr_find_generator_ports(&g->ports, &ports, g->all_logits, e->path, error) ||
@@ -150,7 +151,7 @@ int crescent_generator_look(const crescent_generator *g, crescent_generator_stat
     CR_REQUIRE(g, status);
     *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,  g->used,
                                           g->chunk,       g->all_logits,       g->ends.begin,
-                                          g->ends.n};
+                                          g->ends.n,      g->can_grow};
     return CRESCENT_OK;
 }
 

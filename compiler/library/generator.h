@@ -9,6 +9,7 @@ struct cr_continuation {
     crescent_graph *graph;
     int64_t context; /* the most positions of a text */
     int64_t chunk;   /* the most tokens of a run */
+    bool can_grow;   /* nothing fixes `context`: it may be larger */
 };
 
 /* A script: a path, and its text if that is in memory. */
