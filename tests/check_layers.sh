@@ -357,8 +357,8 @@ report $? 'two types have one of these names'
 # side of, and in import/ that of what it is the ONNX side of; but import/ and passes/ both have passes over graphs,
 # and no name in common.
 namesakes() {
-    (cd "$1" && find compiler runtime -name '*.[ch]' | grep -vE '^compiler/(cli|lua)/' |
-        sed -E 's#^(.*)/([^/]*)\.[ch]$#\2 \1#' | sort -u | awk '
+    (cd "$1" && find compiler runtime -name '*.[ch]' -o -name '*.inc' -o -name '*.def' |
+        grep -vE '^compiler/(cli|lua)/' | sed -E 's#^(.*)/([^/]*)$#\2 \1#; s#\.[ch] # #' | sort -u | awk '
             $2 == "compiler/import" { imported[$1] = 1; next }
             $2 ~ "^compiler/passes" { passes[$1] = 1 }
             { folders[$1]++ }
@@ -370,10 +370,11 @@ mkdir -p "$T/names/compiler/ir" "$T/names/compiler/cli" "$T/names/compiler/emit"
     "$T/names/compiler/import" "$T/names/compiler/passes/plan"
 touch "$T/names/compiler/ir/a.h" "$T/names/compiler/ir/a.c" "$T/names/compiler/emit/a.c" \
     "$T/names/compiler/ir/b.c" "$T/names/compiler/cli/b.c" "$T/names/runtime/c.c" \
-    "$T/names/compiler/import/b.c" "$T/names/compiler/import/d.c" "$T/names/compiler/passes/plan/d.h"
+    "$T/names/compiler/import/b.c" "$T/names/compiler/import/d.c" "$T/names/compiler/passes/plan/d.h" \
+    "$T/names/compiler/emit/e.inc" "$T/names/runtime/e.inc"
 found=$(namesakes "$T/names" | paste -sd ' ')
-[ "$found" = 'a d' ]
-report $? "a, in ir/ and in emit/, and d, in import/ and in passes/, should be caught; found: ${found:-nothing}"
+[ "$found" = 'a d e.inc' ]
+report $? "a, in ir/ and in emit/, d, in import/ and in passes/, and e.inc should be caught; found: ${found:-nothing}"
 namesakes . >"$log"
 [ ! -s "$log" ]
 report $? 'sources of two folders have one of these names'

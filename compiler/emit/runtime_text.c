@@ -87,7 +87,7 @@
     F(characters, "compiler/tokenizer/characters.inc")                                             \
     F(runs, "compiler/tokenizer/runs.inc")                                                         \
     F(class_of, "compiler/tokenizer/class_of.inc")                                                 \
-    F(scan_text, "compiler/tokenizer/scan.inc")                                                    \
+    F(scan_text, "compiler/tokenizer/scan_shared.inc")                                             \
     F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
     F(lookup_tables, "compiler/tokenizer/lookup_tables.h")                                         \
@@ -117,7 +117,7 @@
     F(cutter, "compiler/tokenizer/cutter.h")                                                       \
     F(text_stages, "compiler/tokenizer/text_stages.inc")                                           \
     F(cuts, "compiler/tokenizer/cuts.inc")                                                         \
-    F(word_table, "compiler/tokenizer/words.inc")                                                 \
+    F(word_table, "compiler/tokenizer/word_table.inc")                                             \
     F(wordpiece, "compiler/tokenizer/wordpiece.inc")                                               \
     F(unigram, "compiler/tokenizer/unigram.inc")                                                   \
     F(truncation, "compiler/tokenizer/truncation.inc")                                             \

@@ -210,7 +210,7 @@ static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const cha
     cr_put(out, "};\n");
 }
 
-/* A hash table of the ids of texts, as words.inc looks them up. */
+/* A hash table of the ids of texts, as word_table.inc looks them up. */
 struct slots {
     int32_t *ids;
     uint32_t size;
@@ -399,7 +399,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/class_of.inc", classes},
         {"compiler/tokenizer/bert_classes.inc", bert},
         {"compiler/tokenizer/bert_class_of.inc", bert},
-        {"compiler/tokenizer/scan.inc", gpt2 || llama3},
+        {"compiler/tokenizer/scan_shared.inc", gpt2 || llama3},
         {"compiler/tokenizer/scan_gpt2.inc", gpt2},
         {"compiler/tokenizer/scan_llama3.inc", llama3},
         {"compiler/files/utf8.h", true},
@@ -413,7 +413,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/merge.inc", bpe},
         {"compiler/tokenizer/symbols.inc", bpe},
         {"compiler/tokenizer/piece_hash.inc", words || !s->staged},
-        {"compiler/tokenizer/words.inc", words},
+        {"compiler/tokenizer/word_table.inc", words},
         {"compiler/tokenizer/wordpiece.inc", NEEDS("cr_piece_of_wordpiece")},
         {"compiler/tokenizer/unigram.inc", NEEDS("cr_piece_of_unigram")},
         {"compiler/tokenizer/visible_space.inc", true},

@@ -66,7 +66,7 @@ struct cr_map_tables {
     size_t n_units, n_results;
 };
 
-/* Tokens by their texts: the library has a vocabulary, and emitted C tables (words.inc). */
+/* Tokens by their texts: the library has a vocabulary, and emitted C tables (word_table.inc). */
 struct cr_words;
 
 /* A model of WordPiece. */

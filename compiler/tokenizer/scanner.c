@@ -12,7 +12,7 @@
 
 #include "class_of.inc"
 
-#include "scan.inc"
+#include "scan_shared.inc"
 
 #include "step_back.inc"
 
