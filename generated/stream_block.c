@@ -2518,7 +2518,7 @@ static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *ma
         return CR_NPY_FAIL(t, "begins with %s, expected '\\x93NUMPY' and a header",
                            cr_show((const char *)p, mapping->size < 6 ? mapping->size : 6).text);
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return CR_NPY_FAIL(t, "version %d.%d, expected 1.0, 2.0 or 3.0", p[6], p[7]);
+        return CR_NPY_FAIL(t, "found version %d.%d of the format, expected 1.0, 2.0 or 3.0", p[6], p[7]);
     prefix = p[6] == 1 ? 10 : 12;
     if (mapping->size < prefix)
         return CR_NPY_FAIL(t, "%zu bytes, expected at least %zu", mapping->size, prefix);

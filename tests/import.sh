@@ -96,7 +96,7 @@ refused() {
     report $? "crescent $* is refused: $words"
 }
 refused 'expected --set n=N' run tests/onnx/mlp.onnx
-refused 'not the shape of input .past., expected that shape' run tests/onnx/past.onnx --set p=0 \
+refused 'found another shape, expected the shape of input .past.' run tests/onnx/past.onnx --set p=0 \
     --input past=tests/onnx/past.x.npy
 refused 'expected a bound from 4 on' bench tests/onnx/mlp.onnx --length n=2
 refused 'expected an ONNX file' run docs/tour.lua --length T=8

@@ -545,7 +545,7 @@ static const struct {
     {"$M -o $T/x.c --pack $T/p", "--pack: expected --generate beside it"},
     {"$M -o $T/x.c --context 12", "--context: expected --generate beside it"},
     {"$M -o $T/x.c --generate --train", "--generate: expected no --train beside it"},
-    {"$M -o $T/x.c --generate --embed --embed-array", "expected no --embed beside it"},
+    {"$M -o $T/x.c --generate --embed --embed-array", "found --embed, too, expected one of them"},
     {"$M -o $T/x.c --generate --weights a", "--weights a: found neither --pack nor --embed"},
     {"$M -o $T/x.c --generate --pack $T/p --weights $T/half.safetensors", ": no tensor '"},
     {"$M -o $T/x.c --generate --pack $T/no/p", "no/p: "},

@@ -609,9 +609,11 @@ END_TEST
 static const struct refused {
     const char *path, *expected;
 } refused[] = {
-    {"tests/tokenizers/gpt4o.json", "found Split by another pattern, which emitted C does not "
-                                    "have, expected GPT-2's, Llama 3's, or a character"},
-    {"tests/tokenizers/words.json", "found no decoder, which emitted C does not have, expected one"},
+    {"tests/tokenizers/gpt4o.json", "found a Split by an unknown pattern, which emitted C does not "
+                                    "have, expected the pattern of GPT-2 or Llama 3, or a single "
+                                    "character"},
+    {"tests/tokenizers/words.json", "found no decoder, which emitted C does not have, expected a tokenizer "
+                                    "with a decoder"},
     {"tests/tokenizers/bert_uncased.json", "found WordPiece, which emitted C does not have, expected "
                                            "decoders that take token after token"},
     {"tests/tokenizers/affixes.json", "found BPE with a continuing_subword_prefix or end_of_word_suffix, which "

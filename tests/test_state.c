@@ -1111,7 +1111,7 @@ static const struct {
      "replace(s, s * 2, 'a')\nreturn {a = {y = s}, b = {y = s}}",
      ":4: replace: 's' is replaced already, expected one value for it"},
     {"local s = state('s', {3})\nreplace(s, s + 1, 'a')\nreplace(s, s)\nreturn {a = {y = s}}",
-     ": replace: 's' is replaced with and without the entry's name, expected one value for it"},
+     ": replace: found 's' twice, with and without the name of its entry, expected it once"},
     {"local s, x = state('s', {3}), input('x', {3})\nreplace(s, x, 'a')\n"
      "return {a = {y = x}, b = {y = x * 2}}",
      ":1: state: 's' is never read, expected a value or an output that depends on it"},

@@ -228,7 +228,7 @@ int cr_curve_draw(const struct cr_curve *c, const char *path, struct cr_error *e
         status = rewind_script(script, error);
     }
     if (!status && gnuplot(fileno(script), fileno(picture)) != 0)
-        status = cr_fail(error, "%.400s: gnuplot failed, expected a picture of it", path);
+        status = cr_fail(error, "%.400s: gnuplot failed, expected it to draw the picture", path);
     if (!status)
         status = write_picture(c, fileno(picture), path, error);
     if (picture)

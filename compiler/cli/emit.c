@@ -75,9 +75,9 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     if (o->train || o->grads)
         return cr_fail(error, "--%s: expected no --%s beside it", kind, o->train ? "train" : "grads");
     if (o->embed && o->embed_array)
-        return cr_fail(error, "--embed-array: expected no --embed beside it");
+        return cr_fail(error, "--embed-array: found --embed, too, expected one of them");
     if (o->ids && o->tokenizer)
-        return cr_fail(error, "--tokenizer: expected no --ids beside it");
+        return cr_fail(error, "--tokenizer: found --ids, too, expected one of them");
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
     if (o->weights.n && !o->pack && !o->embed && !o->embed_array)
@@ -162,7 +162,8 @@ int cr_verb_emit(const struct cr_options *o, struct cr_error *error)
     if (length < 3 || strcmp(o->out + length - 2, ".c") != 0 || o->out[length - 3] == '/')
         return cr_fail(error, "-o %.400s: expected a name that ends in .c", o->out), 2;
     if (o->train && o->grads)
-        return cr_fail(error, "--grads %.300s: a step has its own gradients, expected no --train",
+        return cr_fail(error, "--grads %.300s: found --train, too, expected one of them: a training "
+                       "step has its own gradients",
                        o->grads),
                2;
     if (check_plain(o, error) || cr_grads_check_no_file(o, "emit", error))

@@ -143,7 +143,7 @@ static int check_sizes(const struct evaluate *e, struct cr_error *error)
     if (o->context_size == 1)
         return cr_fail(error, "--context 1: expected 2 at least: a token, and one that it predicts");
     return e->n > 1 ? 0
-                    : cr_fail(error, "%.400s: a text of %" PRId64 " token%s, expected 2 at least",
+                    : cr_fail(error, "%.400s: found a text of %" PRId64 " token%s, expected at least 2",
                               o->model, e->n, e->n == 1 ? "" : "s");
 }
 

@@ -85,7 +85,7 @@ static int put_token(struct tables *s, int32_t id, struct cr_error *error)
     if (status == 0)
         status = cr_decode_token(decoders, states, text, length, &s->bytes, error);
     if (s->shape.strips_first && memchr(text, ' ', length))
-        status = cr_refuse_shape(&s->shape, "a token with a space", "none under Metaspace", error);
+        status = cr_refuse_shape(&s->shape, "a token that contains a space", "none with Metaspace", error);
     if (s->bytes.length - begin > s->longest)
         s->longest = s->bytes.length - begin;
     cr_free_decodings(decoders, states);

@@ -97,8 +97,8 @@ void cr_settle_replacements(lua_State *L, struct cr_run *run)
     for (int i = 1; i < g->n_replaced; i++)
         if (first[i].entry == first[i - 1].entry && first[i].state == first[i - 1].state)
             cr_raise(L,
-                     "replace: '%.100s' is replaced with and without the entry's name, expected "
-                     "one value for it",
+                     "replace: found '%.100s' twice, with and without the name of its entry, expected "
+                     "it once",
                      first[i].name);
 }
 

@@ -255,7 +255,7 @@ static int check_empty(struct importing *m, const struct cr_onnx_value *v, const
     bool alike = npy.rank == v->rank;
     for (int i = 0; alike && i < v->rank; i++)
         alike = npy.shape[i] == cr_size_bound(v->shape[i]);
-    int status = !alike ? cr_fail(error, "%.300s: not the shape of input %s, expected that shape, "
+    int status = !alike ? cr_fail(error, "%.300s: found another shape, expected the shape of input %s, "
                                   "which has no elements", path,
                                   cr_show(v->name, strlen(v->name)).text)
                  : cr_language_type(v->type) == CR_LANGUAGE_F32

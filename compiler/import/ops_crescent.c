@@ -26,7 +26,7 @@ static void give_layer(struct cr_translation *t, int weight, const char *name, c
         cr_match_path(t->arena, t->graph->values[t->node->inputs[weight]].name, ".weight");
     const struct cr_onnx_value *y = output(t);
     if (!path) {
-        cr_onnx_refuse(t, "found a layer without a path, expected one");
+        cr_onnx_refuse(t, "found weights of a layer whose name does not end in .weight, expected that ending");
         return;
     }
     struct cr_onnx_argument arguments[3] = {{t->in[!weight], NULL}, {NULL, text}, {NULL, more}};

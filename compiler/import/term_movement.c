@@ -182,13 +182,13 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
     for (int i = 0; i < rank; i++) {
         int own = i - (rank - x->rank);
         if (own >= 0 && x->shape[own] != shape[i] && x->shape[own] != 1)
-            return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
-                                  cr_t_list(t, rank, shape));
+            return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
+                                  cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
         repeated[i] = own < 0 || x->shape[own] == 1 ? 0 : strides[own];
     }
     if (rank < x->rank)
-        return cr_onnx_refuse(t, "%s cannot be expanded to %s", cr_t_list(t, x->rank, x->shape),
-                              cr_t_list(t, rank, shape));
+        return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
+                              cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
     if (cr_t_folds(t, like, 1, &x)) {
         return pick(t, like, x, cr_t_places(t, like, repeated, 0));
     }

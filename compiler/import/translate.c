@@ -577,7 +577,7 @@ static int inline_scan(struct work *w, int node)
                      .n_scanned = scanned,
                      .directions = batched ? "directions" : "scan_input_directions"};
     if (batched && n_values >= 0 && n.inputs[0] != CR_ONNX_NONE)
-        return refuse_node(w, node, "batches of lengths of their own");
+        return refuse_node(w, node, "found sequence_lens, expected sequences of one length");
     if (scanned < 1 || n_values > 64 || n.n_outputs > 64 || start_rounds(w, &s.rounds, 0) ||
         s.rounds.body->n_inputs != n_values)
         return refuse_node(w, node, "found no body that fits its inputs and outputs, expected one");

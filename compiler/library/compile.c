@@ -23,11 +23,11 @@ int cr_take_config(const crescent_config *config, const char *path, crescent_con
     checked->threads = c->threads ? c->threads : 1;
     if ((unsigned)c->backend >= CRESCENT_BACKENDS || c->threads < 0 || c->threads > 256)
         return cr_fail(error,
-                       "%.400s: backend %d and %d threads, expected a backend of the enum and 0 to "
+                       "%.400s: found backend %d and %d threads, expected a crescent_backend and 0 to "
                        "256 threads",
                        path, (int)c->backend, c->threads);
     if (c->max_arena < 0 || c->n_skip < 0 || (c->n_skip && !c->skip))
-        return cr_fail(error, "%.400s: max_arena %lld and %d passes to skip, expected none below 0",
+        return cr_fail(error, "%.400s: found max_arena %lld and n_skip %d, expected 0 or more, and `skip` for n_skip",
                        path, (long long)c->max_arena, c->n_skip);
     for (int i = 0; i < c->n_skip; i++)
         if (!c->skip[i])

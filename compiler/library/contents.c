@@ -208,7 +208,7 @@ static int check_block(const crescent_contents *c, const struct item *item, stru
 {
     if (item->block->type->floats)
         return 0;
-    return cr_fail(error, "%.300s: %s is in %s, expected a type that weights are read from",
+    return cr_fail(error, "%.300s: found tensor %s of type %s, expected a type that weights can have",
                    c->path, cr_show(item->tensor.name, strlen(item->tensor.name)).text,
                    item->tensor.type);
 }

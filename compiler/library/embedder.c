@@ -136,7 +136,8 @@ static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *erro
     }
     if (crescent_port_count(e->model, CRESCENT_OUTPUT) != 1 ||
         crescent_port_at(e->model, CRESCENT_OUTPUT, 0, &port) || port.rank != 1)
-        return cr_fail(error, "found other outputs than one vector, expected a model with the option pooling");
+        return cr_fail(error, "found a model whose output is not one vector, expected an encoder "
+                              "with the option pooling");
     e->dimensions = port.shape[0];
     return 0;
 }

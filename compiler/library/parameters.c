@@ -38,7 +38,7 @@ static int check_paths(const crescent_model *m, const char *const *paths, int n,
                        struct cr_error *error)
 {
     if (n < 1)
-        return cr_fail(error, "%.400s: %d files of weights, expected one or more", m->engine.path,
+        return cr_fail(error, "%.400s: found %d files of weights, expected one or more", m->engine.path,
                        n);
     for (int i = 0; i < n; i++)
         if (!paths[i])
@@ -198,7 +198,8 @@ int crescent_keep_weights(crescent_model *model)
 int cr_check_kept(const crescent_model *m, struct cr_error *error)
 {
     if (!m->engine.tensors)
-        return cr_fail(error, "%.400s: its weights are not kept, expected crescent_keep_weights",
+        return cr_fail(error, "%.400s: its weights are not kept, expected crescent_keep_weights before "
+                              "they are set",
                        m->engine.path);
     return cr_check_weights(m, error);
 }

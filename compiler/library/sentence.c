@@ -121,7 +121,7 @@ static int check_dense(const struct dense *dense, const char *path, struct cr_er
         return cr_fail(error, "%s: found in_features %lld and out_features %lld, expected numbers from 1 to %d",
                        path, (long long)dense->in, (long long)dense->out, MOST);
     if (strcmp(dense->takes, "sentence_embedding") != 0 || strcmp(dense->gives, "sentence_embedding") != 0)
-        return cr_fail(error, "%s: found a layer from %.60s to %.60s, expected one of the sentence_embedding",
+        return cr_fail(error, "%s: found a Dense layer from %.60s to %.60s, expected sentence_embedding for both",
                        path, dense->takes, dense->gives);
     return is_plain(dense->activation)
                ? 0
@@ -319,7 +319,7 @@ static int read_number(const char *folder, const char *file, const char *key, in
         return found;
     int status = cr_read_integer(&d, 0, "limit", key, out, error);
     if (status == 0 && *out < 0)
-        status = cr_fail(error, "%s:%d: found %s %lld, expected a number of tokens", path,
+        status = cr_fail(error, "%s:%d: found %s %lld, expected 0 or more tokens", path,
                          cr_value_line(&d, cr_member(&d, 0, key)), key, (long long)*out);
     cr_document_free(&d);
     return status;

@@ -303,7 +303,7 @@ static int validate(crescent_trainer *t, int (*stop)(void *), void *argument, do
     const struct cr_engine *e = cr_trainer_engine(t);
     double mean;
     if (!t->validation)
-        return cr_fail(error, "%.400s: no validation, expected crescent_trainer_validation before",
+        return cr_fail(error, "%.400s: found no validation data, expected a call of crescent_trainer_validation before",
                        e->path);
     if (cr_check_weights(t->model, error) || take_params(t->validation, t, error))
         return -1;

@@ -39,7 +39,8 @@ static int add_special(struct cr_template *template, const struct cr_document *d
 {
     int special = cr_member(d, specials, name);
     if (special < 0)
-        return cr_fail(error, "%s: %s: found no special token %.80s, expected it among them",
+        return cr_fail(error, "%s: %s: found the special token %.80s in the template, expected it in "
+                              "special_tokens, too",
                        d->path, where, name);
     int ids = cr_need_member(d, special, where, "ids", CR_JSON_ARRAY, error);
     if (ids < 0)

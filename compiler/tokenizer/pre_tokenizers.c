@@ -68,7 +68,7 @@ static int shape_split(const struct cr_text_part *part, struct cr_shape *s, stru
         return 0;
     s->scanner = cr_pattern_scanner(part->pattern, &s->digits);
     if (s->scanner == CR_SCAN_NONE || (part->behavior == CR_REMOVED && !part->invert))
-        return cr_refuse_shape(s, "Split by another pattern", "GPT-2's or Llama 3's", error);
+        return cr_refuse_shape(s, "a Split by an unknown pattern", "the pattern of GPT-2 or Llama 3", error);
     return 0;
 }
 
@@ -96,7 +96,8 @@ static int list_split(const struct cr_text_part *part, struct cr_shape *s, struc
         cut.cutter.character = cr_character_at(string, 0, &bytes);
     return string && length > 0 && bytes == length
                ? cr_list_cut(s, &cut, error)
-               : cr_refuse_shape(s, "Split by another pattern", "GPT-2's, Llama 3's, or a character", error);
+               : cr_refuse_shape(s, "a Split by an unknown pattern",
+                                 "the pattern of GPT-2 or Llama 3, or a single character", error);
 }
 
 /* ---- kinds that cut character by character ---- */
@@ -197,7 +198,7 @@ static int shape_byte_level(const struct cr_text_part *part, struct cr_shape *s,
         return cr_refuse_shape(s, s->normalizers->items[0].kind->type,
                                "ByteLevel behind NFC or nothing", error);
     if (part->by_regex && s->scanner != CR_SCAN_NONE)
-        return cr_refuse_shape(s, "two patterns", "one", error);
+        return cr_refuse_shape(s, "two pre-tokenizers with a pattern", "one", error);
     if (part->by_regex)
         s->scanner = CR_SCAN_GPT2;
     s->byte_level = true;

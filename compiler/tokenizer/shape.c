@@ -51,7 +51,7 @@ static int check_prepend(struct cr_shape *s, struct cr_error *error)
         return 0;
     if (!s->space || s->prepend->length != s->space_bytes ||
         memcmp(s->prepend->content, s->space, s->space_bytes) != 0)
-        return cr_refuse_shape(s, "Prepend", "one of what spaces become", error);
+        return cr_refuse_shape(s, "a Prepend of other text", "a Prepend of the character that replaces spaces", error);
     s->prepending = CR_PREPEND_TO_TEXT;
     return 0;
 }
@@ -68,14 +68,14 @@ int cr_shape_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct c
         return cr_refuse_shape(s, "Split without ByteLevel", "both", error);
     return s->byte_level || s->space
                ? 0
-               : cr_refuse_shape(s, "text cut otherwise", "ByteLevel or Metaspace", error);
+               : cr_refuse_shape(s, "no ByteLevel and no Metaspace", "one of them", error);
 }
 
 int cr_shape_decoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
 {
     return t->has_decoder
                ? read_parts(s, &t->decoders, "decoders that take token after token", error)
-               : cr_refuse_shape(s, "no decoder", "one", error);
+               : cr_refuse_shape(s, "no decoder", "a tokenizer with a decoder", error);
 }
 
 /* ---- lists of stages ---- */
@@ -87,7 +87,7 @@ int cr_list_stage(struct cr_shape *s, const struct cr_listed_stage *stage, struc
     const struct cr_stage_row *row = &cr_stage_rows[stage->kind];
     double growth = stage->growth > 0 ? stage->growth : (double)row->up / row->down;
     if (list->n_stages == CR_MOST_STAGES)
-        return cr_refuse_shape(s, "many normalizers", "fewer", error);
+        return cr_refuse_shape(s, "more than 32 normalizers", "at most 32", error);
     list->stages[list->n_stages++] = *stage;
     list->work = row->work * list->growth > list->work ? row->work * list->growth : list->work;
     list->growth *= growth;
@@ -102,7 +102,7 @@ int cr_list_cut(struct cr_shape *s, const struct cr_listed_cut *cut, struct cr_e
 {
     struct cr_stage_list *list = s->list;
     if (list->n_cuts == CR_MOST_STAGES)
-        return cr_refuse_shape(s, "many pre-tokenizers", "fewer", error);
+        return cr_refuse_shape(s, "more than 32 pre-tokenizers", "at most 32", error);
     list->cuts[list->n_cuts++] = *cut;
     return 0;
 }

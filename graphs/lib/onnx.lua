@@ -54,7 +54,8 @@ end
 -- along its first one, with alternating signs.  Column j of a set is its bit 2^(j - 1).
 function onnx.det(x)
     local n = x.rank >= 2 and x:size(-1) or 0
-    assert(n >= 1 and n <= 6 and x:size(-2) == n, "expected square matrices of at most 6 rows")
+    assert(n >= 1 and n <= 6 and x:size(-2) == n,
+        "found a matrix of another shape, expected square matrices of at most 6 rows")
     local shape, minors = x.shape, {}
     shape[x.rank], shape[x.rank - 1] = nil, nil
     local function element(i, j)
@@ -177,12 +178,13 @@ end
 -- The size of blocks, and whether their axes come before the channels (DCR) or behind.
 local function read_blocks(name, x, config)
     local o = layer_options(name, config or {}, {blocksize = {"whole", 1}, mode = {"string", "DCR"}})
-    assert(x.rank == 4 and o.blocksize >= 1, "expected four axes and whole blocks")
+    assert(x.rank == 4 and o.blocksize >= 1,
+        "found " .. x.rank .. " axes and the blocksize " .. o.blocksize .. ", expected 4 axes and at least 1")
     return o.blocksize, o.mode == "DCR"
 end
 
 local function whole(size)
-    assert(size % 1 == 0, "expected four axes and whole blocks")
+    assert(size % 1 == 0, "found an axis that the blocksize does not divide, expected whole blocks")
     return size
 end
 
@@ -225,7 +227,7 @@ end
 function onnx.reverse_sequence(x, lengths, config)
     local o = layer_options("onnx.reverse_sequence", config or {}, {
         batch_axis = {"whole", 1}, time_axis = {"whole", 0}})
-    assert(x.rank >= 2, "expected a batch and time")
+    assert(x.rank >= 2, "found a tensor of " .. x.rank .. " axes, expected a batch axis and a time axis")
     local time = axis_of(x, o.time_axis)
     local at, length = iota(x.shape, time), along(lengths, x.rank, axis_of(x, o.batch_axis))
     return gather(x, where(lt(at, length), length - at - 1, at), time)
@@ -314,7 +316,8 @@ end
 -- What an equation says: own, the names of each operand; all of them once; out, those of the result.
 local function read_equation(equation, operands)
     local texts, result = split_equation(equation)
-    assert(#texts == #operands, "equation " .. equation .. " of " .. #operands .. " operands, expected as many")
+    assert(#texts == #operands,
+        "found " .. #operands .. " operands for the equation " .. equation .. ", expected " .. #texts)
     local own, every, all, most = {}, {}, {}, 0
     for i, x in ipairs(operands) do
         local ellipsis = x.rank - #read_names(texts[i], 0)

@@ -36,7 +36,7 @@ end
 local function find_places(a, ceil)
     local room = a.size + a.before + a.after - a.reach
     assert(room >= 0 and a.kernel >= 1 and a.stride >= 1 and a.dilation >= 1,
-        "a window of " .. a.reach .. " over " .. a.size .. " elements")
+        "found a window of " .. a.reach .. " elements on an axis of " .. a.size .. ", expected it to fit")
     a.out = (ceil and math.ceil or math.floor)(room / a.stride) + 1
     if ceil and (a.out - 1) * a.stride >= a.size + a.before then a.out = a.out - 1 end
     a.over = math.max(0, (a.out - 1) * a.stride + a.reach - (a.size + a.before + a.after))
@@ -45,7 +45,7 @@ end
 local function check_places(w)
     local places = 1
     for _, a in ipairs(w) do places = places * a.kernel end
-    assert(places <= MOST_PLACES, places .. " elements in a kernel, expected at most " .. MOST_PLACES)
+    assert(places <= MOST_PLACES, "found " .. places .. " elements in a kernel, expected at most " .. MOST_PLACES)
     return places
 end
 
@@ -245,7 +245,7 @@ function onnx_conv.max_unpool(x, index, config)
     for i, size in ipairs(shape) do
         total, fits = total * size, fits and index:size(i) == x:size(i)
     end
-    assert(fits, "expected an index for each element, and a size for each axis")
+    assert(fits, "found indices or sizes of another rank, expected an index for each element and a size for each axis")
     local y = scatter(const(0, {total}, x.dtype), reshape(x, {-1}), reshape(index, {-1}), 1)
     y = reshape(y, shape)
     for i, size in ipairs(o.output_shape or {}) do
@@ -271,7 +271,7 @@ end
 local function convolve(x, weights, bias, groups, w, K)
     local N, C, M = x:size(1), x:size(2), weights:size(1)
     assert(groups >= 1 and C % groups == 0 and M % groups == 0 and weights:size(2) == C / groups,
-        groups .. " groups of " .. C .. " and " .. M .. " channels")
+        "found " .. groups .. " groups of " .. C .. " and " .. M .. " channels, expected a divisor, and weights [M, C / groups, ..]")
     local cols, L = columns(x, w, K)
     local y
     if groups == 1 then

@@ -249,7 +249,8 @@ local function resize_all(x, o, axes)
     for i, a in ipairs(axes) do
         local fits = a.output >= 1 and a.output <= MOST_SIZE and a.input <= MOST_SIZE and a.scale > 0 and
             a.output / a.scale <= MOST_REACH
-        assert(fits, "axis " .. (i - 1) .. " from " .. a.input .. " to " .. a.output .. " elements")
+        assert(fits, "axis " .. (i - 1) .. ": found " .. a.input .. " elements resized to " .. a.output ..
+            ", expected 1 to " .. MOST_SIZE .. " elements and a smaller scale")
         if o.coordinates == coordinates.align_corners and o.whole_width then a.width = a.output end
         y = resize_axis(y, i, o, a)
     end

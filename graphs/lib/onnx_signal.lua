@@ -67,7 +67,7 @@ function onnx_signal.dft(x, config)
         version = "whole?"})
     local axis = axis_of(x, number(o.axis or (o.version and 1 or -2)))
     assert(x.rank >= 2 and axis < x.rank and (x:size(-1) == 1 or x:size(-1) == 2),
-        "axis " .. axis - 1 .. " of " .. x.rank .. ", whose last one is real or complex numbers")
+        "found axis " .. axis - 1 .. " of " .. x.rank .. ", expected one before the last, which has 1 or 2 elements")
     local how = {inverse = o.inverse ~= 0, onesided = o.onesided ~= 0}
     local size = check_length(x:size(axis), "an axis")
     local length = how.inverse and how.onesided and 2 * (size - 1) or size
@@ -100,7 +100,8 @@ function onnx_signal.mel_weight_matrix(config)
     local bins, length, rate = number(o.bins), number(o.length), number(o.rate)
     local low, high, rows = number(o.low), number(o.high), math.floor(length / 2) + 1
     assert(bins >= 1 and length >= 1 and rate >= 1 and bins * rows <= most_length and low >= 0 and high >= low
-        and high <= rate, bins .. " bins from " .. low .. " to " .. high .. " Hz")
+        and high <= rate, "found " .. bins .. " bins from " .. low .. " to " .. high ..
+            " Hz, expected frequencies up to " .. rate .. ", and fewer bins")
     local from, list = math.log(1 + low / 700), {}
     local step = (math.log(1 + high / 700) - from) / (bins + 2)
     local function bin(i) return math.floor((length + 1) * 700 * (math.exp(from + i * step) - 1) / rate) end

@@ -12,7 +12,7 @@ end
 -- A number of its own, or the only one of a list.
 function tools.number(x)
     if type(x) == "table" then
-        assert(#x == 1, "expected one number in place of a list of " .. #x)
+        assert(#x == 1, "found a list of " .. #x .. " numbers, expected one number")
         return x[1]
     end
     return x
