@@ -12,6 +12,8 @@
 
 #include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/text.h"
+#include "compiler/tokenizer/pattern_program.h"
+#include "compiler/tokenizer/pieces.h"
 #include "compiler/tokenizer/stages.h"
 
 /* ---- random text ---- */
@@ -209,6 +211,114 @@ END_TEST
 
 /* ---- normal forms against utf8proc ---- */
 
+/* ---- programs of patterns against PCRE2 ---- */
+
+/* The graphemes below need the first file, too. */
+#include "compiler/tokenizer/characters.inc"
+
+#include "compiler/tokenizer/match.inc"
+
+/* Patterns of published tokenizers, and what a program may get wrong: priorities, counts, looks, empty matches. */
+static const char *const programs[] = {
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+    "\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", "[0-9][0-9][0-9]", "(?=[A-Z])", "(?<=\\s)", "(?<!e)t|th", "the|t?h?e",
+    "a{0,2}?b|e{2,3}", "(?:ab|a)(?:c|bcd)", "[^ ]{1,4}e", "e?+e", " ++ ", "$|^", "\\b", "(?:the|end){2}|.", "s(?=.*d)",
+    "(?!the)..", "(?i:k|ll)+", "(?:x|\\s)*?d", "\n\\Z|\\Ax"};
+enum { N_PROGRAMS = sizeof programs / sizeof *programs };
+
+static const struct {
+    enum cr_behavior behavior;
+    bool invert;
+    int joins, drops;
+} ways_to_cut[] = {{CR_ISOLATED, false, CR_MATCHES_APART, 0},
+                   {CR_REMOVED, false, CR_MATCHES_APART, 2},
+                   {CR_REMOVED, true, CR_MATCHES_APART, 1},
+                   {CR_CONTIGUOUS, false, CR_MATCHES_TOGETHER, 0},
+                   {CR_CONTIGUOUS, true, CR_MATCHES_TOGETHER, 0},
+                   {CR_MERGED_WITH_PREVIOUS, false, CR_MATCHES_BEHIND_TEXT, 0},
+                   {CR_MERGED_WITH_NEXT, true, CR_MATCHES_BEHIND_TEXT, 0},
+                   {CR_MERGED_WITH_NEXT, false, CR_MATCHES_BEFORE_TEXT, 0},
+                   {CR_MERGED_WITH_PREVIOUS, true, CR_MATCHES_BEFORE_TEXT, 0}};
+enum { N_WAYS = sizeof ways_to_cut / sizeof *ways_to_cut };
+
+/* A text is cut by the program as by PCRE2. */
+static void check_program(const struct cr_pattern *pattern, const struct cr_pattern_program *program, const char *name,
+                          const char *text, size_t n)
+{
+    struct cr_error error;
+    for (int way = 0; way < N_WAYS; way++) {
+        struct cr_pieces pieces = {0};
+        const struct cr_cutter cutter = {.joins = ways_to_cut[way].joins, .drops = ways_to_cut[way].drops,
+                                         .ops = program->ops, .sets = program->sets, .n_ops = program->n};
+        size_t begin = 0, end = 0;
+        if (cr_cut(&pieces, pattern, ways_to_cut[way].behavior, ways_to_cut[way].invert, text, n, true, &error))
+            ck_abort_msg("%s", error.text);
+        for (int i = 0; i <= pieces.n; i++) {
+            end = cr_piece_by_pattern(&cutter, text, n, end, &begin);
+            if (i < pieces.n ? end - begin != pieces.items[i].length ||
+                                   memcmp(text + begin, pieces.text.data + pieces.items[i].at, end - begin) != 0
+                             : end > 0)
+                ck_abort_msg("%s, way %d: piece %d of '%s' is from %zu to %zu", name, way, i, text, begin, end);
+        }
+        cr_free_pieces(&pieces);
+    }
+}
+
+/* Compares a pattern on random texts and on those given; false if it has no program. */
+static bool check_pattern(const char *name, const json_t *item)
+{
+    struct cr_error error;
+    struct cr_pattern_program program = {0};
+    const char *what;
+    struct cr_pattern *pattern = cr_pattern_pcre2(name, strlen(name), "here", &error);
+    ck_assert_msg(pattern != NULL, "%s: %s", name, error.text);
+    bool good = cr_compile_pattern(&program, pattern, &what);
+    ck_assert_msg(good || what, "%s", name);
+    for (size_t i = 1; good && i < json_array_size(item); i++) {
+        const json_t *text = json_array_get(json_array_get(item, i), 0);
+        check_program(pattern, &program, name, json_string_value(text), json_string_length(text));
+    }
+    for (int i = 0; good && i < 100; i++) {
+        struct cr_text text = {0};
+        cr_put_bytes(&text, "", 0);
+        put_random(&text);
+        check_program(pattern, &program, name, text.data, text.length);
+        free(text.data);
+    }
+    cr_free_pattern_program(&program);
+    cr_pattern_free(pattern);
+    return good;
+}
+
+START_TEST(cuts_by_programs_as_by_pcre2)
+{
+    ck_assert_msg(check_pattern(programs[_i], NULL), "%s has no program", programs[_i]);
+}
+END_TEST
+
+START_TEST(cuts_by_programs_of_oniguruma)
+{
+    json_error_t why;
+    json_t *all = json_load_file("tests/tokenizers/patterns.json", JSON_ALLOW_NUL, &why);
+    int taken = 0, refused = 0;
+    ck_assert_msg(all != NULL, "%s", why.text);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *item = json_array_get(all, i);
+        const char *name = json_string_value(json_array_get(item, 0));
+        if (json_array_size(item) == 1)
+            continue;
+        bool good = check_pattern(name, item);
+        taken += good;
+        refused += !good;
+    }
+    ck_assert_int_ge(taken, 73);
+    ck_assert_int_eq(refused, 4);
+    json_decref(all);
+}
+END_TEST
+
 static const int forms[] = {
     [CR_NFC] = UTF8PROC_COMPOSE,
     [CR_NFD] = UTF8PROC_DECOMPOSE,
@@ -259,8 +369,6 @@ START_TEST(makes_normal_forms_as_utf8proc)
 END_TEST
 
 /* ---- graphemes against utf8proc ---- */
-
-#include "compiler/tokenizer/characters.inc"
 
 #include "compiler/tokenizer/runs.inc"
 
@@ -548,6 +656,7 @@ static const char *const emitted[] = {
     "tests/tokenizers/spm_always.json",  "tests/tokenizers/gemma.json",
     "tests/tokenizers/added.json",       "tests/tokenizers/qwen2.json",
     "tests/tokenizers/prefixed.json",    "tests/tokenizers/unigram_map.json",
+    "tests/tokenizers/gpt4o.json",
     "../shared/data/stories260K-hf",     "../shared/data/gpt2-tokenizer",
 };
 enum { N_EMITTED = sizeof emitted / sizeof *emitted };
@@ -595,6 +704,7 @@ static const char *const of_texts[] = {
     "tests/tokenizers/unigram_bytes.json", "tests/tokenizers/scripts.json",
     "tests/tokenizers/sp_unigram.model",   "tests/tokenizers/sp_bpe.model",
     "tests/tokenizers/sp_user.model",      "tests/tokenizers/sp_user_bpe.model",
+    "tests/tokenizers/gpt4o.json",
 };
 enum { N_OF_TEXTS = sizeof of_texts / sizeof *of_texts };
 
@@ -609,9 +719,6 @@ END_TEST
 static const struct refused {
     const char *path, *expected;
 } refused[] = {
-    {"tests/tokenizers/gpt4o.json", "found a Split by an unknown pattern, which emitted C does not "
-                                    "have, expected the pattern of GPT-2 or Llama 3, or a single "
-                                    "character"},
     {"tests/tokenizers/words.json", "found no decoder, which emitted C does not have, expected a tokenizer "
                                     "with a decoder"},
     {"tests/tokenizers/bert_uncased.json", "found WordPiece, which emitted C does not have, expected "
@@ -644,6 +751,8 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, scans_as_pcre2, 0, N_PATTERNS);
     tcase_add_loop_test(t, knows_every_character, 0, N_PATTERNS);
+    tcase_add_loop_test(t, cuts_by_programs_as_by_pcre2, 0, N_PROGRAMS);
+    tcase_add_test(t, cuts_by_programs_of_oniguruma);
     tcase_add_loop_test(t, makes_normal_forms_as_utf8proc, 0, N_FORMS);
     tcase_add_test(t, ends_graphemes_as_utf8proc);
     tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);

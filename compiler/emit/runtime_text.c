@@ -117,6 +117,7 @@
     F(cutter, "compiler/tokenizer/cutter.h")                                                       \
     F(text_stages, "compiler/tokenizer/text_stages.inc")                                           \
     F(cuts, "compiler/tokenizer/cuts.inc")                                                         \
+    F(match, "compiler/tokenizer/match.inc")                                                       \
     F(word_table, "compiler/tokenizer/word_table.inc")                                             \
     F(wordpiece, "compiler/tokenizer/wordpiece.inc")                                               \
     F(unigram, "compiler/tokenizer/unigram.inc")                                                   \

@@ -10,6 +10,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/byte_letters.h"
 #include "compiler/tokenizer/decoders.h"
+#include "compiler/tokenizer/pattern_program.h"
 #include "compiler/tokenizer/shape.h"
 #include "runtime_text.h"
 
@@ -434,6 +435,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/precompiled.inc", mapped},
         {"compiler/tokenizer/sentencepiece.inc", pieces},
         {"compiler/tokenizer/cuts.inc", s->list.n_cuts > 0},
+        {"compiler/tokenizer/match.inc", NEEDS("cr_piece_by_pattern")},
         {"compiler/emit/standalone_stages.inc", s->staged},
         {"compiler/emit/standalone_nfc.inc", s->shape.nfc},
         {"compiler/emit/standalone_tokenizer.inc", true},
@@ -534,15 +536,48 @@ static void put_stages(struct cr_text *out, const struct tables *s, const char *
     cr_put(out, "%s};\n", s->list.n_stages ? "" : "    {0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
+/* Prints the program of the pattern of a cut. */
+static void put_program(struct cr_text *out, const struct cr_pattern *pattern, const char *name, int cut)
+{
+    static const char *const codes[] = {
+        [CR_OP_SET] = "CR_OP_SET",       [CR_OP_SPLIT] = "CR_OP_SPLIT",           [CR_OP_JUMP] = "CR_OP_JUMP",
+        [CR_OP_LOOK] = "CR_OP_LOOK",     [CR_OP_BEHIND] = "CR_OP_BEHIND",         [CR_OP_NOT_BEHIND] = "CR_OP_NOT_BEHIND",
+        [CR_OP_BEGIN] = "CR_OP_BEGIN",   [CR_OP_LINE_BEGIN] = "CR_OP_LINE_BEGIN", [CR_OP_LINE_END] = "CR_OP_LINE_END",
+        [CR_OP_END] = "CR_OP_END",       [CR_OP_LAST_END] = "CR_OP_LAST_END",     [CR_OP_MATCH] = "CR_OP_MATCH"};
+    struct cr_pattern_program program = {0};
+    const char *what;
+    char sets[40];
+    cr_compile_pattern(&program, pattern, &what);
+    snprintf(sets, sizeof sets, "sets%d", cut);
+    struct array a = begin_array(out, "uint32_t", name, sets);
+    for (int i = 0; i < program.n_sets; i++)
+        put_item(&a, program.sets[i]);
+    end_array(&a, program.n_sets == 0);
+    cr_put(out, "static const struct cr_pattern_op %s_ops%d[] = {\n", name, cut);
+    for (int i = 0; i < program.n; i++)
+        cr_put(out, "    {%s, %d, %d},\n", codes[program.ops[i].code], program.ops[i].a, program.ops[i].b);
+    cr_put(out, "};\n");
+    cr_free_pattern_program(&program);
+}
+
+/* Prints the list of cuts, behind the programs of their patterns. */
 static void put_cuts(struct cr_text *out, const struct tables *s, const char *name)
 {
+    for (int i = 0; i < s->list.n_cuts; i++)
+        if (s->list.cuts[i].pattern)
+            put_program(out, s->list.cuts[i].pattern, name, i);
     cr_put(out, "static const struct cr_cutter %s_cuts[] = {\n", name);
     for (int i = 0; i < s->list.n_cuts; i++) {
         const struct cr_listed_cut *cut = &s->list.cuts[i];
-        cr_put(out, "    {%s, %s, %d, %d, %u, %zu},\n", cut->piece, cut->class_of ? cut->class_of : "0",
+        cr_put(out, "    {%s, %s, %d, %d, %u, %zu, ", cut->piece, cut->class_of ? cut->class_of : "0",
                cut->cutter.joins, cut->cutter.drops, cut->cutter.character, cut->cutter.digits);
+        if (cut->pattern)
+            cr_put(out, "%s_ops%d, %s_sets%d, sizeof %s_ops%d / sizeof *%s_ops%d},\n", name, i, name, i, name, i, name,
+                   i);
+        else
+            cr_put(out, "0, 0, 0},\n");
     }
-    cr_put(out, "%s};\n", s->list.n_cuts ? "" : "    {0, 0, 0, 0, 0, 0},\n");
+    cr_put(out, "%s};\n", s->list.n_cuts ? "" : "    {0, 0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
 /* Prints the positions of texts among special ids. */

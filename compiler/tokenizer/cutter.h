@@ -7,6 +7,28 @@
 /* Flags: adjacent characters of these classes, 1 or 2, stay in one piece. */
 enum { CR_JOINS_11 = 1, CR_JOINS_12 = 2, CR_JOINS_21 = 4, CR_JOINS_22 = 8 };
 
+/* An operation of a pattern: it goes on with the next one, unless it says where. */
+enum cr_pattern_code {
+    CR_OP_SET,        /* takes a character of the `b` ranges at sets[a] */
+    CR_OP_SPLIT,      /* goes on at a or, where that fails, at b */
+    CR_OP_JUMP,       /* goes on at a */
+    CR_OP_LOOK,       /* fails unless what stands up to its CR_OP_MATCH matches or, with b, does not; then at a */
+    CR_OP_BEHIND,     /* fails unless the character before is in the set */
+    CR_OP_NOT_BEHIND, /* fails if it is */
+    CR_OP_LINE_BEGIN, CR_OP_LINE_END, CR_OP_BEGIN, CR_OP_END,
+    CR_OP_LAST_END, /* the end, or a newline before it */
+    CR_OP_MATCH
+};
+
+struct cr_pattern_op {
+    int code, a, b;
+};
+
+enum { CR_MOST_OPS = 512 };
+
+/* Whether pieces are joined: all apart; a match and the text before it; a match and the text behind it; matches. */
+enum cr_match_joins { CR_MATCHES_APART, CR_MATCHES_BEHIND_TEXT, CR_MATCHES_BEFORE_TEXT, CR_MATCHES_TOGETHER };
+
 struct cr_cutter {
     /* Returns the end of the next piece that begins at or after `at`, and sets where it begins;
      * 0 if there is no piece. */
@@ -16,6 +38,10 @@ struct cr_cutter {
     int drops;          /* a class of characters that are dropped, or 0 */
     uint32_t character; /* of cr_cut_character */
     size_t digits;      /* of a scanner */
+    const struct cr_pattern_op *ops; /* of a pattern, whose joins are an enum cr_match_joins; it drops text (1) or
+                                      * matches (2) */
+    const uint32_t *sets;
+    int n_ops;
 };
 
 #endif

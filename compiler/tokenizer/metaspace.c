@@ -104,7 +104,7 @@ int cr_list_metaspace(const struct cr_text_part *part, struct cr_shape *s, struc
 {
     const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];
     struct cr_listed_cut cut = {cr_cutter_of(CR_CUT_CHARACTER, CR_MERGED_WITH_NEXT, false), row->piece,
-                                row->class_of};
+                                row->class_of, NULL};
     size_t bytes;
     if (!cr_shape_space(s, part))
         return cr_refuse_shape(s, "Metaspace of white space", "another character", error);

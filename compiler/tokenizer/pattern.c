@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/files/utf8_put.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
+#include "onig_reader.h"
 #include "oniguruma.h"
 #include "pattern.h"
 #include "scanner.h"
@@ -176,6 +178,65 @@ void cr_pattern_free(struct cr_pattern *p)
     free(p->literal);
     free(p->source);
     free(p);
+}
+
+/* ---- for emitted C ---- */
+
+bool cr_put_pcre2(struct cr_text *out, const struct cr_pattern *p)
+{
+    struct cr_error ignored;
+    size_t bytes;
+    for (size_t at = 0; p->literal && at < p->length; at += bytes)
+        cr_onig_put_code(out, cr_character_at(p->literal, at, &bytes));
+    return p->literal || (p->source && cr_oniguruma_to_pcre2(out, p->source, p->length, BARE_SCRIPTS, "", &ignored) == 0);
+}
+
+/* Returns all characters, one behind another. */
+static struct cr_text all_characters(void)
+{
+    struct cr_text text = {0};
+    char bytes[4];
+    for (uint32_t c = 0; c < 0x110000; c += c == 0xd7ff ? 0x801 : 1)
+        cr_put_bytes(&text, bytes, (size_t)cr_utf8_put(bytes, c));
+    return text;
+}
+
+/* Finds the runs of characters that a pattern of such runs matches; false if it cannot be run. */
+static bool find_runs(const struct cr_pattern *p, const struct cr_text *all, uint32_t **ranges, int *n)
+{
+    int cap = 0, found;
+    size_t bytes, at = 0;
+    *n = 0;
+    while ((found = pcre2_match(p->code, (PCRE2_SPTR)all->data, all->length, at, PCRE2_NO_UTF_CHECK, p->match,
+                                p->limits)) >= 0) {
+        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(p->match);
+        at = ends[1];
+        *CR_PUSH(*ranges, *n, cap) = cr_character_at(all->data, ends[0], &bytes);
+        *CR_PUSH(*ranges, *n, cap) = cr_character_at(all->data, cr_character_before(all->data, at), &bytes);
+    }
+    return found == PCRE2_ERROR_NOMATCH;
+}
+
+uint32_t *cr_characters_of(const char *pcre2, size_t length, int *n)
+{
+    struct cr_pattern *p = cr_calloc(1, sizeof *p);
+    struct cr_text all = all_characters(), runs = {0};
+    struct cr_error ignored;
+    uint32_t *ranges = NULL;
+    int items = 0;
+    cr_put(&runs, "(?:%.*s)++", (int)length, pcre2);
+    bool good = compile(p, &runs, "", &ignored) == 0 && find_runs(p, &all, &ranges, &items);
+    if (good && !ranges)
+        ranges = cr_calloc(1, sizeof *ranges);
+    if (!good) {
+        free(ranges);
+        ranges = NULL;
+    }
+    cr_pattern_free(p);
+    free(all.data);
+    free(runs.data);
+    *n = items / 2;
+    return ranges;
 }
 
 /* ---- matches ---- */

@@ -1,9 +1,11 @@
 /* pre_tokenizers.c - the kinds of pre-tokenizers; see part.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "byte_letters.h"
 #include "metaspace.h"
+#include "pattern_program.h"
 #include "replace.h"
 #include "shape.h"
 
@@ -80,8 +82,30 @@ static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digi
     return cr_list_cut(s, &(struct cr_listed_cut){.cutter.digits = digits, .piece = pieces[scanner]}, error);
 }
 
-/* Adds a Split to the list of cuts, or refuses it.  Accepts a pattern that has a scanner, and a
- * string of one character. */
+/* Lists a Split by any other pattern.  With `invert` text and matches change places. */
+static int list_pattern(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
+{
+    struct cr_listed_cut cut = {.piece = "cr_piece_by_pattern", .pattern = part->pattern};
+    struct cr_pattern_program program = {0};
+    const char *what;
+    char found[120];
+    bool good = cr_compile_pattern(&program, part->pattern, &what);
+    cr_free_pattern_program(&program);
+    if (!good) {
+        snprintf(found, sizeof found, "Split by a pattern with %s", what);
+        return cr_refuse_shape(s, found, "a pattern without it", error);
+    }
+    if (part->behavior == CR_REMOVED)
+        cut.cutter.drops = part->invert ? 1 : 2;
+    else if (part->behavior == CR_CONTIGUOUS)
+        cut.cutter.joins = CR_MATCHES_TOGETHER;
+    else if (part->behavior != CR_ISOLATED)
+        cut.cutter.joins = (part->behavior == CR_MERGED_WITH_NEXT) == part->invert ? CR_MATCHES_BEHIND_TEXT
+                                                                                   : CR_MATCHES_BEFORE_TEXT;
+    return cr_list_cut(s, &cut, error);
+}
+
+/* Lists a Split by a pattern with a scanner, at a character, or by another pattern. */
 static int list_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t length, digits, bytes = 0;
@@ -89,15 +113,12 @@ static int list_split(const struct cr_text_part *part, struct cr_shape *s, struc
     enum cr_scanner scanner = cr_pattern_scanner(part->pattern, &digits);
     const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];
     struct cr_listed_cut cut = {cr_cutter_of(CR_CUT_CHARACTER, part->behavior, part->invert), row->piece,
-                                row->class_of};
+                                row->class_of, NULL};
     if (scanner != CR_SCAN_NONE && (part->behavior != CR_REMOVED || part->invert))
         return list_scanner(s, scanner, digits, error);
     if (string && length > 0)
         cut.cutter.character = cr_character_at(string, 0, &bytes);
-    return string && length > 0 && bytes == length
-               ? cr_list_cut(s, &cut, error)
-               : cr_refuse_shape(s, "a Split by an unknown pattern",
-                                 "the pattern of GPT-2 or Llama 3, or a single character", error);
+    return string && length > 0 && bytes == length ? cr_list_cut(s, &cut, error) : list_pattern(part, s, error);
 }
 
 /* ---- kinds that cut character by character ---- */
@@ -105,7 +126,7 @@ static int list_split(const struct cr_text_part *part, struct cr_shape *s, struc
 static int list_cutter(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     const struct cr_cut_row *row = &cr_cut_rows[part->kind->cutter];
-    return cr_list_cut(s, &(struct cr_listed_cut){part->cutter, row->piece, row->class_of}, error);
+    return cr_list_cut(s, &(struct cr_listed_cut){part->cutter, row->piece, row->class_of, NULL}, error);
 }
 
 static int by_character(const struct cr_text_part *part, const char *text, size_t n, bool first,

@@ -27,6 +27,7 @@ struct cr_listed_stage {
 struct cr_listed_cut {
     struct cr_cutter cutter;
     const char *piece, *class_of; /* its functions in emitted C; class_of may be null */
+    const struct cr_pattern *pattern; /* of cr_piece_by_pattern, whose program the cutter gets; else null */
 };
 
 enum { CR_MOST_STAGES = 32 };

@@ -1,0 +1,435 @@
+/* pattern_program.c - compiles regular expressions for emitted C; see pattern_program.h.
+ *
+ * It reads the expression of PCRE2 that oniguruma.c writes, whose repetitions are all {LOW,HIGH}.  An item is read
+ * again for each of its copies. */
+#include "pattern_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
+
+/* What is compiled. */
+struct compiling {
+    struct cr_pattern_program *program;
+    const char *text;
+    const char *wrong; /* the part that is not supported, or null */
+    int depth;         /* of looks inside looks */
+};
+
+/* A part of the expression, and the options that hold there, as "(?i-s)". */
+struct part {
+    size_t begin, end;
+    const char *options;
+    size_t n_options;
+};
+
+static void compile_choice(struct compiling *c, struct part part);
+static void compile_sequence(struct compiling *c, struct part part);
+
+static void refuse(struct compiling *c, const char *what)
+{
+    if (!c->wrong)
+        c->wrong = what;
+}
+
+/* ---- reading ---- */
+
+/* Returns the end of an escape, of which the backslash is at `at`. */
+static size_t end_of_escape(const char *text, size_t at)
+{
+    return text[at + 2] == '{' && strchr("xpPg", text[at + 1]) ? at + (size_t)(strchr(text + at, '}') - (text + at)) + 1
+                                                              : at + 2;
+}
+
+/* Returns the end of the class whose [ is at `at`. */
+static size_t end_of_class(const char *text, size_t at)
+{
+    for (at++; text[at] != ']';)
+        at = text[at] == '\\' ? end_of_escape(text, at) : at + 1;
+    return at + 1;
+}
+
+/* Returns the end of the item at `at`, without its repetition. */
+static size_t end_of_item(const char *text, size_t at)
+{
+    int depth = 0;
+    do {
+        depth += (text[at] == '(') - (text[at] == ')');
+        at = text[at] == '\\' ? end_of_escape(text, at) : text[at] == '[' ? end_of_class(text, at) : at + 1;
+    } while (depth > 0);
+    return at;
+}
+
+struct repetition {
+    int low, high; /* high -1: without an end */
+    bool lazy, possessive;
+};
+
+/* Reads the repetition at `at`, which is once if there is none; returns its end. */
+static size_t read_repetition(const char *text, size_t at, struct repetition *how)
+{
+    char *end;
+    *how = (struct repetition){1, 1, false, false};
+    if (text[at] != '{')
+        return at;
+    how->low = how->high = (int)strtol(text + at + 1, &end, 10);
+    if (*end == ',')
+        how->high = end[1] == '}' ? (end++, -1) : (int)strtol(end + 1, &end, 10);
+    how->lazy = end[1] == '?';
+    how->possessive = end[1] == '+';
+    return (size_t)(end - text) + 1 + (how->lazy || how->possessive);
+}
+
+/* Returns the end of the first alternative of a part. */
+static size_t end_of_alternative(const char *text, struct part part)
+{
+    size_t at = part.begin;
+    while (at < part.end && text[at] != '|')
+        at = end_of_item(text, at);
+    return at;
+}
+
+enum group { PLAIN, OPTIONED, AHEAD, NOT_AHEAD, BEHIND, NOT_BEHIND, ATOMIC };
+
+/* Reads the beginning of the group of an item, and sets the part inside. */
+static enum group read_group(const char *text, struct part item, struct part *inside)
+{
+    static const struct {
+        const char *text;
+        enum group group;
+    } begins[] = {{"(?:", PLAIN},       {"(?=", AHEAD},        {"(?!", NOT_AHEAD},
+                  {"(?<=", BEHIND},     {"(?<!", NOT_BEHIND},  {"(?>", ATOMIC}};
+    *inside = (struct part){item.begin + 1, item.end - 1, item.options, item.n_options};
+    if (text[item.begin + 1] != '?')
+        return PLAIN;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(text + item.begin, begins[i].text, strlen(begins[i].text)) == 0) {
+            inside->begin = item.begin + strlen(begins[i].text);
+            return begins[i].group;
+        }
+    inside->options = text + item.begin;
+    inside->begin = (size_t)(strchr(text + item.begin, ':') - text) + 1;
+    inside->n_options = inside->begin - item.begin - 1;
+    return OPTIONED;
+}
+
+/* ---- items of one character ---- */
+
+static bool is_choice_single(const char *text, struct part part);
+
+/* True if an item matches one character, whatever stands around it. */
+static bool is_single(const char *text, struct part item)
+{
+    struct part inside;
+    char c = text[item.begin], next = c == '\\' ? text[item.begin + 1] : '\0';
+    if (c == '\\')
+        return strchr("xpPnr", next) || !((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z'));
+    if (c != '(')
+        return c != '^' && c != '$';
+    enum group group = read_group(text, item, &inside);
+    return (group == PLAIN || group == OPTIONED || group == ATOMIC) && is_choice_single(text, inside);
+}
+
+/* True if a sequence is one such item after looks at the character. */
+static bool is_sequence_single(const char *text, struct part part)
+{
+    struct part inside;
+    struct repetition how;
+    for (size_t at = part.begin, end; at < part.end; at = end) {
+        end = end_of_item(text, at);
+        struct part item = {at, end, NULL, 0};
+        enum group group = text[at] == '(' ? read_group(text, item, &inside) : PLAIN;
+        if (group == AHEAD || group == NOT_AHEAD) {
+            if (inside.begin < inside.end && !is_choice_single(text, inside))
+                return false;
+            if (end == part.end)
+                return inside.begin == inside.end && group == NOT_AHEAD; /* (?!) matches nothing */
+            continue;
+        }
+        return read_repetition(text, end, &how) == end && end == part.end && is_single(text, item);
+    }
+    return false;
+}
+
+static bool is_choice_single(const char *text, struct part part)
+{
+    for (;;) {
+        size_t end = end_of_alternative(text, part);
+        if (!is_sequence_single(text, (struct part){part.begin, end, NULL, 0}))
+            return false;
+        if (end == part.end)
+            return true;
+        part.begin = end + 1;
+    }
+}
+
+/* ---- operations ---- */
+
+/* Appends an operation and returns its number. */
+static int put(struct compiling *c, enum cr_pattern_code code, int a, int b)
+{
+    struct cr_pattern_program *p = c->program;
+    if (p->n == CR_MOST_OPS) {
+        refuse(c, "a long pattern");
+        return 0;
+    }
+    *CR_PUSH(p->ops, p->n, p->cap) = (struct cr_pattern_op){code, a, b};
+    return p->n - 1;
+}
+
+/* Appends the ranges of a set, unless they are there, and returns where they are. */
+static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
+{
+    struct cr_pattern_program *p = c->program;
+    for (int at = 0; at + 2 * n <= p->n_sets; at += 2)
+        if (memcmp(p->sets + at, ranges, 2 * (size_t)n * sizeof *ranges) == 0)
+            return at;
+    for (int i = 0; i < 2 * n; i++)
+        *CR_PUSH(p->sets, p->n_sets, p->sets_cap) = ranges[i];
+    return p->n_sets - 2 * n;
+}
+
+/* Appends an operation for the set of an item, or of all alternatives of a part. */
+static void put_set(struct compiling *c, struct part part, enum cr_pattern_code code)
+{
+    struct cr_text text = {0};
+    int n = 0;
+    if (part.n_options)
+        cr_put(&text, "%.*s)", (int)part.n_options, part.options);
+    cr_put(&text, "(?:%.*s)", (int)(part.end - part.begin), c->text + part.begin);
+    uint32_t *ranges = cr_characters_of(text.data, text.length, &n);
+    if (ranges)
+        put(c, code, put_ranges(c, ranges, n), n);
+    else
+        refuse(c, "a set of characters that cannot be found");
+    free(ranges);
+    free(text.data);
+}
+
+/* ---- compiling ---- */
+
+/* Sets where a choice goes besides the operation after it: a lazy one goes there first. */
+static void set_choice(struct compiling *c, int split, int other, bool lazy)
+{
+    if (!c->wrong)
+        c->program->ops[split] = (struct cr_pattern_op){CR_OP_SPLIT, lazy ? other : split + 1, lazy ? split + 1 : other};
+}
+
+/* Compiles a look ahead, of which `inside` is what it looks for. */
+static void compile_look(struct compiling *c, struct part inside, bool negated)
+{
+    enum { DEEPEST = 8 };
+    if (++c->depth > DEEPEST)
+        refuse(c, "many looks inside each other");
+    int look = put(c, CR_OP_LOOK, 0, negated);
+    compile_choice(c, inside);
+    put(c, CR_OP_MATCH, 0, 0);
+    if (!c->wrong)
+        c->program->ops[look].a = c->program->n;
+    c->depth--;
+}
+
+/* Compiles \R, the atomic (?>A|B) with A a newline of two characters: A, or B where A does not match. */
+static void compile_newline(struct compiling *c, struct part inside)
+{
+    struct part first = inside, rest = inside;
+    first.end = end_of_alternative(c->text, inside);
+    rest.begin = first.end + 1;
+    int split = put(c, CR_OP_SPLIT, 0, 0);
+    compile_sequence(c, first);
+    int jump = put(c, CR_OP_JUMP, 0, 0);
+    set_choice(c, split, c->program->n, false);
+    compile_look(c, first, true);
+    compile_sequence(c, rest);
+    if (!c->wrong)
+        c->program->ops[jump].a = c->program->n;
+}
+
+/* Compiles a group: alternatives, a look, or the newline of \R. */
+static void compile_group(struct compiling *c, struct part item)
+{
+    static const char newline[] = "(?>\\r\\n|";
+    struct part inside;
+    switch (read_group(c->text, item, &inside)) {
+    case PLAIN:
+    case OPTIONED:
+        compile_choice(c, inside);
+        break;
+    case AHEAD:
+    case NOT_AHEAD:
+        compile_look(c, inside, c->text[item.begin + 2] == '!');
+        break;
+    case BEHIND:
+    case NOT_BEHIND:
+        if (!is_choice_single(c->text, inside))
+            refuse(c, "a look behind at more than a character");
+        else
+            put_set(c, inside, c->text[item.begin + 3] == '!' ? CR_OP_NOT_BEHIND : CR_OP_BEHIND);
+        break;
+    default:
+        if (strncmp(c->text + item.begin, newline, sizeof newline - 1) == 0)
+            compile_newline(c, inside);
+        else
+            refuse(c, "an atomic group");
+    }
+}
+
+/* Compiles an item once. */
+static void compile_item(struct compiling *c, struct part item)
+{
+    static const struct {
+        const char *text;
+        enum cr_pattern_code code;
+    } places[] = {{"^", CR_OP_LINE_BEGIN}, {"$", CR_OP_LINE_END}, {"\\A", CR_OP_BEGIN},
+                  {"\\z", CR_OP_END},      {"\\Z", CR_OP_LAST_END}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strlen(places[i].text) == item.end - item.begin &&
+            memcmp(c->text + item.begin, places[i].text, item.end - item.begin) == 0) {
+            put(c, places[i].code, 0, 0);
+            return;
+        }
+    if (is_single(c->text, item))
+        put_set(c, item, CR_OP_SET);
+    else if (c->text[item.begin] == '(')
+        compile_group(c, item);
+    else
+        refuse(c, "a reference, \\K or \\G");
+}
+
+/* Fails a possessive repetition where another character of the item follows. */
+static void put_not_next(struct compiling *c, struct part item)
+{
+    int look = put(c, CR_OP_LOOK, 0, 1);
+    compile_item(c, item);
+    put(c, CR_OP_MATCH, 0, 0);
+    if (!c->wrong)
+        c->program->ops[look].a = c->program->n;
+}
+
+/* True if operations from `begin` on reach the end without a character. */
+static bool may_be_empty(const struct compiling *c, int begin)
+{
+    const struct cr_pattern_program *p = c->program;
+    bool reached[CR_MOST_OPS + 1] = {false};
+    reached[begin] = true;
+    for (int round = begin; round < p->n; round++) /* choices may lead back */
+        for (int i = begin; i < p->n; i++) {
+            const struct cr_pattern_op *op = &p->ops[i];
+            if (!reached[i] || op->code == CR_OP_SET || op->code == CR_OP_MATCH)
+                continue;
+            if (op->code == CR_OP_SPLIT || op->code == CR_OP_JUMP || op->code == CR_OP_LOOK)
+                reached[op->a] = true;
+            if (op->code == CR_OP_SPLIT)
+                reached[op->b] = true;
+            if (op->code != CR_OP_SPLIT && op->code != CR_OP_JUMP && op->code != CR_OP_LOOK)
+                reached[i + 1] = true;
+        }
+    return reached[p->n];
+}
+
+/* Compiles the repetitions of an item above the least number, without an end. */
+static void compile_loop(struct compiling *c, struct part item, const struct repetition *how)
+{
+    int split = put(c, CR_OP_SPLIT, 0, 0), begin = c->program->n;
+    compile_item(c, item);
+    if (!c->wrong && may_be_empty(c, begin))
+        refuse(c, "a loop over what may be empty");
+    put(c, CR_OP_JUMP, split, 0);
+    set_choice(c, split, c->program->n, how->lazy);
+    if (how->possessive)
+        put_not_next(c, item);
+}
+
+/* Compiles up to `n` repetitions: X(?:X(?:X)?)?; a possessive one ends before another character or at the most. */
+static void compile_some(struct compiling *c, struct part item, const struct repetition *how, int n)
+{
+    int splits[CR_MOST_OPS];
+    if (n > CR_MOST_OPS / 2) {
+        refuse(c, "a long pattern");
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        splits[i] = put(c, CR_OP_SPLIT, 0, 0);
+        compile_item(c, item);
+    }
+    int jump = how->possessive && n > 0 ? put(c, CR_OP_JUMP, 0, 0) : -1;
+    for (int i = 0; i < n; i++)
+        set_choice(c, splits[i], c->program->n, how->lazy);
+    if (jump < 0)
+        return;
+    put_not_next(c, item);
+    if (!c->wrong)
+        c->program->ops[jump].a = c->program->n;
+}
+
+/* Compiles an item as often as its repetition says. */
+static void compile_repeated(struct compiling *c, struct part item, const struct repetition *how)
+{
+    if (how->possessive && !is_single(c->text, item))
+        refuse(c, "a possessive repetition of more than a character");
+    for (int i = 0; i < how->low && !c->wrong; i++)
+        compile_item(c, item);
+    if (c->wrong)
+        return;
+    if (how->high < 0)
+        compile_loop(c, item, how);
+    else
+        compile_some(c, item, how, how->high - how->low);
+}
+
+static void compile_sequence(struct compiling *c, struct part part)
+{
+    struct repetition how;
+    for (size_t at = part.begin, end; at < part.end && !c->wrong; at = end) {
+        size_t item = end_of_item(c->text, at);
+        end = read_repetition(c->text, item, &how);
+        compile_repeated(c, (struct part){at, item, part.options, part.n_options}, &how);
+    }
+}
+
+/* Compiles alternatives, the first of which has priority. */
+static void compile_choice(struct compiling *c, struct part part)
+{
+    size_t end = end_of_alternative(c->text, part);
+    struct part first = part, rest = part;
+    first.end = end;
+    rest.begin = end + 1;
+    if (end == part.end) {
+        compile_sequence(c, part);
+        return;
+    }
+    int split = put(c, CR_OP_SPLIT, 0, 0);
+    compile_sequence(c, first);
+    int jump = put(c, CR_OP_JUMP, 0, 0);
+    set_choice(c, split, c->program->n, false);
+    if (!c->wrong)
+        compile_choice(c, rest);
+    if (!c->wrong)
+        c->program->ops[jump].a = c->program->n;
+}
+
+bool cr_compile_pattern(struct cr_pattern_program *program, const struct cr_pattern *pattern, const char **what)
+{
+    struct cr_text text = {0};
+    struct compiling c = {.program = program};
+    cr_put_bytes(&text, "", 0);
+    if (cr_put_pcre2(&text, pattern)) {
+        c.text = text.data;
+        compile_choice(&c, (struct part){0, text.length, NULL, 0});
+        put(&c, CR_OP_MATCH, 0, 0);
+    } else {
+        refuse(&c, "a scanner");
+    }
+    free(text.data);
+    *what = c.wrong;
+    return !c.wrong;
+}
+
+void cr_free_pattern_program(struct cr_pattern_program *program)
+{
+    free(program->ops);
+    free(program->sets);
+    *program = (struct cr_pattern_program){0};
+}
