@@ -384,7 +384,7 @@ report $? 'sources of two folders have one of these names'
 # Folders whose files may call each other in circles as yet.
 circular=""
 # Functions and variables that may go unused as yet.
-unused="cr_tcc_environ cr_tcc_mprotect cr_tcc_stderr cr_tcc_stdout cr_eval_i32 cr_match_backward cr_n_verbs cr_verbs cr_wants_grads"
+unused="cr_tcc_environ cr_tcc_mprotect cr_tcc_stderr cr_tcc_stdout"
 
 # symbols OBJECT...: "FILE T NAME" for what an object defines, "FILE U NAME" for what it uses.
 symbols() {

@@ -104,16 +104,7 @@ static int emit_with_text(const struct cr_options *o, const char *packed, struct
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
     const crescent_generation generation = {.context = o->context_size, .chunk = o->chunk};
-    const crescent_script script = {.settings = o->set.items,
-                                    .n_settings = o->set.n,
-                                    .lengths = o->length.items,
-                                    .n_lengths = o->length.n,
-                                    .seed = o->seed,
-                                    .entry = o->entry,
-                                    .script = o->script,
-                                    .config = o->config,
-                                    .ignored = o->ignore_config.items,
-                                    .n_ignored = o->ignore_config.n};
+    const crescent_script script = cr_script_of(o);
     const crescent_generator_source what = {.tokenizer = o->tokenizer,
                                             .ids_only = o->ids,
                                             .pack = packed,

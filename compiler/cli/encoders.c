@@ -34,12 +34,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
                     struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
-    const crescent_script script = {.settings = o->set.items,
-                                    .n_settings = o->set.n,
-                                    .script = o->script,
-                                    .config = o->config,
-                                    .ignored = o->ignore_config.items,
-                                    .n_ignored = o->ignore_config.n};
+    const crescent_script script = cr_script_of(o);
     const crescent_embedder_options options = {.pooling = o->pooling,
                                                .normalize = o->normalize,
                                                .most = o->max_length,

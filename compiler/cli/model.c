@@ -82,24 +82,31 @@ static int add_gradients(crescent_graph *graph, const struct cr_options *o, stru
     return cr_passed(o, status, error);
 }
 
+crescent_script cr_script_of(const struct cr_options *o)
+{
+    return (crescent_script){.settings = o->set.items,
+                             .n_settings = o->set.n,
+                             .lengths = o->length.items,
+                             .n_lengths = o->length.n,
+                             .defaults = o->resumed.items,
+                             .n_defaults = o->resumed.n,
+                             .seed = o->seed,
+                             .entry = o->entry,
+                             .script = o->script,
+                             .config = o->config,
+                             .ignored = o->ignore_config.items,
+                             .n_ignored = o->ignore_config.n};
+}
+
 /* Runs the script; `entry` is the default of --entry, see crescent_script. */
 static int load(const struct cr_options *o, const char *entry, crescent_graph **graph,
                 struct cr_error *error)
 {
-    const crescent_script how = {.settings = o->set.items,
-                                 .n_settings = o->set.n,
-                                 .lengths = o->length.items,
-                                 .n_lengths = o->length.n,
-                                 .defaults = o->resumed.items,
-                                 .n_defaults = o->resumed.n,
-                                 .seed = o->seed,
-                                 .entry = o->entry ? o->entry : entry,
-                                 .script = o->script,
-                                 .config = o->config,
-                                 .ignored = o->ignore_config.items,
-                                 .n_ignored = o->ignore_config.n,
-                                 .inputs = o->input.items,
-                                 .n_inputs = o->input.n};
+    crescent_script how = cr_script_of(o);
+    if (!how.entry)
+        how.entry = entry;
+    how.inputs = o->input.items;
+    how.n_inputs = o->input.n;
     *graph = NULL;
     if (check_passes(o, error) ||
         cr_passed(o, crescent_graph_open(o->context, o->model, &how, graph), error))

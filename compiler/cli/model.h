@@ -16,6 +16,9 @@ int cr_graph_load(const struct cr_options *options, crescent_graph **graph, stru
 int cr_graph_load_entries(const struct cr_options *options, crescent_graph **graph,
                           struct cr_error *error);
 
+/* Returns how the options ask for a script to be run; files for its inputs are not included. */
+crescent_script cr_script_of(const struct cr_options *options);
+
 /* Returns the configuration of the compiler for the options. */
 crescent_config cr_config_of(const struct cr_options *options, crescent_backend backend);
 

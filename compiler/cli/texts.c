@@ -23,16 +23,7 @@ int cr_generator_load(const struct cr_options *o, const crescent_generation *how
                       crescent_generator **generator, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));
-    const crescent_script script = {.settings = o->set.items,
-                                    .n_settings = o->set.n,
-                                    .lengths = o->length.items,
-                                    .n_lengths = o->length.n,
-                                    .seed = o->seed,
-                                    .entry = o->entry,
-                                    .script = o->script,
-                                    .config = o->config,
-                                    .ignored = o->ignore_config.items,
-                                    .n_ignored = o->ignore_config.n};
+    const crescent_script script = cr_script_of(o);
     int status = crescent_generator_open(o->context, o->model, &script, &config, how, generator);
     return cr_passed(o, status, error);
 }

@@ -24,20 +24,6 @@ int cr_port_find(const struct cr_port *ports, int n, const char *name)
 
 /* ---- ports ---- */
 
-/* Makes a port of a node.  The port owns `name`. */
-static struct cr_port port_of(const struct cr_node *node, char *name)
-{
-    struct cr_port port = {.name = name,
-                           .dtype = node->dtype,
-                           .rank = node->rank,
-                           .init = node->init,
-                           .bound = node->value,
-                           .format = node->format,
-                           .arithmetic = node->arithmetic};
-    memcpy(port.shape, node->shape, sizeof port.shape);
-    return port;
-}
-
 /* Returns all nodes of a leaf op as ports, in the graph's order. */
 static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
 {
@@ -46,7 +32,7 @@ static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
     *n = 0;
     for (int i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].op == op)
-            *CR_PUSH(ports, *n, cap) = port_of(&g->nodes[i], cr_strdup(g->nodes[i].name));
+            *CR_PUSH(ports, *n, cap) = cr_port_of_node(&g->nodes[i], cr_strdup(g->nodes[i].name));
     return ports;
 }
 
@@ -55,7 +41,7 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
     *n = cr_n_results(g);
     struct cr_port *ports = cr_calloc((size_t)*n, sizeof *ports);
     for (int i = 0; i < *n; i++)
-        ports[i] = port_of(&g->nodes[g->outputs[i].id], cr_output_name(g, i));
+        ports[i] = cr_port_of_node(&g->nodes[g->outputs[i].id], cr_output_name(g, i));
     return ports;
 }
 

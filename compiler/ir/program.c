@@ -323,3 +323,18 @@ void cr_program_free(struct cr_program *p)
     free((char *)p->name);
     free(p);
 }
+
+struct cr_port cr_port_of_node(const struct cr_node *node, char *name)
+{
+    struct cr_port port = {.name = name,
+                           .dtype = node->dtype,
+                           .rank = node->rank,
+                           .init = node->init,
+                           .bound = node->value,
+                           .format = node->format,
+                           .arithmetic = node->arithmetic,
+                           .state = node->op == CR_OP_state,
+                           .offset = -1};
+    memcpy(port.shape, node->shape, sizeof port.shape);
+    return port;
+}

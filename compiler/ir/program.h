@@ -420,6 +420,9 @@ struct cr_port {
                         * outputs: the bit of its entry */
 };
 
+/* Returns the port of a node, which is in no entry yet, nor in the weights.  It owns `name`. */
+struct cr_port cr_port_of_node(const struct cr_node *node, char *name);
+
 /* Facts about a kernel for reports; the program owns the strings. */
 struct cr_kernel_info {
     const char *name;                        /* the C function */

@@ -96,16 +96,6 @@ bool cr_fits_gemm(const struct cr_lowering *lw)
     return lw->core != CR_NONE;
 }
 
-/* The atoms that an operand depends on, as bits. */
-static unsigned atoms_of(const struct cr_affine *affine)
-{
-    unsigned atoms = 0;
-    for (int a = 0; a < CR_MAX_ATOMS; a++)
-        if (affine->coef[a])
-            atoms |= 1u << a;
-    return atoms;
-}
-
 static void ignore_piece(void *context, const struct cr_layout_info *info)
 {
     (void)context, (void)info;
@@ -191,7 +181,7 @@ bool cr_lower_gemm(struct cr_lowering *lw)
     a.axis[r - 1] = b.axis[r - 2] = cr_affine_atom(k->k);
     if (!lower_rows(lw, cr_in(lw->g, core, 0), &a) || !lower_columns(lw, cr_in(lw->g, core, 1), &b))
         return false;
-    unsigned outer = k->gemm.weights.node == CR_NONE ? atoms_of(&k->gemm.b.at) : 0;
+    unsigned outer = k->gemm.weights.node == CR_NONE ? cr_affine_atoms(&k->gemm.b.at) : 0;
     cr_assign_rows(lw, outer);
     return true;
 }

@@ -75,16 +75,6 @@ bool cr_fits_write(const struct cr_lowering *lw)
     return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
 }
 
-/* The atoms that an index depends on, as bits. */
-static unsigned atoms_of(const struct cr_affine *affine)
-{
-    unsigned atoms = 0;
-    for (int a = 0; a < CR_MAX_ATOMS; a++)
-        if (affine->coef[a])
-            atoms |= 1u << a;
-    return atoms;
-}
-
 /* Lowers the row where the write begins: a constant, or an i32 loaded at run time. */
 static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
 {
@@ -109,7 +99,7 @@ bool cr_lower_write(struct cr_lowering *lw)
     k->write.row = lw->root_map.axis[axis];
     k->write.rows = node->shape[axis];
     k->write.step = cr_elements(node->rank - axis - 1, node->shape + axis + 1);
-    unsigned along = atoms_of(&k->write.row);
+    unsigned along = cr_affine_atoms(&k->write.row);
     lw->own_index = &k->write.row;
     cr_evaluate_begin(ev, &k->program, CR_NONE, CR_COL_UNKNOWN, true);
     k->program.result = cr_evaluate(ev, lw->loops.top, &lw->root_map);

@@ -10,6 +10,15 @@ struct cr_affine cr_affine_atom(int atom)
     return affine;
 }
 
+unsigned cr_affine_atoms(const struct cr_affine *affine)
+{
+    unsigned atoms = 0;
+    for (int a = 0; a < CR_MAX_ATOMS; a++)
+        if (affine->coef[a])
+            atoms |= 1u << a;
+    return atoms;
+}
+
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor)
 {
     sum->base += factor * term->base;

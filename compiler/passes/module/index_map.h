@@ -57,6 +57,9 @@ enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struc
 struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t *shape);
 
 struct cr_affine cr_affine_atom(int atom);
+
+/* Returns the atoms that an affine depends on, as bits. */
+unsigned cr_affine_atoms(const struct cr_affine *affine);
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor);
 
 /* True if the affine takes each value 0 .. size-1 exactly once, over the atoms that it depends

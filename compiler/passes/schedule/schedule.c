@@ -725,22 +725,6 @@ static void add_program_lengths(struct scheduling *s)
     }
 }
 
-/* Returns the port of a node; takes ownership of the name. */
-static struct cr_port port_of(const struct cr_node *node, char *name)
-{
-    struct cr_port port = {.name = name,
-                           .dtype = node->dtype,
-                           .rank = node->rank,
-                           .init = node->init,
-                           .bound = node->value,
-                           .format = node->format,
-                           .arithmetic = node->arithmetic,
-                           .state = node->op == CR_OP_state,
-                           .offset = -1};
-    memcpy(port.shape, node->shape, sizeof port.shape);
-    return port;
-}
-
 /* True if a node is a parameter (`param`), or else an input or a state. */
 static bool is_leaf_port(const struct cr_node *node, bool param)
 {
@@ -756,7 +740,7 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
     struct cr_port *ports = cr_calloc((size_t)*n, sizeof *ports), *port = ports;
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (is_leaf_port(&g->nodes[id], param))
-            *port++ = port_of(&g->nodes[id], cr_strdup(g->nodes[id].name));
+            *port++ = cr_port_of_node(&g->nodes[id], cr_strdup(g->nodes[id].name));
     return ports;
 }
 
@@ -770,7 +754,7 @@ static void add_ports(struct scheduling *s)
     p->outputs = cr_calloc((size_t)p->n_outputs, sizeof *p->outputs);
     bool *in_place = cr_find_in_place(s->m);
     for (int i = 0; i < p->n_outputs; i++) {
-        p->outputs[i] = port_of(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));
+        p->outputs[i] = cr_port_of_node(&s->g->nodes[s->g->outputs[i].id], cr_output_name(s->g, i));
         p->outputs[i].in_place = in_place[i];
     }
     free(in_place);
