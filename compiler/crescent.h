@@ -1093,7 +1093,7 @@ typedef struct {
     double loss, lr, tokens; /* outputs of the last step; NAN before the first */
     int has_lr, has_tokens;  /* 1: the model has this output */
     int64_t validated;       /* the number of steps at the last validation; -1: none yet */
-    double validation;       /* and what it was; NAN */
+    double validation;       /* the loss of the last validation, or NAN */
 } crescent_training;
 
 int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status);

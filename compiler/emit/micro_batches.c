@@ -73,8 +73,8 @@ static int check_input(const struct cr_graph *g, const struct cr_node *node, uns
     return 0;
 }
 
-/* What a value depends on: inputs that differ from micro-batch to micro-batch, or state, which differs
- * from step to step. */
+/* The inputs that a value depends on: inputs that differ from micro-batch to micro-batch, or state,
+ * which differs from step to step. */
 enum { BY_MICRO_BATCH = 1, BY_STEP = 2 };
 
 static unsigned char source_of(const struct cr_graph *g, const struct cr_node *node)

@@ -173,8 +173,9 @@ static void wait_tenths(int tenths)
     nanosleep(&time, NULL);
 }
 
-/* If words differ, all ranks know it.  The first rank that does not leave fails and ends the others, which wait
- * for that, so that one line is printed.  The count of sent bytes excludes the words: it is that of the model. */
+/* Compares a word of all ranks.  If words differ, the first rank that does not leave fails and ends
+ * the others, which wait for that, so that one line is printed.  The words are not added to the
+ * count of sent bytes. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
 {
     uint64_t *words = cr_calloc((size_t)ranks->count, sizeof *words);

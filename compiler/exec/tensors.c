@@ -403,7 +403,7 @@ static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *c
 {
     const struct cr_port *port = &e->inputs[i];
     int64_t index[CR_MAX_RANK];
-    int row; /* the axis of a ragged length's rows */
+    int row; /* the axis of the batch of a ragged length */
     for (int a = port->rank - 1; a >= 0; j /= port->shape[a--])
         index[a] = j % port->shape[a];
     for (int a = 0; a < port->rank && inputs; a++) {

@@ -95,7 +95,7 @@ void cr_op_crescent_view(struct cr_translation *t)
     cr_give(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
 }
 
-/* Takes a part of the last axis. */
+/* Translates Part, which recognisers make: a range of the last axis that begins at `start`. */
 void cr_op_crescent_part(struct cr_translation *t)
 {
     int last = output(t)->rank - 1;

@@ -21,7 +21,8 @@ static bool read_axes(struct cr_translation *t, struct axes *a)
     return !t->failed && t->in[0];
 }
 
-/* Returns the reduction of a tensor without elements: the number throughout. */
+/* Returns the reduction of a tensor that has no elements: a tensor of which all elements are
+ * `number`. */
 static cr_t of_nothing(struct cr_translation *t, cr_t x, const struct axes *a, double number)
 {
     int64_t shape[CR_ONNX_RANK];

@@ -138,11 +138,11 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis);
 
 /* ---- indices, which are i32 and not below 0 ---- */
 
-/* Takes rows along the first axis. */
+/* Returns rows of the table: the axes of the index replace the first axis. */
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index);
-/* Takes elements along an axis, which the axes of the index replace. */
+/* Like cr_t_gather, but along any axis: the axes of the index replace it. */
 cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis);
-/* The index has the shape of the result: one index an element. */
+/* Returns elements along an axis; the index has an element for each element of the result. */
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 
 /* ---- sums and products ---- */

@@ -284,8 +284,8 @@ static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *lik
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
-/* True if all parts but the last one have sizes along an axis that are numbers: then elements have the same
- * places for all lengths. */
+/* True if only the last part of a concat may have a symbolic size along the axis: then the offsets
+ * of all parts are the same for all values of the lengths. */
 static bool begins_plain(const cr_t *parts, int n, int axis)
 {
     for (int i = 0; i < n - 1; i++)
@@ -294,7 +294,8 @@ static bool begins_plain(const cr_t *parts, int n, int axis)
     return true;
 }
 
-/* Leaves out parts without elements, as the language has no such tensors. */
+/* Returns the concat of the parts.  Parts without elements are left out, as the language has no
+ * such tensors. */
 cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
 {
     int64_t shape[CR_ONNX_RANK];

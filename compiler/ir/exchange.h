@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What an exchange moves: `pieces` pieces, each of up to `rows` rows of `width` elements.  In the result a
- * rank's tensor follows that of the rank before it.
+ * The tensor that each rank gives to an exchange: `pieces` pieces, each of up to `rows` rows of
+ * `width` elements. The result holds the tensors of all ranks, in their order.
  */
 struct cr_exchanged {
     int ranks;

@@ -103,7 +103,8 @@ static int batch_axis_in(const struct fixing *f, cr_id id, int i, int axis)
     return axis;
 }
 
-/* Adds the node for one row of the batch, in which it sums over `size` elements. */
+/* Adds a copy of a sum or product for one row of a ragged batch, which sums over the `size`
+ * elements of that row. */
 static cr_id fix_row(struct fixing *f, cr_id id, const cr_id *operands, int axis, int64_t row,
                      int64_t size)
 {

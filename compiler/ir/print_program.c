@@ -80,7 +80,8 @@ static void put_length(struct printer *p, int length, bool by_row)
     cr_put(&p->line, "]");
 }
 
-/* True if a buffer has the rows for which a length has a size each. */
+/* True if a length is ragged and the buffer has an axis for its batch, whose rows have a size
+ * each. */
 static bool has_rows(const struct printer *p, const struct cr_buffer *b, int length)
 {
     for (int i = 0; i < b->rank; i++)

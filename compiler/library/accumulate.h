@@ -12,8 +12,8 @@
 
 struct crescent_trainer;
 
-/* What a step over micro-batches needs beside the ports.  A sum is one block of memory for all outputs
- * of the entry micro_batch. */
+/* The memory of a step over micro-batches, besides the ports.  A sum is one block of memory for all
+ * outputs of the entry micro_batch. */
 struct cr_accumulation {
     int micro_batch, update;     /* the entries */
     float *sums;                 /* as many blocks as are needed at a time */
@@ -48,7 +48,8 @@ int cr_run_micro_batches(struct crescent_trainer *trainer, struct cr_error *erro
 /* Returns the inputs of update, by input: the sums, and the state. */
 const void *const *cr_update_inputs(struct crescent_trainer *trainer);
 
-/* Returns the sum that an input is, as the last step computed it. */
+/* Returns the sum of gradients that input number `input` of the entry update reads, as the last
+ * step computed it. */
 const float *cr_sum_of(const struct crescent_trainer *trainer, int input);
 
 #endif

@@ -80,7 +80,7 @@ void cr_config_free(crescent_config *config)
     free((char *)config->target);
 }
 
-/* What a model is compiled for. */
+/* The settings with which a model is compiled. */
 enum purpose {
     TO_RUN,
     TO_WATCH, /* the engine records what kernels store */

@@ -25,7 +25,7 @@ static const struct {
     int64_t times, by;
 } changes[] = {{2, 1}, {3, 1}, {1, 2}, {1, 3}};
 
-/* What an axis is made of so far. */
+/* The known factors of an axis's size. */
 struct axis {
     bool unknown; /* it changes with an option, and not in proportion */
     signed char power[CR_MAX_SIZE_NAMES];

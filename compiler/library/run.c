@@ -66,8 +66,8 @@ static struct entries all_entries(const crescent_model *m)
     return (struct entries){0, m->engine.n_entries};
 }
 
-/* Fails if a tensor is null, of the ports that `number` lists, or of the first n if that is
- * null. */
+/* Fails if the tensor of a port is null.  Checks the n ports that `number` lists or, if `number` is
+ * null, the first n ports. */
 static int check_tensors(const crescent_model *m, const struct cr_port *ports, const int *number,
                          int n, const void *const *tensors, struct cr_error *error)
 {

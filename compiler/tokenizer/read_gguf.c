@@ -270,7 +270,8 @@ static int add_scored_merges(const struct reading *r)
     return status;
 }
 
-/* Adds the parts that a tokenizer.json of such a tokenizer has. */
+/* Adds the normalizers, pre-tokenizers and decoders that a tokenizer.json of the same tokenizer
+ * would list. */
 static void add_space_parts(struct cr_tokenizer *t, bool prefix)
 {
     struct cr_text_part *part;

@@ -1,4 +1,4 @@
-/* What came before a token that is being decoded; zeros at the beginning. */
+/* The state before a token that is being decoded; zeros at the beginning. */
 #ifndef CR_TEXT_STATE
 #define CR_TEXT_STATE
 struct cr_text_state {

@@ -114,7 +114,8 @@ void cr_assign_outer(struct cr_lowering *lw)
             k->outer[k->n_outer++] = a;
 }
 
-/* Returns the atom of the rows that an atom has a size each for, or CR_NO_ATOM. */
+/* If an atom's length is ragged, with a value for each row of a batch, returns the atom of these
+ * rows; else CR_NO_ATOM. */
 static int batch_atom(const struct cr_lowering *lw, int atom)
 {
     const struct cr_atoms *atoms = &lw->k->atoms;

@@ -202,8 +202,8 @@ static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
-/* True if an index is the number of a row of the batch that a ragged length has a size each for: queries
- * with different numbers of keys, each of which is an item of its own. */
+/* True if `length` is ragged and the index runs over the rows of its batch.  Then queries have
+ * different numbers of keys, and each is an item of its own. */
 static bool is_batch_of(const struct cr_lowering *lw, const struct cr_affine *index, int length)
 {
     int batch = length ? lw->g->lengths[length - 1].batch : 0, atom = cr_affine_single(index);
@@ -474,8 +474,8 @@ static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct
     return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
 }
 
-/* Lowers the address in the concat of the element of `node` at the map `at`; fails if `node` is no
- * part of the concat, or if atom j does not move it by one. */
+/* Sets *dest to the address in the concat (the kernel's root) of the element of `node` at the map
+ * `at`.  Fails if `node` is no part of the concat, or if the stride along atom j is not 1. */
 static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *at, int j,
                        struct cr_affine *dest)
 {

@@ -112,7 +112,8 @@ static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_no
 
 /* ---- offsets ---- */
 
-/* True if values of two places are live at once. */
+/* True if the live range of a value of one place overlaps the live range of a value of the
+ * other. */
 static bool are_together(const struct place *a, const struct place *b)
 {
     if (a->values[a->n - 1].end < b->values[0].begin || b->values[b->n - 1].end < a->values[0].begin)

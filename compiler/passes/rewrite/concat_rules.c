@@ -84,7 +84,7 @@ static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
     return cr_rewrite_add(rw, op, n, in, NULL);
 }
 
-/* True if the range can be taken and comes from a concat. */
+/* True if can_take holds for the range and the computation reads an operand of a concat. */
 static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct range *r)
 {
     bool joined = false;
@@ -92,8 +92,8 @@ static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct ra
     return can_take(g, id, r, &joined, &budget) && joined;
 }
 
-/* Returns the concat of two operands along the axis that a node is computed from by elementwise
- * work; CR_NONE if there is none. */
+/* Returns a concat of two operands along `axis` from which elementwise ops compute the node;
+ * CR_NONE if there is none. */
 static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -191,8 +191,8 @@ static void join_words(const struct cr_rewrite *rw, const struct cr_draft *d,
         }
 }
 
-/* Makes concat({a, b, ...}) of a few constants, as the slopes of ALiBi, a literal, or a constant if
- * all are equal. */
+/* Replaces a concat of a few constants, such as the slopes of ALiBi, by a literal, or by one
+ * constant if all are equal. */
 cr_id cr_rule_join_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id all[MOST_WORDS];

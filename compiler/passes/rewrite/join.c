@@ -227,7 +227,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     bool *weights = cr_find_weights(g);
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
-    int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: those of its chain from it on */
+    int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: the sum over it and its chain */
     cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
     for (size_t i = 0; i < n * N_ADDED; i++)
         next[i / N_ADDED] = first[i] = CR_NONE;

@@ -81,10 +81,10 @@ struct cr_rewrite {
     bool keeps_dead;               /* nodes that nothing reads stay in `to` */
     bool has_concat;               /* `to` has a concat */
     bool looks_around;             /* a rule searched nodes other than its draft and operands */
-    bool is_settled;       /* at the end: another copy by the same rules would equal `to` */
+    bool is_settled;       /* at the end: the rules would change nothing in `to` */
     cr_id *newest_product; /* by node of `to`: the newest matmul that has it as right operand, or
                               0 */
-    cr_id *older_product;  /* by such a matmul: the one before it, or 0 */
+    cr_id *older_product;  /* by matmul: an older one with the same right operand, or 0 */
 };
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,

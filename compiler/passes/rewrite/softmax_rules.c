@@ -386,7 +386,7 @@ static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
     return term->p != CR_NONE;
 }
 
-/* Multiplies a term by v: p v, or x (p v). */
+/* Returns the product of a term and v: p v for the term p, x (p v) for the term x p. */
 static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 {
     cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term->p, v}, NULL);

@@ -88,7 +88,8 @@ static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
     }
 }
 
-/* Returns the named size that x op y is, of two numbers: that of an operand that is the result. */
+/* Returns the named size of the number x op y: the size of the operand that equals the result, or
+ * 0. */
 static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
     const struct cr_expr_node *left = &b->f->exprs[x], *right = &b->f->exprs[y];

@@ -73,14 +73,15 @@ struct cr_builder {
     int n_held;
     int n_temps;                /* temporaries of tile programs so far, to name them */
     const char *scope;          /* the scope of the last remark */
-    cr_id node;                 /* the cr_call.node of calls to come */
+    cr_id node;                 /* the value of cr_call.node in the calls that are made next */
 };
 
 /* Names the kernel's outer loops: by the role in its kind, such as "head"; by the length that a loop
  * runs to; or by the axis of the result, "axis1". */
 void cr_name_loops(struct cr_builder *b);
 
-/* Returns by node what it is a view of; the caller frees it. */
+/* Returns, by node, the stored tensor that the node is a view of, and its strides there; the caller
+ * frees it. */
 struct cr_view_strides *cr_find_views(const struct cr_module *m);
 
 /* Sets atom_size, and after the body is built names its strides, if there are node_sizes. */

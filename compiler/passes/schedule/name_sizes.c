@@ -24,7 +24,7 @@ struct strides {
     int n;
 };
 
-/* What is known of the numbers of a function. */
+/* The named sizes found so far for the numbers of a function. */
 struct naming {
     struct cr_builder *b;
     struct cr_named_sizes *table;
@@ -358,7 +358,8 @@ static void name_addresses(const struct naming *n)
     }
 }
 
-/* Calls are named twice: strides of scratch that a later call knows name those of earlier ones. */
+/* Names the strides of all addresses and calls.  Goes through the calls twice, because the strides
+ * of a scratch slot may be known only from a later call. */
 void cr_name_strides(struct cr_builder *b)
 {
     struct naming n = {.b = b, .table = cr_named_sizes_of(b->g), .sizes = b->node_sizes};

@@ -54,7 +54,8 @@ static bool is_integers(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* Writes the number of rows or columns of the largest tile; by its name if all tiles have as many. */
+/* Writes `most`, the number of rows or columns of the largest tile.  If all tiles have this size
+ * and it has a name, writes the name. */
 static void put_most(const struct tiling *t, int64_t most, cr_expr size, char text[128])
 {
     const struct cr_expr_node *e = &t->b->f->exprs[size];

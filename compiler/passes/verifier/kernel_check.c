@@ -112,8 +112,8 @@ static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, str
     return i == n && (runs->count == 1 || runs->step > runs->width);
 }
 
-/* Returns the runs of a node: one for each index before the axis of a concat or a write; else
- * one. */
+/* Returns the contiguous runs of elements in a node's buffer that a kernel may store: for a concat
+ * or a write a run for each index of the axes before its axis; for other nodes a single run. */
 static struct runs room_of(const struct cr_kernel_check *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
