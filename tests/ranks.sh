@@ -45,13 +45,13 @@ runs() {
     done
 }
 
-# generates OPTIONS...: so are a text and its logits.
+# generates MODEL OPTIONS...: so are a text and its logits.
 generates() {
-    "$crescent" generate graphs/fables --threads 1 --tokens 12 --logits "$T/one.npy" "$@" >"$T/one" 2>"$log"
+    "$crescent" generate "$@" --threads 1 --tokens 12 --logits "$T/one.npy" >"$T/one" 2>"$log"
     report $? "generate $*"
     for n in $counts; do
         rm -f "$T/all.npy"
-        ranks $n "$crescent" generate graphs/fables --threads 1 --tokens 12 --logits "$T/all.npy" "$@" \
+        ranks $n "$crescent" generate "$@" --threads 1 --tokens 12 --logits "$T/all.npy" \
             >"$T/all" 2>"$log"
         same "$family: generate $* on $n ranks" "$T/one" "$T/all"
         same "$family: logits on $n ranks" "$T/one.npy" "$T/all.npy"
@@ -77,7 +77,8 @@ models() {
     runs graphs/decoder_block.lua --set n_embd=160 --set n_head=5 --set T=9
     runs graphs/gpt2_block.lua --set n_embd=128 --set n_head=4 --set T=6 --format q8 --arithmetic int8
     counts='2 3'
-    generates --prompt 'Once upon a time'
+    generates graphs/fables --prompt 'Once upon a time'
+    generates tests/fixtures/model_gpt2 --prompt-ids 3,1,4,1,5 --ids --ignore-eos
     counts=2
     echo 'A fox' >"$T/prompt"
     "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"

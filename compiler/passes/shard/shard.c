@@ -222,6 +222,12 @@ static void demand_reshape(struct shard *s, cr_id id, cr_id in)
     }
 }
 
+/* Returns the rank of the indices of a gather: the axes of a row follow theirs. */
+static int index_rank(const struct cr_graph *g, cr_id gather)
+{
+    return g->nodes[cr_in(g, gather, 1)].rank;
+}
+
 /* Copies the demand on a node to its operand i. */
 static void demand_operand(struct shard *s, cr_id id, int i)
 {
@@ -237,9 +243,11 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         demand_reshape(s, id, in);
         return;
     }
+    int first = kind == CR_KIND_GATHER ? index_rank(s->g, id) : 0;
     bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE || kind == CR_KIND_CONTRACT ||
-                     kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT || (kind == CR_KIND_WRITE && i < 2);
-    for (int a = 0; a < node->rank && same_axes; a++) {
+                     kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT || (kind == CR_KIND_WRITE && i < 2) ||
+                     (kind == CR_KIND_GATHER && i == 0);
+    for (int a = first; a < node->rank && same_axes; a++) {
         int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
         if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
             hand_on(s, id, a, in, to);
@@ -418,10 +426,17 @@ static struct cut decide_write(const struct shard *s, cr_id id)
     return *rows;
 }
 
-/* Returns the cut of a gather, which is the cut of its indices. */
+/* Returns the cut of a gather: that of its indices, or else that of the table, if its rows are cut. */
 static struct cut decide_gather(const struct shard *s, cr_id id)
 {
-    return s->g->nodes[id].rank < CR_MAX_RANK ? *read_cut(s, cr_in(s->g, id, 1)) : (struct cut){.n = 0};
+    const struct cut *index = read_cut(s, cr_in(s->g, id, 1)), *table = read_cut(s, cr_in(s->g, id, 0));
+    if (s->g->nodes[id].rank == CR_MAX_RANK)
+        return (struct cut){.n = 0};
+    if (index->n || !table->n || table->axis == 0)
+        return *index;
+    struct cut cut = *table;
+    cut.axis += index_rank(s->g, id) - 1;
+    return cut;
 }
 
 /* Returns the cut of a node, given the cuts of its operands; whole if a rank cannot compute a part of it. */
@@ -508,7 +523,9 @@ static enum need need_of(const struct shard *s, cr_id id, int i)
     case CR_KIND_MOVE:
         return NEEDS_OWN;
     case CR_KIND_GATHER:
-        return i == 1 ? NEEDS_PART : NEEDS_WHOLE;
+        if (cut->axis < index_rank(s->g, id))
+            return i == 1 ? NEEDS_PART : NEEDS_WHOLE;
+        return i == 0 ? NEEDS_OWN : NEEDS_WHOLE;
     case CR_KIND_WRITE:
         return i < 2 ? NEEDS_PART : NEEDS_WHOLE;
     default:
