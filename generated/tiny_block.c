@@ -2473,7 +2473,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
         if (!comma)
             return cr_npy_expect(t, ',');
         if (file->rank == CR_NPY_MAX_RANK)
-            return CR_NPY_FAIL(t, "more than %d dimensions, expected at most so many",
+            return CR_NPY_FAIL(t, "found too many dimensions, expected at most %d",
                                CR_NPY_MAX_RANK);
         if (cr_npy_read_integer(t, &file->shape[file->rank]) != 0)
             return -1;
@@ -2709,7 +2709,7 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
     int ordered = cr_npy_in_order(file);
     int64_t i;
     if (cr_npy_is_integer(file))
-        return cr_file_fail(error, size, file->path, "dtype '%s', expected f2, f4 or f8",
+        return cr_file_fail(error, size, file->path, "found dtype '%s', expected f2, f4 or f8",
                             cr_npy_type_name(file->type));
     if (ordered && !file->big) {
         cr_numbers_floats(type, file->data, file->elements, out);
@@ -2891,7 +2891,7 @@ static int cr_st_find_header(struct cr_st_reader *r)
     const char *other = cr_st_other_format(mapping), *text = (const char *)mapping.bytes + 8;
     uint64_t n;
     if (other)
-        return CR_ST_FAIL(r, "%s, expected safetensors", other);
+        return CR_ST_FAIL(r, "found %s, expected safetensors", other);
     if (mapping.size < 8)
         return CR_ST_FAIL(r, "%zu bytes, expected at least the 8 that give the header's length",
                           mapping.size);

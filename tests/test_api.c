@@ -1422,7 +1422,7 @@ START_TEST(training_in_the_wrong_order)
     REFUSED(crescent_trainer_resume(trainer, path), path);
     REFUSED(crescent_trainer_validation(trainer, NULL, 0), "has not started");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_INPUT, 0, value), "has not started");
-    REFUSED(crescent_trainer_get(trainer, CRESCENT_OUTPUT, 0, value), "no step was run");
+    REFUSED(crescent_trainer_get(trainer, CRESCENT_OUTPUT, 0, value), "found no step");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_PARAM, 0, value), "has no values");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_PARAM, 99, value), "port 99");
     REFUSED(crescent_trainer_set_input(trainer, 99, value), "input 99");

@@ -142,7 +142,7 @@ static const struct {
     {"run $T/short.npy", "short.npy: an array of NumPy"},
     {"run $T/model.pt", "torch.save, expected a model whose weights are safetensors"},
     {"run $T/lfs", "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"},
-    {"run " BLOCK "--weights $T/lfs", "lfs: a git-lfs pointer, not the file it stands for"},
+    {"run " BLOCK "--weights $T/lfs", "lfs: found a git-lfs pointer, not the file it stands for"},
     {"tokenize $T/lfs --text a", "lfs: a pointer of Git LFS"},
     {"run $T/lfs.gguf", "lfs.gguf: a pointer of Git LFS"},
     {"run $T/lfs.onnx", "lfs.onnx: a pointer of Git LFS"},

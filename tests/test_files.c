@@ -1420,7 +1420,7 @@ static const struct {
     {"p --weights @w --input x=@x --input id=@id", "nothing to write"},
     {"p --weights @none --input x=@x --input id=@id --output y=@y", "none: cannot be opened"},
     {"p --weights @x --input x=@x --input id=@id --output y=@y",
-     "x: a .npy file, expected safetensors"},
+     "x: found a .npy file, expected safetensors"},
     {"p --weights @less --input x=@x --input id=@id --output y=@y",
      "'linear.bias' is not there, expected it with shape [3]"},
     {"p --weights @int --input x=@x --input id=@id --output y=@y",

@@ -98,7 +98,7 @@ static int cr_st_find_header(struct cr_st_reader *r)
     const char *other = cr_st_other_format(mapping), *text = (const char *)mapping.bytes + 8;
     uint64_t n;
     if (other)
-        return CR_ST_FAIL(r, "%s, expected safetensors", other);
+        return CR_ST_FAIL(r, "found %s, expected safetensors", other);
     if (mapping.size < 8)
         return CR_ST_FAIL(r, "%zu bytes, expected at least the 8 that give the header's length",
                           mapping.size);

@@ -116,7 +116,7 @@ static struct cr_program *program_of(const crescent_graph *graph, const crescent
     if (!is_step)
         return cr_program_to_emit(graph, config, error);
     if (config && config->ranks > 1) {
-        cr_fail(error, "%.400s: a step for %d ranks, expected none: its C is that of any number (-DNAME_MPI)",
+        cr_fail(error, "%.400s: found %d ranks for a training step, expected none: its C takes any number (-DNAME_MPI)",
                 graph->origin->path, config->ranks);
         return NULL;
     }

@@ -139,7 +139,7 @@ static int add_gradients(crescent_graph *graph, const char *const *cotangents, i
 {
     struct seeds seeds = {.g = graph->graph};
     if (graph->has_gradients)
-        return cr_fail(error, "%.400s: the graph has its gradients already, expected none",
+        return cr_fail(error, "%.400s: found gradients in the graph already, expected none",
                        graph->origin->path);
     if (cr_check_chosen(graph, error))
         return -1;

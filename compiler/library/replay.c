@@ -344,7 +344,7 @@ int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
     CR_REQUIRE(replay, true);
     CR_ENTER(replay->context);
     if (kind != CRESCENT_REPLAY_KERNELS && kind != CRESCENT_REPLAY_MODEL)
-        return cr_refuse(replay->context, __func__, "no such kind, expected one of the enum");
+        return cr_refuse(replay->context, __func__, "found an unknown kind, expected a crescent_replay_kind");
     forget(replay);
     replay->kind = kind;
     int status = run(replay, inputs, outputs, guard.error);

@@ -185,7 +185,7 @@ static int get(const crescent_trainer *t, crescent_port_kind kind, int index, vo
     if (crescent_port_at(t->model, kind, index, &port))
         return -1;
     if (kind == CRESCENT_OUTPUT && !t->has_step)
-        return cr_fail(error, "%.400s: no step was run, expected one before its outputs are read",
+        return cr_fail(error, "%.400s: found no step, expected one before its outputs are read",
                        cr_trainer_engine(t)->path);
     const void *data = current(t, kind, index, error);
     if (data)

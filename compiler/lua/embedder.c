@@ -68,7 +68,7 @@ static crescent_embedder *self(lua_State *L)
 {
     struct cr_lua_embedder *e = luaL_checkudata(L, 1, class_name);
     if (!e->embedder)
-        luaL_argerror(L, 1, "the embedder is closed");
+        luaL_argerror(L, 1, "found a closed embedder, expected an open one");
     return e->embedder;
 }
 

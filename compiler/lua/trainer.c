@@ -33,7 +33,7 @@ static struct cr_lua_trainer *self(lua_State *L)
 {
     struct cr_lua_trainer *t = luaL_checkudata(L, 1, class_name);
     if (!t->trainer)
-        luaL_argerror(L, 1, "the trainer is closed");
+        luaL_argerror(L, 1, "found a closed trainer, expected an open one");
     return t;
 }
 
@@ -129,8 +129,8 @@ static bool is_state(const crescent_model *model, const char *name)
 static crescent_port with_micro_batches(lua_State *L, crescent_port port, int n)
 {
     if (port.rank == CRESCENT_MAX_RANK)
-        cr_lua_fail(L, "feed: input %s has %d axes, expected room for one of micro-batches", port.name,
-                    port.rank);
+        cr_lua_fail(L, "feed: found %d axes for input %s, expected fewer: one is added for micro-batches",
+                    port.rank, port.name);
     memmove(port.shape + 1, port.shape, (size_t)port.rank++ * sizeof *port.shape);
     port.shape[0] = n;
     return port;

@@ -172,7 +172,7 @@ local function find_largest(name, x, config)
         k = {"number|table", 1}, axis = {"whole", -1}, largest = {"whole", 1}})
     local axis, k = axis_of(x, o.axis), number(o.k)
     assert(x.dtype ~= "bool" and k >= 1 and k <= 64 and k <= x:size(axis),
-        "the " .. k .. " largest of " .. x:size(axis) .. ", expected 1 to 64 numbers")
+        "found k = " .. k .. " for an axis of " .. x:size(axis) .. " numbers, expected 1 to 64, and no more than the axis")
     local left, place, hidden = x, iota(x.shape, axis), x.dtype == "i32" and -2 ^ 31 or -math.huge
     if o.largest == 0 then left = -x end
     local values, indices = {}, {}
