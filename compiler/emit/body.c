@@ -33,7 +33,8 @@ static const struct {
     [CR_EXPR_CALL] = {"", ATOM},        [CR_EXPR_LOAD] = {"", ATOM},
 };
 
-/* Prints a number, or what size it is; with `tight`, several factors have parentheses. */
+/* Prints a number or, if it is a named size, the size's text.  If `tight`, a product of several
+ * factors is put in parentheses. */
 static void print_number(const struct printer *p, int64_t number, int size, bool tight)
 {
     char text[512];

@@ -813,9 +813,10 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
 
 /* ---- the header ---- */
 
-/* Prints the sizes of memory of byte-pair encoding alone.  The symbols of a byte are more than one if the visible
- * space has no token, and so becomes its bytes, or if NFC makes a text longer.  The "+ 8" of ENCODE_SYMBOLS has room
- * for a symbol before a text between added tokens, and for one that is still pending. */
+/* Prints the macros for the sizes of memory that byte-pair encoding needs.  A byte of text may
+ * become several symbols: if the visible space has no token, and is encoded as its bytes, or if NFC
+ * makes the text longer.  The "+ 8" of ENCODE_SYMBOLS is room for a symbol before a text between
+ * added tokens, and for one that is still pending. */
 static void put_direct_sizes(struct cr_text *out, const struct tables *s, const char *upper)
 {
     const struct cr_shape *shape = &s->shape;

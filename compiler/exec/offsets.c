@@ -42,7 +42,7 @@ struct cr_offsets {
 struct finder {
     const struct cr_graph *g;
     struct cr_offsets *offsets;
-    unsigned *needed; /* by node: a bit for each entry */
+    unsigned *needed; /* by node: bits of the entries that need it */
     int *number;      /* by node: its index in `numbers`; CR_NONE: its value is not known before
                          a run */
     int *port;        /* by node: its index among the nodes of its op */

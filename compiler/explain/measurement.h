@@ -26,7 +26,7 @@ void cr_measurement_free(struct cr_measurement *measurement);
 int cr_measure(struct cr_measurement *measurement, crescent_model *model,
                const void *const *inputs, void *const *outputs, double seconds);
 
-/* Writes it as "bench" in the document (docs/explain.md). */
+/* Writes the measurement as the member "bench" of the document (docs/explain.md). */
 void cr_write_measurement(struct cr_doc *d, const struct cr_measurement *measurement,
                           const crescent_model *model);
 

@@ -274,7 +274,7 @@ static int no_value(lua_State *L)
     return 1;
 }
 
-/* Pushes the table to return, which is_whole_models recognises. */
+/* Pushes an empty table for the result, with a metatable by which is_whole_models recognises it. */
 static void push_result(lua_State *L)
 {
     lua_newtable(L);

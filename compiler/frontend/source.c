@@ -30,7 +30,7 @@ enum {
 static const char library_key; /* key in the registry: the globals of library modules */
 static const char modules_key; /* key in the registry: name -> value, or a mark during loading */
 
-/* A text; freed by the caller. */
+/* The text of a source file.  The caller frees `bytes`. */
 struct source_text {
     char *bytes;
     size_t size;

@@ -52,7 +52,7 @@ static inline bool cr_size_is_symbol(int64_t size)
 
 bool cr_number_is_symbol(double number);
 
-/* Returns the value of a size for the bounds. */
+/* Returns the value that a size has if each length is at its bound. */
 static inline int64_t cr_size_bound(int64_t size)
 {
     return size >= CR_LEAST_SYMBOL ? (int32_t)(uint32_t)size : size;

@@ -398,7 +398,8 @@ static int64_t rows_of(const struct work *w, int variant)
     return variant == ROWS ? w->how->chunk : 1;
 }
 
-/* Returns the positions of a variant's rows along an axis, in the given shape. */
+/* Returns an i32 tensor of the given shape, in which each element is the position of its token
+ * along `axis`. */
 static cr_id positions(struct work *w, int variant, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};

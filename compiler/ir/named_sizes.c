@@ -145,7 +145,8 @@ void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
 
 /* ---- text ---- */
 
-/* Appends a factor behind a sign, or the first one. */
+/* Appends a factor to a product; `sign`, " * " or " / ", stands before all factors but the
+ * first. */
 static void put_factor(char *text, size_t bytes, const char *sign, const char *factor)
 {
     size_t n = strlen(text);

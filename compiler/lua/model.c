@@ -29,7 +29,7 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-/* Returns the first argument. */
+/* Returns the model that is the first argument; raises an error if it is closed. */
 static struct cr_lua_model *self(lua_State *L)
 {
     struct cr_lua_model *m = luaL_checkudata(L, 1, class_name);

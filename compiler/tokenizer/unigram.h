@@ -23,7 +23,7 @@ struct cr_unigram {
                              -1 */
     bool byte_fallback;
     bool single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
-    uint32_t *longest; /* by the hash of the first bytes: bytes of the longest such token */
+    uint32_t *longest; /* by hash of the first bytes of a token: the length of the longest token with that hash */
 };
 
 /* Adds a token; its id is the number of tokens before it. */

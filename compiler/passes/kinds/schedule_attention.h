@@ -4,9 +4,9 @@
 
 #include "compiler/passes/schedule/schedule_parts.h"
 
-/* The minimum and the maximum of several i32. */
+/* The variables that hold the minimum and the maximum of several i32. */
 struct cr_extremes {
-    int least, greatest; /* variables, or CR_NONE */
+    int least, greatest; /* or CR_NONE */
 };
 
 /*

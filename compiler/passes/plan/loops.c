@@ -38,8 +38,8 @@ struct search {
     struct origin *origin;     /* by node */
     bool *crossed;             /* by kernel, and one more: kernels on both sides of the border
                                   before it write the same value */
-    int *most[LONGEST + 1];    /* by period (null: no loop has it) and first kernel: the maximum
-                                  iterations of a loop; 3 and 2 need a further test */
+    int *most[LONGEST + 1];    /* by period and first kernel: the most iterations that a loop can
+                                  have; 2 and 3 need a further test.  Null: no loop has the period */
     bool *taken;               /* by kernel: it is in a chosen loop */
 };
 

@@ -265,7 +265,8 @@ static bool is_taken(const struct cr_builder *b, const char *name)
     return taken;
 }
 
-/* Writes the name of the next field: `plain`, or v<operand>_<plain> where that is taken. */
+/* Writes the name of the next argument: `plain` or, if another argument has that name,
+ * v<index>_<plain>. */
 static void name_field(const struct cr_builder *b, const char *plain, char name[64])
 {
     if (is_taken(b, plain))
