@@ -24,7 +24,8 @@ struct cr_tensor {
 /* The lines "only for ranks" stay in the sample: it is the only process of its group. */
 #define MPI_COMM_WORLD 0
 #define MPI_THREAD_FUNNELED 0
-#define MPI_Init_thread(argc, argv, required, provided) ((void)(argc), (void)(argv), *(provided) = (required))
+#define MPI_Init_thread(argc, argv, required, provided)                                             \
+    ((void)(argc), (void)(argv), *(provided) = (required))
 #define MPI_Comm_size(group, size) (*(size) = 1)
 #define MPI_Comm_rank(group, rank) (*(rank) = 0)
 #define MPI_Abort(group, status) ((void)(status))
