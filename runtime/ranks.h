@@ -12,7 +12,7 @@
 
 struct cr_ranks {
     /* Gives every rank `bytes` from every rank: what rank r has at `from` goes to `to` + r * stride.  It is the
-     * first member, as compiled models declare no other. */
+     * first member, as compiled models declare no other; those of several ranks declare the rank, too. */
     void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride);
 
     int rank, count; /* 0 <= rank < count */

@@ -113,7 +113,7 @@ void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
     if (cr_exchanges(program))
         cr_put(text, "struct cr_ranks {\n"
                      "    void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes,"
-                     " long stride);\n};\n");
+                     " long stride);\n%s};\n", program->ranks ? "    int rank;\n" : "");
     cr_needs_free(&needs);
 }
 

@@ -1,10 +1,13 @@
 /*
- * Oracle: several ranks together give the bits that one process gives.
+ * Oracles: several ranks together give the bits that one process gives, each with a program of its own, or all with
+ * the joined program that is emitted.
  *
  * The ranks are threads of this process, which exchange through its memory.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "compiler/emit/join_programs.h"
 #include "oracles.h"
 #include "thread_ranks.h"
 
@@ -18,14 +21,34 @@ struct member {
     bool good;
 };
 
-static bool compile(struct member *m, const struct cr_graph *g, int rank, int count, struct cr_report *report)
+static struct cr_program *program_of(const struct cr_graph *g, int rank, int count, struct cr_report *report)
 {
     struct cr_error error = {""};
     const struct cr_pass_options options = {.settings = {.path = "g", .rank = rank, .ranks = count}};
     struct cr_program *program = cr_program_of(cr_graph_copy(g), &options, &error);
     if (!program)
-        return cr_found(report, "rank %d of %d: %.400s", rank, count, error.text);
-    return cr_compile_program(&m->code, program, cr_compile_tcc, report);
+        cr_found(report, "rank %d of %d: %.400s", rank, count, error.text);
+    return program;
+}
+
+/* Returns the joined program, with the layouts of one rank alone, as the engine packs weights by all it finds; null
+ * if the programs of the ranks cannot be joined, or with a report. */
+static struct cr_program *joined_for(const struct cr_graph *g, int rank, int count, struct cr_report *report)
+{
+    struct cr_program *of[CR_MOST_RANKS], *p;
+    struct cr_error error;
+    for (int r = 0; r < count; r++)
+        if (!(of[r] = program_of(g, r, count, report))) {
+            while (r-- > 0)
+                cr_program_free(of[r]);
+            return NULL;
+        }
+    p = cr_join_programs(of, count, "g", &error);
+    if (p) {
+        p->n_layouts = p->first_layout[rank + 1] - p->first_layout[rank];
+        memmove(p->layouts, p->layouts + p->first_layout[rank], (size_t)p->n_layouts * sizeof *p->layouts);
+    }
+    return p;
 }
 
 static void run(void *context)
@@ -38,7 +61,7 @@ static void run(void *context)
 static void run_all(struct member *members, int count)
 {
     struct cr_thread_rank ranks[CR_MOST_RANKS];
-    void *contexts[CR_MOST_RANKS];
+    void *contexts[CR_MOST_RANKS] = {0};
     for (int r = 0; r < count; r++) {
         members[r].rank = &ranks[r];
         contexts[r] = &members[r];
@@ -56,25 +79,41 @@ static bool check_member(const struct cr_subject *s, const struct member *m, int
     return cr_check_same(&s->expected, &m->outputs, how, report);
 }
 
-/* States are cut, so only graphs without them have the same outputs on each rank. */
-bool cr_oracle_ranks(struct cr_subject *s, struct cr_report *report)
+typedef struct cr_program *program_of_rank(const struct cr_graph *g, int rank, int count, struct cr_report *report);
+
+/* Runs the programs that a function makes.  States are cut, so only graphs without them have the same outputs on each
+ * rank. */
+static bool check_ranks(struct cr_subject *s, int count, program_of_rank *make, struct cr_report *report)
 {
     struct member members[CR_MOST_RANKS] = {0};
-    int count = 2 + (int)cr_pick(s, CR_MOST_RANKS - 1), n = 0;
-    bool good = true;
+    int n = 0;
+    bool good = true, made = true;
     if (s->c->graph->n_replaced)
         return true;
-    for (; n < count && good; n++) {
+    for (; n < count && good && made; n++) {
+        struct cr_program *program = make(s->c->graph, n, count, report);
         members[n].c = s->c;
-        good = compile(&members[n], s->c->graph, n, count, report);
+        made = program != NULL;
+        good = made ? cr_compile_program(&members[n].code, program, cr_compile_tcc, report) : !*report->text;
     }
-    if (good)
+    if (good && made)
         run_all(members, count);
-    for (int r = 0; r < n && good; r++)
+    for (int r = 0; r < n && good && made; r++)
         good = check_member(s, &members[r], r, count, report);
     for (int r = 0; r < n; r++) {
         cr_outputs_free(&members[r].outputs);
         cr_compiled_free(&members[r].code);
     }
     return good;
+}
+
+bool cr_oracle_ranks(struct cr_subject *s, struct cr_report *report)
+{
+    return check_ranks(s, 2 + (int)cr_pick(s, CR_MOST_RANKS - 1), program_of, report);
+}
+
+/* Each rank has all programs made and joined, so there are fewer ranks. */
+bool cr_oracle_joined(struct cr_subject *s, struct cr_report *report)
+{
+    return check_ranks(s, 2 + (int)cr_pick(s, 2), joined_for, report);
 }

@@ -21,6 +21,7 @@ const struct cr_oracle cr_oracles[] = {
     {"lengths", cr_oracle_lengths, 3, "lengths give the bits of the same sizes as numbers"},
     {"ragged", cr_oracle_ragged, 3, "each row of a batch has the bits of its own size for all"},
     {"ranks", cr_oracle_ranks, 3, "several ranks give the bits of one process"},
+    {"joined", cr_oracle_joined, 6, "so do ranks that have one program, as it is emitted"},
     {"micro-batches", cr_oracle_micro_batches, 20, "a mean over micro-batches has the same bits on several ranks"},
     {"cc", cr_oracle_cc, 400, "the same bits by the system's compiler"},
     {"lengths-cc", cr_oracle_lengths_cc, 1600, "the same by the system's compiler"},

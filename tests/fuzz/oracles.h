@@ -64,7 +64,7 @@ cr_oracle_function cr_oracle_lengths, cr_oracle_lengths_cc;
 cr_oracle_function cr_oracle_ragged;
 
 /* oracle_ranks.c: several processes */
-cr_oracle_function cr_oracle_ranks;
+cr_oracle_function cr_oracle_ranks, cr_oracle_joined;
 
 /* oracle_micro_batches.c: several processes share the micro-batches of a step */
 cr_oracle_function cr_oracle_micro_batches;
