@@ -56,7 +56,7 @@ printf '#!/bin/sh\necho 1000\n' >"$T/few/id"
 printf '#!/bin/sh\nexit 1\n' >"$T/few/apt-get"
 chmod +x "$T/few/id" "$T/few/apt-get"
 (unset CC && PATH="$T/few" && export PATH && /bin/sh tests/setup.sh) >"$log" 2>&1
-[ $? -eq 1 ] && grep -q '^    apt-get install --no-install-recommends make gcc .*liblua5.4-dev.* check$' "$log" &&
+[ $? -eq 1 ] && grep -q '^    apt-get install --no-install-recommends make gcc .*liblua5.4-dev.* check libjansson-dev$' "$log" &&
     grep -q 'Not root, and found no sudo' "$log"
 report $? 'make setup without sudo'
 

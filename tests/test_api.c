@@ -554,7 +554,7 @@ START_TEST(a_replay)
     ck_assert_int_eq(crescent_replay_next(replay, &value), CRESCENT_STOPPED);
     ck_assert_int_eq(crescent_replay_size(replay), 0);
     REFUSED(crescent_replay_operand(replay, 0, &operand), "found operand 0, expected one of 0, counted from 0");
-    REFUSED(crescent_replay_run(replay, (crescent_replay_kind)7, in, out), "no such kind");
+    REFUSED(crescent_replay_run(replay, (crescent_replay_kind)7, in, out), "found an unknown kind");
     REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, in, out), "are not kept");
     GOOD(crescent_keep_weights(crescent_replay_model(replay)));
     REFUSED(crescent_replay_run(replay, CRESCENT_REPLAY_KERNELS, NULL, out), "tensor of x is null");
@@ -1666,7 +1666,7 @@ START_TEST(configurations_that_are_wrong)
                 {{.max_arena = 1}, "gpt2_block.lua: the arena takes at least "},
                 {{.max_arena = -1}, "max_arena -1"},
                 {{.isa = "mmx"}, "mmx"},
-                {{.n_skip = 1}, "1 passes to skip"},
+                {{.n_skip = 1}, "n_skip 1"},
                 {{.skip = (const char *const[]){NULL}, .n_skip = 1}, "pass 0 to skip is null"},
                 {{.skip = (const char *const[]){"nothing"}, .n_skip = 1}, "nothing"}};
     const crescent_setting half = {"T", NULL};

@@ -210,7 +210,7 @@ START_TEST(gguf)
     ck_assert_double_eq(s.max, 4);
     ck_assert_double_eq(s.mean, 4.0 / 64);
     ck_assert_int_eq(crescent_contents_measure(contents, 1, &s), CRESCENT_FAILED);
-    ck_assert_ptr_nonnull(strstr(crescent_error(context), "'blk.1.attn_q.weight' is in Q4_K"));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "'blk.1.attn_q.weight' of type Q4_K"));
     crescent_contents_close(contents);
 }
 END_TEST
