@@ -84,12 +84,12 @@ void crescent_context_free(crescent_context *context);
  */
 const char *crescent_error(const crescent_context *context);
 
-/* Joins the processes that mpirun (or srun) has started with this one, over MPI: models that are compiled with
- * the context from then on are cut for these *ranks*, and all ranks make the same calls, in the same order.
- * Each has whole inputs and outputs, and the same bits as a single one.  A process that no launcher has
- * started is the only rank.  The models of trainers are not cut: ranks share the micro-batches of a step.  Fails
- * where the shared object for MPI is missing (`make MPI=1`).  Joined once a process; the ranks part when the
- * context is freed. */
+/* Joins the processes that mpirun (or srun) has started with this one, over MPI: models that are
+ * compiled with the context from then on are cut for these *ranks*, and all ranks make the same
+ * calls, in the same order.  Each has whole inputs and outputs, and the same bits as a single one.
+ * A process that no launcher has started is the only rank.  The models of trainers are not cut:
+ * ranks share the micro-batches of a step.  Fails where the shared object for MPI is missing (`make
+ * MPI=1`).  Joined once a process; the ranks part when the context is freed. */
 int crescent_join(crescent_context *context);
 
 typedef struct {
@@ -100,13 +100,14 @@ typedef struct {
 /* Returns the ranks of a context; rank 0 of 1 before crescent_join. */
 crescent_ranks crescent_ranks_of(const crescent_context *context);
 
-/* Copies `bytes` bytes at `data` from rank 0 to `data` of all other ranks: for example, text that rank 0
- * has read from standard input.  All ranks call it. */
+/* Copies `bytes` bytes at `data` from rank 0 to `data` of all other ranks: for example, text that
+ * rank 0 has read from standard input.  All ranks call it. */
 int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes);
 
-/* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error before that,
- * and calls crescent_ranks_wait before it prints: of several ranks that fail alike only the first one does.
- * A null context stands for one that has not joined the others: they end, too, as a signal ends this process. */
+/* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error
+ * before that, and calls crescent_ranks_wait before it prints: of several ranks that fail alike
+ * only the first one does.  A null context stands for one that has not joined the others: they end,
+ * too, as a signal ends this process. */
 void crescent_ranks_abort(const crescent_context *context, int status);
 void crescent_ranks_wait(const crescent_context *context);
 
@@ -124,7 +125,8 @@ const char *crescent_note_at(const crescent_context *context, int index);
 /* Returns CRESCENT_VERSION of the library that is linked. */
 const char *crescent_version(void);
 
-/* The library's build, and the instruction set it uses on this machine.  The strings are constants. */
+/* The library's build, and the instruction set it uses on this machine.  The strings are
+ * constants. */
 typedef struct {
     const char *version;
     const char *lua; /* "Lua 5.4.4", "LuaJIT 2.1.0-beta3" */
@@ -201,8 +203,8 @@ void crescent_graph_close(crescent_graph *graph);
 /* Returns the context that a graph was made with; null for null. */
 crescent_context *crescent_graph_context(const crescent_graph *graph);
 
-/* The path of the script, or the name of one in memory; and the folder, or the GGUF or ONNX file, that the
- * graph was opened from, null if that was a script. */
+/* The path of the script, or the name of one in memory; and the folder, or the GGUF or ONNX file,
+ * that the graph was opened from, null if that was a script. */
 const char *crescent_graph_script(const crescent_graph *graph);
 const char *crescent_graph_folder(const crescent_graph *graph);
 
@@ -267,8 +269,8 @@ int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental
 /* A compiled graph with its weights, arena and threads. */
 typedef struct crescent_model crescent_model;
 
-/* The backend that runs a model: TinyCC in memory; the system's compiler ($CC or cc); the interpreter, in
- * double precision; the standalone file, built by the system's compiler. */
+/* The backend that runs a model: TinyCC in memory; the system's compiler ($CC or cc); the
+ * interpreter, in double precision; the standalone file, built by the system's compiler. */
 typedef enum {
     CRESCENT_TCC,
     CRESCENT_CC,
@@ -316,8 +318,8 @@ typedef struct {
 /* Returns the target with an index, counted from 0; CRESCENT_FAILED past the last one. */
 int crescent_target_at(int index, crescent_target *target);
 
-/* Returns the sizes of a target as the text of a file for crescent_config.target: `name = value` lines.
- * To be freed with crescent_free. */
+/* Returns the sizes of a target as the text of a file for crescent_config.target: `name = value`
+ * lines.  To be freed with crescent_free. */
 int crescent_target_text(crescent_context *context, const char *name, char **text);
 
 /* Compiles a graph without changing it; it may be compiled again. */
@@ -354,9 +356,9 @@ typedef struct {
                            from a GGUF file: the format of its tensor; others: null */
 } crescent_port;
 
-/* Ports are numbered in the order in which the script made them; outputs are sorted by name, and outputs
- * that crescent_graph_tap and crescent_graph_gradients add follow.  A graph and a model compiled from it
- * have the same ports. */
+/* Ports are numbered in the order in which the script made them; outputs are sorted by name, and
+ * outputs that crescent_graph_tap and crescent_graph_gradients add follow.  A graph and a model
+ * compiled from it have the same ports. */
 int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind kind);
 int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
                            crescent_port *port);
@@ -395,28 +397,30 @@ typedef struct {
     const char *file; /* the file that contains it: one of the caller's paths */
 } crescent_surplus;
 
-/* Reads every parameter by its name from safetensors files, folders of them, and GGUF files.  If several
- * files have a tensor of that name, the last file counts.  F16, BF16 and F64 are converted, and in GGUF
- * files blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A failure leaves the model without
- * weights.
+/* Reads every parameter by its name from safetensors files, folders of them, and GGUF files.  If
+ * several files have a tensor of that name, the last file counts.  F16, BF16 and F64 are converted,
+ * and in GGUF files blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A failure leaves the
+ * model without weights.
  *
- * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that was
- * opened from a folder also finds tensors whose names lack what stands before them in those of the
- * parameters ("transformer."), or have the model_type and a dot before them; the head in place of a table
- * that is both; and counts no buffers as surplus. */
+ * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that
+ * was opened from a folder also finds tensors whose names lack what stands before them in those of
+ * the parameters ("transformer."), or have the model_type and a dot before them; the head in place
+ * of a table that is both; and counts no buffers as surplus. */
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
 
-/* Packed weights may be kept in files of $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent, which take at
- * most `bytes` in all; 0, as a context begins, for none.  From then on crescent_load_weights maps such a file
- * where one fits the model, and the files of weights have the size and the times that they had: they are
- * opened, but their weights are not read.  Processes share the pages of the file.
+/* Packed weights may be kept in files of $XDG_CACHE_HOME/crescent, or $HOME/.cache/crescent, which
+ * take at most `bytes` in all; 0, as a context begins, for none.  From then on
+ * crescent_load_weights maps such a file where one fits the model, and the files of weights have
+ * the size and the times that they had: they are opened, but their weights are not read.  Processes
+ * share the pages of the file.
  *
- * crescent_uncached_weights returns the bytes of weights that were loaded and are not kept yet, and 0 if they
- * are, or cannot be: then crescent_write_cache does nothing, and *written, which may be null, is 0.  Else it
- * writes them, removes the files that were used longest ago where there is no room, and sets *written to the
- * size of the file.  It is an error if the cache, or a quarter of the disk's free space, is smaller, a file of
- * weights has changed, the folder cannot be written to, or another process is writing to it. */
+ * crescent_uncached_weights returns the bytes of weights that were loaded and are not kept yet, and
+ * 0 if they are, or cannot be: then crescent_write_cache does nothing, and *written, which may be
+ * null, is 0.  Else it writes them, removes the files that were used longest ago where there is no
+ * room, and sets *written to the size of the file.  It is an error if the cache, or a quarter of
+ * the disk's free space, is smaller, a file of weights has changed, the folder cannot be written
+ * to, or another process is writing to it. */
 int crescent_cache_weights(crescent_context *context, int64_t bytes);
 int64_t crescent_uncached_weights(const crescent_model *model);
 int64_t crescent_cached_weights(const crescent_model *model); /* bytes of weights that a file keeps and the model has mapped */
@@ -596,14 +600,14 @@ void crescent_machine_close(crescent_machine *machine);
 /* Floating-point operations a nanosecond (GFLOP/s), with the widest fused multiply-add. */
 double crescent_machine_flops(const crescent_machine *machine);
 
-/* Operations a nanosecond (GOP/s), two a product, of products in an arithmetic: "int8" by the instruction
- * that the model's instruction set has for them, "bf16" by tiles where it has some, else, as "f32", by
- * the widest fused multiply-add.  0 for another name. */
+/* Operations a nanosecond (GOP/s), two a product, of products in an arithmetic: "int8" by the
+ * instruction that the model's instruction set has for them, "bf16" by tiles where it has some,
+ * else, as "f32", by the widest fused multiply-add.  0 for another name. */
 double crescent_machine_products(const crescent_machine *machine, const char *arithmetic);
 
-/* Returns the bandwidth in bytes per nanosecond (GB/s) of threads that read `bytes` bytes repeatedly, each
- * thread its share: from the cache that holds them, or from memory.  0 stands for a size that no cache
- * holds. */
+/* Returns the bandwidth in bytes per nanosecond (GB/s) of threads that read `bytes` bytes
+ * repeatedly, each thread its share: from the cache that holds them, or from memory.  0 stands for
+ * a size that no cache holds. */
 double crescent_machine_read(crescent_machine *machine, int64_t bytes);
 
 /* Returns the bandwidth of reading the first `bytes` bytes of the model's weights in place, without
@@ -621,8 +625,8 @@ typedef struct {
     int64_t max_ulp; /* negative: any */
 } crescent_tolerance;
 
-/* The errors of results against expected values.  Two NaN agree, two infinities of one sign agree, and
- * a number beyond the range of float agrees with the infinity that it rounds to.  An error
+/* The errors of results against expected values.  Two NaN agree, two infinities of one sign agree,
+ * and a number beyond the range of float agrees with the infinity that it rounds to.  An error
  * between an infinity and a number is infinite; one between a NaN and a number is NaN. */
 typedef struct {
     double max_abs, max_rel; /* rel: by the element's own expected value */
@@ -664,8 +668,8 @@ int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
                      crescent_inspection **inspection);
 void crescent_inspection_close(crescent_inspection *inspection);
 
-/* These return the configuration, with its defaults filled in; the name of the target; and the report, in
- * which times, backend, isa and threads are 0, because nothing has run. */
+/* These return the configuration, with its defaults filled in; the name of the target; and the
+ * report, in which times, backend, isa and threads are 0, because nothing has run. */
 int crescent_inspection_config(const crescent_inspection *inspection, crescent_config *config);
 const char *crescent_inspection_target(const crescent_inspection *inspection);
 int crescent_inspection_report(const crescent_inspection *inspection, crescent_report *report);
@@ -748,8 +752,8 @@ typedef struct {
 int crescent_call_count(const crescent_inspection *inspection);
 int crescent_call_at(const crescent_inspection *inspection, int index, crescent_call *call);
 
-/* A loop over layers: calls first to first + period * count - 1.  Iteration i has `period` calls, for layer
- * start + i * direction. */
+/* A loop over layers: calls first to first + period * count - 1.  Iteration i has `period` calls,
+ * for layer start + i * direction. */
 typedef struct {
     int first, period, count;
     int start, direction;
@@ -917,8 +921,8 @@ int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *co
                           crescent_autopsy **autopsy);
 void crescent_autopsy_close(crescent_autopsy *autopsy);
 
-/* The model, which belongs to the autopsy and is closed with it: for weights, inputs and reports.  Its
- * weights are kept. */
+/* The model, which belongs to the autopsy and is closed with it: for weights, inputs and reports.
+ * Its weights are kept. */
 crescent_model *crescent_autopsy_model(crescent_autopsy *autopsy);
 
 /* Runs the model as crescent_run does, and examines the values of the run. */
@@ -955,10 +959,11 @@ typedef struct {
 } crescent_generation;
 
 /*
- * Opens the model of a folder, a GGUF file or a script.  A script has the input `ids`, i32 [texts, tokens], and the
- * output `logits`, [texts, tokens, vocabulary]; its option T, the tokens, becomes the number of
- * positions.  Or it says itself how to go on: with a length `n`, ids of [texts, n], and a state `at`,
- * which counts the tokens that came before; its options `context` and `chunk` have the numbers then.
+ * Opens the model of a folder, a GGUF file or a script.  A script has the input `ids`, i32 [texts,
+ * tokens], and the output `logits`, [texts, tokens, vocabulary]; its option T, the tokens, becomes
+ * the number of positions.  Or it says itself how to go on: with a length `n`, ids of [texts, n],
+ * and a state `at`, which counts the tokens that came before; its options `context` and `chunk`
+ * have the numbers then.
  */
 int crescent_generator_open(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
@@ -972,8 +977,8 @@ int crescent_generator_open_text(crescent_context *context, const char *name, co
                                  crescent_generator **generator);
 void crescent_generator_close(crescent_generator *generator);
 
-/* Returns the model of a generator, for functions that load weights or report.  The generator owns it and
- * closes it. */
+/* Returns the model of a generator, for functions that load weights or report.  The generator owns
+ * it and closes it. */
 crescent_model *crescent_generator_model(crescent_generator *generator);
 
 typedef struct {
@@ -989,18 +994,19 @@ typedef struct {
 int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);
 
 /* Feeds the next n tokens of each text, ids [texts, n].  `logits` may be null; else it receives the
- * logits of the last token, [texts, vocabulary], or with all_logits of all, [texts, n, vocabulary].  Fails,
- * without taking any token, if there are not enough positions or an id is outside the vocabulary. */
+ * logits of the last token, [texts, vocabulary], or with all_logits of all, [texts, n, vocabulary].
+ * Fails, without taking any token, if there are not enough positions or an id is outside the
+ * vocabulary. */
 int crescent_generator_feed(crescent_generator *generator, const int32_t *ids, int64_t n,
                             float *logits);
 
 /* The logits of the last token, [texts, vocabulary], until the next call; null before the first. */
 const float *crescent_generator_logits(const crescent_generator *generator);
 
-/* Options of sampling, in the order of Hugging Face's generation: logits are divided by the temperature;
- * the top_k likeliest tokens are kept, then the smallest set of the likeliest whose mass reaches top_p; one
- * of these is drawn.  Of equal logits the lower id is the likelier.  Every machine draws the same tokens.
- * All zero: the likeliest token. */
+/* Options of sampling, in the order of Hugging Face's generation: logits are divided by the
+ * temperature; the top_k likeliest tokens are kept, then the smallest set of the likeliest whose
+ * mass reaches top_p; one of these is drawn.  Of equal logits the lower id is the likelier.  Every
+ * machine draws the same tokens.  All zero: the likeliest token. */
 typedef struct {
     double temperature; /* 0: the likeliest token, and the rest has no meaning */
     int64_t top_k;      /* 0: any number */
@@ -1029,8 +1035,8 @@ typedef struct {
     int64_t begin;
 } crescent_window;
 
-/* The loss of a model on a text and, with a reference model, the divergence from it.  Logarithms are
- * natural, and sums are in double. */
+/* The loss of a model on a text and, with a reference model, the divergence from it.  Logarithms
+ * are natural, and sums are in double. */
 typedef struct {
     int64_t tokens;   /* that were predicted */
     double loss;      /* the mean of -ln p of each next token; exp(loss) is the perplexity */
@@ -1040,8 +1046,8 @@ typedef struct {
     double agreement;  /* the share of positions where both have the same likeliest token */
 } crescent_evaluation;
 
-/* Runs a text of n tokens through a generator of one text that was opened with all_logits, and through
- * a reference with the same vocabulary, which may be null.  Resets both at each window. */
+/* Runs a text of n tokens through a generator of one text that was opened with all_logits, and
+ * through a reference with the same vocabulary, which may be null.  Resets both at each window. */
 int crescent_evaluate(crescent_generator *generator, crescent_generator *reference,
                       const crescent_window *how, const int32_t *ids, int64_t n,
                       crescent_evaluation *evaluation);
@@ -1073,10 +1079,10 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
 /* Uses data from memory for input number `index` in all following steps, until it is set again. */
 int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void *tensor);
 
-/* Returns the number of micro-batches of a step; 1 if the script sets none.  If there are several, the
- * tensor of crescent_trainer_set_input holds the data of all micro-batches, one after another; each
- * micro-batch takes one batch of the files of crescent_trainer_feed; and the name of an output begins
- * with its entry, as in update.loss. */
+/* Returns the number of micro-batches of a step; 1 if the script sets none.  If there are several,
+ * the tensor of crescent_trainer_set_input holds the data of all micro-batches, one after another;
+ * each micro-batch takes one batch of the files of crescent_trainer_feed; and the name of an output
+ * begins with its entry, as in update.loss. */
 int crescent_trainer_micro_batches(const crescent_trainer *trainer);
 
 /* Gives every input that has no data the value that the script says; data that nobody gives, and
@@ -1105,8 +1111,8 @@ int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kin
 
 /* ---- losses --------------------------------------------------------------------------- */
 
-/* A training's losses from its first step on, in bounded memory: if there would be more than 1024 points,
- * neighbouring points are replaced by their mean. */
+/* A training's losses from its first step on, in bounded memory: if there would be more than 1024
+ * points, neighbouring points are replaced by their mean. */
 typedef enum { CRESCENT_STEP_LOSSES, CRESCENT_VALIDATION_LOSSES } crescent_loss_kind;
 
 typedef struct {
@@ -1167,8 +1173,8 @@ int crescent_trainer_resume(crescent_trainer *trainer, const char *path);
 int crescent_trainer_save(const crescent_trainer *trainer, const char *path);
 int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *path);
 
-/* Fails if another rank (crescent_join) has other parameters, state or files of inputs than rank 0.  All ranks
- * call it; the first step does the same. */
+/* Fails if another rank (crescent_join) has other parameters, state or files of inputs than rank 0.
+ * All ranks call it; the first step does the same. */
 int crescent_trainer_compare_ranks(crescent_trainer *trainer);
 
 /* Does everything that saving does, except for renaming the files to their final names, so that
@@ -1338,10 +1344,11 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  */
 typedef struct crescent_embedder crescent_embedder;
 
-/* Selects the output of crescent_embed for the folder of a classifier: the embedding (CRESCENT_NO_CLASSES),
- * the logit of each label, or the probability of each label.  Probabilities are the softmax of the logits, or
- * the sigmoid of each logit if there is one label or if config.json allows several labels.  A reranker whose
- * config.json has an Identity as its activation returns logits as probabilities. */
+/* Selects the output of crescent_embed for the folder of a classifier: the embedding
+ * (CRESCENT_NO_CLASSES), the logit of each label, or the probability of each label.  Probabilities
+ * are the softmax of the logits, or the sigmoid of each logit if there is one label or if
+ * config.json allows several labels.  A reranker whose config.json has an Identity as its
+ * activation returns logits as probabilities. */
 typedef enum { CRESCENT_NO_CLASSES, CRESCENT_LOGITS, CRESCENT_PROBABILITIES } crescent_classification;
 
 /* Options; zeros are the defaults, and a null pointer stands for all zeros. */
@@ -1364,8 +1371,8 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder);
 
-/* Returns the embedder's model, whose weights crescent_write_cache can cache.  The embedder owns the
- * model. */
+/* Returns the embedder's model, whose weights crescent_write_cache can cache.  The embedder owns
+ * the model. */
 crescent_model *crescent_embedder_model(crescent_embedder *embedder);
 void crescent_embedder_close(crescent_embedder *embedder);
 
@@ -1405,14 +1412,15 @@ typedef struct {
     size_t length, pair_length;
 } crescent_embed_text;
 
-/* Writes the vectors of n texts, one after another, and n items of `what` if it is not null.  Each thread
- * computes one text at a time; the bits are the same as from crescent_embed. */
+/* Writes the vectors of n texts, one after another, and n items of `what` if it is not null.  Each
+ * thread computes one text at a time; the bits are the same as from crescent_embed. */
 int crescent_embed_texts(crescent_embedder *embedder, const crescent_embed_text *texts, int n,
                          float *vectors, crescent_embedded *what);
 
 /* ---- C source ------------------------------------------------------------------------- */
 
-/* The kind of program: a function from inputs to outputs, or a step of a training, from state to state. */
+/* The kind of program: a function from inputs to outputs, or a step of a training, from state to
+ * state. */
 typedef enum { CRESCENT_EMIT_RUN, CRESCENT_EMIT_STEP } crescent_emit_kind;
 
 /* Writes standalone C: `path`, which ends in ".c", and its header; both or neither.  Of the
@@ -1426,7 +1434,8 @@ int crescent_emit(const crescent_graph *graph, const crescent_config *config,
  * assembler includes the packed file), or in its C as an array. */
 typedef enum { CRESCENT_EMBED_NOT, CRESCENT_EMBED_FILE, CRESCENT_EMBED_ARRAY } crescent_embedding;
 
-/* Options for a program that generates.  Zeros are the defaults; a null pointer stands for all zeros. */
+/* Options for a program that generates.  Zeros are the defaults; a null pointer stands for all
+ * zeros. */
 typedef struct {
     const char *tokenizer; /* a tokenizer.json, a folder with one, or a GGUF file; null: the
                               tokenizer of the model */
@@ -1441,32 +1450,34 @@ typedef struct {
 } crescent_generator_source;
 
 /*
- * Writes a generator of text as standalone C: the model, sessions, the sampler, the tokenizer, and a main
- * that generates the same text as crescent_generator.  `path`, `how` and `generation` are the arguments of
- * crescent_generator_open, for one text; the others are as in crescent_emit, except that the report has no
- * name.  Fails if the tokenizer has a part that emitted C does not support, and names the part.
+ * Writes a generator of text as standalone C: the model, sessions, the sampler, the tokenizer, and
+ * a main that generates the same text as crescent_generator.  `path`, `how` and `generation` are
+ * the arguments of crescent_generator_open, for one text; the others are as in crescent_emit,
+ * except that the report has no name.  Fails if the tokenizer has a part that emitted C does not
+ * support, and names the part.
  */
 int crescent_emit_generator(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
                             const crescent_generator_source *what, const char *out,
                             crescent_report *report);
 
-/* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that prints the
- * same vectors as crescent_embed, bit by bit.  `path`, `how` and `options` are the arguments of
- * crescent_embedder_open; `what` gives only the weights; the others are as in crescent_emit_generator. */
+/* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that
+ * prints the same vectors as crescent_embed, bit by bit.  `path`, `how` and `options` are the
+ * arguments of crescent_embedder_open; `what` gives only the weights; the others are as in
+ * crescent_emit_generator. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            const crescent_generator_source *what, const char *out,
                            crescent_report *report);
 
-/* Emits C as crescent_emit does, but returns two texts, to be freed with crescent_free.  The source includes
- * `header_name`. */
+/* Emits C as crescent_emit does, but returns two texts, to be freed with crescent_free.  The source
+ * includes `header_name`. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header);
 
-/* Emits C as crescent_emit_generator does, but returns two texts; packed weights are still written to a
- * file. */
+/* Emits C as crescent_emit_generator does, but returns two texts; packed weights are still written
+ * to a file. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,
@@ -1604,8 +1615,8 @@ typedef struct {
 } crescent_tensor;
 
 /* Opens a .safetensors file, the index.json of its shards, a GGUF or .npy file, a folder in Hugging
- * Face's layout, or an ONNX file, whose tensors are its initializers.  The kind of a file is found from
- * its contents, except that the name of an ONNX file ends in .onnx.  No tensor is read. */
+ * Face's layout, or an ONNX file, whose tensors are its initializers.  The kind of a file is found
+ * from its contents, except that the name of an ONNX file ends in .onnx.  No tensor is read. */
 int crescent_contents_open(crescent_context *context, const char *path,
                            crescent_contents **contents);
 void crescent_contents_close(crescent_contents *contents);

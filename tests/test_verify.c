@@ -926,7 +926,7 @@ START_TEST(needed_passes_are_not_skipped)
         {{"lift_grads"}, NULL},
         {{"join_grads"}, NULL},
         {{"fuse"}, "--skip fuse: pass states needs it, expected it to be skipped, too"},
-        {{"states"}, "--skip states: pass recompute needs it, expected it to be skipped, too"},
+        {{"states"}, "--skip states: pass join_tiles needs it, expected it to be skipped, too"},
         {{"recompute"}, NULL},
         {{"outline"}, NULL},
         {{"plan"}, "--skip plan: pass schedule needs it, expected it to be skipped, too"},

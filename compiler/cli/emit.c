@@ -88,7 +88,8 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Returns the path of the packed weights: the path of --pack, or with --embed a path next to the C. */
+/* Returns the path of the packed weights: the path of --pack, or with --embed a path next to the
+ * C. */
 static char *packed_path(const struct cr_options *o)
 {
     size_t stem = strlen(o->out) - 2;

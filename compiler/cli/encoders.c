@@ -141,8 +141,8 @@ static int check_query(struct cr_encoder *e, float *vector, struct cr_error *err
                : 0;
 }
 
-/* Handles the failure of text i.  The text of --text and a question that no document can stand beside end the run;
- * another text has NaNs and a note with its number. */
+/* Handles the failure of text i.  The text of --text and a question that no document can stand
+ * beside end the run; another text has NaNs and a note with its number. */
 static int skip_text(struct cr_encoder *e, int i, float *vector, struct cr_error *error)
 {
     char why[400];

@@ -21,19 +21,21 @@ struct cr_encoder {
     bool shows;             /* progress is shown: stderr is a terminal, and stdout is not */
 };
 
-/* Opens the texts and the encoder of the options.  Closed by cr_encoder_close, also after a failure. */
+/* Opens the texts and the encoder of the options.  Closed by cr_encoder_close, also after a
+ * failure. */
 int cr_encoder_open(struct cr_encoder *encoder, const struct cr_options *options,
                     crescent_classification classify, struct cr_error *error);
 void cr_encoder_close(struct cr_encoder *encoder);
 
-/* Computes the vector of the text of --text, or of each line of the file or of standard input without
- * its end; if `paired`, of --query and the text.  Calls a function when a vector, in order, is in
- * encoder->vector and counted in n_texts.  Stops when it fails. */
+/* Computes the vector of the text of --text, or of each line of the file or of standard input
+ * without its end; if `paired`, of --query and the text.  Calls a function when a vector, in order,
+ * is in encoder->vector and counted in n_texts.  Stops when it fails. */
 typedef int cr_vector_function(void *context, struct cr_error *error);
 int cr_encode_texts(struct cr_encoder *encoder, bool paired, cr_vector_function *take, void *context,
                     struct cr_error *error);
 
-/* Ends a run without errors: says how long it took, notes how many texts were cut or repaired, and keeps the weights. */
+/* Ends a run without errors: says how long it took, notes how many texts were cut or repaired, and
+ * keeps the weights. */
 void cr_encoder_end(const struct cr_encoder *encoder);
 
 #endif

@@ -50,7 +50,8 @@ struct cr_phrase cr_port_shape(const crescent_port *port)
     return out;
 }
 
-/* Finds the coordinates of element number `i` of a port.  Returns false if it has no such element. */
+/* Finds the coordinates of element number `i` of a port.  Returns false if it has no such
+ * element. */
 static bool find_coordinates(const crescent_port *port, int64_t i, int64_t *index)
 {
     if (i < 0 || crescent_port_elements(port) == 0)

@@ -30,8 +30,8 @@ static const char *path_of(const struct cr_options *o, int i)
     return i < o->output.n ? o->output.items[i].value : o->grads;
 }
 
-/* Opens all files before anything is computed, so that a bad path fails early.  Of several ranks the first one
- * writes. */
+/* Opens all files before anything is computed, so that a bad path fails early.  Of several ranks
+ * the first one writes. */
 static int open_files(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;

@@ -361,8 +361,8 @@ static bool is_used(const crescent_model *m, const char *name)
            strcmp(name, "loss") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "tokens") == 0;
 }
 
-/* Notes on stderr an output whose name is similar to the name of a parameter that no output replaces:
- * it may be a measurement, or the parameter misspelt, which then never changes. */
+/* Notes on stderr an output whose name is similar to the name of a parameter that no output
+ * replaces:  it may be a measurement, or the parameter misspelt, which then never changes. */
 static void note_names(const struct train *r)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);

@@ -363,8 +363,8 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
 }
 
 /* Prints the pointer to a slot of scratch.  The offset counts floats, so a pointer to another type
- * is cast after the sum.  Where values have names, the first one stands for the slot, and the others
- * are equal to it. */
+ * is cast after the sum.  Where values have names, the first one stands for the slot, and the
+ * others are equal to it. */
 static void print_scratch(struct cr_text *t, const struct cr_function *f, int number)
 {
     const struct cr_slot *slot = &f->slots[number];

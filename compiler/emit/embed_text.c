@@ -1,5 +1,5 @@
-/* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, the vector of a text; see
- * embed_text.h. */
+/* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, the vector
+ * of a text; see embed_text.h. */
 #include "embed_text.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* Prints "const float *const from = arena + 12;", and the same of `to`, which the step writes.  Other slots are
- * lengths. */
+/* Prints "const float *const from = arena + 12;", and the same of `to`, which the step writes.
+ * Other slots are lengths. */
 static void print_pointers(struct cr_text *t, const struct cr_step *step, const struct cr_step_walk *walk, int indent)
 {
     for (int i = 0; i < cr_n_operands(walk->program, step); i++) {

@@ -135,7 +135,8 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
-/* Prints a number that depends on the rank, of bytes or other units: "(const long[]){0, 32}[rank]". */
+/* Prints a number that depends on the rank, of bytes or other units: "(const long[]){0,
+ * 32}[rank]". */
 static void print_by_rank(struct cr_text *t, const struct cr_program *p, int first_row, int unit)
 {
     cr_put(t, "(const long[]){");
@@ -226,8 +227,8 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 
 /* ---- steps ---- */
 
-/* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers, of the
- * first layer's buffer. */
+/* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers,
+ * of the first layer's buffer. */
 static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
                                  const struct cr_binding *b)
 {

@@ -1,7 +1,7 @@
 /*
  * generate.h - prints a model that generates text as standalone C: in addition to the model,
- * sessions, sampling, a tokenizer, and a main that generates; and an encoder: a tokenizer, the vector of a
- * text, and a main that prints vectors.
+ * sessions, sampling, a tokenizer, and a main that generates; and an encoder: a tokenizer, the
+ * vector of a text, and a main that prints vectors.
  */
 #ifndef CR_EMIT_GENERATE_H
 #define CR_EMIT_GENERATE_H
@@ -16,8 +16,8 @@ enum cr_embedding {
     CR_EMBED_ARRAY /* as an array */
 };
 
-/* The inputs of an encoder, as indices of ports: ids, segments or -1, and the number of tokens; its output is one
- * vector. */
+/* The inputs of an encoder, as indices of ports: ids, segments or -1, and the number of tokens; its
+ * output is one vector. */
 struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */

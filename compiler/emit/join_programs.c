@@ -10,17 +10,18 @@
 #include "compiler/passes/schedule/bindings.h"
 #include "emit.h"
 
-/* The state of joining.  The programs of different ranks are compared step by step, not function by function: on
- * rank 0, where parts begin at 0, two kernels may be equal and share a function that they do not share elsewhere.  So
- * the steps of rank 1 are kept. */
+/* The state of joining.  The programs of different ranks are compared step by step, not function by
+ * function: on rank 0, where parts begin at 0, two kernels may be equal and share a function that
+ * they do not share elsewhere.  So the steps of rank 1 are kept. */
 struct joining {
     struct cr_program *p; /* of rank 1 */
     int ranks;
     struct numbers {
         bool *known;      /* by rank */
         int64_t *by_rank; /* by place, see number_at: a number for each rank */
-    } *of;                /* by function */
-    int64_t *more;        /* by binding: the bytes by which its locations on each rank are behind those of rank 1 */
+    } * of;               /* by function */
+    int64_t
+        *more; /* by binding and rank: the offset of its locations from those of rank 1, in bytes */
 };
 
 /* ---- numbers that may depend on the rank ---- */
@@ -30,7 +31,8 @@ static int n_places(const struct cr_function *f)
     return f->n_arguments + f->n_exprs;
 }
 
-/* Returns the number at a place of a body: the base of an address, or a number in an expression; else null. */
+/* Returns the number at a place of a body: the base of an address, or a number in an expression;
+ * else null. */
 static int64_t *number_at(const struct cr_function *f, int place)
 {
     struct cr_argument *argument = place < f->n_arguments ? &f->arguments[place] : NULL;
@@ -65,9 +67,10 @@ static bool same_slots(const struct cr_function *f, const struct cr_function *g)
     bool same = f->n_slots == g->n_slots && f->n_bound == g->n_bound;
     for (int i = 0; i < f->n_slots && same; i++) {
         const struct cr_slot *a = &f->slots[i], *b = &g->slots[i];
-        same = a->kind == b->kind && a->format == b->format && a->written == b->written && a->partly == b->partly &&
-               a->packed == b->packed && a->length == b->length && a->offset == b->offset &&
-               a->elements == b->elements && memcmp(&a->number, &b->number, sizeof a->number) == 0;
+        same = a->kind == b->kind && a->format == b->format && a->written == b->written &&
+               a->partly == b->partly && a->packed == b->packed && a->length == b->length &&
+               a->offset == b->offset && a->elements == b->elements &&
+               memcmp(&a->number, &b->number, sizeof a->number) == 0;
     }
     return same;
 }
@@ -108,8 +111,9 @@ static bool same_calls(const struct cr_function *f, const struct cr_function *g)
     bool same = f->n_calls == g->n_calls;
     for (int i = 0; i < f->n_calls && same; i++) {
         const struct cr_call *a = &f->calls[i], *b = &g->calls[i];
-        same = a->callee == b->callee && a->format == b->format && a->op == b->op && a->by_row == b->by_row &&
-               a->first_argument == b->first_argument && a->n_arguments == b->n_arguments;
+        same = a->callee == b->callee && a->format == b->format && a->op == b->op &&
+               a->by_row == b->by_row && a->first_argument == b->first_argument &&
+               a->n_arguments == b->n_arguments;
     }
     return same;
 }
@@ -119,20 +123,21 @@ static bool same_body(const struct cr_function *f, const struct cr_function *g)
     bool same = f->n_body == g->n_body && f->n_vars == g->n_vars;
     for (int i = 0; i < f->n_body && same; i++) {
         const struct cr_statement *a = &f->body[i], *b = &g->body[i];
-        same = a->kind == b->kind && a->var == b->var && a->value == b->value && a->last == b->last &&
-               a->until == b->until && a->step == b->step && a->call == b->call;
+        same = a->kind == b->kind && a->var == b->var && a->value == b->value &&
+               a->last == b->last && a->until == b->until && a->step == b->step &&
+               a->call == b->call;
     }
     return same;
 }
 
 static bool same_functions(const struct cr_function *f, const struct cr_function *g)
 {
-    return f->scratch_floats == g->scratch_floats && same_slots(f, g) && same_arguments(f, g) && same_exprs(f, g) &&
-           same_calls(f, g) && same_body(f, g);
+    return f->scratch_floats == g->scratch_floats && same_slots(f, g) && same_arguments(f, g) &&
+           same_exprs(f, g) && same_calls(f, g) && same_body(f, g);
 }
 
-static bool same_choice(const struct cr_step *s, const struct cr_binding *x, const struct cr_step *t,
-                        const struct cr_binding *y)
+static bool same_choice(const struct cr_step *s, const struct cr_binding *x,
+                        const struct cr_step *t, const struct cr_binding *y)
 {
     return x->choice.bound == y->choice.bound && x->choice.stride == y->choice.stride &&
            x->choice.element == y->choice.element &&
@@ -142,21 +147,26 @@ static bool same_choice(const struct cr_step *s, const struct cr_binding *x, con
 /* Compares two locations; sets *more to the bytes by which the second one is behind. */
 static bool compare_locations(struct cr_location a, struct cr_location b, int64_t *more)
 {
-    bool counts = a.space == CR_SPACE_ARENA || a.space == CR_SPACE_WEIGHTS || a.space == CR_SPACE_NONE;
+    bool counts =
+        a.space == CR_SPACE_ARENA || a.space == CR_SPACE_WEIGHTS || a.space == CR_SPACE_NONE;
     *more = b.within - a.within + (counts ? b.offset - a.offset : 0);
     return a.space == b.space && (counts || a.offset == b.offset);
 }
 
-/* Compares the locations of an operand in all layers, and records by how much they differ, which is equal for all. */
-static bool take_operand(struct joining *j, int rank, const struct cr_step_walk *a, const struct cr_step_walk *b,
-                         const struct cr_step *s, const struct cr_step *t, int i)
+/* Compares the locations of an operand in all layers, and records by how much they differ, which is
+ * equal for all. */
+static bool take_operand(struct joining *j, int rank, const struct cr_step_walk *a,
+                         const struct cr_step_walk *b, const struct cr_step *s,
+                         const struct cr_step *t, int i)
 {
-    const struct cr_binding *x = cr_operand_binding(a->program, s, i), *y = cr_operand_binding(b->program, t, i);
+    const struct cr_binding *x = cr_operand_binding(a->program, s, i),
+                            *y = cr_operand_binding(b->program, t, i);
     int64_t more, first = 0;
     bool same = same_choice(s, x, t, y);
     for (int layer = 0; same && layer < (a->loop ? a->loop->count : 1); layer++) {
         same = compare_locations(cr_location_in(a->program, x, a->loop, layer),
-                                 cr_location_in(b->program, y, b->loop, layer), &more) && (!layer || more == first);
+                                 cr_location_in(b->program, y, b->loop, layer), &more) &&
+               (!layer || more == first);
         first = more;
     }
     j->more[(x - j->p->bindings) * j->ranks + rank] = first;
@@ -164,8 +174,8 @@ static bool take_operand(struct joining *j, int rank, const struct cr_step_walk 
 }
 
 /* True if steps have the same kind and numbers. */
-static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *b, const struct cr_step *s,
-                       const struct cr_step *t)
+static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *b,
+                       const struct cr_step *s, const struct cr_step *t)
 {
     struct cr_text text[2] = {{0}, {0}};
     if (s->kind != t->kind || cr_n_operands(a->program, s) != cr_n_operands(b->program, t))
@@ -180,7 +190,8 @@ static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *
     return same;
 }
 
-/* Compares all steps of a rank's program with those that are kept, and records its numbers. */
+/* Compares all steps of a rank's program with the steps of rank 1, and records the rank's numbers.
+ * Returns false if they differ in anything else. */
 static bool take_steps(struct joining *j, const struct cr_program *other, int rank)
 {
     struct cr_step_walk a = cr_walk_steps(j->p, 0, j->p->n_steps, false);
@@ -192,7 +203,8 @@ static bool take_steps(struct joining *j, const struct cr_program *other, int ra
             same = take_operand(j, rank, &a, &b, s, t, i);
         if (same && s->function != CR_NONE) {
             const struct cr_function *g = &other->functions[t->function];
-            same = same_functions(&j->p->functions[s->function], g) && record(j, s->function, rank, g);
+            same =
+                same_functions(&j->p->functions[s->function], g) && record(j, s->function, rank, g);
         }
     }
     return same;
@@ -202,9 +214,10 @@ static bool same_ports(const struct cr_port *a, const struct cr_port *b, int n, 
 {
     bool same = n == n_other;
     for (int i = 0; i < n && same; i++)
-        same = strcmp(a[i].name, b[i].name) == 0 && a[i].dtype == b[i].dtype && a[i].format == b[i].format &&
-               a[i].rank == b[i].rank &&
-               memcmp(a[i].shape, b[i].shape, (size_t)a[i].rank * sizeof *a[i].shape) == 0 && a[i].state == b[i].state && a[i].entries == b[i].entries;
+        same = strcmp(a[i].name, b[i].name) == 0 && a[i].dtype == b[i].dtype &&
+               a[i].format == b[i].format && a[i].rank == b[i].rank &&
+               memcmp(a[i].shape, b[i].shape, (size_t)a[i].rank * sizeof *a[i].shape) == 0 &&
+               a[i].state == b[i].state && a[i].entries == b[i].entries;
     return same;
 }
 
@@ -213,8 +226,8 @@ static bool same_entries(const struct cr_program *p, const struct cr_program *ot
     bool same = p->n_entries == other->n_entries;
     for (int i = 0; i < p->n_entries && same; i++) {
         const struct cr_entry *a = &p->entries[i], *b = &other->entries[i];
-        same = a->first_step == b->first_step && a->n_steps == b->n_steps && a->arena_bytes == b->arena_bytes &&
-               a->scratch_bytes == b->scratch_bytes;
+        same = a->first_step == b->first_step && a->n_steps == b->n_steps &&
+               a->arena_bytes == b->arena_bytes && a->scratch_bytes == b->scratch_bytes;
     }
     return same;
 }
@@ -224,19 +237,22 @@ static bool same_literals(const struct cr_program *p, const struct cr_program *o
     bool same = p->n_literals == other->n_literals;
     for (int i = 0; i < p->n_literals && same; i++) {
         const struct cr_literal *a = &p->literals[i], *b = &other->literals[i];
-        same = a->dtype == b->dtype && a->n == b->n && memcmp(a->words, b->words, (size_t)a->n * sizeof *a->words) == 0;
+        same = a->dtype == b->dtype && a->n == b->n &&
+               memcmp(a->words, b->words, (size_t)a->n * sizeof *a->words) == 0;
     }
     return same;
 }
 
-/* Compares a rank's program with the one that is kept, and records its numbers. */
+/* Compares a rank's program with that of rank 1, and records the rank's numbers.  Returns false if
+ * they differ in anything else. */
 static bool take_program(struct joining *j, const struct cr_program *other, int rank)
 {
     const struct cr_program *p = j->p;
     return same_ports(p->params, other->params, p->n_params, other->n_params) &&
            same_ports(p->inputs, other->inputs, p->n_inputs, other->n_inputs) &&
-           same_ports(p->outputs, other->outputs, p->n_outputs, other->n_outputs) && same_entries(p, other) &&
-           same_literals(p, other) && p->weights_bytes == other->weights_bytes && take_steps(j, other, rank);
+           same_ports(p->outputs, other->outputs, p->n_outputs, other->n_outputs) &&
+           same_entries(p, other) && same_literals(p, other) &&
+           p->weights_bytes == other->weights_bytes && take_steps(j, other, rank);
 }
 
 /* ---- arguments ---- */
@@ -271,7 +287,9 @@ static bool is_taken(const struct cr_function *f, const char *name)
 /* Adds a slot for a number behind the bound ones. */
 static int add_slot(struct cr_function *f)
 {
-    struct cr_slot slot = {.kind = CR_SLOT_NUMBER, .length = CR_NONE, .note = cr_strdup("where this rank's part begins")};
+    struct cr_slot slot = {.kind = CR_SLOT_NUMBER,
+                           .length = CR_NONE,
+                           .note = cr_strdup("where this rank's part begins")};
     strcpy(slot.name, "rank_offset");
     for (int i = 2; is_taken(f, slot.name); i++)
         snprintf(slot.name, sizeof slot.name, "rank_offset%d", i);
@@ -280,11 +298,12 @@ static int add_slot(struct cr_function *f)
     return f->n_bound++;
 }
 
-/* Binds the new slot, the last bound one, in all calls of a function.  Bindings of a call are consecutive, so they
- * move. */
+/* Binds the new slot, the last bound one, in all calls of a function.  Bindings of a call are
+ * consecutive, so they move. */
 static void bind_slot(struct cr_program *p, int function, int first_row, int n_rows)
 {
-    const struct cr_binding by_rank = {.form = CR_FORM_RANKS, .first_row = first_row, .n_rows = n_rows};
+    const struct cr_binding by_rank = {
+        .form = CR_FORM_RANKS, .first_row = first_row, .n_rows = n_rows};
     for (int i = 0; i < p->n_steps; i++) {
         if (p->steps[i].function != function)
             continue;
@@ -298,7 +317,8 @@ static void bind_slot(struct cr_program *p, int function, int first_row, int n_r
     }
 }
 
-/* Finds the slot of a function with these numbers by rank, among those from `first` on; adds it if there is none. */
+/* Finds the slot of a function with these numbers by rank, among those from `first` on; adds it if
+ * there is none. */
 static int find_slot(struct joining *j, int function, int first, const int64_t *numbers, int *rows)
 {
     struct cr_program *p = j->p;
@@ -323,10 +343,12 @@ static int find_var(struct cr_function *f, int slot)
     struct cr_var *var = CR_PUSH(f->vars, f->n_vars, f->cap_vars);
     snprintf(var->name, sizeof var->name, "%.23s", f->slots[slot].name);
     var->changes = false;
-    *CR_PUSH(f->exprs, f->n_exprs, f->cap_exprs) = (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot};
+    *CR_PUSH(f->exprs, f->n_exprs, f->cap_exprs) =
+        (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot};
     (void)CR_PUSH(f->body, f->n_body, f->cap_body);
     memmove(&f->body[1], &f->body[0], (size_t)(f->n_body - 1) * sizeof *f->body);
-    f->body[0] = (struct cr_statement){.kind = CR_STATEMENT_LET, .var = f->n_vars - 1, .value = f->n_exprs - 1};
+    f->body[0] = (struct cr_statement){
+        .kind = CR_STATEMENT_LET, .var = f->n_vars - 1, .value = f->n_exprs - 1};
     return f->n_vars - 1;
 }
 
@@ -339,7 +361,8 @@ static void add_term(struct cr_function *f, struct cr_address *address, int var)
         struct cr_term same = f->terms[from + i];
         *CR_PUSH(f->terms, f->n_terms, f->cap_terms) = same;
     }
-    *CR_PUSH(f->terms, f->n_terms, f->cap_terms) = (struct cr_term){.var = var, .origin = CR_NONE, .coef = 1};
+    *CR_PUSH(f->terms, f->n_terms, f->cap_terms) =
+        (struct cr_term){.var = var, .origin = CR_NONE, .coef = 1};
     address->n_terms++;
 }
 
@@ -348,12 +371,16 @@ static void add_to_expr(struct cr_function *f, cr_expr expr, int slot)
 {
     struct cr_expr_node number = f->exprs[expr];
     *CR_PUSH(f->exprs, f->n_exprs, f->cap_exprs) = number;
-    *CR_PUSH(f->exprs, f->n_exprs, f->cap_exprs) = (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot};
-    f->exprs[expr] = (struct cr_expr_node){.op = CR_EXPR_ADD, .a = f->n_exprs - 2, .b = f->n_exprs - 1};
+    *CR_PUSH(f->exprs, f->n_exprs, f->cap_exprs) =
+        (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot};
+    f->exprs[expr] =
+        (struct cr_expr_node){.op = CR_EXPR_ADD, .a = f->n_exprs - 2, .b = f->n_exprs - 1};
 }
 
-/* Gives a place the number of rank 0, and adds what the others have more; `more` has room for that. */
-static void set_place(struct joining *j, int function, int place, int first, int *rows, int64_t *more)
+/* Sets the number at a place to that of rank 0 and, if ranks differ, adds to it a slot with the
+ * difference of each rank. `more` has room for a number of each rank. */
+static void set_place(struct joining *j, int function, int place, int first, int *rows,
+                      int64_t *more)
 {
     struct cr_function *f = &j->p->functions[function];
     const int64_t *numbers = &j->of[function].by_rank[(size_t)place * (size_t)j->ranks];
@@ -390,7 +417,8 @@ static void set_places(struct joining *j, int function)
     free(more);
 }
 
-/* Gives the bindings that differ tables of what is added on each rank. */
+/* Appends to program->table, for each binding whose locations depend on the rank, the offset of
+ * each rank. */
 static void set_bindings(struct joining *j)
 {
     struct cr_program *p = j->p;
@@ -438,7 +466,8 @@ static void open_joining(struct joining *j, struct cr_program *p, int ranks)
     j->of = cr_calloc((size_t)p->n_functions + 1, sizeof *j->of);
     for (int i = 0; i < p->n_functions; i++) {
         j->of[i].known = cr_calloc((size_t)ranks, sizeof *j->of[i].known);
-        j->of[i].by_rank = cr_calloc((size_t)n_places(&p->functions[i]) * (size_t)ranks + 1, sizeof(int64_t));
+        j->of[i].by_rank =
+            cr_calloc((size_t)n_places(&p->functions[i]) * (size_t)ranks + 1, sizeof(int64_t));
     }
 }
 
@@ -452,13 +481,15 @@ static void close_joining(struct joining *j)
     free(j->more);
 }
 
-/* Makes the program of rank 1 that of all ranks. */
-static int join(struct joining *j, struct cr_program *const *programs, const char *path, struct cr_error *error)
+/* Turns the program of rank 1 into the joined program. */
+static int join(struct joining *j, struct cr_program *const *programs, const char *path,
+                struct cr_error *error)
 {
     for (int r = 0; r < j->ranks; r++)
         if (!take_program(j, programs[r], r))
             return cr_fail(error,
-                           "%.400s: ranks %d and 1 of %d differ in more than where their parts begin, expected "
+                           "%.400s: ranks %d and 1 of %d differ in more than where their parts "
+                           "begin, expected "
                            "another number of ranks",
                            path, r, j->ranks);
     set_bindings(j);
@@ -479,7 +510,8 @@ static void print(struct cr_program *p)
     p->text_length = text.length;
 }
 
-struct cr_program *cr_join_programs(struct cr_program **programs, int n, const char *path, struct cr_error *error)
+struct cr_program *cr_join_programs(struct cr_program **programs, int n, const char *path,
+                                    struct cr_error *error)
 {
     struct joining j;
     int status;
@@ -487,8 +519,11 @@ struct cr_program *cr_join_programs(struct cr_program **programs, int n, const c
     if (cr_exchanges(programs[1]))
         status = join(&j, programs, path, error);
     else
-        status = cr_fail(error, "%.400s: nothing of it is cut for %d ranks, expected a product by at least 32 columns "
-                                "of weights, and neither ragged lengths nor gradients of attentions", path, n);
+        status = cr_fail(
+            error,
+            "%.400s: nothing of it is cut for %d ranks, expected a product by at least 32 columns "
+            "of weights, and neither ragged lengths nor gradients of attentions",
+            path, n);
     close_joining(&j);
     for (int r = 0; r < n; r++)
         if (r != 1 || status)

@@ -83,8 +83,8 @@ static unsigned char source_of(const struct cr_graph *g, const struct cr_node *n
     return is_state ? BY_STEP : BY_MICRO_BATCH;
 }
 
-/* Fails if a micro-batch draws by a seed that changes with the steps only: all micro-batches of a step
- * would have the same numbers. */
+/* Fails if a micro-batch draws by a seed that changes with the steps only: all micro-batches of a
+ * step would have the same numbers. */
 static int check_random(const struct cr_graph *g, const unsigned *needed, const char *path,
                         struct cr_error *error)
 {

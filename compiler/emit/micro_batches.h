@@ -21,16 +21,16 @@
 /* True if the graph has these two entries. */
 bool cr_has_micro_batches(const struct cr_graph *g);
 
-/* Finds the number of micro-batches, or 0 for a graph of another form.  Fails if an entry reads an input
- * of the other one; the message names the script at `path`. */
+/* Finds the number of micro-batches, or 0 for a graph of another form.  Fails if an entry reads an
+ * input of the other one; the message names the script at `path`. */
 int cr_find_micro_batches(const struct cr_graph *g, const char *path, int *n,
                           struct cr_error *error);
 
 /* Returns the most sums that exist at a time: floor(log2 n) + 1. */
 int cr_sums_at_once(int n);
 
-/* Returns the number of leaves in the left part of the tree's node with n leaves, n > 1: the largest
- * power of two below n. */
+/* Returns the number of leaves in the left part of the tree's node with n leaves, n > 1: the
+ * largest power of two below n. */
 int cr_left_leaves(int n);
 
 /* Returns the part of a name behind a beginning, or null if it begins otherwise. */

@@ -85,7 +85,8 @@ static char *add_called(struct cr_names *names, const char *expression, char *at
     return at;
 }
 
-/* Adds the functions that lay out weights: callees of cr_pack_weight, and functions of the formats in use. */
+/* Adds the functions that lay out weights: callees of cr_pack_weight, and functions of the formats
+ * in use. */
 static char *add_loading(struct cr_needs *needs, char *at)
 {
     for (size_t i = 0; i < sizeof of_pack_weight / sizeof *of_pack_weight; i++)

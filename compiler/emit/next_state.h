@@ -24,9 +24,9 @@ struct cr_next_state {
     int number;               /* the input that is the number of the micro-batch, or CR_NONE */
 };
 
-/* Finds the ports that outputs replace.  `micro_batches` is their number in a step; 0: one entry.  Fails if an
- * output differs in shape or type from its port, or if no parameter is replaced; the message names
- * the script at `path`. */
+/* Finds the ports that outputs replace.  `micro_batches` is their number in a step; 0: one entry.
+ * Fails if an output differs in shape or type from its port, or if no parameter is replaced; the
+ * message names the script at `path`. */
 int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports,
                        int micro_batches, const char *path, struct cr_error *error);
 

@@ -246,8 +246,8 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
            !is_needed(line + 7, strcspn(line + 7, ","), needs, context);
 }
 
-/* True if a line is the table row of a function that the text does not need.  Rows of levels have two
- * more columns in front of the name.  The member's name begins with `pointer`. */
+/* True if a line is the table row of a function that the text does not need.  Rows of levels have
+ * two more columns in front of the name.  The member's name begins with `pointer`. */
 static bool is_surplus_function(const char *line, const char *pointer, cr_needs_op *needs,
                                 void *context)
 {

@@ -1,4 +1,5 @@
-/* runtime_text.h - the source of the runtime and of the readers of files, built into the program. */
+/* runtime_text.h - the source of the runtime and of the readers of files, built into the
+ * program. */
 #ifndef CR_RUNTIME_TEXT_H
 #define CR_RUNTIME_TEXT_H
 

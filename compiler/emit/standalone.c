@@ -227,7 +227,8 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-/* Prints the layouts of parameters that are kept in a format, from layout `begin` to `end`, and a last one. */
+/* Prints the layouts of parameters that are kept in a format, from layout `begin` to `end`, and a
+ * last one. */
 static void print_rows(struct cr_text *t, const struct cr_program *p, enum cr_format format, int begin, int end)
 {
     for (int i = begin; i < end; i++) {
@@ -240,12 +241,12 @@ static void print_rows(struct cr_text *t, const struct cr_program *p, enum cr_fo
     cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
-/* Prints where the layouts of each rank begin in the table of a format. */
+/* Prints the table begin_of_NAME: for each rank the index of its first layout in a format. */
 static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     struct cr_text line = {0};
     int begin = 0;
-    cr_put(t, "};\n\n/* Where those of each rank begin. */\n");
+    cr_put(t, "};\n\n/* Index of the first layout of each rank. */\n");
     cr_put(&line, "static const int begin_of_");
     cr_put_layouts_name(&line, format);
     cr_put(&line, "[] = {");
@@ -258,7 +259,8 @@ static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_
     free(line.data);
 }
 
-/* Prints the table of the layouts of parameters that are kept in a format; with ranks, one rank after another. */
+/* Prints the table of the layouts of parameters that are kept in a format; with ranks, one rank
+ * after another. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_weight_layout. */\n"
@@ -317,8 +319,8 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints an array of all ports, "NAME[] = {in_x, in_y};": an entry's arguments, and null for the ports of
- * others. */
+/* Prints an array of all ports, "NAME[] = {in_x, in_y};": an entry's arguments, and null for the
+ * ports of others. */
 static void print_pointers(struct cr_text *t, const struct cr_program *p,
                            const struct cr_entry *entry, const char *name, const char *prefix,
                            const struct cr_port *ports, int n)
@@ -384,8 +386,8 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w,
     cr_put(t, "}\n");
 }
 
-/* Prints a table of inputs or outputs for standalone_main.inc; names of outputs are printed without the
- * entry's name. */
+/* Prints a table of inputs or outputs for standalone_main.inc; names of outputs are printed without
+ * the entry's name. */
 static void print_main_table(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, const char *name,
                             const struct cr_port *ports, int n)
@@ -480,8 +482,8 @@ static bool has_integers(const struct cr_program *p)
     return false;
 }
 
-/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of files, `ranks`
- * works with other processes. */
+/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of
+ * files, `ranks` works with other processes. */
 static bool is_needed_by_main(void *context, const char *name)
 {
     const struct cr_program *p = context;
@@ -683,8 +685,8 @@ static int stem_length(const char *name)
     return dot ? (int)(dot - name) : (int)strlen(name);
 }
 
-/* Prints the macro CR_TEMPLATE, the name by which the file includes itself: by default its own, which
- * compilers know. */
+/* Prints the macro CR_TEMPLATE, the name by which the file includes itself: by default its own,
+ * which compilers know. */
 static void print_template_name(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,

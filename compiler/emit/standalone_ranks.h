@@ -1,7 +1,7 @@
 /*
- * standalone_ranks.h - prints what a standalone model for several processes of MPI has beyond that of one: what
- * they exchange, and where a process finds its part of the parameters.  For a model of one process nothing is
- * printed.
+ * standalone_ranks.h - prints the parts of a standalone file that only a model for several
+ * processes of MPI has: the functions that exchange values, and the tables of each process's part
+ * of the parameters.  Prints nothing for a model of one process.
  */
 #ifndef CR_STANDALONE_RANKS_H
 #define CR_STANDALONE_RANKS_H

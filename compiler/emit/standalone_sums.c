@@ -1,4 +1,5 @@
-/* standalone_sums.c - prints the sums over micro-batches of a standalone training step; see standalone_sums.h. */
+/* standalone_sums.c - prints the sums over micro-batches of a standalone training step; see
+ * standalone_sums.h. */
 #include "standalone_sums.h"
 
 #include "micro_batches.h"
@@ -11,8 +12,8 @@ bool cr_is_step_data(const struct cr_standalone *w, int input)
     return !next->is_state[input] && !next->is_sum[input] && input != next->number;
 }
 
-/* Returns the first element of an output of micro_batch in a sum; for the number of outputs it is the size of a
- * sum. */
+/* Returns the first element of an output of micro_batch in a sum; for the number of outputs it is
+ * the size of a sum. */
 static int64_t begin_in_sum(const struct cr_standalone *w, int output)
 {
     int64_t begin = 0;
@@ -83,7 +84,8 @@ static void put_run(struct cr_text *t, const struct cr_standalone *w)
            p->name);
 }
 
-/* The functions below are the same for all models but for macros: $ is the model's name in capitals. */
+/* The functions below are the same for all models but for macros: $ is the model's name in
+ * capitals. */
 static const char ranks_text[] =
     "\n/* Rank r has the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
     "static int first_of(const struct micro_batches *m, int rank)\n{\n"

@@ -470,7 +470,8 @@ static void put_literal(struct cr_text *out, const char *text, size_t n)
     cr_put(out, "\"");
 }
 
-/* Prints texts as characters, with a zero behind the last one: C compilers need not take a string that long. */
+/* Prints texts as characters, with a zero behind the last one: C compilers need not take a string
+ * that long. */
 static void put_results(struct cr_text *out, const struct cr_text_map *map, const char *name, int stage)
 {
     enum { COLUMNS = 16 };
@@ -838,8 +839,8 @@ static int bytes_of_model(const struct cr_tokenizer *t)
     return t->model == &cr_bpe_model ? 36 : t->model == &cr_unigram_model ? 16 : 1;
 }
 
-/* Prints the sizes of memory of a list: of the text after all stages (ENCODE_SYMBOLS), and what cr_encode_by takes
- * room for. */
+/* Prints the sizes of memory of a list: of the text after all stages (ENCODE_SYMBOLS), and what
+ * cr_encode_by takes room for. */
 static void put_list_sizes(struct cr_text *out, const struct tables *s, const char *upper)
 {
     const struct cr_stage_list *list = &s->list;

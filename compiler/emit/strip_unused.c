@@ -283,8 +283,8 @@ static bool is_pasted(const struct source *s, const struct word *word)
     return false;
 }
 
-/* True if a function of the template, CR_NAME(NAME), is called by the name that it has for one instruction set:
- * NAME_plain. */
+/* True if a function of the template, CR_NAME(NAME), is called by the name that it has for one
+ * instruction set:  NAME_plain. */
 static bool is_used_for_a_set(const struct source *s, const struct word *word)
 {
     static const char *const sets[] = {"plain", "avx2", "avx512", "neon"};
@@ -372,8 +372,8 @@ static int comment_on(const struct source *s, const struct item *declaration, bo
     return comment;
 }
 
-/* Returns the first definition of a function that is declared, or null if something may use it before its
- * last one: a line before that, or the end of the file, which is included before it. */
+/* Returns the first definition of a function that is declared, or null if something may use it
+ * before its last one: a line before that, or the end of the file, which is included before it. */
 static struct item *definition_of(const struct source *s, const struct item *declaration)
 {
     struct item *definition = NULL;
@@ -395,8 +395,8 @@ static struct item *definition_of(const struct source *s, const struct item *dec
     return definition;
 }
 
-/* Removes declarations of functions that nothing uses before their definitions; comments on them move
- * there. */
+/* Removes declarations of functions that nothing uses before their definitions; comments on them
+ * move there. */
 static void remove_declarations(struct source *s)
 {
     for (int i = 0; i < s->n_items; i++) {
@@ -497,7 +497,8 @@ static bool is_included(const struct included *headers, int n, const char *at)
     return false;
 }
 
-/* Removes each #include <...> of a header that is included before it, in the same branch or around it. */
+/* Removes each #include <...> of a header that is included before it, in the same branch or around
+ * it. */
 static void remove_includes(struct source *s)
 {
     struct included headers[64];

@@ -75,8 +75,8 @@ int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
     return make_code(e, compile, error);
 }
 
-/* Calls the compiled function of an entry, which takes the ranks as a last argument if the program has
- * exchanges. */
+/* Calls the compiled function of an entry, which takes the ranks as a last argument if the program
+ * has exchanges. */
 static int execute(const struct cr_engine *e, int entry)
 {
     cr_execute *code = e->code.execute[entry];

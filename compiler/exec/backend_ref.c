@@ -49,8 +49,8 @@ static void set_arithmetics(struct cr_engine *e)
             e->graph->nodes[id].arithmetic = e->params[param++].arithmetic;
 }
 
-/* Makes the program of a compiler, if formats round any weights: the passes decide which, and weights are
- * rounded by packing them and reading the panels back. */
+/* Makes the program of a compiler, if formats round any weights: the passes decide which, and
+ * weights are rounded by packing them and reading the panels back. */
 static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
                        struct cr_error *error)
 {
@@ -125,8 +125,8 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
-/* Returns the memory that output i of the graph is written to: the caller's, or the state's if the output
- * is the next value of a state. */
+/* Returns the memory that output i of the graph is written to: the caller's, or the state's if the
+ * output is the next value of a state. */
 static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
 {
     return i < e->n_outputs ? outputs[i] : e->memory[e->to_state[i - e->n_outputs]];
@@ -145,8 +145,9 @@ static int run_lengths(struct cr_engine *e, const float *const *params, void *co
     return status;
 }
 
-/* Interprets an entry.  Keeps its outputs as doubles, and rounds them to the caller's memory; an output whose
- * memory is null is not computed.  Every run computes the next values of the states that the entry replaces. */
+/* Interprets an entry.  Keeps its outputs as doubles, and rounds them to the caller's memory; an
+ * output whose memory is null is not computed.  Every run computes the next values of the states
+ * that the entry replaces. */
 static int interpret(struct cr_engine *e, int entry, const float *const *params,
                      void *const *outputs, struct cr_error *error)
 {

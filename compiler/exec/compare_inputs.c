@@ -31,7 +31,8 @@ static bool is_ragged(const struct cr_engine *e, int input)
     return false;
 }
 
-/* Each rank computes the whole of a ragged model, so ranks whose ragged inputs differ do not disturb each other. */
+/* Each rank computes the whole of a ragged model, so ranks whose ragged inputs differ do not
+ * disturb each other. */
 int cr_compare_inputs(const struct cr_engine *e, const int *number, int n, const void *const *inputs,
                       struct cr_error *error)
 {

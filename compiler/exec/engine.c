@@ -108,8 +108,8 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
-/* Returns `hash` updated with at most 64 elements of a parameter, at equal distances.  An element that
- * cannot be read counts as 0: the error is reported when the whole parameter is read. */
+/* Returns `hash` updated with at most 64 elements of a parameter, at equal distances.  An element
+ * that cannot be read counts as 0: the error is reported when the whole parameter is read. */
 static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
 {
     enum { SOME = 64 };
@@ -127,8 +127,8 @@ static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int
     return hash;
 }
 
-/* Fails if the parameters that ranks were given differ in some of their elements: all of them would have to be
- * read by all ranks. */
+/* Fails if the parameters that ranks were given differ in some of their elements: all of them would
+ * have to be read by all ranks. */
 static int check_ranks(const struct cr_engine *e, const struct cr_contents *contents, struct cr_error *error)
 {
     uint64_t hash = 0;

@@ -1,11 +1,11 @@
 /*
- * engine.h - a model ready to run: compiled or interpreted, with its weights, its arena
- * and its threads.
+ * engine.h - a model ready to run: compiled or interpreted, with its weights, its arena and its
+ * threads.
  *
- * The ports are the inputs, parameters, states and outputs of the script's graph, in its order, before any
- * pass; so they are the same for every backend.  If a script returns several entries, the engine has
- * the inputs and outputs of all, and each entry uses some of them; weights, arena and threads are
- * shared.
+ * The ports are the inputs, parameters, states and outputs of the script's graph, in its order,
+ * before any pass; so they are the same for every backend.  If a script returns several entries,
+ * the engine has the inputs and outputs of all, and each entry uses some of them; weights, arena
+ * and threads are shared.
  */
 #ifndef CR_ENGINE_H
 #define CR_ENGINE_H
@@ -146,8 +146,8 @@ struct cr_tensors {
     void *const *outputs;
 };
 
-/* Makes n runs of an engine with one entry.  If it is compiled and has no states, runs are concurrent,
- * one on each thread; the bits are the same. */
+/* Makes n runs of an engine with one entry.  If it is compiled and has no states, runs are
+ * concurrent, one on each thread; the bits are the same. */
 int cr_engine_run_many(struct cr_engine *engine, const struct cr_tensors *runs, int n,
                        struct cr_error *error);
 
@@ -158,8 +158,8 @@ void cr_engine_reset_states(struct cr_engine *engine);
 
 int64_t cr_port_elements(const struct cr_port *port);
 
-/* cr_engine_is_length returns true if an input holds a length; cr_check_length fails if a length, or the
- * size of a row, is out of bounds.  Lengths of batches are checked before. */
+/* cr_engine_is_length returns true if an input holds a length; cr_check_length fails if a length,
+ * or the size of a row, is out of bounds.  Lengths of batches are checked before. */
 bool cr_engine_is_length(const struct cr_engine *engine, int input);
 int cr_check_length(const struct cr_engine *engine, int length, const void *const *inputs,
                     struct cr_error *error);

@@ -50,8 +50,8 @@ int cr_gguf_weights_parse(struct cr_gguf_weights *weights, struct cr_safetensors
                           const char *path, struct cr_mapping bytes, struct cr_error *error);
 void cr_gguf_weights_close(struct cr_gguf_weights *weights);
 
-/* Returns the blocks of a parameter's row in the file, from the block with column `col` to the end of the
- * row. */
+/* Returns the blocks of a parameter's row in the file, from the block with column `col` to the end
+ * of the row. */
 const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, int64_t row,
                                            int64_t col);
 
@@ -60,8 +60,8 @@ const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *weight, 
  * read. */
 int cr_gguf_weight_floats(const struct cr_gguf_weight *weight, int64_t first, int64_t n, float *out);
 
-/* Reads n elements from `first` on without conversion, as contiguous blocks: first and n are multiples of
- * the block size. */
+/* Reads n elements from `first` on without conversion, as contiguous blocks: first and n are
+ * multiples of the block size. */
 int cr_gguf_weight_read(const struct cr_gguf_weight *weight, int64_t first, int64_t n,
                         unsigned char *out);
 

@@ -77,9 +77,10 @@ static struct cr_ranks *one_rank(void)
 
 /* ---- several ---- */
 
-/* Returns the number in the first of four environment variables that is set, by which launchers tell a process
- * about its group: Open MPI's mpirun; MPICH's, and srun with PMI; MVAPICH's; srun --mpi=pmix.  Returns
- * `otherwise` if none is set, or for a number below `otherwise` or above INT_MAX. */
+/* Returns the number in the first of four environment variables that is set, by which launchers
+ * tell a process about its group: Open MPI's mpirun; MPICH's, and srun with PMI; MVAPICH's; srun
+ * --mpi=pmix.  Returns `otherwise` if none is set, or for a number below `otherwise` or above
+ * INT_MAX. */
 static int launched(const char *const names[4], int otherwise)
 {
     const char *text = NULL;
@@ -194,8 +195,8 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
     return differ ? other : -1;
 }
 
-/* Compares first: a rank that leaves while others compare their inputs makes them fail, or they would wait for
- * it. */
+/* Compares first: a rank that leaves while others compare their inputs makes them fail, or they
+ * would wait for it. */
 void cr_ranks_close(struct cr_ranks *ranks)
 {
     if (!ranks)
@@ -210,8 +211,8 @@ static int launched_rank(void)
         (const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"}, 0);
 }
 
-/* Three seconds, and a tenth for each rank before this one; at most five seconds.  Open MPI's launcher takes one
- * second to end the others. */
+/* Three seconds, and a tenth for each rank before this one; at most five seconds.  Open MPI's
+ * launcher takes one second to end the others. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
 {
     int rank = ranks ? ranks->rank : launched_rank();
@@ -219,8 +220,9 @@ void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
         wait_tenths(rank < 20 ? 30 + rank : 50);
 }
 
-/* MPICH's launcher waits for the others if a process ends by itself before it has joined; no launcher does if it
- * is killed.  The error that was printed gets a moment to pass through the launcher. */
+/* MPICH's launcher waits for the others if a process ends by itself before it has joined; no
+ * launcher does if it is killed.  The error that was printed gets a moment to pass through the
+ * launcher. */
 void cr_ranks_end_launched(void)
 {
     if (cr_launched_ranks() == 1)

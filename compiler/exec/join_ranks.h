@@ -12,17 +12,17 @@
 int cr_launched_ranks(void);
 
 /*
- * Joins the ranks that were launched.  For one rank, nothing is loaded.  For more, loads the shared object
- * of the MPI that launched them, which `make MPI=1` builds beside the program; $CRESCENT_MPI names another.
- * Fails if there is none.  A process joins once.
+ * Joins the ranks that were launched.  For one rank, nothing is loaded.  For more, loads the shared
+ * object of the MPI that launched them, which `make MPI=1` builds beside the program; $CRESCENT_MPI
+ * names another.  Fails if there is none.  A process joins once.
  */
 int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error);
 
 /* Leaves the group and frees `ranks`, which may be null. */
 void cr_ranks_close(struct cr_ranks *ranks);
 
-/* Compares a word across ranks; all ranks call it.  Returns the first rank whose word differs from that of
- * rank 0, or -1 if all are equal. */
+/* Compares a word across ranks; all ranks call it.  Returns the first rank whose word differs from
+ * that of rank 0, or -1 if all are equal. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
 /* Called by a rank that fails, before it prints its error.  It waits long enough that, if
@@ -30,8 +30,8 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
  * others.  A process that has not joined has no `ranks`. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
 
-/* Ends all processes that were launched together, by a signal to this one, which has not joined the others; does
- * nothing if it was not launched with others. */
+/* Ends all processes that were launched together, by a signal to this one, which has not joined the
+ * others; does nothing if it was not launched with others. */
 void cr_ranks_end_launched(void);
 
 #endif

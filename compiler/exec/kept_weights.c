@@ -45,8 +45,8 @@ struct build {
     char id[2 * 64 + 1];
 };
 
-/* Reads the build id, if the notes of a segment (PT_NOTE) have one: the linker writes it as a note of the type
- * NT_GNU_BUILD_ID. */
+/* Reads the build id, if the notes of a segment (PT_NOTE) have one: the linker writes it as a note
+ * of the type NT_GNU_BUILD_ID. */
 static void read_notes(struct build *b, const unsigned char *at, size_t size)
 {
     const unsigned char *end = at + size;
@@ -181,8 +181,8 @@ static size_t weights_at(const struct cr_kept *k)
     return (k->key.length / PAGE + 1) * PAGE;
 }
 
-/* Returns true if an open file belongs to this user, has the size of key and weights, and begins with the
- * key. */
+/* Returns true if an open file belongs to this user, has the size of key and weights, and begins
+ * with the key. */
 static bool has_key(const struct cr_kept *k, int fd, int64_t weights_bytes)
 {
     struct stat status;
@@ -306,8 +306,8 @@ static bool is_unchanged(const struct cr_kept *k)
     return same;
 }
 
-/* Takes the lock of a folder, so that one process at a time writes to it.  Returns its descriptor, or -1 with
- * an error. */
+/* Takes the lock of a folder, so that one process at a time writes to it.  Returns its descriptor,
+ * or -1 with an error. */
 static int lock_folder(const char *folder, struct cr_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -18,9 +18,9 @@ struct cr_offsets *cr_offsets_find(const struct cr_graph *graph);
 void cr_offsets_free(struct cr_offsets *offsets);
 
 /*
- * Fails if a write op writes a row outside of its tensor, and names the op's line.  `entries` has a bit
- * for each entry that will run.  `inputs` and `states` are in the graph's order; pointers that these
- * entries do not use may be null.
+ * Fails if a write op writes a row outside of its tensor, and names the op's line.  `entries` has a
+ * bit for each entry that will run.  `inputs` and `states` are in the graph's order; pointers that
+ * these entries do not use may be null.
  */
 int cr_offsets_check(struct cr_offsets *offsets, unsigned entries, const void *const *inputs,
                      void *const *states, struct cr_error *error);

@@ -1,4 +1,5 @@
-/* past_rows.h - the elements of outputs past the sizes that rows of a batch have: they do not exist. */
+/* past_rows.h - the elements of outputs past the sizes that rows of a batch have: they do not
+ * exist. */
 #ifndef CR_PAST_ROWS_H
 #define CR_PAST_ROWS_H
 

@@ -97,7 +97,8 @@ static void list_caches(struct cr_host_processor *host)
     }
 }
 
-/* Intel's processors describe a cache in each subleaf of leaf 4 of cpuid, AMD's of leaf 0x8000001d. */
+/* Intel's processors describe a cache in each subleaf of leaf 4 of cpuid, AMD's of leaf
+ * 0x8000001d. */
 void cr_detect_caches(struct cr_host_processor *host)
 {
 #if defined(__x86_64__)

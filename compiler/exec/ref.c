@@ -85,7 +85,8 @@ static bool is_row_major(const struct cr_view *value, int rank, const int64_t *s
 
 /* ---- walking over strided operands ---- */
 
-/* Applies `row` along the last axis, for every index of the axes before it: never, if one has size 0. */
+/* Applies `row` along the last axis, for every index of the axes before it: never, if one has size
+ * 0. */
 void cr_walk_rows(const struct cr_row_walk *walk, cr_row_function *row)
 {
     int last = walk->rank - 1;
@@ -520,8 +521,8 @@ static int do_random(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- the interpreter ---- */
 
-/* Evaluates a leaf.  Elements of constants and literals come from the graph; values of other leaves were
- * set by the caller. */
+/* Evaluates a leaf.  Elements of constants and literals come from the graph; values of other leaves
+ * were set by the caller. */
 static int do_leaf(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     switch (node->op) {

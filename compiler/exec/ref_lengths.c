@@ -11,8 +11,8 @@
 
 enum { BYTES = 4 }; /* bytes of an element of an input or output, of any type */
 
-/* Reads the value of each length from the input that holds it; rows[i] becomes the sizes of a ragged
- * one. */
+/* Reads the value of each length from the input that holds it; rows[i] becomes the sizes of a
+ * ragged one. */
 static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values,
                          const int32_t **rows)
 {

@@ -9,8 +9,9 @@
 void cr_read_rounded(enum cr_arithmetic arithmetic, int64_t M, int64_t K, double *y,
                      const double *x, int64_t row, int64_t column);
 
-/* Returns the arithmetic of a product whose right operand is this node: the arithmetic of the parameter
- * that the node is a view of, or of the first part of a concat; f32 if the node is computed. */
+/* Returns the arithmetic of a product whose right operand is this node: the arithmetic of the
+ * parameter that the node is a view of, or of the first part of a concat; f32 if the node is
+ * computed. */
 enum cr_arithmetic cr_arithmetic_of_operand(const struct cr_graph *graph, cr_id id);
 
 #endif

@@ -68,8 +68,8 @@ static int wrong_size(const struct reading *r, const struct cr_npy *file, int ax
                    e->inputs[r->said_by[length]].name);
 }
 
-/* Takes the size of an axis that is a length: the first array sets it, for all rows if it is ragged,
- * unless it has a file; later ones must agree, with the longest row of a ragged length. */
+/* Takes the size of an axis that is a length: the first array sets it, for all rows if it is
+ * ragged, unless it has a file; later ones must agree, with the longest row of a ragged length. */
 static int take_size(struct reading *r, const struct cr_npy *file, int input, int axis, int length)
 {
     const struct cr_engine *e = r->engine;

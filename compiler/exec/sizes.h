@@ -4,8 +4,8 @@
 
 #include "engine.h"
 
-/* Write the sizes of an input or an output, given the lengths that the inputs hold, in bounds.  An axis
- * of a ragged length has the size of the longest row. */
+/* Write the sizes of an input or an output, given the lengths that the inputs hold, in bounds.  An
+ * axis of a ragged length has the size of the longest row. */
 void cr_input_sizes(const struct cr_engine *engine, int i, const void *const *inputs,
                     int64_t sizes[CR_MAX_RANK]);
 void cr_output_sizes(const struct cr_engine *engine, int i, const void *const *inputs,

@@ -1,4 +1,5 @@
-/* subarray.c - a tensor inside a larger layout, as its first elements along each axis; see subarray.h. */
+/* subarray.c - a tensor inside a larger layout, as its first elements along each axis; see
+ * subarray.h. */
 #include "subarray.h"
 
 #include <string.h>

@@ -12,8 +12,8 @@ struct cr_subarray {
 };
 
 /* cr_subarray_pack copies the elements of the box out of the layout, contiguous and row-major.
- * cr_subarray_unpack copies them back; other elements of the layout stay unchanged.  Both may work in
- * place. */
+ * cr_subarray_unpack copies them back; other elements of the layout stay unchanged.  Both may work
+ * in place. */
 void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void *packed);
 void cr_subarray_unpack(const struct cr_subarray *box, const void *packed, void *laid_out);
 

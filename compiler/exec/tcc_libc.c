@@ -21,8 +21,9 @@ static void __attribute__((constructor)) take_streams(void)
 }
 
 /*
- * TinyCC calls mprotect for each section of code, to make it writable and executable, and ends the process
- * if that is refused.  This one changes nothing: code_memory.c makes the code executable later.
+ * TinyCC calls mprotect for each section of code, to make it writable and executable, and ends the
+ * process if that is refused.  This one changes nothing: code_memory.c makes the code executable
+ * later.
  */
 int cr_tcc_mprotect(void *address, size_t bytes, int protection)
 {

@@ -206,7 +206,8 @@ static int fail_weights(const char *folder, struct cr_error *error)
     return cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE, INDEX);
 }
 
-/* Opens the weights in a folder.  One file is preferred to shards, as in Hugging Face's own reader. */
+/* Opens the weights in a folder.  One file is preferred to shards, as in Hugging Face's own
+ * reader. */
 static int open_weights(struct cr_weight_files *files, const char *folder, const char *asked,
                         struct cr_error *error)
 {
@@ -224,7 +225,8 @@ static int open_weights(struct cr_weight_files *files, const char *folder, const
 
 /* ---- modules of sentence-transformers ---- */
 
-/* Puts the module's folder and a dot in front of the names of a file's tensors, whose order stays. */
+/* Puts the module's folder and a dot in front of the names of a file's tensors, whose order
+ * stays. */
 static void rename_tensors(struct cr_weight_file *f, const char *module)
 {
     size_t bytes = 0, prefix = strlen(module) + 1;

@@ -66,8 +66,8 @@ void cr_weight_files_close(struct cr_weight_files *files);
  * do. */
 bool cr_weight_file_lists(const struct cr_weight_file *file, int i);
 
-/* Finds a tensor by name, and its file: the last file that contains the tensor; among shards, the file that
- * the index names.  Null if no file contains it. */
+/* Finds a tensor by name, and its file: the last file that contains the tensor; among shards, the
+ * file that the index names.  Null if no file contains it. */
 const struct cr_st_tensor *cr_weight_files_find(const struct cr_weight_files *files,
                                                 const char *name,
                                                 const struct cr_weight_file **file);

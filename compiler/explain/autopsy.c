@@ -1,9 +1,9 @@
 /*
  * autopsy.c - finds the first node whose value is wrong; see crescent.h.
  *
- * A replay computes each node twice in double precision: from exact operands, and from the operands that
- * kernels stored.  The first shows the error of a stored value.  The second shows the part of the error that
- * the kernel itself adds, which is compared with a bound for its roundings.
+ * A replay computes each node twice in double precision: from exact operands, and from the operands
+ * that kernels stored.  The first shows the error of a stored value.  The second shows the part of
+ * the error that the kernel itself adds, which is compared with a bound for its roundings.
  */
 #include <float.h>
 #include <math.h>
@@ -250,8 +250,8 @@ static void note_operands(const crescent_autopsy *a, const crescent_replayed *va
             tapped->operands[i] = element(&operand, node->rank, node->shape, tapped->worst);
 }
 
-/* Looks for NaN and infinities in the value of a node, and finds their origin: this node if its operands are
- * finite, else the origin of an operand. */
+/* Looks for NaN and infinities in the value of a node, and finds their origin: this node if its
+ * operands are finite, else the origin of an operand. */
 static void trace(crescent_autopsy *a, const crescent_replayed *value)
 {
     const crescent_node *node = &value->node;

@@ -1,8 +1,9 @@
 /*
  * cache_folder.h - the user's cache folder, for files that can be made again.
  *
- * It is $XDG_CACHE_HOME/crescent or, if that variable is not set, $HOME/.cache/crescent.  A variable that
- * does not hold an absolute path is ignored, as the XDG base directory specification says.
+ * It is $XDG_CACHE_HOME/crescent or, if that variable is not set, $HOME/.cache/crescent.  A
+ * variable that does not hold an absolute path is ignored, as the XDG base directory specification
+ * says.
  */
 #ifndef CR_CACHE_FOLDER_H
 #define CR_CACHE_FOLDER_H

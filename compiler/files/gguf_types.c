@@ -49,7 +49,8 @@ static void q8_0_block(const unsigned char *block, float *out)
         out[i] = d * (float)(signed char)block[2 + i];
 }
 
-/* A scale d, then 16 bytes: element i is the low half of byte i, element 16 + i the high one: d (q - 8). */
+/* A scale d, then 16 bytes: element i is the low half of byte i, element 16 + i the high one: d (q
+ * - 8). */
 static void q4_0_block(const unsigned char *block, float *out)
 {
     float d = half_at(block);

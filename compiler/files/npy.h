@@ -15,8 +15,8 @@ double cr_npy_number(const struct cr_npy *file, int64_t i);
 /* Converts all elements from any type to out[elements], in C order. */
 void cr_npy_read_f64(const struct cr_npy *file, double *out);
 
-/* Writes an array of CR_NPY_F4 or CR_NPY_I4, of fewer than 2^63 bytes, to an open writer; its header alone
- * if `data` is null. */
+/* Writes an array of CR_NPY_F4 or CR_NPY_I4, of fewer than 2^63 bytes, to an open writer; its
+ * header alone if `data` is null. */
 void cr_npy_put(struct cr_writer *writer, enum cr_npy_type type, int rank, const int64_t *shape,
                 const void *data);
 

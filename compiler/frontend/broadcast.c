@@ -91,8 +91,8 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
     return result;
 }
 
-/* Returns the type that a number among the operands gets: the type of the first tensor, not counting the
- * condition of a select. */
+/* Returns the type that a number among the operands gets: the type of the first tensor, not
+ * counting the condition of a select. */
 static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
                                      const struct cr_tensor_or_number *operands)
 {

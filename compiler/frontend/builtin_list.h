@@ -1,4 +1,5 @@
-/* builtin_list.h - the modules of graphs/lib and the models of graphs/ that the program contains. */
+/* builtin_list.h - the modules of graphs/lib and the models of graphs/ that the program
+ * contains. */
 #ifndef CR_BUILTIN_LIST_H
 #define CR_BUILTIN_LIST_H
 

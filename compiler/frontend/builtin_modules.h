@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Returns the text of the module with a name, and sets its path from the project's root and its size; null
- * if there is no such module. */
+/* Returns the text of the module with a name, and sets its path from the project's root and its
+ * size; null if there is no such module. */
 const char *cr_builtin_module(const char *name, const char **path, size_t *size);
 
 /* Returns the number of a module in the list, or -1. */
@@ -39,8 +39,8 @@ enum {
 /* Lists the names of all models and aliases, at most `max`; returns their number. */
 int cr_builtin_model_names(const char **names, int max);
 
-/* Writes the names of all models and aliases, separated by commas, to `size` bytes, CR_MODELS_TEXT; returns
- * buf. */
+/* Writes the names of all models and aliases, separated by commas, to `size` bytes, CR_MODELS_TEXT;
+ * returns buf. */
 char *cr_builtin_models(char *buf, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * config.c - reads the file of --config, which is JSON if its name ends in .json, and else a Lua
- * text that returns a table.  Its values become texts like the values of --set.  A key in a nested table
- * becomes "outer.inner"; lists of numbers and texts are joined by commas.
+ * text that returns a table.  Its values become texts like the values of --set.  A key in a nested
+ * table becomes "outer.inner"; lists of numbers and texts are joined by commas.
  */
 #include "config.h"
 

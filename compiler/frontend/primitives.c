@@ -258,9 +258,9 @@ static int read_batch(lua_State *L, int index, struct cr_attr *attr)
 }
 
 /*
- * length(name, bound [, batch]): a size that is known only when the model runs, from 1 to the bound.
- * It is an i32 input of that name, and may be used in shapes.  With a batch, another length, each
- * row of the batch has a size of its own.
+ * length(name, bound [, batch]): a size that is known only when the model runs, from 1 to the
+ * bound.  It is an i32 input of that name, and may be used in shapes.  With a batch, another
+ * length, each row of the batch has a size of its own.
  */
 static int make_length(lua_State *L)
 {
@@ -388,7 +388,8 @@ static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* Returns the axes of a reduction as bits: one axis, a list of axes, or all if there is no argument. */
+/* Returns the axes of a reduction as bits: one axis, a list of axes, or all if there is no
+ * argument. */
 static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
 {
     int64_t list[CR_MAX_RANK];

@@ -1,5 +1,5 @@
-/* printed_graph.c - the statements of a printed graph (written by compiler/ir/print_graph.c) that give
- * nodes their origins and kernels; the primitives make the nodes. */
+/* printed_graph.c - the statements of a printed graph (written by compiler/ir/print_graph.c) that
+ * give nodes their origins and kernels; the primitives make the nodes. */
 #include "printed_graph.h"
 
 #include <ctype.h>

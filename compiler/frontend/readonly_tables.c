@@ -184,9 +184,9 @@ static void refuse_events(lua_State *L, int metatable)
 }
 
 /*
- * setmetatable(table, metatable): gives Lua a copy of the metatable, which scripts cannot reach.  Else they
- * could add __mode later: the collector takes time quadratic in the number of weak tables, and their
- * contents would vary from run to run.
+ * setmetatable(table, metatable): gives Lua a copy of the metatable, which scripts cannot reach.
+ * Else they could add __mode later: the collector takes time quadratic in the number of weak
+ * tables, and their contents would vary from run to run.
  */
 static int safe_setmetatable(lua_State *L)
 {

@@ -229,8 +229,8 @@ static void free_options(struct cr_script_option *options, int n)
     free(options);
 }
 
-/* Frees everything except for the results.  No object of Lua has a finalizer, so a state whose memory is
- * the run's heap is not closed. */
+/* Frees everything except for the results.  No object of Lua has a finalizer, so a state whose
+ * memory is the run's heap is not closed. */
 static void close_run(struct cr_run *run)
 {
     if (run->L && !run->hosted && !run->heap.chunks)

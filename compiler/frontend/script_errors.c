@@ -1,4 +1,5 @@
-/* script_errors.c - finds the line that caused an error of a script, and reports it; see script_errors.h. */
+/* script_errors.c - finds the line that caused an error of a script, and reports it; see
+ * script_errors.h. */
 #include "script_errors.h"
 
 #include <stdarg.h>

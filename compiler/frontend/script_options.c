@@ -283,9 +283,10 @@ static bool share_top(const struct cr_config_value *a, const struct cr_config_va
     return a->top == b->top && memcmp(a->key, b->key, a->top) == 0;
 }
 
-/* Fails for a value of the file that the script has no option for, since the script may not be the model
- * that the file describes.  Exceptions are null, and values that the function "*" of `meanings` accepts;
- * it may request a note on stderr.  `meanings` is the index of a table, or 0. */
+/* Fails for a value of the file that the script has no option for, since the script may not be the
+ * model that the file describes.  Exceptions are null, and values that the function "*" of
+ * `meanings` accepts; it may request a note on stderr.  `meanings` is the index of a table, or
+ * 0. */
 static void check_config(lua_State *L, struct cr_run *run, int meanings)
 {
     const struct cr_config_value *noted = NULL;

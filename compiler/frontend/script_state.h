@@ -138,8 +138,8 @@ void *cr_run_allocate(void *data, void *block, size_t old, size_t size);
 /* Returns the run of a state, or null. */
 struct cr_run *cr_find_run(lua_State *L);
 
-/* Pushes the table of one of Lua's libraries, after opening the library.  In a hosted run it pushes the
- * host's table, since opening would change globals and the methods of strings. */
+/* Pushes the table of one of Lua's libraries, after opening the library.  In a hosted run it pushes
+ * the host's table, since opening would change globals and the methods of strings. */
 void cr_push_library(lua_State *L, lua_CFunction open, const char *name);
 
 /* Records in run->passed that the limit of memory was exceeded. */

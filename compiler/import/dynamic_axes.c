@@ -160,8 +160,8 @@ static bool check_calls(struct finding *f, cr_t x)
     return true;
 }
 
-/* Finds the lengths in a term and its operands, each once.  Terms are changed in place: no pass follows that
- * needs the symbols. */
+/* Finds the lengths in a term and its operands, each once.  Terms are changed in place: no pass
+ * follows that needs the symbols. */
 static bool find_in(struct finding *f, cr_t term)
 {
     struct cr_onnx_term *x = (struct cr_onnx_term *)term;

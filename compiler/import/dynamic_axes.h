@@ -1,8 +1,8 @@
 /*
  * dynamic_axes.h - symbols of an ONNX file that stay lengths of the language, up to a bound.
  *
- * A file is translated for the bounds, with symbols in place of sizes and numbers that depend on lengths.
- * What is left of them in the script has to be a length, or differ from one by a number.
+ * A file is translated for the bounds, with symbols in place of sizes and numbers that depend on
+ * lengths.  What is left of them in the script has to be a length, or differ from one by a number.
  */
 #ifndef CR_ONNX_DYNAMIC_AXES_H
 #define CR_ONNX_DYNAMIC_AXES_H
@@ -10,16 +10,16 @@
 #include "translate.h"
 
 /*
- * Replaces symbols in the terms of a script: a size by the bound and the mark of its length, a known number
- * by a term.  Fails, naming the node, if there is another symbol, or a function of Lua that makes something
- * else for other lengths.
+ * Replaces symbols in the terms of a script: a size by the bound and the mark of its length, a
+ * known number by a term.  Fails, naming the node, if there is another symbol, or a function of Lua
+ * that makes something else for other lengths.
  */
 int cr_onnx_find_lengths(struct cr_onnx_script *script, struct cr_error *error);
 
 /*
- * Call after cr_onnx_find_lengths.  Sets the cuts of all terms, as the front end infers them, and fails
- * where the front end fails.  Terms that depend on the number of elements use the length; `limit` cuts
- * terms that would be reduced, or be outputs, up to the bound.
+ * Call after cr_onnx_find_lengths.  Sets the cuts of all terms, as the front end infers them, and
+ * fails where the front end fails.  Terms that depend on the number of elements use the length;
+ * `limit` cuts terms that would be reduced, or be outputs, up to the bound.
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 

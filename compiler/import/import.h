@@ -23,8 +23,8 @@ struct cr_import_input {
     const char *name, *path;
 };
 
-/* Options of an import: pins are the sizes of symbols and the elements of inputs; lengths are the symbols
- * that stay lengths, with their bounds. */
+/* Options of an import: pins are the sizes of symbols and the elements of inputs; lengths are the
+ * symbols that stay lengths, with their bounds. */
 struct cr_import_how {
     const struct cr_onnx_pin *pins, *lengths;
     int n_pins, n_lengths;

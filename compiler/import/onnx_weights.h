@@ -40,7 +40,8 @@ int cr_import_weights_take(struct cr_import_weights *weights, struct cr_onnx_mod
                            const struct cr_script_weight *of_script, int n, struct cr_error *error);
 void cr_import_weights_free(struct cr_import_weights *weights);
 
-/* Refuses a file that was changed since it was opened, because some weights were computed from its old contents. */
+/* Refuses a file that was changed since it was opened, because some weights were computed from its
+ * old contents. */
 int cr_import_weights_check(const struct cr_import_weights *weights, struct cr_error *error);
 
 /* Copies n elements of weight i, from `first` on, out of its file; -1 if it cannot be

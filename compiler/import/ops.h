@@ -21,7 +21,8 @@ typedef void cr_onnx_op_function(struct cr_translation *t);
 #undef CR_ONNX_FORMULA
 #undef CR_ONNX_LUA
 
-/* An operator: a function, a formula (ops_formula.h) or a Lua function (ops_lua.h) translates it. */
+/* An operator: a function, a formula (ops_formula.h) or a Lua function (ops_lua.h) translates
+ * it. */
 struct cr_onnx_op {
     const char *domain, *name;
     int since; /* the first version of the domain that the row is for */

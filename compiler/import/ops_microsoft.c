@@ -1,5 +1,5 @@
-/* ops_microsoft.c - products of the domain com.microsoft, which ONNX Runtime's optimiser writes; see
- * ops.h. */
+/* ops_microsoft.c - products of the domain com.microsoft, which ONNX Runtime's optimiser writes;
+ * see ops.h. */
 #include <math.h>
 #include <string.h>
 

@@ -262,7 +262,8 @@ void cr_op_concat(struct cr_translation *t)
                             cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
 }
 
-/* Returns an end of a slice, which counts from the end of the axis if it is negative, within low to high. */
+/* Returns an end of a slice, which counts from the end of the axis if it is negative, within low to
+ * high. */
 static int64_t limit_end(struct cr_symbols *s, int64_t end, int64_t size, int64_t low, int64_t high)
 {
     if (cr_size_bound(end) < 0)

@@ -309,8 +309,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* Returns the variable of a loop.  Reuses the variable of the initial value if only the first block reads
- * the value. */
+/* Returns the variable of a loop.  Reuses the variable of the initial value if only the first block
+ * reads the value. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
     struct cr_printer *p = w->printer;

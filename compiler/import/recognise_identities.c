@@ -124,8 +124,8 @@ static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, i
     return t && t->data && t->elements <= FEW ? t : NULL;
 }
 
-/* True if two values are one, or have few known elements of the same bits: +0 differs from -0, and a NaN may
- * be a symbol. */
+/* True if two values are one, or have few known elements of the same bits: +0 differs from -0, and
+ * a NaN may be a symbol. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
     const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);

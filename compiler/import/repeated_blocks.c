@@ -87,8 +87,9 @@ static void put_line(struct cr_onnx_blocks *b, const struct cr_onnx_statement *x
 }
 
 /*
- * Orders the statements: first statements that read no weights, then statements outside of layers, then
- * the statements of layers.  The first two groups, such as masks and angles, belong to no block.
+ * Orders the statements: first statements that read no weights, then statements outside of layers,
+ * then the statements of layers.  The first two groups, such as masks and angles, belong to no
+ * block.
  */
 static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
 {

@@ -203,7 +203,8 @@ int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_infer
     return g ? 0 : -1;
 }
 
-/* True if a call depends on lengths: by the shape of an operand, or by a number among the options. */
+/* True if a call depends on lengths: by the shape of an operand, or by a number among the
+ * options. */
 static bool depends_on_lengths(cr_t x)
 {
     for (int i = 0; i < x->n_arguments; i++) {

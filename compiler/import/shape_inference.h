@@ -21,18 +21,18 @@ struct cr_inferred {
     signed char lengths[CR_ONNX_RANK];
 };
 
-/* Infers the result of a term; a size that depends on lengths is a symbol.  Fails with the front end's
- * message, without file and line. */
+/* Infers the result of a term; a size that depends on lengths is a symbol.  Fails with the front
+ * end's message, without file and line. */
 int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
                   struct cr_error *error);
 
-/* Like cr_onnx_infer, but an axis of an operand is a length if it is cut to that length.  Call after
- * cr_onnx_find_lengths. */
+/* Like cr_onnx_infer, but an axis of an operand is a length if it is cut to that length.  Call
+ * after cr_onnx_find_lengths. */
 int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
                       struct cr_error *error);
 
-/* Returns the graph that the front end makes of a call, whose inputs are the operands; or null, with
- * its message.  cr_onnx_operand_number returns the number of an input's argument. */
+/* Returns the graph that the front end makes of a call, whose inputs are the operands; or null,
+ * with its message.  cr_onnx_operand_number returns the number of an input's argument. */
 const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_t call,
                                           struct cr_error *error);
 int cr_onnx_operand_number(const char *input);
@@ -42,9 +42,9 @@ int cr_onnx_operand_number(const char *input);
 bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x);
 
 /*
- * Returns a sample in which a call does not build the nodes of the first one, or 0 if there is none: only
- * shapes may differ, by sizes of lengths.  A constant that the function computes from a size cannot follow
- * the length at run time.  Call before cr_onnx_find_lengths.
+ * Returns a sample in which a call does not build the nodes of the first one, or 0 if there is
+ * none: only shapes may differ, by sizes of lengths.  A constant that the function computes from a
+ * size cannot follow the length at run time.  Call before cr_onnx_find_lengths.
  */
 int cr_onnx_call_differs(const struct cr_onnx_graph *graph, cr_t call);
 

@@ -119,7 +119,8 @@ double cr_symbols_number(struct cr_symbols *s, const double *values)
     return boxed(*slot - 1, values[0]);
 }
 
-/* The samples are the bounds, three others for each length in turn, and all lengths at the smallest size. */
+/* The samples are the bounds, three others for each length in turn, and all lengths at the smallest
+ * size. */
 void cr_symbols_begin(struct cr_symbols *s)
 {
     double values[MOST_SAMPLES];

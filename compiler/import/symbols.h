@@ -1,13 +1,14 @@
 /*
  * symbols.h - numbers that depend on the lengths of a model.
  *
- * A model with lengths is translated once, for their bounds.  A number that depends on them is the list of
- * its values in some *samples*, each of which gives every length a size; the first one gives all of them
- * their bounds.  Equal lists are one *symbol*.  A size or an index (int64_t) may be a symbol, and so may a
- * known element (double): the number in the list of the first sample goes with it.
+ * A model with lengths is translated once, for their bounds.  A number that depends on them is the
+ * list of its values in some *samples*, each of which gives every length a size; the first one
+ * gives all of them their bounds.  Equal lists are one *symbol*.  A size or an index (int64_t) may
+ * be a symbol, and so may a known element (double): the number in the list of the first sample goes
+ * with it.
  *
- * Known elements along an axis whose size is a symbol are listed up to the bound.  An element that is no
- * symbol is the same in each sample whose sizes are larger than its indices.
+ * Known elements along an axis whose size is a symbol are listed up to the bound.  An element that
+ * is no symbol is the same in each sample whose sizes are larger than its indices.
  */
 #ifndef CR_ONNX_SYMBOLS_H
 #define CR_ONNX_SYMBOLS_H
@@ -73,7 +74,8 @@ typedef double cr_symbol_function(const void *context, const double *in);
 double cr_symbols_map(struct cr_symbols *symbols, cr_symbol_function *f, const void *context, int n,
                       const double *in);
 
-/* Returns a number that is element i of a tensor; its values in samples without the element do not count. */
+/* Returns a number that is element i of a tensor; its values in samples without the element do not
+ * count. */
 double cr_symbols_element(struct cr_symbols *symbols, int rank, const int64_t *shape, int64_t i,
                           double number);
 

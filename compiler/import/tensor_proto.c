@@ -131,8 +131,8 @@ static void append(struct reading *r, const void *from, size_t n)
     r->size += n;
 }
 
-/* Takes elements of float_data or double_data, of `width` bytes each.  Elements of a single packed field are not copied,
- * since they are in the order of the tensor. */
+/* Takes elements of float_data or double_data, of `width` bytes each.  Elements of a single packed
+ * field are not copied, since they are in the order of the tensor. */
 static int take_reals(struct reading *r, const struct cr_wire_field *field, size_t width)
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);

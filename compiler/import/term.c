@@ -1,4 +1,5 @@
-/* term.c - expressions of the graph language: leaves, elementwise functions, folding; see term.h. */
+/* term.c - expressions of the graph language: leaves, elementwise functions, folding; see
+ * term.h. */
 #include "term.h"
 
 #include <ctype.h>

@@ -32,8 +32,8 @@ enum cr_language_type { CR_LANGUAGE_F32, CR_LANGUAGE_I32, CR_LANGUAGE_BOOL };
 #define CR_TERM_TABLE "{"
 #define CR_TERM_TABLE_END "}"
 
-/* In the text of an argument, this character and a digit stand for the name of length 0, 1, ...; the other
- * one is before a size that is another symbol. */
+/* In the text of an argument, this character and a digit stand for the name of length 0, 1, ...;
+ * the other one is before a size that is another symbol. */
 #define CR_TERM_LENGTH '\1'
 #define CR_TERM_SYMBOL '\2'
 
@@ -104,7 +104,8 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
 /* A tensor of i32: each element is its index along the axis. */
 cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axis);
 
-/* Returns the elements of a term; refuses and returns null if they are not known, or depend on a length. */
+/* Returns the elements of a term; refuses and returns null if they are not known, or depend on a
+ * length. */
 const double *cr_t_known(struct cr_translation *t, cr_t x);
 /* Like cr_t_known, but sizes and elements may be symbols. */
 const double *cr_t_known_sizes(struct cr_translation *t, cr_t x);
@@ -156,7 +157,8 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b);
 
 /* ---- the library ---- */
 
-/* A function that keeps the shape and type of its first operand: nn.softmax(x); `more` may be null. */
+/* A function that keeps the shape and type of its first operand: nn.softmax(x); `more` may be
+ * null. */
 cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *more);
 /* Any other call; its result has the type and shape. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,

@@ -36,9 +36,9 @@ static bool same_shape(cr_t x, int rank, const int64_t *shape)
 
 /* ---- movement ---- */
 
-/* True if the elements of a reshape whose sizes are symbols have the same places in each sample.  From the
- * last axis on, axes of both shapes are taken until there are as many elements: of these, only the first
- * ones may be symbols. */
+/* True if the elements of a reshape whose sizes are symbols have the same places in each sample.
+ * From the last axis on, axes of both shapes are taken until there are as many elements: of these,
+ * only the first ones may be symbols. */
 static bool keeps_places(struct cr_translation *t, cr_t x, cr_t y)
 {
     struct cr_symbols *s = t->graph->symbols;
@@ -65,7 +65,8 @@ static int64_t size_at(struct cr_translation *t, int64_t size, int sample)
     return (int64_t)cr_number_at(t->graph->symbols, cr_number_of_size(size), sample);
 }
 
-/* Returns the element of a reshape y of x at an index, in a sample; `otherwise` if it has none there. */
+/* Returns the element of a reshape y of x at an index, in a sample; `otherwise` if it has none
+ * there. */
 static double reshaped_at(struct cr_translation *t, cr_t x, cr_t y, const int64_t *index, int sample,
                           double otherwise)
 {
@@ -203,7 +204,8 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
     return cr_t_expand(t, one, rank, shape);
 }
 
-/* Returns the start of a slice as text; one before or behind a length is its mark and a signed number. */
+/* Returns the start of a slice as text; one before or behind a length is its mark and a signed
+ * number. */
 static const char *start_text(struct cr_translation *t, int64_t start)
 {
     int64_t more;

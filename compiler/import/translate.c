@@ -715,7 +715,8 @@ static void mark_read(cr_t x, bool *is_read)
             mark_read(x->arguments[i].term, is_read);
 }
 
-/* Removes statements whose values no statement reads, such as a tensor of which only the shape is used. */
+/* Removes statements whose values no statement reads, such as a tensor of which only the shape is
+ * used. */
 static void drop_unread(struct cr_onnx_script *s)
 {
     const struct cr_onnx_graph *g = s->graph;

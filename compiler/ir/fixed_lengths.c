@@ -22,8 +22,8 @@ static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
     return fixed ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
-/* Slices a node of `to` to smaller or equal sizes.  For an expand it makes a smaller expand instead of a
- * slice, so that passes find the same pattern as in a model of these sizes. */
+/* Slices a node of `to` to smaller or equal sizes.  For an expand it makes a smaller expand instead
+ * of a slice, so that passes find the same pattern as in a model of these sizes. */
 static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
 {
     struct cr_attr attr = {.rank = f->to->nodes[id].rank};
@@ -93,8 +93,8 @@ static int summed_by_row(const struct fixing *f, cr_id id)
     return 0;
 }
 
-/* Returns the axis of an operand that the batch's axis of the result comes from, or CR_NONE: the rows
- * of a product are the left operand's, its columns the right one's. */
+/* Returns the axis of an operand that the batch's axis of the result comes from, or CR_NONE: the
+ * rows of a product are the left operand's, its columns the right one's. */
 static int batch_axis_in(const struct fixing *f, cr_id id, int i, int axis)
 {
     int r = f->from->nodes[id].rank;

@@ -12,8 +12,8 @@ struct cr_gather_axis {
 };
 
 /*
- * True if a node is gather(a, index, axis) as the front end writes it (frontend/composites.c): a gather from
- * `a` reshaped to one axis, by element numbers that are computed from the index.
+ * True if a node is gather(a, index, axis) as the front end writes it (frontend/composites.c): a
+ * gather from `a` reshaped to one axis, by element numbers that are computed from the index.
  */
 bool cr_find_gather_axis(const struct cr_graph *g, cr_id id, struct cr_gather_axis *along);
 

@@ -82,8 +82,8 @@ enum cr_kind {
     CR_KIND_EXCHANGE, /* between ranks */
 };
 
-/* The element types that an elementwise op admits and gives; a reduction has ARITH or FLOAT, and gives the
- * type of its operand. */
+/* The element types that an elementwise op admits and gives; a reduction has ARITH or FLOAT, and
+ * gives the type of its operand. */
 enum cr_rule {
     CR_RULE_ARITH,    /* all operands and the result have one numeric type, f32 or i32 */
     CR_RULE_FLOAT,    /* f32 gives f32 */
@@ -182,9 +182,9 @@ struct cr_output {
     cr_id state; /* the state that it replaces, or CR_NONE */
 };
 
-/* A size known at run time, from 1 to the bound: an i32 scalar input of its name holds it.  A ragged
- * one has a size for each row of a batch, whose number of rows is a length, too: its input is a
- * vector of that length. */
+/* A size known at run time, from 1 to the bound: an i32 scalar input of its name holds it.  A
+ * ragged one has a size for each row of a batch, whose number of rows is a length, too: its input
+ * is a vector of that length. */
 struct cr_length {
     const char *name;
     int64_t bound;
@@ -432,8 +432,8 @@ static inline bool cr_same_sizes(const struct cr_node *a, const struct cr_node *
     return memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 && cr_same_shape(a, b);
 }
 
-/* True if two nodes have the same value: the same op of the same operands, with the same attributes,
- * for the same entry. */
+/* True if two nodes have the same value: the same op of the same operands, with the same
+ * attributes, for the same entry. */
 bool cr_equal_nodes(const struct cr_graph *g, const struct cr_node *a, const struct cr_node *b);
 
 /* Returns 1 + the number of the length that is the size of an axis, or 0. */

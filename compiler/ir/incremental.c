@@ -465,8 +465,8 @@ static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
     return made;
 }
 
-/* Returns the name of a state: the name of the value in the script, or else its scope; with a number if the
- * name is taken. */
+/* Returns the name of a state: the name of the value in the script, or else its scope; with a
+ * number if the name is taken. */
 static const char *name_state(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];

@@ -1,6 +1,6 @@
-/* Infers the named sizes of a graph's nodes: from those of inputs, states and parameters, by the rules
- * of the ops.  Where an axis is cut in several, the sizes of the script's own nodes of that shape
- * say how. */
+/* Infers the named sizes of a graph's nodes: from those of inputs, states and parameters, by the
+ * rules of the ops.  Where an axis is cut in several, the sizes of the script's own nodes of that
+ * shape say how. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +126,8 @@ static void find_reshape(struct finder *f)
     }
 }
 
-/* Returns the size of the part of a concat that elements first .. first + n - 1 of an axis are, of a node
- * that is computed along that axis from the concat; 0 if there is none. */
+/* Returns the size of the part of a concat that elements first .. first + n - 1 of an axis are, of
+ * a node that is computed along that axis from the concat; 0 if there is none. */
 static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -154,8 +154,8 @@ static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_
     return size;
 }
 
-/* Infers the axes that a slice cuts: it takes a part of a concat, or all nodes of the script that have
- * its shape agree about them. */
+/* Infers the axes that a slice cuts: it takes a part of a concat, or all nodes of the script that
+ * have its shape agree about them. */
 static void find_slice(struct finder *f)
 {
     const int *known = known_of_shape(f), *from = f->all[f->in[0]];

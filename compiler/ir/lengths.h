@@ -28,8 +28,8 @@
 bool cr_infer_lengths(struct cr_graph *g, struct cr_node *node, const cr_id *in,
                       const signed char *asked);
 
-/* Returns the axis that counts the rows of a ragged length in a node; CR_NONE if the node has none or
- * the length is not ragged.  `length` is as in cr_node.lengths. */
+/* Returns the axis that counts the rows of a ragged length in a node; CR_NONE if the node has none
+ * or the length is not ragged.  `length` is as in cr_node.lengths. */
 int cr_batch_axis(const struct cr_graph *g, const struct cr_node *node, int length);
 
 #endif

@@ -153,8 +153,8 @@ static void put_factor(char *text, size_t bytes, const char *sign, const char *f
     snprintf(text + n, bytes - n, "%s%s", n ? sign : "", factor);
 }
 
-/* Writes number / divisor times powers of names; returns the number of factors.  CR_PANEL comes last, and
- * `more`, a name or null, before it. */
+/* Writes number / divisor times powers of names; returns the number of factors.  CR_PANEL comes
+ * last, and `more`, a name or null, before it. */
 static int put_powers(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
                       const char *more, char *text, size_t bytes)
 {

@@ -3,9 +3,9 @@
  *
  * A size is number / divisor times powers of names: 144 is 3 * N_EMBD if the script made it of its
  * option n_embd, 48.  Sizes have numbers, from 1 on; 0 stands for a size of which nothing is known.
- * What is known of the script's graph was found by running the script with other options; docs/named-sizes.md
- * says why that proves a name.  Graphs that were made of each other share it (intern.h).  A graph
- * has none unless C of it is written for readers.
+ * What is known of the script's graph was found by running the script with other options;
+ * docs/named-sizes.md says why that proves a name.  Graphs that were made of each other share it
+ * (intern.h).  A graph has none unless C of it is written for readers.
  */
 #ifndef CR_NAMED_SIZES_H
 #define CR_NAMED_SIZES_H
@@ -14,7 +14,8 @@
 
 enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
 
-/* The name that all tables have: the columns of a packed panel, an enumerator of runtime/types.h. */
+/* The name that all tables have: the columns of a packed panel, an enumerator of
+ * runtime/types.h. */
 enum { CR_NAME_PANEL };
 
 struct cr_size_name {
@@ -59,8 +60,8 @@ void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes);
 /* Returns the table of a graph, or null. */
 struct cr_named_sizes *cr_named_sizes_of(const struct cr_graph *g);
 
-/* Returns the number of a size, the same for equal ones; 0 if powers and value contradict each other.
- * `size->number` and `size->divisor` are computed. */
+/* Returns the number of a size, the same for equal ones; 0 if powers and value contradict each
+ * other.  `size->number` and `size->divisor` are computed. */
 int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size);
 
 /* Returns a size without a name. */
@@ -80,8 +81,8 @@ void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
 /* Writes a size as C, such as "3 * N_EMBD".  Returns the number of its factors. */
 int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes);
 
-/* Returns the sizes of each node along its axes, by the rules of the ops; 0 where nothing is known.  The
- * caller frees them. */
+/* Returns the sizes of each node along its axes, by the rules of the ops; 0 where nothing is known.
+ * The caller frees them. */
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK];
 
 #endif

@@ -250,7 +250,8 @@ struct cr_slot {
                         * readers; the program's string */
 };
 
-/* The name of a value in scratch, for readers.  Values whose live ranges do not overlap may share a slot. */
+/* The name of a value in scratch, for readers.  Values whose live ranges do not overlap may share a
+ * slot. */
 struct cr_value_name {
     int slot;
     char text[72];

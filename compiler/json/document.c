@@ -219,7 +219,8 @@ static int read_bytes(struct cr_document *d, const char *bytes, size_t size, boo
     return 0;
 }
 
-/* Reads the file at `path`, of at most `most` bytes; with `zeros` strings may hold the character 0. */
+/* Reads the file at `path`, of at most `most` bytes; with `zeros` strings may hold the character
+ * 0. */
 static int read_file(struct cr_document *d, const char *path, size_t most, bool zeros,
                      struct cr_error *error)
 {

@@ -26,9 +26,9 @@ enum cr_json_kind {
     CR_JSON_OBJECT
 };
 
-/* A value; small, since a vocabulary has many.  `text` ends in a NUL, and has none inside unless the document was
- * read by cr_document_read_zeros.  `kind`
- * says which of the other members are valid. */
+/* A value; small, since a vocabulary has many.  `text` ends in a NUL, and has none inside unless
+ * the document was read by cr_document_read_zeros.  `kind` says which of the other members are
+ * valid. */
 struct cr_json_value {
     enum cr_json_kind kind;
     int first, next; /* index of the first item or member; and of the next sibling; or
@@ -65,7 +65,8 @@ int cr_document_read(struct cr_document *document, const char *path, struct cr_e
 int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
                            struct cr_error *error);
 
-/* Does the same as cr_document_read, for a tokenizer's file: keys and texts may hold the character 0. */
+/* Does the same as cr_document_read, for a tokenizer's file: keys and texts may hold the character
+ * 0. */
 int cr_document_read_zeros(struct cr_document *document, const char *path, struct cr_error *error);
 
 /* Gives the strings, which all texts point into, to the caller, who frees them. */

@@ -233,9 +233,9 @@ static void join_parts(const struct crescent_trainer *t, int to, int from, int l
         add_next_block(t, level);
 }
 
-/* Fills the block of a level with the sum of n micro-batches: of the left part of the tree, and of the
- * right one, which is computed in the blocks behind.  A rank takes part in the nodes that it has
- * micro-batches of; the rank of a node's first micro-batch gets the sum. */
+/* Fills the block of a level with the sum of n micro-batches: of the left part of the tree, and of
+ * the right one, which is computed in the blocks behind.  A rank takes part in the nodes that it
+ * has micro-batches of; the rank of a node's first micro-batch gets the sum. */
 static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
 {
     if (!has_any(t, first, n))

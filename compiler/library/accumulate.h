@@ -41,8 +41,8 @@ int cr_compare_ranks(struct crescent_trainer *trainer, struct cr_error *error);
 int cr_give_micro_batches(struct crescent_trainer *trainer, int i, const void *tensors,
                           struct cr_error *error);
 
-/* Runs micro_batch for each micro-batch and adds the outputs.  Ranks run neighbouring ones each, and all
- * get the sum. */
+/* Runs micro_batch for each micro-batch and adds the outputs.  Ranks run neighbouring ones each,
+ * and all get the sum. */
 int cr_run_micro_batches(struct crescent_trainer *trainer, struct cr_error *error);
 
 /* Returns the inputs of update, by input: the sums, and the state. */

@@ -83,8 +83,8 @@ static void note_errors(crescent_difference *d, double got, double want, double 
     d->nans += isnan(apart);
 }
 
-/* Compares two arrays.  The worst element is the element that exceeds the tolerance most, or if all are
- * within the tolerance, the element that differs most. */
+/* Compares two arrays.  The worst element is the element that exceeds the tolerance most, or if all
+ * are within the tolerance, the element that differs most. */
 static crescent_difference compare(const double *got, const double *want, int64_t n,
                                    const crescent_tolerance *tolerance)
 {

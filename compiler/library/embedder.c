@@ -165,7 +165,8 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
-/* Reads the prompt of a classifier or of a decoder that ranks, and the outputs that are its answer. */
+/* Reads the prompt of a classifier or of a decoder that ranks, and the outputs that are its
+ * answer. */
 static int read_classifier(crescent_embedder *e, const char *folder, struct cr_error *error)
 {
     bool is_judge = false;
@@ -310,8 +311,8 @@ static void take_ids(struct slot *slot, const crescent_encoding *encoding)
     memcpy(slot->types, encoding->types, encoding->n * sizeof *slot->types);
 }
 
-/* Cuts ids to a limit before the ids of the text after a document, which the answer follows.  They are those
- * at the end that this text has alone, too. */
+/* Cuts ids to a limit before the ids of the text after a document, which the answer follows.  They
+ * are those at the end that this text has alone, too. */
 static int cut_prompt(const crescent_embedder *e, const char *after, size_t length, crescent_encoding *ids,
                       struct cr_error *error)
 {
@@ -411,8 +412,8 @@ static void make_probabilities(const struct cr_sentence *s, float *logits)
         logits[i] = (float)(s->sigmoid ? 1 / (1 + exp(-(double)logits[i])) : exp((double)logits[i] - most) / sum);
 }
 
-/* Encodes texts and runs the model on their ids; texts of no ids, by a tokenizer that puts nothing around
- * them, have zeros. */
+/* Encodes texts and runs the model on their ids; texts of no ids, by a tokenizer that puts nothing
+ * around them, have zeros. */
 static int embed(crescent_embedder *e, const crescent_embed_text *texts, int n, float *vectors,
                  crescent_embedded *what, struct cr_error *error)
 {

@@ -97,7 +97,8 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
-/* Keeps the entries of a step over micro-batches, and finds their number; else chooses the only entry. */
+/* Keeps the entries of a step over micro-batches, and finds their number; else chooses the only
+ * entry. */
 static int choose_step(struct cr_graph *g, const char *path, int *micro_batches,
                        struct cr_error *error)
 {

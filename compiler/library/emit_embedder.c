@@ -51,7 +51,8 @@ static int open_graph(struct embedder_writing *e, crescent_context *context, con
     return status;
 }
 
-/* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector of ids. */
+/* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector
+ * of ids. */
 static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error *error)
 {
     const struct cr_program *p = e->w.program;

@@ -46,7 +46,8 @@ static int make_model(struct cr_writing *w, int rank, struct cr_error *error)
     return cr_model_to_emit(w->made.graph, w->config, rank, &w->model, error) || fill_weights(w, w->seed) ? -1 : 0;
 }
 
-/* Makes the program, with weights if they are wanted.  The weights of several ranks are packed one after another. */
+/* Makes the program, with weights if they are wanted.  The weights of several ranks are packed one
+ * after another. */
 int cr_writing_program(struct cr_writing *w, const crescent_config *config, int64_t seed,
                         struct cr_error *error)
 {

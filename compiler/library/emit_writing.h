@@ -1,5 +1,5 @@
-/* emit_writing.h - emitting a model with its tokenizer and weights: what programs that generate and encoders
- * share. */
+/* emit_writing.h - emitting a model with its tokenizer and weights: what programs that generate and
+ * encoders share. */
 #ifndef CR_EMIT_WRITING_H
 #define CR_EMIT_WRITING_H
 

@@ -12,8 +12,8 @@
 #include "compiler/ir/mem.h"
 #include "compiler/json/config_file.h"
 
-/* True if a class such as XLMRobertaModel or GPTNeoXForCausalLM belongs to a family such as xlm-roberta or
- * gpt_neox. */
+/* True if a class such as XLMRobertaModel or GPTNeoXForCausalLM belongs to a family such as
+ * xlm-roberta or gpt_neox. */
 static bool is_class_of(const char *class, const char *family)
 {
     static const char *const ends[] = {"For", "Model", "LMHeadModel", "DoubleHeadsModel"};

@@ -27,8 +27,8 @@ struct cr_text_ends {
     int n;
 };
 
-/* Reads the tokens that begin and end a text from a folder, a GGUF file or a config.json; other models
- * have none. */
+/* Reads the tokens that begin and end a text from a folder, a GGUF file or a config.json; other
+ * models have none. */
 int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *origin, int64_t vocabulary,
                       struct cr_error *error);
 

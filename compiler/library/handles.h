@@ -156,21 +156,22 @@ struct cr_buffers {
     int n;
 };
 
-/* Allocates memory for n ports.  Ports marked in `left_out`, which may be null, get a null pointer. */
+/* Allocates memory for n ports.  Ports marked in `left_out`, which may be null, get a null
+ * pointer. */
 int cr_buffers_new(struct cr_buffers *buffers, const struct cr_port *ports, const bool *left_out,
                    int n, struct cr_error *error);
 void cr_buffers_free(struct cr_buffers *buffers);
 
-/* Returns the node of an output or a tapped value by its name; CR_NONE, with an error that names the option
- * `asked`, if there is none. */
+/* Returns the node of an output or a tapped value by its name; CR_NONE, with an error that names
+ * the option `asked`, if there is none. */
 cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *name,
                     struct cr_error *error);
 
 /* Finds the nodes of parameters and inputs, again after some were added. */
 void cr_index_ports(crescent_graph *graph);
 
-/* Removes all entries but the named one; "" stands for the only entry.  Its outputs lose the prefix of its
- * name. */
+/* Removes all entries but the named one; "" stands for the only entry.  Its outputs lose the prefix
+ * of its name. */
 int cr_choose_entry(struct cr_graph *g, const char *name, const char *path, struct cr_error *error);
 
 /* Fails if a graph has entries and none was chosen. */
@@ -211,17 +212,18 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                      const crescent_config *config, crescent_model **model, struct cr_error *error);
 
-/* Compiles the part of one of config->ranks ranks, with a checked configuration, so that its weights can be packed;
- * it is not run. */
+/* Compiles the part of one of config->ranks ranks, with a checked configuration, so that its
+ * weights can be packed; it is not run. */
 int cr_compile_rank(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                     const crescent_config *config, const struct cr_target *target, int rank,
                     crescent_model **model, struct cr_error *error);
 
-/* As cr_compile_graph, for a training: several ranks do not cut the model. */
+/* Does the same as cr_compile_graph for a training, whose model is not cut for several ranks. */
 int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                     const crescent_config *config, crescent_model **model, struct cr_error *error);
 
-/* As cr_compile_graph, and the engine records the values that its kernels store. */
+/* Does the same as cr_compile_graph, and lets the engine record the values that its kernels
+ * store. */
 int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                       const crescent_config *config, crescent_model **model, struct cr_error *error);
 

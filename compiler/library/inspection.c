@@ -404,7 +404,8 @@ int crescent_output_at(const crescent_inspection *inspection, int index, crescen
     return CRESCENT_OK;
 }
 
-/* Describes a kernel.  All calls of a function have the same kind, so the first call is described. */
+/* Describes a kernel.  All calls of a function have the same kind, so the first call is
+ * described. */
 int crescent_inspection_kernel_at(const crescent_inspection *inspection, int index,
                                   crescent_kernel *kernel, crescent_kernel_detail *detail)
 {

@@ -15,7 +15,8 @@ int cr_check_script_path(const char *path, struct cr_error *error);
 /* Fails for an unreadable path, and for a file other than a GGUF file, which has no tokenizer. */
 int cr_check_folder_path(const char *path, struct cr_error *error);
 
-/* Returns the kind of a file in words, such as "weights (safetensors)", or null if it may be a script. */
+/* Returns the kind of a file in words, such as "weights (safetensors)", or null if it may be a
+ * script. */
 const char *cr_other_file(const char *path);
 
 #endif

@@ -2,7 +2,8 @@
  * option_sizes.c - which sizes of a graph are made of which options of its script.
  *
  * The script is run again with one option doubled (or tripled, halved): sizes that double with it
- * are proportional to it.  So a size never gets the name of an option that only happens to have its value.
+ * are proportional to it.  So a size never gets the name of an option that only happens to have its
+ * value.
  */
 #include "option_sizes.h"
 
@@ -148,7 +149,8 @@ static bool is_free(const struct search *s, const char *name)
     return is_free;
 }
 
-/* Writes the name of an option in capitals; OPTION_ stands before it if it could be a macro of C. */
+/* Writes the name of an option in capitals; OPTION_ stands before it if it could be a macro of
+ * C. */
 static bool name_option(struct search *s, const char *option)
 {
     static const char *const macros[] = {"EOF", "NULL", "NAN", "INFINITY", "HUGE", "HUGE_VAL", "BUFSIZ",
@@ -186,8 +188,8 @@ static void try_option(struct search *s, const struct cr_script_option *option)
     }
 }
 
-/* Adds the sizes of the script's nodes to the table; if the graph to compile has other nodes, as that
- * of a generator, only those of parameters. */
+/* Adds the sizes of the script's nodes to the table; if the graph to compile has other nodes, as
+ * that of a generator, only those of parameters. */
 static void add_facts(struct search *s)
 {
     bool same = has_nodes_of(s->graph->graph, s->g);

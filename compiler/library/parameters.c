@@ -63,7 +63,8 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->count);
 }
 
-/* Loads weights from files; an imported model reads the weights in its own file through the import. */
+/* Loads weights from files; an imported model reads the weights in its own file through the
+ * import. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
 {

@@ -8,7 +8,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* The source, and where in it the reader stands.  `tag` is the start of the expression that is read. */
+/* The source, and where in it the reader stands.  `tag` is the start of the expression that is
+ * read. */
 struct reader {
     const char *at, *end, *start, *tag, *path, *instruction;
     int line;   /* as of cr_read_ranking_prompt */
@@ -68,8 +69,8 @@ static bool take_all(struct reader *r, const char *const *words)
     return true;
 }
 
-/* Reads a string in ' or ", in which \n is the end of a line, and \ comes before \, ' and ".  Returns false if there
- * is none. */
+/* Reads a string in ' or ", in which \n is the end of a line, and \ comes before \, ' and ".
+ * Returns false if there is none. */
 static bool take_string(struct reader *r, struct cr_text *out)
 {
     skip_spaces(r);

@@ -1,6 +1,6 @@
 /*
- * ranking_prompt.h - the prompt of a decoder that ranks: a template with a place for a question and one for a
- * document.
+ * ranking_prompt.h - the prompt of a decoder that ranks: a template with a place for a question and
+ * one for a document.
  */
 #ifndef CR_RANKING_PROMPT_H
 #define CR_RANKING_PROMPT_H
@@ -23,10 +23,11 @@ struct cr_ranking_prompt {
     int n, cap;
 };
 
-/* Reads a template in the language of Jinja, of which it may use text and expressions alone: strings, and
- * messages | selectattr("role", "eq", ROLE) | map(attribute="content") | first | default(STRING), where ROLE is
- * "system", "query" or "document".  `instruction`, which may be null, is the content of the system's message.
- * Errors have `path` and a line: `line` for a source that is a string in a file, or 0 for one that is a file. */
+/* Reads a template in the language of Jinja, of which it may use text and expressions alone:
+ * strings, and messages | selectattr("role", "eq", ROLE) | map(attribute="content") | first |
+ * default(STRING), where ROLE is "system", "query" or "document".  `instruction`, which may be
+ * null, is the content of the system's message.  Errors have `path` and a line: `line` for a source
+ * that is a string in a file, or 0 for one that is a file. */
 int cr_read_ranking_prompt(struct cr_ranking_prompt *t, const char *source, size_t n, const char *instruction,
                           const char *path, int line, struct cr_error *error);
 

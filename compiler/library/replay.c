@@ -1,8 +1,8 @@
 /*
  * replay.c - computes a run again in double precision, node by node; see crescent.h.
  *
- * It iterates over the graph that kernels were made from.  For each node it computes the exact value,
- * from the inputs on, and the local value, from the results that earlier kernels stored.
+ * It iterates over the graph that kernels were made from.  For each node it computes the exact
+ * value, from the inputs on, and the local value, from the results that earlier kernels stored.
  */
 #include <float.h>
 #include <math.h>

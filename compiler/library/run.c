@@ -91,8 +91,8 @@ static int check_ids(const crescent_model *m, const int *number, int n, const vo
     return 0;
 }
 
-/* Checks weights, tensors and ids, and that all ranks run with the same inputs.  A run of all entries needs
- * all tensors, a run of one only its own. */
+/* Checks weights, tensors and ids, and that all ranks run with the same inputs.  A run of all
+ * entries needs all tensors, a run of one only its own. */
 static int check_run(const crescent_model *m, struct entries entries, const void *const *inputs,
                      void *const *outputs, struct cr_error *error)
 {

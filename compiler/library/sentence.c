@@ -332,7 +332,8 @@ static bool is_identity(const char *activation)
     return strcmp(dot ? dot + 1 : activation, "Identity") == 0;
 }
 
-/* Reads the prompt of a role, or the default one; and if scores are the logits, by activation_fn. */
+/* Reads the prompt of a role, or the default one; and if scores are the logits, by
+ * activation_fn. */
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
@@ -395,8 +396,8 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
                                      folder);
 }
 
-/* Sets the pooling of a folder without modules.json: the vectors of CLIP and SigLIP are their features, others the
- * mean. */
+/* Sets the pooling of a folder without modules.json: the vectors of CLIP and SigLIP are their
+ * features, others the mean. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];

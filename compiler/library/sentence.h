@@ -32,22 +32,24 @@ struct cr_sentence {
                             the logits themselves */
 };
 
-/* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses the
- * prompt.  Fails for modules other than Transformer, Pooling, Dense, Normalize and LogitScore. */
+/* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses
+ * the prompt.  Fails for modules other than Transformer, Pooling, Dense, Normalize and
+ * LogitScore. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
 
-/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the files', the
- * tokenizer's, 512; but at most to the number of positions. */
+/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the
+ * files', the tokenizer's, 512; but at most to the number of positions. */
 int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
                       struct cr_error *error);
 
-/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller asked for
- * more. */
+/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller
+ * asked for more. */
 int cr_lower_sentence_limit(struct cr_sentence *sentence, int64_t asked, int64_t positions,
                             struct cr_error *error);
 
-/* The settings that the script of an encoder gets: the most tokens, and the pooling or the number of classes. */
+/* The settings that the script of an encoder gets: the most tokens, and the pooling or the number
+ * of classes. */
 struct cr_sentence_settings {
     char most[24], classes[24], pad[24];
     crescent_setting items[5];
@@ -62,8 +64,8 @@ crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const 
 /* Fails for a decoder that ranks, which makes no vectors. */
 int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
-/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json.  A decoder that
- * ranks has one label. */
+/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json.
+ * A decoder that ranks has one label. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
 /* True for a folder of Qwen3-Reranker without modules.json: a decoder that answers yes or no. */

@@ -1,9 +1,9 @@
 /*
  * validation.c - the loss of a training on held-out data; see crescent.h.
  *
- * The same script is run again, with its option `validation` set to true if it declares one, and `loss`
- * is the only output of the graph: a forward pass.  It uses the current parameters and
- * state of the training, and updates nothing.
+ * The same script is run again, with its option `validation` set to true if it declares one, and
+ * `loss` is the only output of the graph: a forward pass.  It uses the current parameters and state
+ * of the training, and updates nothing.
  */
 #include <inttypes.h>
 #include <math.h>

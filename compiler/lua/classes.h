@@ -1,5 +1,5 @@
-/* classes.h - the classes of the Lua module.  Each function adds the functions of a class to the table on
- * top of the stack.  The class of tensors is in tensor.h. */
+/* classes.h - the classes of the Lua module.  Each function adds the functions of a class to the
+ * table on top of the stack.  The class of tensors is in tensor.h. */
 #ifndef CR_LUA_CLASSES_H
 #define CR_LUA_CLASSES_H
 

@@ -72,7 +72,8 @@ static crescent_embedder *self(lua_State *L)
     return e->embedder;
 }
 
-/* e:embed(text, pair): returns the vector of a text or a pair, a tensor, and the number of its tokens. */
+/* e:embed(text, pair): returns the vector of a text or a pair, a tensor, and the number of its
+ * tokens. */
 static int embed(lua_State *L)
 {
     crescent_embedder_facts facts;

@@ -202,8 +202,8 @@ static int weight(lua_State *L)
 
 /* ---- runs ---- */
 
-/* Fails unless every name in the table at `index` is the name of an input, or with `cotangents` of a
- * value that has a cotangent. */
+/* Fails unless every name in the table at `index` is the name of an input, or with `cotangents` of
+ * a value that has a cotangent. */
 static void check_names(lua_State *L, const struct cr_lua_model *m, int index, int cotangents)
 {
     int number;

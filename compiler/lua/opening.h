@@ -45,7 +45,8 @@ int cr_lua_flag_option(lua_State *L, int index, const char *key, int otherwise);
 /* Returns the strings of the value at `index`: a table, one string, or nil for none. */
 const char **cr_lua_strings(lua_State *L, int index, const char *what, int *n);
 
-/* Loads the given weights, else the weights in the model's own folder, else draws weights from the seed. */
+/* Loads the given weights, else the weights in the model's own folder, else draws weights from the
+ * seed. */
 void cr_lua_fill_weights(lua_State *L, crescent_model *model, const char *const *paths, int n,
                          int64_t seed);
 

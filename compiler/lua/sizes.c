@@ -28,8 +28,8 @@ static void push_given(lua_State *L, int index, const crescent_port *port)
         lua_getfield(L, index, port->name);
 }
 
-/* Returns the number of rows of a length's port: 1, or for a ragged one those of its batch.  The run
- * refuses a batch out of bounds. */
+/* Returns the number of rows of a length's port: 1, or for a ragged one those of its batch.  The
+ * run refuses a batch out of bounds. */
 static int32_t rows_of(const crescent_port *port, int32_t *const *lengths)
 {
     int32_t rows = port->rank ? *lengths[port->lengths[0] - 1] : 1;
@@ -73,8 +73,8 @@ static void read_array(lua_State *L, const crescent_model *model, const crescent
             read_size(L, model, port, a, sizes[a], lengths);
 }
 
-/* Takes the given lengths: numbers, or with `ragged` vectors with a size for each row, which say how
- * many rows there are. */
+/* Takes the given lengths: numbers, or with `ragged` vectors with a size for each row, which say
+ * how many rows there are. */
 static void read_given(lua_State *L, const crescent_model *model, int index, bool ragged,
                        int32_t *const *lengths)
 {

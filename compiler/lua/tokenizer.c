@@ -99,8 +99,8 @@ static void read_pair(lua_State *L, int index, crescent_text *text)
         cr_lua_fail(L, "option pair: found %s, expected a string", luaL_typename(L, -1));
 }
 
-/* t:encode(text, {framed = false, pair = text, max_length = n, pads = true}): returns a table of ids, by default
- * with the tokens that frame a text, and a table of their segments' numbers. */
+/* t:encode(text, {framed = false, pair = text, max_length = n, pads = true}): returns a table of
+ * ids, by default with the tokens that frame a text, and a table of their segments' numbers. */
 static int encode(lua_State *L)
 {
     static const char *const known[] = {"framed", "pair", "max_length", "pads", NULL};

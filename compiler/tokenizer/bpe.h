@@ -37,8 +37,8 @@ struct cr_bpe {
     bool fuse_unknown, byte_fallback, ignore_merges;
 };
 
-/* Adds a merge of two tokens' texts; its rank is the number of merges before it.  The merged text is
- * without the prefix of the right one. */
+/* Adds a merge of two tokens' texts; its rank is the number of merges before it.  The merged text
+ * is without the prefix of the right one. */
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error);
 

@@ -12,9 +12,10 @@
 #include "pattern.h"
 #include "scanner.h"
 
-/* Steps of PCRE2's matcher at one position of a text, and the KiB that it may remember meanwhile.  A
- * repetition takes a step for each byte and each of its ends: hence some steps for each byte of the text.
- * A pattern with nested repetitions, whose steps double with each byte, soon takes more. */
+/* Steps of PCRE2's matcher at one position of a text, and the KiB that it may remember meanwhile.
+ * A repetition takes a step for each byte and each of its ends: hence some steps for each byte of
+ * the text.  A pattern with nested repetitions, whose steps double with each byte, soon takes
+ * more. */
 enum { MATCH_LIMIT = 2000000, STEPS_OF_A_BYTE = 64, HEAP_LIMIT = 1 << 18 };
 
 /* From 10.40 on \p{Han} includes characters that the script shares with others. */
@@ -79,8 +80,8 @@ enum cr_scanner cr_pattern_scanner(const struct cr_pattern *p, size_t *digits)
 
 /* ---- PCRE2 ---- */
 
-/* The settings for compiling a pattern: a newline is LF, independent of how PCRE2 was built.  Null if memory
- * is short. */
+/* The settings for compiling a pattern: a newline is LF, independent of how PCRE2 was built.  Null
+ * if memory is short. */
 static pcre2_compile_context *new_context(void)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);

@@ -51,8 +51,8 @@ const char *cr_pattern_source(const struct cr_pattern *pattern, size_t *length);
 /* Appends the expression of PCRE2 of a regular expression or a string; false for a scanner. */
 bool cr_put_pcre2(struct cr_text *out, const struct cr_pattern *pattern);
 
-/* Returns the characters that an expression of PCRE2 for one character matches, as n pairs of the first and the last
- * one of a range; null if it is none.  The caller frees them. */
+/* Returns the characters that an expression of PCRE2 for one character matches, as n pairs of the
+ * first and the last one of a range; null if it is none.  The caller frees them. */
 uint32_t *cr_characters_of(const char *pcre2, size_t length, int *n);
 
 struct cr_match {

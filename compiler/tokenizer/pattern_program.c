@@ -1,7 +1,7 @@
 /* pattern_program.c - compiles regular expressions for emitted C; see pattern_program.h.
  *
- * It reads the expression of PCRE2 that oniguruma.c writes, whose repetitions are all {LOW,HIGH}.  An item is read
- * again for each of its copies. */
+ * It reads the expression of PCRE2 that oniguruma.c writes, whose repetitions are all {LOW,HIGH}.
+ * An item is read again for each of its copies. */
 #include "pattern_program.h"
 
 #include <stdlib.h>
@@ -39,8 +39,9 @@ static void refuse(struct compiling *c, const char *what)
 /* Returns the end of an escape, of which the backslash is at `at`. */
 static size_t end_of_escape(const char *text, size_t at)
 {
-    return text[at + 2] == '{' && strchr("xpPg", text[at + 1]) ? at + (size_t)(strchr(text + at, '}') - (text + at)) + 1
-                                                              : at + 2;
+    return text[at + 2] == '{' && strchr("xpPg", text[at + 1])
+               ? at + (size_t)(strchr(text + at, '}') - (text + at)) + 1
+               : at + 2;
 }
 
 /* Returns the end of the class whose [ is at `at`. */
@@ -57,7 +58,9 @@ static size_t end_of_item(const char *text, size_t at)
     int depth = 0;
     do {
         depth += (text[at] == '(') - (text[at] == ')');
-        at = text[at] == '\\' ? end_of_escape(text, at) : text[at] == '[' ? end_of_class(text, at) : at + 1;
+        at = text[at] == '\\'  ? end_of_escape(text, at)
+             : text[at] == '[' ? end_of_class(text, at)
+                               : at + 1;
     } while (depth > 0);
     return at;
 }
@@ -99,8 +102,8 @@ static enum group read_group(const char *text, struct part item, struct part *in
     static const struct {
         const char *text;
         enum group group;
-    } begins[] = {{"(?:", PLAIN},       {"(?=", AHEAD},        {"(?!", NOT_AHEAD},
-                  {"(?<=", BEHIND},     {"(?<!", NOT_BEHIND},  {"(?>", ATOMIC}};
+    } begins[] = {{"(?:", PLAIN},   {"(?=", AHEAD},       {"(?!", NOT_AHEAD},
+                  {"(?<=", BEHIND}, {"(?<!", NOT_BEHIND}, {"(?>", ATOMIC}};
     *inside = (struct part){item.begin + 1, item.end - 1, item.options, item.n_options};
     if (text[item.begin + 1] != '?')
         return PLAIN;
@@ -125,11 +128,13 @@ static bool is_single(const char *text, struct part item)
     struct part inside;
     char c = text[item.begin], next = c == '\\' ? text[item.begin + 1] : '\0';
     if (c == '\\')
-        return strchr("xpPnr", next) || !((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z'));
+        return strchr("xpPnr", next) ||
+               !((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z'));
     if (c != '(')
         return c != '^' && c != '$';
     enum group group = read_group(text, item, &inside);
-    return (group == PLAIN || group == OPTIONED || group == ATOMIC) && is_choice_single(text, inside);
+    return (group == PLAIN || group == OPTIONED || group == ATOMIC) &&
+           is_choice_single(text, inside);
 }
 
 /* True if a sequence is one such item after looks at the character. */
@@ -214,10 +219,11 @@ static void put_set(struct compiling *c, struct part part, enum cr_pattern_code 
 static void set_choice(struct compiling *c, int split, int other, bool lazy)
 {
     if (!c->wrong)
-        c->program->ops[split] = (struct cr_pattern_op){CR_OP_SPLIT, lazy ? other : split + 1, lazy ? split + 1 : other};
+        c->program->ops[split] =
+            (struct cr_pattern_op){CR_OP_SPLIT, lazy ? other : split + 1, lazy ? split + 1 : other};
 }
 
-/* Compiles a look ahead, of which `inside` is what it looks for. */
+/* Compiles a look-ahead assertion for the pattern `inside`. */
 static void compile_look(struct compiling *c, struct part inside, bool negated)
 {
     enum { DEEPEST = 8 };
@@ -231,7 +237,8 @@ static void compile_look(struct compiling *c, struct part inside, bool negated)
     c->depth--;
 }
 
-/* Compiles \R, the atomic (?>A|B) with A a newline of two characters: A, or B where A does not match. */
+/* Compiles \R, the atomic (?>A|B) with A a newline of two characters: A, or B where A does not
+ * match. */
 static void compile_newline(struct compiling *c, struct part inside)
 {
     struct part first = inside, rest = inside;
@@ -282,8 +289,11 @@ static void compile_item(struct compiling *c, struct part item)
     static const struct {
         const char *text;
         enum cr_pattern_code code;
-    } places[] = {{"^", CR_OP_LINE_BEGIN}, {"$", CR_OP_LINE_END}, {"\\A", CR_OP_BEGIN},
-                  {"\\z", CR_OP_END},      {"\\Z", CR_OP_LAST_END}};
+    } places[] = {{"^", CR_OP_LINE_BEGIN},
+                  {"$", CR_OP_LINE_END},
+                  {"\\A", CR_OP_BEGIN},
+                  {"\\z", CR_OP_END},
+                  {"\\Z", CR_OP_LAST_END}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strlen(places[i].text) == item.end - item.begin &&
             memcmp(c->text + item.begin, places[i].text, item.end - item.begin) == 0) {
@@ -342,7 +352,8 @@ static void compile_loop(struct compiling *c, struct part item, const struct rep
         put_not_next(c, item);
 }
 
-/* Compiles up to `n` repetitions: X(?:X(?:X)?)?; a possessive one ends before another character or at the most. */
+/* Compiles up to `n` repetitions: X(?:X(?:X)?)?; a possessive one ends before another character or
+ * at the most. */
 static void compile_some(struct compiling *c, struct part item, const struct repetition *how, int n)
 {
     int splits[CR_MOST_OPS];
@@ -410,7 +421,8 @@ static void compile_choice(struct compiling *c, struct part part)
         c->program->ops[jump].a = c->program->n;
 }
 
-bool cr_compile_pattern(struct cr_pattern_program *program, const struct cr_pattern *pattern, const char **what)
+bool cr_compile_pattern(struct cr_pattern_program *program, const struct cr_pattern *pattern,
+                        const char **what)
 {
     struct cr_text text = {0};
     struct compiling c = {.program = program};

@@ -19,8 +19,8 @@ struct cr_pair_template {
 void cr_add_pair_template(struct cr_text_parts *post_processors,
                           const struct cr_pair_template *template);
 
-/* Makes the templates of a single text and of a pair, whose arrays the caller frees.  That of a pair
- * is empty if several parts put ids around texts, or if the file does not define pairs. */
+/* Makes the templates of a single text and of a pair, whose arrays the caller frees.  That of a
+ * pair is empty if several parts put ids around texts, or if the file does not define pairs. */
 void cr_templates_of(const struct cr_text_parts *post_processors, const struct cr_frame *frame,
                      struct cr_template *single, struct cr_template *pair);
 

@@ -121,8 +121,8 @@ int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, 
 
 /* ---- in emitted C ---- */
 
-/* A walk through the trie: how many times as long the longest result is as its text, if a space has `space`
- * bytes; texts have at most `deepest` bytes, and `left` steps may be taken. */
+/* A walk through the trie: how many times as long the longest result is as its text, if a space has
+ * `space` bytes; texts have at most `deepest` bytes, and `left` steps may be taken. */
 struct walk {
     const struct cr_text_map *map;
     size_t space, deepest;

@@ -25,8 +25,8 @@ void cr_free_text_map(struct cr_text_map *map);
 
 struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map);
 
-/* Returns how many times as long the map can make a text of up to `deepest` bytes, where a space becomes
- * `space` bytes; 0 if that takes too long to find. */
+/* Returns how many times as long the map can make a text of up to `deepest` bytes, where a space
+ * becomes `space` bytes; 0 if that takes too long to find. */
 double cr_growth_of_map(const struct cr_text_map *map, size_t space, size_t deepest);
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,

@@ -36,12 +36,12 @@ int cr_read_listed(struct cr_listed **listed, const struct cr_document *document
 int cr_read_config_tokens(struct cr_tokenizer *tokenizer, const char *config, const char *map,
                           struct cr_error *error);
 
-/* Returns the text of a special token.  The configuration may have it as a string or as an object with
- * the member `content`; otherwise it is `otherwise`. */
+/* Returns the text of a special token.  The configuration may have it as a string or as an object
+ * with the member `content`; otherwise it is `otherwise`. */
 const char *cr_special_of(const struct cr_document *document, const char *name, const char *otherwise);
 
-/* Adds the parts and tokens of CLIP's class to a vocabulary and merges, as tokenizer_config.json, which is
- * read already, names the tokens. */
+/* Adds the parts and tokens of CLIP's class to a vocabulary and merges, as tokenizer_config.json,
+ * which is read already, names the tokens. */
 int cr_add_clip_parts(struct cr_tokenizer *tokenizer, const struct cr_document *config,
                       struct cr_error *error);
 
@@ -50,13 +50,14 @@ int cr_add_clip_parts(struct cr_tokenizer *tokenizer, const struct cr_document *
 int cr_read_gpt2_files(struct cr_tokenizer *tokenizer, const char *vocabulary, const char *merges,
                        const char *config, struct cr_error *error);
 
-/* Reads a vocab.txt of WordPiece.  `config`, a tokenizer_config.json or null, says of which class the
- * tokenizer is, and whether it lower-cases; without it it is BERT's. */
+/* Reads a vocab.txt of WordPiece.  `config`, a tokenizer_config.json or null, says of which class
+ * the tokenizer is, and whether it lower-cases; without it it is BERT's. */
 int cr_read_wordpiece_files(struct cr_tokenizer *tokenizer, const char *vocabulary,
                             const char *config, struct cr_error *error);
 
-/* Reads a tokenizer.model of SentencePiece.  `config`, a tokenizer_config.json or null, says of which
- * class the tokenizer is; without it ids are SentencePiece's, and nothing is put around a text. */
+/* Reads a tokenizer.model of SentencePiece.  `config`, a tokenizer_config.json or null, says of
+ * which class the tokenizer is; without it ids are SentencePiece's, and nothing is put around a
+ * text. */
 int cr_read_sentencepiece(struct cr_tokenizer *tokenizer, const char *path, const char *config,
                           struct cr_error *error);
 
@@ -65,8 +66,8 @@ int cr_read_sentencepiece(struct cr_tokenizer *tokenizer, const char *path, cons
 void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,
                              bool prefix_space);
 
-/* Adds the decoders of SentencePiece's tokens: visible spaces become spaces, tokens of bytes bytes if
- * `bytes`, and one space at the beginning of the text is removed if `strips`. */
+/* Adds the decoders of SentencePiece's tokens: visible spaces become spaces, tokens of bytes bytes
+ * if `bytes`, and one space at the beginning of the text is removed if `strips`. */
 void cr_add_space_decoders(struct cr_tokenizer *tokenizer, bool bytes, bool strips);
 
 /* Reads the tokenizer of a GGUF file, and the ids that end a text. */

@@ -1,4 +1,5 @@
-/* read_clip.c - CLIP's tokenizer from a vocabulary and merges, as diffusion models have it; see read.h. */
+/* read_clip.c - CLIP's tokenizer from a vocabulary and merges, as diffusion models have it; see
+ * read.h. */
 #include <string.h>
 
 #include "compiler/files/mapping.h"
@@ -7,7 +8,8 @@
 #define BEGIN "<|startoftext|>"
 #define END "<|endoftext|>"
 
-/* CLIP's pieces: words, single digits and runs of other characters.  The text between them has no ids. */
+/* CLIP's pieces: words, single digits and runs of other characters.  The text between them has no
+ * ids. */
 static const char words[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d"
                             "|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
 
@@ -38,8 +40,9 @@ static int add_parts(struct cr_tokenizer *t, const char *path, struct cr_error *
     return 0;
 }
 
-/* Adds a special token of the configuration with its flags, or gives it those if it was added before, as
- * several names may have one token.  Its id is stored if `id` is not null; then it must be there. */
+/* Adds a special token of the configuration with its flags, or gives it those if it was added
+ * before, as several names may have one token.  Its id is stored if `id` is not null; then it must
+ * be there. */
 static int add_special(struct cr_tokenizer *t, const struct cr_document *d, const char *name,
                        const char *otherwise, int32_t *id, struct cr_error *error)
 {

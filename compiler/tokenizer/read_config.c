@@ -1,5 +1,5 @@
-/* read_config.c - the tokens that tokenizer_config.json and special_tokens_map.json add to those of other
- * files; see read.h. */
+/* read_config.c - the tokens that tokenizer_config.json and special_tokens_map.json add to those of
+ * other files; see read.h. */
 #include <stdlib.h>
 #include <string.h>
 

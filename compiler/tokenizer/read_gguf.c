@@ -1,10 +1,11 @@
 /*
  * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see read.h.
  *
- * There are four kinds: byte-level BPE with merges, called gpt2; SentencePiece's BPE, called
- * llama, whose tokens have scores: of all adjacent pairs that make a token, the one with the
- * highest score is merged first; of equal scores, the leftmost; SentencePiece's unigram model, called t5;
- * and WordPiece, called bert, whose words begin with a visible space, and whose other tokens have no "##".
+ * There are four kinds: byte-level BPE with merges, called gpt2; SentencePiece's BPE, called llama,
+ * whose tokens have scores: of all adjacent pairs that make a token, the one with the highest score
+ * is merged first; of equal scores, the leftmost; SentencePiece's unigram model, called t5; and
+ * WordPiece, called bert, whose words begin with a visible space, and whose other tokens have no
+ * "##".
  */
 #include <math.h>
 #include <stdio.h>
@@ -369,7 +370,8 @@ static int read_unigram(struct reading *r, bool *begins)
 
 /* ---- WordPiece ---- */
 
-/* True if no token but special ones has a capital letter: text is lower-cased then, and loses its accents. */
+/* True if no token but special ones has a capital letter: text is lower-cased then, and loses its
+ * accents. */
 static bool is_uncased(const struct reading *r)
 {
     for (int i = 0; i < r->t->vocabulary.n; i++) {
@@ -458,8 +460,8 @@ static int read_frame(const struct reading *r, bool begins)
                : 0;
 }
 
-/* Finds the first of the keys, which end with null, that has the id of a token; or else takes the token of that
- * text.  Fails if there is none. */
+/* Finds the first of the keys, which end with null, that has the id of a token; or else takes the
+ * token of that text.  Fails if there is none. */
 static int find_special(const struct reading *r, const char *const *keys, const char *text, int32_t *out)
 {
     int64_t id = -1;
@@ -472,7 +474,8 @@ static int find_special(const struct reading *r, const char *const *keys, const 
     return id >= 0 && id < r->t->vocabulary.n ? 0 : wrong_value(r, keys[0], "the id of a token, which is put around texts");
 }
 
-/* Adds the ids around the texts of an encoder, which the file may leave out.  Segments are those of BERT. */
+/* Adds the ids around the texts of an encoder, which the file may leave out.  Segments are those of
+ * BERT. */
 static int read_pair_frame(const struct reading *r, bool begins)
 {
     static const char *const first[] = {KEY "bos_token_id", KEY "cls_token_id", NULL},

@@ -62,7 +62,8 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
 /* ---- how text is cut ---- */
 
 /* Classes of tokenizer_config.json with such files; the pattern that cuts before ByteLevel, or null
- * for GPT-2's; true if text is normalized to NFC; or what adds the parts and tokens of the class. */
+ * for GPT-2's; true if text is normalized to NFC; or what adds the parts and tokens of the
+ * class. */
 static const struct class
 {
     const char *name;

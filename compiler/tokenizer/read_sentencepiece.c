@@ -154,7 +154,8 @@ static int read_message(struct file *f, struct cr_wire message)
 
 /* ---- classes ---- */
 
-/* A tokenizer class of transformers: the tokens around a text, or null, and its change of the ids. */
+/* A tokenizer class of transformers: the tokens around a text, or null, and its change of the
+ * ids. */
 struct class
 {
     const char *name;
@@ -285,8 +286,9 @@ static int add_template(const struct file *f, const struct class *class)
 
 /* ---- the model ---- */
 
-/* Adds the tokens to the vocabulary.  Special tokens become added tokens, too, which are found in a text
- * first.  A unigram model finds those of the user by their scores; for BPE normalized text is cut at them. */
+/* Adds the tokens to the vocabulary.  Special tokens become added tokens, too, which are found in a
+ * text first.  A unigram model finds those of the user by their scores; for BPE normalized text is
+ * cut at them. */
 static int add_tokens(struct file *f)
 {
     struct cr_tokenizer *t = f->t;

@@ -7,7 +7,8 @@
 
 /* ---- the classes of tokenizer_config.json ---- */
 
-/* The special tokens of a class and the template of a pair; transformers knows them by the class. */
+/* The special tokens of a class and the template of a pair; transformers knows them by the
+ * class. */
 struct class
 {
     const char *name;

@@ -63,7 +63,8 @@ static int normalize(const struct cr_text_part *part, const char *text, size_t n
     return 0;
 }
 
-/* Lists the stage.  It makes a text longer by its map, by visible spaces, and by the one in front. */
+/* Lists the stage.  It makes a text longer by its map, by visible spaces, and by the one in
+ * front. */
 static int list(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t space = part->spaces.visible ? strlen("\342\226\201") : 1;

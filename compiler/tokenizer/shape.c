@@ -21,8 +21,8 @@ bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
     return bytes == part->length;
 }
 
-/* Returns the row's function that lists the part or, for a tokenizer without a list, the one that finds its
- * shape. */
+/* Returns the row's function that lists the part or, for a tokenizer without a list, the one that
+ * finds its shape. */
 static cr_shape_function *function_of(const struct cr_shape *s, const struct cr_part_kind *kind)
 {
     return s->lists ? kind->list : kind->shape;

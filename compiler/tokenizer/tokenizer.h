@@ -65,8 +65,8 @@ struct cr_encoding_request {
     const struct cr_padding *padding; /* or null: nothing is added */
 };
 
-/* The result: ids, the number of each id's segment, and whether ids were cut off.  The caller frees the
- * lists. */
+/* The result: ids, the number of each id's segment, and whether ids were cut off.  The caller frees
+ * the lists. */
 struct cr_encoding {
     struct cr_ids ids, types;
     bool truncated;

@@ -17,7 +17,8 @@ int cr_read_truncation(struct cr_truncation *truncation, const struct cr_documen
                        struct cr_error *error);
 
 /* Cuts the ids of a text, and of a second one if `pair` is not null, so that both together have at
- * most `most`, and none if that is 0 or less.  Fails if the one text that the strategy allows to cut is too short for that. */
+ * most `most`, and none if that is 0 or less.  Fails if the one text that the strategy allows to
+ * cut is too short for that. */
 int cr_truncate(const struct cr_truncation *truncation, int64_t most, struct cr_ids *text,
                 struct cr_ids *pair, struct cr_error *error);
 

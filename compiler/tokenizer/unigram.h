@@ -1,6 +1,6 @@
 /*
- * unigram.h - the unigram language model of SentencePiece: of all ways to cut a text into tokens, the
- * one whose scores, logarithms of probabilities, have the greatest sum.
+ * unigram.h - the unigram language model of SentencePiece: of all ways to cut a text into tokens,
+ * the one whose scores, logarithms of probabilities, have the greatest sum.
  *
  * Source: Kudo, "Subword regularization" (2018); the search is Viterbi's.
  */

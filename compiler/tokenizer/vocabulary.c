@@ -12,7 +12,8 @@
 enum { FIRST_SLOTS = 64, ID_BITS = 23 };
 _Static_assert(CR_MOST_IDS < 1 << ID_BITS, "an id + 1 fits a slot");
 
-/* The hash of a text: 8 bytes at a time, then two words of 4 that overlap, or up to 3 single bytes. */
+/* The hash of a text: 8 bytes at a time, then two words of 4 that overlap, or up to 3 single
+ * bytes. */
 static uint32_t hash_of(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;

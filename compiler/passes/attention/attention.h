@@ -61,8 +61,8 @@ bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *use
 bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
                       const bool *weights);
 
-/* Matches the gradients of an attention by `dq`, the gradient of its queries; false if one kernel cannot
- * compute them. */
+/* Matches the gradients of an attention by `dq`, the gradient of its queries; false if one kernel
+ * cannot compute them. */
 bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
                        const bool *weights, cr_id dq, struct cr_attention_backward *found);
 

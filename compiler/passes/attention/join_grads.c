@@ -1,12 +1,12 @@
 /*
- * join_grads.c - lists the gradients of an attention that one kernel computes: the gradients of queries,
- * keys and values, and all others that depend on the gradient of its logits.  The kernel
- * recomputes the probabilities block by block (Dao et al. 2022) and stores each gradient as a result
- * of its own.
+ * join_grads.c - lists the gradients of an attention that one kernel computes: the gradients of
+ * queries, keys and values, and all others that depend on the gradient of its logits.  The kernel
+ * recomputes the probabilities block by block (Dao et al. 2022) and stores each gradient as a
+ * result of its own.
  *
- * The pass gives the gradients the form in which the kernel stores them and makes them neighbours in
- * the graph, so that the kernel runs after all of its operands and before all readers.  If a concat of
- * the script joins the gradients, the kernel stores them as its parts.
+ * The pass gives the gradients the form in which the kernel stores them and makes them neighbours
+ * in the graph, so that the kernel runs after all of its operands and before all readers.  If a
+ * concat of the script joins the gradients, the kernel stores them as its parts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /*
- * Adds the missing ones of the three products if T exists: some are missing where keys and values are
- * constant.  The kernel computes them although nothing reads them; that costs little compared
+ * Adds the missing ones of the three products if T exists: some are missing where keys and values
+ * are constant.  The kernel computes them although nothing reads them; that costs little compared
  * with storing arrays of queries by keys.  True if it added any.
  */
 static bool complete(const struct search *s, struct cr_graph *g, cr_id t)

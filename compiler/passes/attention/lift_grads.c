@@ -26,8 +26,9 @@
 #include "compiler/passes/weights/weights.h"
 
 /*
- * A node as a view of the array `of`, whose axes are batch axes, queries and keys: the node is computed
- * from it by elementwise ops, sums over some of its axes, and movement ops.  Axes of size 1 are ignored.
+ * A node as a view of the array `of`, whose axes are batch axes, queries and keys: the node is
+ * computed from it by elementwise ops, sums over some of its axes, and movement ops.  Axes of size
+ * 1 are ignored.
  */
 struct view {
     cr_id of;                     /* the array that the node is a view of, or CR_NONE */
@@ -88,7 +89,8 @@ static bool is_whole(const struct lift *l, cr_id id)
     return same_view(view, &whole) && cr_same_shape(&l->g->nodes[id], &l->g->nodes[view->of]);
 }
 
-/* Maps the view's axes to the axes of a reshape; false if the reshape splits an axis of the array. */
+/* Maps the view's axes to the axes of a reshape; false if the reshape splits an axis of the
+ * array. */
 static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
@@ -342,8 +344,8 @@ static cr_id transpose(struct lift *l, cr_id id)
     return make(l, CR_OP_permute, id, rank, index);
 }
 
-/* Lists the sizes of a view's axes in the view's order, and in `place` the position of each axis in the
- * array's order. */
+/* Lists the sizes of a view's axes in the view's order, and in `place` the position of each axis in
+ * the array's order. */
 static void list_axes(const struct lift *l, const struct view *view, int64_t *size, int64_t *place)
 {
     for (int i = 0; i < view->n; i++) {
@@ -544,7 +546,8 @@ static bool lifts_any(const struct lift *l)
     return false;
 }
 
-/* Does nothing for a model with lengths, which has no gradients except those that the script spells out. */
+/* Does nothing for a model with lengths, which has no gradients except those that the script spells
+ * out. */
 void cr_pass_lift_grads(struct cr_module *module)
 {
     if (module->graph->n_lengths)

@@ -1,12 +1,11 @@
 /*
- * match_grads.c - matches the gradients of an attention: the gradients of its queries, keys and values,
- * and all others that depend on the gradient of its logits.
+ * match_grads.c - matches the gradients of an attention: the gradients of its queries, keys and
+ * values, and all others that depend on the gradient of its logits.
  *
- * All start from dS, the gradient of the logits.  Elementwise work computes T from it, and
- * products of T are the gradients of queries and keys.  It also computes other arrays of queries
- * by keys, whose sums are the gradients of tensors that the script multiplies scores by or adds to
- * them.  Without a softmax dS is dA, the gradient of the weights, and T depends on the scores,
- * too.
+ * All start from dS, the gradient of the logits.  Elementwise work computes T from it, and products
+ * of T are the gradients of queries and keys.  It also computes other arrays of queries by keys,
+ * whose sums are the gradients of tensors that the script multiplies scores by or adds to them.
+ * Without a softmax dS is dA, the gradient of the weights, and T depends on the scores, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -650,8 +649,8 @@ static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(v
         visit_mask(module, cr_in(g, id, i), visit, context, budget);
 }
 
-/* Visits the nodes on the path from a product to one of its factors, and the nodes that compute the other
- * operands. */
+/* Visits the nodes on the path from a product to one of its factors, and the nodes that compute the
+ * other operands. */
 static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
                           void (*visit)(void *, cr_id), void *context)
 {

@@ -58,12 +58,12 @@ struct cr_evaluate {
 void cr_evaluate_begin(struct cr_evaluate *ev, struct cr_tiles *tiles, cr_id core, int col,
                        bool may_reduce);
 
-/* The index of a node in the kernel's list of operands; a new node is appended to the list.  Returns -1 if the
- * list is full. */
+/* The index of a node in the kernel's list of operands; a new node is appended to the list.
+ * Returns -1 if the list is full. */
 int cr_add_ref(struct cr_kernel *k, cr_id id);
 
-/* The index of a stream of random numbers in the kernel's list of streams; a new stream is appended to the list.
- * Returns -1 if the list is full. */
+/* The index of a stream of random numbers in the kernel's list of streams; a new stream is appended
+ * to the list.  Returns -1 if the list is full. */
 int cr_add_stream(struct cr_kernel *k, int64_t stream);
 
 /* Returns the value of a node at a map, or -1. */

@@ -59,7 +59,8 @@ static cr_id last_reshape(const struct choice *c, cr_id id)
 }
 
 /* Stores results of exchanges, and what they send; of scatters, scans, writes and reductions down
- * columns; and concats, unless they are concats of weights, which are joined when they are loaded. */
+ * columns; and concats, unless they are concats of weights, which are joined when they are
+ * loaded. */
 static void store_obvious(struct choice *c)
 {
     bool *weights = cr_find_weights(c->g);
@@ -282,8 +283,8 @@ static void compute_heads(struct choice *c)
             compute_rows(c, c->m->attentions[i].scores, operand);
 }
 
-/* Stores the end of the elementwise chain behind each product, except for attention's scores and for
- * ends that a concat takes. */
+/* Stores the end of the elementwise chain behind each product, except for attention's scores and
+ * for ends that a concat takes. */
 static void store_epilogues(struct choice *c)
 {
     bool *scores = find_scores(c);
@@ -319,16 +320,16 @@ static void store_operand(struct choice *c, cr_id id)
         store_viewed(c, id);
 }
 
-/* True if a product reads its right operand from the panels of a stack of weights: the kernel's own rows
- * of a table that nothing stores. */
+/* True if a product reads its right operand from the panels of a stack of weights: the kernel's own
+ * rows of a table that nothing stores. */
 static bool is_chosen(const struct choice *c, cr_id right)
 {
     struct cr_stacked choice;
     return cr_find_choice(c->g, right, &choice) && !c->m->materialised[choice.gather];
 }
 
-/* Stores the operands that a matrix product packs at run time, so that other kernels can read them: the
- * right operand, unless it is a weight matrix or one of a stack of them, and a transposed left
+/* Stores the operands that a matrix product packs at run time, so that other kernels can read them:
+ * the right operand, unless it is a weight matrix or one of a stack of them, and a transposed left
  * operand. */
 static void store_packed(struct choice *c)
 {
@@ -390,8 +391,9 @@ static int own_cost(const struct choice *c, cr_id id)
     }
 }
 
-/* True if a scalar is the sum of two scalars that each depend on a reduction.  The norm of all gradients is
- * a chain of such sums; stored one after another they are equal kernels, as layers are. */
+/* True if a scalar is the sum of two scalars that each depend on a reduction.  The norm of all
+ * gradients is a chain of such sums; stored one after another they are equal kernels, as layers
+ * are. */
 static bool is_total(const struct choice *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
@@ -421,8 +423,9 @@ static int spread_cost(const struct choice *c, cr_id id)
     return sum < c->cost[id] ? sum : c->cost[id];
 }
 
-/* Computes the cost of recomputing each node: its own cost and the costs of operands that are not stored.
- * Costs are bounded, since a subtree that several operands share is counted once for each. */
+/* Computes the cost of recomputing each node: its own cost and the costs of operands that are not
+ * stored.  Costs are bounded, since a subtree that several operands share is counted once for
+ * each. */
 static void find_costs(struct choice *c)
 {
     for (cr_id id = 0; id < c->g->n_nodes; id++) {

@@ -304,8 +304,8 @@ static void place_values(struct cr_module *m)
 
 /* ---- the sorted kernels ---- */
 
-/* Sorts the kernels topologically: a kernel follows the kernels that compute its operands, and a kernel that
- * writes a state follows all readers of the old value.  Otherwise the order is kept. */
+/* Sorts the kernels topologically: a kernel follows the kernels that compute its operands, and a
+ * kernel that writes a state follows all readers of the old value.  Otherwise the order is kept. */
 static void order_kernels(struct cr_module *m)
 {
     struct order o;

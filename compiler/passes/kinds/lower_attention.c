@@ -1,6 +1,7 @@
 /*
  * lower_attention.c - ATTENTION and ATTENTION_BACKWARD: tile programs from scores to logits and
- * from the gradients of logits to the gradients of scores, and the addresses of queries, keys and values.
+ * from the gradients of logits to the gradients of scores, and the addresses of queries, keys and
+ * values.
  */
 #include <math.h>
 #include <string.h>

@@ -757,7 +757,8 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     return cr_outer_items(b->k) / serial_heads(b->k);
 }
 
-/* Appends the gradients that the kernel computes: of queries, keys and values, and of the logits. */
+/* Appends the gradients that the kernel computes: of queries, keys and values, and of the
+ * logits. */
 void cr_describe_attention_backward(struct cr_text *text, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

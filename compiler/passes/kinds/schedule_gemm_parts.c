@@ -1,5 +1,5 @@
-/* Functions that both kinds of matrix products share: sizes of calls, loops, the prologue, and one call of
- * gemm with the epilogue on its tile. */
+/* Functions that both kinds of matrix products share: sizes of calls, loops, the prologue, and one
+ * call of gemm with the epilogue on its tile. */
 #include <math.h>
 #include <string.h>
 

@@ -49,7 +49,8 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
                                   const struct cr_map *map, struct cr_map *operand,
                                   struct cr_split *split);
 
-/* The inverse: computes the map of the result of a reshape or permute from the map of its operand. */
+/* The inverse: computes the map of the result of a reshape or permute from the map of its
+ * operand. */
 enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
                                  const struct cr_map *map, struct cr_map *result);
 

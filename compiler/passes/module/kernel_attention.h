@@ -1,5 +1,6 @@
 /*
- * kernel_attention.h - what ATTENTION and ATTENTION_BACKWARD have in common, and what each has alone.
+ * kernel_attention.h - what ATTENTION and ATTENTION_BACKWARD have in common, and what each has
+ * alone.
  *
  * Q[row, k], K[k, key] and V[key, col] are queries, keys and values; k, key, row and col are the
  * kernel's atoms.

@@ -101,15 +101,16 @@ struct cr_kernel_parts {
     /* Returns the number of results.  Null: the number of nodes that the kernel stores. */
     int (*n_results)(const struct cr_kernel *kernel);
 
-    /* True if a kernel lacks operand `i`, which others of its kind read from memory.  Null: false. */
+    /* True if a kernel lacks operand `i`, which others of its kind read from memory.  Null:
+     * false. */
     bool (*lacks)(const struct cr_kernel *kernel, int i);
 
     /* Returns what stands for the title and the label of program `i` of a kernel; or null.  Null:
      * null. */
     const char *(*title)(const struct cr_kernel *kernel, int i);
 
-    /* Returns the loops of the index of result i, as bits; sets *summed to the atoms along which the
-     * kernel sums it, so that its index lacks them.  Null: results[0], and no atoms. */
+    /* Returns the loops of the index of result i, as bits; sets *summed to the atoms along which
+     * the kernel sums it, so that its index lacks them.  Null: results[0], and no atoms. */
     unsigned (*result_loops)(const struct cr_kernel *kernel, int i, unsigned *summed);
 
     /* Returns the atom of the columns of program `i`, across CR_LOOP_SUM.  Null: kernel->k. */

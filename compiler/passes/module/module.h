@@ -231,8 +231,8 @@ void cr_module_free(struct cr_module *module);
 /* Returns the attention pattern whose output is this matmul, or null. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output);
 
-/* Returns the gradients of an attention whose `output` is this node and that one kernel computes, or
- * null. */
+/* Returns the gradients of an attention whose `output` is this node and that one kernel computes,
+ * or null. */
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output);
 
 /* Returns the state that a node replaces in its memory, or CR_NONE. */

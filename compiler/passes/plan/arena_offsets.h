@@ -1,6 +1,6 @@
 /*
- * arena_offsets.h - offsets for the parts of the arena; parts share memory if their values are not live at
- * once.
+ * arena_offsets.h - offsets for the parts of the arena; parts share memory if their values are not
+ * live at once.
  *
  * A part of many values, such as a stack of layers, is full only at its peak: other parts may use
  * the memory of values that are dead or not yet written.

@@ -249,8 +249,8 @@ struct runs {
 
 /*
  * Fills in all four arrays for one period, from the last kernel to the first: each number is one
- * more than the next kernel's (for `whole`, than the number of the kernel a period later).  Linear in the
- * number of kernels.
+ * more than the next kernel's (for `whole`, than the number of the kernel a period later).  Linear
+ * in the number of kernels.
  */
 static void find_runs(const struct search *s, int period, struct runs *r)
 {

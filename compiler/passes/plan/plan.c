@@ -1,8 +1,9 @@
 /*
  * plan.c - assigns storage: weights in order of use, intermediates in one arena.
  *
- * An intermediate is live from the kernel that writes it to the last kernel that reads it (lifetimes.c);
- * intermediates whose live ranges are disjoint may overlap in the arena (arena_offsets.c).
+ * An intermediate is live from the kernel that writes it to the last kernel that reads it
+ * (lifetimes.c); intermediates whose live ranges are disjoint may overlap in the arena
+ * (arena_offsets.c).
  */
 #include <stdlib.h>
 #include <string.h>

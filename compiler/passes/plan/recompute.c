@@ -91,9 +91,9 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
 }
 
 /*
- * Describes each value for the search.  Its size is rounded up as in plan, without outputs, which are
- * outside the arena; its cost is the number of operations of its kernels, plus per_byte for each byte of
- * memory traffic.
+ * Describes each value for the search.  Its size is rounded up as in plan, without outputs, which
+ * are outside the arena; its cost is the number of operations of its kernels, plus per_byte for
+ * each byte of memory traffic.
  */
 static void find_values(struct recompute *r)
 {

@@ -8,9 +8,9 @@
 bool cr_is_batch_view(const struct cr_graph *graph, cr_id id);
 
 /*
- * Returns a node equal to `view`, which is a batch view of `id`, made by the ops that make `id`: they
- * work on views of their operands.  So half of the heads of a softmax is the softmax of half of the heads.
- * CR_NONE if that would take more than a few hundred nodes.
+ * Returns a node equal to `view`, which is a batch view of `id`, made by the ops that make `id`:
+ * they work on views of their operands.  So half of the heads of a softmax is the softmax of half
+ * of the heads.  CR_NONE if that would take more than a few hundred nodes.
  */
 cr_id cr_push_batch_view(struct cr_rewrite *rw, cr_id view, cr_id id);
 

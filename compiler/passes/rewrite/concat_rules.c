@@ -1,10 +1,10 @@
 /*
- * concat_rules.c - moves elementwise work on a concat, from which a slice reads some parts, to these
- * parts.
+ * concat_rules.c - moves elementwise work on a concat, from which a slice reads some parts, to
+ * these parts.
  *
  * Attention with a sink is often spelled as concat({scores, sink}), softmax, and a slice without
- * the sink.  These rules replace it: the maximum and sum of the scores are combined with the
- * sink (softmax.h), and nothing is concatenated.
+ * the sink.  These rules replace it: the maximum and sum of the scores are combined with the sink
+ * (softmax.h), and nothing is concatenated.
  */
 #include "concat_rules.h"
 
@@ -30,9 +30,9 @@ static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *
     return CR_NONE;
 }
 
-/* True if a node is a constant, an iota along another axis, or an expand along this one: all elements
- * along the axis are equal.  The iota counts, since the rules have to hold for a whole text where they
- * hold for some tokens of it, whose positions are an expand. */
+/* True if a node is a constant, an iota along another axis, or an expand along this one: all
+ * elements along the axis are equal.  The iota counts, since the rules have to hold for a whole
+ * text where they hold for some tokens of it, whose positions are an expand. */
 static bool repeats(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];

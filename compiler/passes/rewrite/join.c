@@ -108,8 +108,8 @@ static cr_id bias_of_member(const struct group *group, const struct cr_graph *g,
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
-/* Returns the scope of the wide product, such as "attn.q_proj-k_proj-v_proj".  It consists of the first
- * member's scope and, for other members beside it, the last part of theirs. */
+/* Returns the scope of the wide product, such as "attn.q_proj-k_proj-v_proj".  It consists of the
+ * first member's scope and, for other members beside it, the last part of theirs. */
 static const char *joined_scope(struct cr_rewrite *rw, const struct group *group)
 {
     const struct cr_node *nodes = rw->from->nodes;

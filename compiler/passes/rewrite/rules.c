@@ -7,8 +7,8 @@
  * A rule may round differently from the formula it replaces, but gives NaN and infinity where that
  * gives them.  Where the formula leaves the range of floats on the way to a result inside it, a
  * rule may give that result; it never leaves the range where the formula does not.  Exceptions are
- * rules of gradients alone (cr_is_gradient) and cr_rule_attend_twice: they are exact for finite values, as
- * long as no product on the way overflows.
+ * rules of gradients alone (cr_is_gradient) and cr_rule_attend_twice: they are exact for finite
+ * values, as long as no product on the way overflows.
  */
 #include "rules.h"
 

@@ -34,8 +34,8 @@ struct cr_known {
     int size;
 };
 
-/* A node as a view: the tensor in memory whose elements it has, and its strides there, 0 where it has
- * none. */
+/* A node as a view: the tensor in memory whose elements it has, and its strides there, 0 where it
+ * has none. */
 struct cr_view_strides {
     cr_id of;
     int64_t stride[CR_MAX_RANK];
@@ -76,8 +76,8 @@ struct cr_builder {
     cr_id node;                 /* the value of cr_call.node in the calls that are made next */
 };
 
-/* Names the kernel's outer loops: by the role in its kind, such as "head"; by the length that a loop
- * runs to; or by the axis of the result, "axis1". */
+/* Names the kernel's outer loops: by the role in its kind, such as "head"; by the length that a
+ * loop runs to; or by the axis of the result, "axis1". */
 void cr_name_loops(struct cr_builder *b);
 
 /* Returns, by node, the stored tensor that the node is a view of, and its strides there; the caller
@@ -135,8 +135,8 @@ int cr_let_number(struct cr_builder *b, int64_t number);
  * Returns the counter. */
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
                   int64_t step, cr_expr until);
-/* Begins the loop over the items of a call.  A kernel with a single item needs none; 0: their number
- * depends on a length. */
+/* Begins the loop over the items of a call.  A kernel with a single item needs none; 0: their
+ * number depends on a length. */
 void cr_begin_item_loop(struct cr_builder *b, int64_t items);
 
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note);
@@ -186,8 +186,8 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
  * cr_address.name. */
 int cr_name_value(struct cr_builder *b, int slot, const char *role);
 
-/* Returns the address of a slot of scratch for a new value with a name like `role`, to be written by
- * the next call.  After cr_hold, calls that are made take the slot to hold this value. */
+/* Returns the address of a slot of scratch for a new value with a name like `role`, to be written
+ * by the next call.  After cr_hold, calls that are made take the slot to hold this value. */
 struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role);
 void cr_hold(struct cr_builder *b, struct cr_address value);
 

@@ -16,8 +16,8 @@ struct cr_combined {
     int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* operands, which are earlier values */
 };
 
-/* Finds the groups of values that one function of the runtime computes together; `shapes` and `combined`
- * have an entry for each value.  No bit of a result changes. */
+/* Finds the groups of values that one function of the runtime computes together; `shapes` and
+ * `combined` have an entry for each value.  No bit of a result changes. */
 void cr_combine(const struct cr_tiles *tiles, const struct cr_tile_value *shapes,
                 struct cr_combined *combined);
 

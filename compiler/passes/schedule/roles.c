@@ -1,5 +1,5 @@
-/* Names the values of a tile program: "mean", "variance", or else the op that computes the value.  The
- * names are for readers of the C. */
+/* Names the values of a tile program: "mean", "variance", or else the op that computes the value.
+ * The names are for readers of the C. */
 #include <stdio.h>
 #include <string.h>
 

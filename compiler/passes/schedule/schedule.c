@@ -364,8 +364,8 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
     }
 }
 
-/* Adds the arguments in the order that the fields have in emitted C: operands, the second and later stored nodes,
- * weights, random streams, lengths, and last the first stored node. */
+/* Adds the arguments in the order that the fields have in emitted C: operands, the second and later
+ * stored nodes, weights, random streams, lengths, and last the first stored node. */
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

@@ -37,7 +37,8 @@ cr_expr cr_size(struct cr_builder *b, int atom);
 /* The extent of an atom, or the bound of its length. */
 cr_expr cr_extent_of(struct cr_builder *b, int atom);
 
-/* Append the extent of an atom, or of two as a shape, by the names of sizes where they have some. */
+/* Append the extent of an atom, or of two as a shape, by the names of sizes where they have
+ * some. */
 void cr_put_extent(struct cr_text *text, const struct cr_builder *b, int atom);
 void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, int col);
 
@@ -115,8 +116,9 @@ struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const cha
 struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const char *count,
                                const struct cr_share *share, int64_t step, cr_expr until);
 
-/* Returns the condition that an item is the first one of a call, or the first one of a share that begins
- * at 0: the item then computes the values that it shares with items of the same remaining shares. */
+/* Returns the condition that an item is the first one of a call, or the first one of a share that
+ * begins at 0: the item then computes the values that it shares with items of the same remaining
+ * shares. */
 cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts);
 
 /* The address of column `var` in a slot of packed panels that begins at column `origin`; a column

@@ -184,8 +184,8 @@ struct numbers {
     struct cr_argument rows, cols, ld, base, row_step, col_step;
 };
 
-/* Returns the arguments of iota and random; the spot must have its temporary already, since `ld` depends
- * on it. */
+/* Returns the arguments of iota and random; the spot must have its temporary already, since `ld`
+ * depends on it. */
 static struct numbers numbers_of(struct tiling *t, const struct cr_value *v,
                                  const struct spot *spot)
 {

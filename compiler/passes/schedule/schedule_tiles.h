@@ -36,8 +36,8 @@ struct cr_tile_job {
  * result is stored as soon as it is computed. */
 void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job);
 
-/* Writes the role of value `i` of a job, such as "variance", or else its op.  Sets roles[i] to the role if
- * roles of later values can depend on it, else to null. */
+/* Writes the role of value `i` of a job, such as "variance", or else its op.  Sets roles[i] to the
+ * role if roles of later values can depend on it, else to null. */
 void cr_find_role(const struct cr_builder *b, const struct cr_tile_job *job, const char **roles,
                   int i, char role[24]);
 

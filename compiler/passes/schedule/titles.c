@@ -106,8 +106,8 @@ static bool is_stored(const struct cr_module *m, cr_id id)
     return m->storage[id].space != CR_SPACE_NONE;
 }
 
-/* Appends the op of a node to a title.  In front of a reduction's op it appends the op of the operand, if
- * the kernel computes the operand, too. */
+/* Appends the op of a node to a title.  In front of a reduction's op it appends the op of the
+ * operand, if the kernel computes the operand, too. */
 static void append_op(char *buffer, size_t size, const struct cr_module *m, cr_id root)
 {
     const struct cr_graph *g = m->graph;

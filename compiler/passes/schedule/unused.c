@@ -1,5 +1,5 @@
-/* Drops the declarations of variables that no statement reads: loops and conditions that turn out not
- * to be needed leave some. */
+/* Drops the declarations of variables that no statement reads: loops and conditions that turn out
+ * not to be needed leave some. */
 #include <stdlib.h>
 #include <string.h>
 

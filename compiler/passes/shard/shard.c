@@ -56,13 +56,13 @@ struct demand {
 
 /* The facts about a node. */
 struct node_facts {
-    bool is_weight;       /* moves and concats of parameters alone compute it */
-    bool is_scores;       /* it is a product whose columns are the keys of an attention */
-    bool stays;           /* it is a state that cannot be cut */
-    bool gathered;        /* it is cut, but some reader needs it whole, and so all read it whole */
-    struct cut cut;       /* how it is computed */
+    bool is_weight; /* moves and concats of parameters alone compute it */
+    bool is_scores; /* it is a product whose columns are the keys of an attention */
+    bool stays;     /* it is a state that cannot be cut */
+    bool gathered;  /* it is cut, but some reader needs it whole, and so all read it whole */
+    struct cut cut; /* how it is computed */
     struct demand demand;
-    cr_id whole;          /* if it is cut: the gathered value in the new graph, or CR_NONE */
+    cr_id whole; /* if it is cut: the gathered value in the new graph, or CR_NONE */
 };
 
 struct shard {
@@ -119,7 +119,8 @@ struct place {
 
 /* Finds the axis of a reshape that corresponds to axis `axis` of its operand.  Returns false if
  * there is none, for example if the reshape merges the axis with axes before it. */
-static bool place_of(const struct cr_node *in, const struct cr_node *out, int axis, struct place *place)
+static bool place_of(const struct cr_node *in, const struct cr_node *out, int axis,
+                     struct place *place)
 {
     int64_t before = cr_elements(axis, in->shape), size = in->shape[axis], n = 1;
     int b = 0;
@@ -244,9 +245,9 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         return;
     }
     int first = kind == CR_KIND_GATHER ? index_rank(s->g, id) : 0;
-    bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE || kind == CR_KIND_CONTRACT ||
-                     kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT || (kind == CR_KIND_WRITE && i < 2) ||
-                     (kind == CR_KIND_GATHER && i == 0);
+    bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE ||
+                     kind == CR_KIND_CONTRACT || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT ||
+                     (kind == CR_KIND_WRITE && i < 2) || (kind == CR_KIND_GATHER && i == 0);
     for (int a = first; a < node->rank && same_axes; a++) {
         int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
         if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
@@ -270,7 +271,8 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Returns the cut of a product's columns that its readers ask for; whole if that gives no rank less. */
+/* Returns the cut of a product's columns that its readers ask for; whole if that gives no rank
+ * less. */
 static struct cut cut_of_columns(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -318,7 +320,8 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
 
 /* Returns the cut of a reshape: its operand's, on the corresponding axis.  Whole if there is no
  * such axis, or if a unit would be split. */
-static struct cut decide_reshape(const struct cr_node *in, const struct cr_node *node, struct cut cut)
+static struct cut decide_reshape(const struct cr_node *in, const struct cr_node *node,
+                                 struct cut cut)
 {
     struct place place;
     if (!place_of(in, node, cut.axis, &place) || (place.split > 1 && cut.n > 1))
@@ -426,10 +429,12 @@ static struct cut decide_write(const struct shard *s, cr_id id)
     return *rows;
 }
 
-/* Returns the cut of a gather: that of its indices, or else that of the table, if its rows are cut. */
+/* Returns the cut of a gather: that of its indices if they are cut, else that of the rows of the
+ * table. */
 static struct cut decide_gather(const struct shard *s, cr_id id)
 {
-    const struct cut *index = read_cut(s, cr_in(s->g, id, 1)), *table = read_cut(s, cr_in(s->g, id, 0));
+    const struct cut *index = read_cut(s, cr_in(s->g, id, 1)),
+                     *table = read_cut(s, cr_in(s->g, id, 0));
     if (s->g->nodes[id].rank == CR_MAX_RANK)
         return (struct cut){.n = 0};
     if (index->n || !table->n || table->axis == 0)
@@ -439,7 +444,8 @@ static struct cut decide_gather(const struct shard *s, cr_id id)
     return cut;
 }
 
-/* Returns the cut of a node, given the cuts of its operands; whole if a rank cannot compute a part of it. */
+/* Returns the cut of a node, given the cuts of its operands; whole if a rank cannot compute a part
+ * of it. */
 static struct cut decide(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -463,7 +469,7 @@ static struct cut decide(const struct shard *s, cr_id id)
     }
 }
 
-/* Decides the cuts of all nodes in order, given those of the states. */
+/* Decides the cuts of all nodes in graph order; the cuts of states are already decided. */
 static void decide_all(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++)
@@ -557,9 +563,10 @@ static bool has_user_but(const struct shard *s, cr_id id, cr_id user)
     return false;
 }
 
-/* Returns what is gathered for a reduction over the columns of `in`.  Where these follow from the columns of one
- * value that others read, too, as the squares in a norm do, that value is: then they have it as a whole, and what the
- * norm computes of it need not be gathered in turn. */
+/* Returns the value to gather for a reduction over the columns of `in`.  This is `in` itself, or
+ * the value that `in` is computed of element by element if other nodes read that value, too.  A
+ * norm, for example, sums squares of x and scales x: after a gather of x neither the squares nor
+ * the result have to be gathered. */
 static cr_id source_of(const struct shard *s, cr_id in)
 {
     for (cr_id id = in, next; (next = only_cut_operand(s, id)) != CR_NONE; id = next)
@@ -568,9 +575,9 @@ static cr_id source_of(const struct shard *s, cr_id in)
     return in;
 }
 
-/* Marks the cut nodes that have to be gathered, because a reader, or with `for_reductions` a reduction, needs another
- * form of them.  Returns true if it has marked one that was not.  Moves and concats of weights are never gathered, as
- * they are never cut. */
+/* Marks the cut nodes that have to be gathered, because a reader, or with `for_reductions` a
+ * reduction, needs another form of them.  Returns true if it has marked one that was not.  Moves
+ * and concats of weights are never gathered, as they are never cut. */
 static bool find_gathered(struct shard *s, bool for_reductions)
 {
     bool more = false;
@@ -578,8 +585,10 @@ static bool find_gathered(struct shard *s, bool for_reductions)
         for (int i = 0; i < s->g->nodes[id].n_in; i++) {
             cr_id in = cr_in(s->g, id, i);
             enum need need = need_of(s, id, i);
-            bool fits = need == NEEDS_OWN || (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->of[id].cut));
-            if (!read_cut(s, in)->n || fits || (for_reductions && cr_kind_of(s->g, id) != CR_KIND_REDUCE))
+            bool fits = need == NEEDS_OWN ||
+                        (need == NEEDS_PART && same_cut(s, read_cut(s, in), &s->of[id].cut));
+            if (!read_cut(s, in)->n || fits ||
+                (for_reductions && cr_kind_of(s->g, id) != CR_KIND_REDUCE))
                 continue;
             s->of[for_reductions ? source_of(s, in) : in].gathered = more = true;
         }
@@ -612,7 +621,8 @@ static cr_id add_slice(struct shard *s, cr_id in, int axis, int64_t begin, int64
 
 static cr_id add_concat(struct shard *s, int n, const cr_id *in, int axis)
 {
-    return n == 1 ? in[0] : cr_rewrite_add(&s->rw, CR_OP_concat, n, in, &(struct cr_attr){.axis = axis});
+    return n == 1 ? in[0]
+                  : cr_rewrite_add(&s->rw, CR_OP_concat, n, in, &(struct cr_attr){.axis = axis});
 }
 
 /* Elements of an axis: `n` ranges, one after another. */
@@ -624,7 +634,7 @@ struct ranges {
 /* The parts of nodes that were already made for one cut, by node of the new graph. */
 struct parts {
     const struct ranges *ranges;
-    int n;      /* number of nodes before the first part was made */
+    int n;       /* number of nodes before the first part was made */
     cr_id *made; /* by node: its part along axis[node], or CR_NONE */
     int *axis;
 };
@@ -640,8 +650,9 @@ static bool goes_along(const struct cr_graph *g, cr_id id, int axis)
     enum cr_kind kind = cr_ops[node->op].kind;
     if (node->op == CR_OP_const || (node->op == CR_OP_iota && node->axis != axis))
         return true;
-    return axis < node->rank - 2 && (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONTRACT ||
-                                     ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
+    return axis < node->rank - 2 &&
+           (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONTRACT ||
+            ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
 }
 
 /* Adds a node that computes only the elements in the ranges, from parts of its operands. */
@@ -675,7 +686,8 @@ static cr_id add_move(struct shard *s, struct parts *p, cr_id id, int axis)
     struct cr_attr attr = cr_attr_of(node);
     enum cr_op op = node->op;
     cr_id in = cr_in(s->rw.to, id, 0);
-    int below = op == CR_OP_permute ? (int)node->index[axis] : axis - (node->rank - made(s, in)->rank);
+    int below =
+        op == CR_OP_permute ? (int)node->index[axis] : axis - (node->rank - made(s, in)->rank);
     if (below >= 0 && made(s, in)->shape[below] == node->shape[axis])
         in = add_part(s, p, in, below);
     attr.shape[axis] = p->ranges->all;
@@ -754,7 +766,8 @@ static cr_id join_parts(struct shard *s, cr_id parts, int axis)
  * used. */
 static cr_id join_segment(struct shard *s, cr_id parts, int axis, const struct segment *segment)
 {
-    int64_t share = share_of(s, segment), full = segment->size / share, rest = segment->size % share;
+    int64_t share = share_of(s, segment), full = segment->size / share,
+            rest = segment->size % share;
     cr_id pieces[2] = {join_parts(s, add_slice(s, parts, 0, 0, full), axis)};
     if (!rest)
         return pieces[0];
@@ -825,7 +838,8 @@ static struct cr_attr local_attr(const struct shard *s, cr_id id)
     return attr;
 }
 
-/* Adds a node to the new graph, with the operands that it needs and the sizes of this rank's part. */
+/* Adds a node to the new graph, with the operands that it needs and the sizes of this rank's
+ * part. */
 static void build_node(struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -864,7 +878,8 @@ static void find_weights(struct shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         enum cr_kind kind = cr_kind_of(s->g, id);
-        s->of[id].is_weight = s->g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
+        s->of[id].is_weight =
+            s->g->nodes[id].op == CR_OP_param || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT;
         for (int i = 0; i < s->g->nodes[id].n_in; i++)
             s->of[id].is_weight &= s->of[cr_in(s->g, id, i)].is_weight;
     }
@@ -895,8 +910,10 @@ static void find_scores(struct shard *s, struct cr_module *module)
 void cr_pass_shard(struct cr_module *module)
 {
     static const struct cr_rewrite_rules no_rules = {0}; /* rules might split joined sums */
-    struct shard s = {.g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
-    bool listed = module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
+    struct shard s = {
+        .g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
+    bool listed =
+        module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
     if (s.ranks < 2 || !listed || module->n_backwards || is_ragged(module->graph))
         return;
     s.of = cr_calloc((size_t)s.g->n_nodes, sizeof *s.of);

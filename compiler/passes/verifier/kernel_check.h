@@ -60,8 +60,8 @@ int cr_verify_core(const struct cr_kernel_check *check, int64_t N, int64_t summa
  * the axis on, multiplied. */
 int64_t cr_part_width(const struct cr_kernel_check *check, cr_id concat, int part);
 
-/* Fails unless the address `at` of a result, over its loops without the atoms `summed`, visits `width`
- * elements from `first` on in each run of the node's axis, each once. */
+/* Fails unless the address `at` of a result, over its loops without the atoms `summed`, visits
+ * `width` elements from `first` on in each run of the node's axis, each once. */
 int cr_verify_result(const struct cr_kernel_check *check, cr_id id, const struct cr_affine *at,
                      unsigned loops, unsigned summed, int64_t first, int64_t width);
 

@@ -31,8 +31,9 @@ int cr_verify_backwards(const struct cr_module *m, struct cr_error *error);
  */
 int cr_verify_kernels(const struct cr_module *m, struct cr_error *error);
 
-/* CR_HAS_STATES: exactly the nodes that replace states are stored in their memory, and a kernel that
- * reads a state runs before that is overwritten, or overwrites each element after its last read. */
+/* CR_HAS_STATES: exactly the nodes that replace states are stored in their memory, and a kernel
+ * that reads a state runs before that is overwritten, or overwrites each element after its last
+ * read. */
 int cr_verify_states(const struct cr_module *m, struct cr_error *error);
 
 /* CR_HAS_LOOPS: the steps call each kernel once and in order; kernels that share a function are

@@ -1,5 +1,5 @@
-/* Checks the steps of a program by a simulated run: it visits every call in the order of execution, loops
- * unrolled, and records which buffer was the last to write each byte. */
+/* Checks the steps of a program by a simulated run: it visits every call in the order of execution,
+ * loops unrolled, and records which buffer was the last to write each byte. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static const struct cr_binding *binding_of(const struct run *r, const struct cr_
     return &r->p->bindings[call->first_binding + slot];
 }
 
-/* Returns the buffer or number that is bound to a slot in this iteration, and the start in the buffer. */
+/* Returns the buffer or number that is bound to a slot in this iteration, and the start in the
+ * buffer. */
 static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return r->p->bound[binding_of(r, call, slot)->first_buffer + r->at.iteration];
@@ -136,8 +137,9 @@ static int verify_form(const struct run *r, const struct cr_binding *b, int slot
     return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
 }
 
-/* Checks that the number that chooses a part is an i32 argument that the step only reads (read_buffer
- * then finds whether it was written before), and that the argument itself is only read. */
+/* Checks that the number that chooses a part is an i32 argument that the step only reads
+ * (read_buffer then finds whether it was written before), and that the argument itself is only
+ * read. */
 static int verify_choice(const struct run *r, const struct cr_step *step, int slot)
 {
     const struct cr_chosen_part *choice = &binding_of(r, step, slot)->choice;
@@ -286,7 +288,8 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     return 0;
 }
 
-/* True if a buffer is the next value of a state, which calls write; else it may be the old value. */
+/* True if a buffer is the next value of a state, which calls write; else it may be the old
+ * value. */
 static bool is_next(const struct cr_buffer *b)
 {
     return b->space == CR_SPACE_STATE && b->alias != CR_NONE;
@@ -381,8 +384,8 @@ static int write_partly(struct run *r, int buffer)
     return check_place(r, buffer);
 }
 
-/* Records a write.  Several calls may write parts of a buffer: the first one claims its memory; fails
- * if another buffer overwrote the memory before a later one. */
+/* Records a write.  Several calls may write parts of a buffer: the first one claims its memory;
+ * fails if another buffer overwrote the memory before a later one. */
 static int write_buffer(struct run *r, int buffer, bool partly, const struct cr_reach *reach)
 {
     struct state *s = &r->states[buffer];
@@ -448,9 +451,9 @@ static bool touches(const struct run *r, const struct cr_function *f, const stru
     return false;
 }
 
-/* Two slots of a function may lie in the same memory: a state, and the result that replaces it.  True if
- * no call of the runtime reads the first after a call that writes the second.  A function with one
- * result writes it last. */
+/* Two slots of a function may lie in the same memory: a state, and the result that replaces it.
+ * True if no call of the runtime reads the first after a call that writes the second.  A function
+ * with one result writes it last. */
 static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
 {
     int results = 0;
@@ -468,8 +471,8 @@ static bool reads_before(const struct run *r, const struct cr_function *f, int r
     return true;
 }
 
-/* Fails unless a state's memory has the value that a call reads, old or next.  The call that overwrites
- * the old value may read each element before it writes that element. */
+/* Fails unless a state's memory has the value that a call reads, old or next.  The call that
+ * overwrites the old value may read each element before it writes that element. */
 static int read_state(const struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -488,8 +491,8 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }
 
-/* Fails unless a buffer that a call reads is complete, and not overwritten, not even by the call's own
- * writes. */
+/* Fails unless a buffer that a call reads is complete, and not overwritten, not even by the call's
+ * own writes. */
 static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);

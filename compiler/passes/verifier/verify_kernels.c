@@ -295,8 +295,8 @@ static int verify_result(const struct cr_kernel_check *c, int i, struct cr_made_
     return 0;
 }
 
-/* Checks the results of a stored node: one, or, in a concat that the kernel stores alone, one for each
- * part. */
+/* Checks the results of a stored node: one, or, in a concat that the kernel stores alone, one for
+ * each part. */
 static int verify_results_in(const struct cr_kernel_check *c, int stored, struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;

@@ -176,8 +176,8 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
-/* True for "t < a->T" and "t < a->T[b]": elements past a length do not exist, so the writes under this condition
- * are complete. */
+/* True for "t < a->T" and "t < a->T[b]": elements past a length do not exist, so the writes under
+ * this condition are complete. */
 static bool is_before_length(const struct cr_function *f, cr_expr condition)
 {
     const struct cr_expr_node *e = &f->exprs[condition];

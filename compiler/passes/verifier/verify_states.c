@@ -23,8 +23,8 @@ static int verify_places(const struct cr_module *m, struct cr_error *error)
 }
 
 /* Fails unless each state that a kernel reads still holds its old value, and the kernel, if it
- * overwrites the state, does so with each element after its last read.  `held` is by state: the node
- * whose value its memory holds. */
+ * overwrites the state, does so with each element after its last read.  `held` is by state: the
+ * node whose value its memory holds. */
 static int verify_reads(const struct cr_module *m, int kernel, const cr_id *held,
                         struct cr_error *error)
 {

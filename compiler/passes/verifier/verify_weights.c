@@ -1,5 +1,5 @@
-/* Checks the layout of the weights: layouts do not overlap, and each parameter is where kernels read
- * it. */
+/* Checks the layout of the weights: layouts do not overlap, and each parameter is where kernels
+ * read it. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -112,8 +112,8 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
     return 0;
 }
 
-/* Groups the pieces of parameters (cr_layout_info) into matrices: several pieces that share panels, or one
- * row-major piece. */
+/* Groups the pieces of parameters (cr_layout_info) into matrices: several pieces that share panels,
+ * or one row-major piece. */
 static int find_matrices(const struct check *c, struct matrices *all)
 {
     for (int i = 0; i < c->m->n_layouts; i = all->items[all->n++].end) {

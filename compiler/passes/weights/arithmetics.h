@@ -12,8 +12,8 @@
 #include "compiler/passes/module/module.h"
 
 /*
- * Sets cr_node.arithmetic of each parameter to the arithmetic that rules request; formats must be set
- * before.  Null: no rules.  Fails, with a message about the script at `path`, if a NAME is no
+ * Sets cr_node.arithmetic of each parameter to the arithmetic that rules request; formats must be
+ * set before.  Null: no rules.  Fails, with a message about the script at `path`, if a NAME is no
  * arithmetic, a GLOB matches no parameter, or no weight of a rule has a format with such products.
  */
 int cr_want_arithmetics(struct cr_graph *graph, const char *rules, const char *path,

@@ -3,8 +3,8 @@
  *
  * Rules by name request formats before the passes; kernels determine which can be kept.  A weight
  * gets the requested format if only products and gathers read it: products as their right operand,
- * from panels that hold only weights of one format; gathers by whole rows (gathered_tables.h).  Other
- * weights stay f32.
+ * from panels that hold only weights of one format; gathers by whole rows (gathered_tables.h).
+ * Other weights stay f32.
  */
 #ifndef CR_FORMATS_H
 #define CR_FORMATS_H

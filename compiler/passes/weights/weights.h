@@ -39,10 +39,12 @@ struct cr_stacked {
     cr_id gather;
 };
 
-/* True if a node is a matrix of a stack, and the columns of each matrix of the stack are whole panels. */
+/* True if a node is a matrix of a stack, and the columns of each matrix of the stack are whole
+ * panels. */
 bool cr_find_choice(const struct cr_graph *g, cr_id id, struct cr_stacked *choice);
 
-/* Returns the number of columns in the panels of a packed node; for a stack, of all its matrices. */
+/* Returns the number of columns in the panels of a packed node; for a stack, of all its
+ * matrices. */
 int64_t cr_panel_columns(const struct cr_graph *g, cr_id id);
 
 /*
@@ -55,8 +57,8 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_layout_info *info),
                       void *context);
 
-/* Lists the pieces of a node that a kernel reads packed, which may be a stack of matrices: these follow one
- * another along the columns. */
+/* Lists the pieces of a node that a kernel reads packed, which may be a stack of matrices: these
+ * follow one another along the columns. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_layout_info *info),
                       void *context);
