@@ -34,8 +34,9 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
     return NULL;
 }
 
-/* Makes the program of a rank, or of one process. */
-static struct cr_program *program_of_rank(const crescent_graph *graph, const crescent_config *config, int rank,
+/* Makes the program of a rank, or of one process.  `sizes`, which may be null, gets one more user. */
+static struct cr_program *program_of_rank(const crescent_graph *graph, const crescent_config *config,
+                                          struct cr_named_sizes *sizes, int rank,
                                           struct cr_error *error)
 {
     struct cr_target target;
@@ -44,17 +45,19 @@ static struct cr_program *program_of_rank(const crescent_graph *graph, const cre
     if (!copy)
         return NULL;
     options.settings.rank = rank;
-    cr_take_named_sizes(copy, cr_find_option_sizes(graph));
+    if (sizes)
+        sizes->users++;
+    cr_take_named_sizes(copy, sizes);
     return cr_make_program(copy, &options, NULL, error);
 }
 
 /* Makes the programs of all ranks, and joins them. */
 static struct cr_program *program_of_ranks(const crescent_graph *graph, const crescent_config *config,
-                                           struct cr_error *error)
+                                           struct cr_named_sizes *sizes, struct cr_error *error)
 {
     int n = config->ranks, made = 0;
     struct cr_program **programs = cr_calloc((size_t)n, sizeof *programs), *joined = NULL;
-    while (made < n && (programs[made] = program_of_rank(graph, config, made, error)))
+    while (made < n && (programs[made] = program_of_rank(graph, config, sizes, made, error)))
         made++;
     if (made == n)
         joined = cr_join_programs(programs, n, graph->origin->path, error);
@@ -68,8 +71,12 @@ static struct cr_program *program_of_ranks(const crescent_graph *graph, const cr
 struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
                                       struct cr_error *error)
 {
-    return config && config->ranks > 1 ? program_of_ranks(graph, config, error)
-                                       : program_of_rank(graph, config, 0, error);
+    struct cr_named_sizes *sizes = cr_find_option_sizes(graph); /* runs the script again */
+    struct cr_program *program = config && config->ranks > 1
+                                     ? program_of_ranks(graph, config, sizes, error)
+                                     : program_of_rank(graph, config, sizes, 0, error);
+    cr_named_sizes_drop(sizes);
+    return program;
 }
 
 int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config, int rank,
