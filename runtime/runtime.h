@@ -236,14 +236,15 @@
                                   const float *b, long panel_stride, float *c, long ldc, \
                                   long begin, long end)) \
         /* c[m, n] = (a b)[m, n] for begin + m <= n < end + m; other elements may or may not be computed. */ \
-    CR_FUNCTION(dots, void, (long M, long K, float *y, const float *a, long lda, const float *x)) \
-        /* y[m] = the sum of a[m, k] x[k], in blocks of k and in the order of gemm */ \
+    CR_FUNCTION(dots, void, (long M, long K, long T, float *y, long ldy, const float *a, long lda, \
+                             const float *x, long ldx)) \
+        /* y[t, m] = the sum of a[m, k] x[t, k], in blocks of k and in the order of gemm */ \
     CR_FUNCTION(softmax_row, void, (long n, float *s, float factor, float *m, float *l, float *scale)) \
         /* Like softmax_block, with the same bits, for one query whose n scores are contiguous. */ \
-    CR_FUNCTION(add_rows, void, (long rows, long cols, float *y, const float *p, const float *x, long ldx, \
-                                 const float *scale)) \
-        /* y[:] = y[:] * *scale + the sum of p[r] x[r, :], which is one chain of fma over r in order, like \
-         * that of gemm_scaled; there are at most CR_SUM_BLOCK rows */ \
+    CR_FUNCTION(add_rows, void, (long rows, long cols, long T, float *y, long ldy, const float *p, long ldp, \
+                                 const float *x, long ldx, const float *scale)) \
+        /* y[t, :] = y[t, :] * scale[t] + the sum of p[t, r] x[r, :], which is one chain of fma over r in \
+         * order, like that of gemm_scaled; there are at most CR_SUM_BLOCK rows */ \
     CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
                                       float *l, float *scale)) \
         /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score of \

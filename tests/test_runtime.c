@@ -638,28 +638,33 @@ END_TEST
 
 /* ---- a single query ---- */
 
-/* dots and add_rows are the products of one row and one column that gemm and gemm_scaled make. */
-static void check_query(const struct cr_runtime *k, long keys, long width)
+/* dots and add_rows are the products that gemm and gemm_scaled make, for any number of queries. */
+static void check_queries(const struct cr_runtime *k, long keys, long width, long queries)
 {
-    enum { LD = 53, MOST = 70 };
-    long stride = MOST * CR_PANEL;
-    float *x = filled(MOST * LD, tame, 3), *q = filled(LD, tame, 4), *p = filled(MOST, tame, 5);
-    float *panels = calloc((size_t)(2 * stride), sizeof *panels), scale = 0.75f;
-    float got[MOST], want[MOST], y[LD], sums[LD];
-    k->pack(width, 1, panels, stride, q, 1, 0);
-    for (int i = 0; i < MOST; i++) {
+    enum { LD = 137, MOST = 70, QUERIES = 9 };
+    long stride = LD * CR_PANEL;
+    float *x = filled(MOST * LD, tame, 3), *q = filled(QUERIES * LD, tame, 4),
+          *p = filled(QUERIES * MOST, tame, 5);
+    float *panels = calloc((size_t)(5 * stride), sizeof *panels), scale[QUERIES];
+    float got[QUERIES * MOST], want[QUERIES * MOST], y[QUERIES * LD], sums[QUERIES * LD];
+    for (int i = 0; i < QUERIES * MOST; i++) {
         got[i] = want[i] = 7.0f;
     }
-    k->dots(keys, width, got, x, LD, q);
-    k->gemm(keys, 1, width, x, LD, 1, panels, stride, want, 1, NULL, 0, 0, 0);
-    assert_same(got, want, MOST, "dots", k->isa);
-    for (int i = 0; i < LD; i++) {
+    k->dots(keys, width, queries, got, MOST, x, LD, q, LD);
+    for (long t = 0; t < queries; t++) {
+        scale[t] = 0.75f + (float)t;
+        k->pack(width, 1, panels, stride, q + t * LD, 1, 0);
+        k->gemm(keys, 1, width, x, LD, 1, panels, stride, want + t * MOST, 1, NULL, 0, 0, 0);
+    }
+    assert_same(got, want, QUERIES * MOST, "dots", k->isa);
+    for (int i = 0; i < QUERIES * LD; i++) {
         y[i] = sums[i] = i % 5 ? tame(6, (unsigned)i) : -0.0f;
     }
     k->pack(keys, width, panels, stride, x, LD, 1);
-    k->add_rows(keys, width, y, p, x, LD, &scale);
-    k->gemm_scaled(1, width, keys, p, 0, 1, panels, stride, sums, LD, &scale, 0, keys, 0, 0);
-    assert_same(y, sums, LD, "add_rows", k->isa);
+    k->add_rows(keys, width, queries, y, LD, p, MOST, x, LD, scale);
+    k->gemm_scaled(queries, width, keys, p, MOST, 1, panels, stride, sums, LD, scale, -queries,
+                   keys, 0, 0);
+    assert_same(y, sums, QUERIES * LD, "add_rows", k->isa);
     free(x), free(q), free(p), free(panels);
 }
 
@@ -682,13 +687,13 @@ static void check_softmax_row(const struct cr_runtime *k, long keys, int seen)
     assert_same(scale, scale + 1, 1, "softmax_row, scale", k->isa);
 }
 
-START_TEST(test_single_query)
+START_TEST(test_single_queries)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
     for (long keys = 1; k && keys <= 70; keys += 1 + keys / 20) {
         check_softmax_row(k, keys, keys % 2);
-        for (long width = 1; width <= 53; width += 1 + width % 3) {
-            check_query(k, keys, width);
+        for (long width = 1; width <= 137; width += 1 + width % 3 + width / 8) {
+            check_queries(k, keys, width, 1 + (keys + width) % 9);
         }
     }
 }
@@ -1803,7 +1808,7 @@ static Suite *runtime_suite(void)
     tcase_add_loop_test(kernels, test_random_tiles, 0, ISAS);
     tcase_add_loop_test(kernels, test_hide, 0, ISAS);
     tcase_add_loop_test(kernels, test_hide_rows, 0, ISAS);
-    tcase_add_loop_test(kernels, test_single_query, 0, ISAS);
+    tcase_add_loop_test(kernels, test_single_queries, 0, ISAS);
     tcase_add_loop_test(kernels, test_extremes, 0, ISAS);
     tcase_add_loop_test(kernels, test_finite, 0, ISAS);
     tcase_add_loop_test(kernels, test_combined, 0, ISAS);

@@ -116,6 +116,13 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
     return (struct cr_use){.isa = isa, .threads = threads, .is_long = work >= least};
 }
 
+/* A processor with few threads needs few items of attention: each then does more of the heads that share
+ * keys. */
+static int64_t attention_items_for(int threads)
+{
+    return threads > 2 ? 2 * threads : 4;
+}
+
 /* Finds the target.  Sets *is_final to true if tuning or a probe determined it. */
 static int find_target(const struct cr_use *use, const char *isa, struct cr_target *target,
                        bool *is_final, struct cr_error *error)
@@ -134,6 +141,8 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
         return 0;
     }
     cr_host_target(target, &host);
+    if (target->attention_items > attention_items_for(use->threads))
+        target->attention_items = attention_items_for(use->threads);
     *is_final = use->is_long;
     if (!use->is_long)
         return 0;

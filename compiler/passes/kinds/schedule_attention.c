@@ -31,7 +31,7 @@ struct attention {
     int64_t rows;          /* rows of a step */
     int64_t width;         /* head_dim in whole panels */
     bool few, many;        /* items may have few queries, or more; see reads_in_place */
-    int64_t members, part; /* heads that share keys and values, or 1; of these in an item */
+    int64_t members, part; /* heads that share keys and values, or 1; of these done together */
     int member;            /* variable: the head in a loop over those; else CR_NONE */
     int values, chosen, sums, sink; /* slots */
     int made;                       /* slot: computed rows of queries */
@@ -68,11 +68,12 @@ static int64_t count_members(const struct cr_kernel *k, bool skips)
     return shared ? cr_extent(k, last) : 1;
 }
 
-/* Sets how many heads that share keys an item has: as many as possible while there are enough
- * items. */
+/* Sets how many heads that share keys are done together: as many as possible while there are enough
+ * items of work. */
 static void cut_members(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
-    int64_t all = s->few && !s->many && s->M == 1 ? count_members(k, skips) : 1;
+    bool shares = s->few && (s->many || s->M == 1);
+    int64_t all = shares ? count_members(k, skips) : 1;
     int64_t parts = cr_ceil_div(t->attention_items * all, cr_outer_items(k));
     s->part = cr_ceil_div(all, cr_max(1, cr_min(parts, all)));
     s->members = s->part > 1 ? all : 1;
@@ -98,6 +99,12 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     cut_members(s, k, t, skips);
 }
 
+/* The greatest number of keys of a block. */
+static int64_t key_block(const struct attention *s)
+{
+    return cr_min(s->keys, CR_KEY_BLOCK);
+}
+
 static int take(struct cr_builder *b, const char *name, int64_t floats, const char *note)
 {
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
@@ -108,7 +115,7 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
 static void take_scratch(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    int64_t block = cr_min(s->keys, CR_KEY_BLOCK) * CR_PANEL_FLOATS;
+    int64_t block = key_block(s) * CR_PANEL_FLOATS;
     if (s->many) {
         s->values = take(b, "values", s->keys * s->width, "packed values");
         s->v.queries =
@@ -118,7 +125,8 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
     if (k->attention_rows.queries->n)
         s->made = take(b, "rows", s->rows * s->members * k->attention.K, "of queries");
-    s->v.product = s->v.scores = take(b, "scores", block, "a block of keys x queries");
+    s->v.product = s->v.scores =
+        take(b, "scores", cr_max(block, s->members * key_block(s)), "a block of keys x queries");
     if (k->attention.dropout.n)
         s->v.dropout = take(b, "dropout", block, "factors of those");
     if (k->attention.chooses)
@@ -128,7 +136,7 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         return;
     s->v.max = take(b, "max", s->rows * s->members, "of a query's scores so far");
     s->v.sum = take(b, "sum", s->rows * s->members, "of exp(score - max) so far");
-    s->v.scale = take(b, "scale", s->rows, "exp(old max - new max)");
+    s->v.scale = take(b, "scale", s->rows * s->members, "exp(old max - new max)");
     if (k->attention.sink.n)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
@@ -500,8 +508,8 @@ static void score_program(struct cr_builder *b, const struct attention *s)
     struct cr_value values[CR_MAX_VALUES];
     struct cr_tiles program = {
         .values = values, .n = k->attention.scores.n, .result = k->attention.scores.result};
-    int64_t block = cr_min(s->keys, CR_KEY_BLOCK);
-    struct cr_tile scores = {cr_start_of(s->v.scores), block};
+    int64_t block = key_block(s);
+    struct cr_tile scores = {of_member(b, s, s->v.scores, block), block};
     memcpy(values, k->attention.scores.values, (size_t)program.n * sizeof *values);
     for (int i = 0; i < program.n; i++)
         values[i].by_row = same_for_keys(k, &program, i);
@@ -520,23 +528,75 @@ static void score_program(struct cr_builder *b, const struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
-/* Does one query and a block of keys: the scores, their exponentials, and the weighted values. */
-static void attend_block(struct cr_builder *b, const struct attention *s, struct cr_address query)
+/* Sets the head that addresses are made for: s->member, and the counter of the innermost outer loop. */
+static void see_member(struct cr_builder *b, struct attention *s, int head)
+{
+    s->member = b->outer[b->k->n_outer - 1] = head;
+}
+
+/* Begins a loop over the heads of an item. */
+static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
+{
+    see_member(
+        b, s,
+        cr_begin_loop(b, "member", cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE));
+}
+
+static void end_members(struct cr_builder *b, struct attention *s)
+{
+    cr_end(b);
+    s->member = CR_NONE;
+}
+
+/* Softmax of a block of scores of one query, after their program and with the mask. */
+static void softmax_of_row(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
-    struct cr_argument n = n_of(b, s), scores = cr_at_slot(s->v.scores);
-    struct cr_argument scale = cr_at_slot(s->v.scale);
-    CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, depth_of(b), scores,
-            cr_at(cr_operand_at(b, &k->attention.key, k->key, s->v.j.first, -1, CR_NONE)),
-            cr_n(b, cr_coef(&k->attention.key.at, k->key)), cr_at(query));
+    struct cr_address scores = of_member(b, s, s->v.scores, key_block(s));
     if (k->attention.scores.n > 1)
         score_program(b, s);
-    cr_hide_outside(b, &s->v, s->v.scores, -INFINITY);
-    CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n, scores,
+    cr_hide_outside(b, &s->v, scores, -INFINITY);
+    CR_CALL(b, CR_CALLEE_softmax_row, CR_FORMAT_f32, n_of(b, s), cr_at(scores),
             cr_by_value(cr_constant(b, CR_FORMAT_f32, k->attention.factor)),
-            cr_at(of_member(b, s, s->v.max, 1)), cr_at(of_member(b, s, s->v.sum, 1)), scale);
-    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b),
-            cr_at(of_member(b, s, s->sums, s->width)), scores,
+            cr_at(of_member(b, s, s->v.max, 1)), cr_at(of_member(b, s, s->v.sum, 1)),
+            cr_at(of_member(b, s, s->v.scale, 1)));
+}
+
+/* The queries of an item's heads: rows, ld floats apart. */
+static struct cr_tile queries_of(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    if (k->attention_rows.queries->n)
+        return (struct cr_tile){of_member(b, s, s->made, k->attention.K), k->attention.K};
+    return (struct cr_tile){
+        cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE),
+        s->member == CR_NONE ? 0 : cr_coef(&k->attention.query.at, k->outer[k->n_outer - 1])};
+}
+
+/* Does a block of keys for one query, or for a query of each of `heads`: the scores, their
+ * exponentials, and the weighted values. */
+static void attend_block(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
+{
+    const struct cr_kernel *k = b->k;
+    struct cr_argument n = n_of(b, s), block = cr_n(b, key_block(s));
+    struct cr_argument T = heads ? cr_x(cr_share_size(b, heads)) : cr_n(b, 1);
+    if (heads)
+        see_member(b, s, heads->first);
+    struct cr_tile queries = queries_of(b, s);
+    struct cr_argument scores = cr_at(of_member(b, s, s->v.scores, key_block(s)));
+    struct cr_argument sums = cr_at(of_member(b, s, s->sums, s->width));
+    struct cr_argument scale = cr_at(of_member(b, s, s->v.scale, 1));
+    CR_CALL(b, CR_CALLEE_dots, CR_FORMAT_f32, n, depth_of(b), T, scores, block,
+            cr_at(cr_operand_at(b, &k->attention.key, k->key, s->v.j.first, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->key)), cr_at(queries.address),
+            cr_n(b, queries.ld));
+    if (heads)
+        begin_members(b, s, heads);
+    softmax_of_row(b, s);
+    if (heads)
+        end_members(b, s);
+    CR_CALL(b, CR_CALLEE_add_rows, CR_FORMAT_f32, n, columns_of(b), T, sums, cr_n(b, s->width),
+            scores, block,
             cr_at(cr_operand_at(b, &k->attention.value, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->attention.value.at, k->key)), scale);
 }
@@ -544,20 +604,17 @@ static void attend_block(struct cr_builder *b, const struct attention *s, struct
 /* Does the queries one by one, each with the keys it sees. */
 static void attend_each(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
-    const struct cr_kernel *k = b->k;
     bool skips = cr_may_skip(b);
     s->v.alone = true;
     s->v.i = cr_begin_share(b, "query", "n_queries", i, 1, CR_NONE);
-    start_rows(b, s, cr_size(b, k->key));
-    struct cr_address query =
-        k->attention_rows.queries->n
-            ? compute_queries(b, s)
-            : cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE);
+    start_rows(b, s, cr_size(b, b->k->key));
+    if (b->k->attention_rows.queries->n)
+        compute_queries(b, s);
     cr_let_step_extremes(b, &s->v);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
     if (skips)
         cr_begin_if_seen(b, &s->v, s->finite);
-    attend_block(b, s, query);
+    attend_block(b, s, NULL);
     if (skips)
         cr_end(b);
     cr_end(b);
@@ -566,20 +623,6 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
 }
 
 /* ---- heads that share keys ---- */
-
-/* Begins a loop over the heads of an item, in place of the kernel's innermost outer loop. */
-static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
-{
-    int last = b->k->n_outer - 1;
-    s->member = b->outer[last] =
-        cr_begin_loop(b, b->outer_name[last], cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE);
-}
-
-static void end_members(struct cr_builder *b, struct attention *s)
-{
-    cr_end(b);
-    s->member = CR_NONE;
-}
 
 /* Resets maximum and sums of a head, and computes its query if a prologue makes it. */
 static void start_member(struct cr_builder *b, const struct attention *s)
@@ -595,25 +638,19 @@ static void start_member(struct cr_builder *b, const struct attention *s)
         compute_queries(b, s);
 }
 
-/* Computes one query of several heads: each block of the keys that they share serves all of
- * them. */
+/* Computes one query after the other for several heads: each block of the keys that they share
+ * serves all of them. */
 static void attend_members(struct cr_builder *b, struct attention *s, const struct cr_share *i,
                            const struct cr_share *heads)
 {
-    const struct cr_kernel *k = b->k;
     s->v.alone = true;
     s->v.i = cr_begin_share(b, "query", "n_queries", i, 1, CR_NONE);
     begin_members(b, s, heads);
     start_member(b, s);
     end_members(b, s);
-    cr_let_key_range(b, &s->v, cr_size(b, k->key), s->finite);
+    cr_let_key_range(b, &s->v, cr_size(b, b->k->key), s->finite);
     cr_begin_keys(b, &s->v, cr_var(b, s->v.first), cr_var(b, s->v.last));
-    begin_members(b, s, heads);
-    attend_block(b, s,
-                 k->attention_rows.queries->n
-                     ? of_member(b, s, s->made, k->attention.K)
-                     : cr_operand_at(b, &k->attention.query, k->row, s->v.i.first, -1, CR_NONE));
-    end_members(b, s);
+    attend_block(b, s, heads);
     cr_end(b);
     begin_members(b, s, heads);
     end_rows(b, s);
@@ -654,6 +691,25 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     cr_end(b);
 }
 
+/* Does few queries for s->part heads that share keys, in the item of the first of these heads; the
+ * items of the others do nothing. */
+static void attend_shared(struct cr_builder *b, struct attention *s, const struct cr_share *i)
+{
+    int head = b->outer[b->k->n_outer - 1];
+    cr_expr index = cr_binary(b, CR_EXPR_MOD, cr_var(b, head), cr_number(b, s->part));
+    cr_expr all = cr_number(b, s->members);
+    cr_expr end = s->part == s->members
+                      ? all
+                      : cr_binary(b, CR_EXPR_MIN, cr_plus(b, cr_var(b, head), s->part), all);
+    cr_begin_if(b, cr_binary(b, CR_EXPR_EQUAL, index, cr_number(b, 0)),
+                "heads from this one on share keys");
+    struct cr_share heads = {.first = head, .last = cr_let(b, "last", end), .most = s->part};
+    attend_members(b, s, i, &heads);
+    cr_end(b);
+    see_member(b, s, head);
+    s->member = CR_NONE;
+}
+
 /* Does the queries of an item one by one if they are few, else together.  The variable `few`
  * decides: queries before it are done one by one. */
 static void attend_few_or_many(struct cr_builder *b, struct attention *s, const struct cr_share *i)
@@ -669,7 +725,9 @@ static void attend_few_or_many(struct cr_builder *b, struct attention *s, const 
         each.even = together.even = false;
         each.may_be_empty = together.may_be_empty = true;
     }
-    if (s->few)
+    if (s->few && s->members > 1)
+        attend_shared(b, s, &each);
+    else if (s->few)
         attend_each(b, s, &each);
     if (s->many)
         attend(b, s, &together);
@@ -683,7 +741,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     b->f->traffic = cr_attention_traffic(b->k, s.chunks * cr_ceil_div(s.chunk, s.rows), s.chunks,
                                          s.M * (b->k->attention.K + b->k->attention.N));
     take_scratch(b, &s);
-    if (s.members > 1)
+    if (s.members > 1 && !s.many)
         return schedule_members(b, &s);
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "query0", "query1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));

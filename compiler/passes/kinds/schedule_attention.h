@@ -76,8 +76,8 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
                   int row, int col);
 
 /* Sets the elements outside the bounds to `value` in a block of keys by queries. */
-void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
-                     double value);
+void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
+                     struct cr_address block, double value);
 
 /* A band of a block: row r has the columns begin + r <= c < end + r.  It includes all elements
  * inside the bounds, and may include more. */

@@ -302,7 +302,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         if (k->attention_backward.arrays[i] == CR_OF_SINK)
             continue; /* store_sinks has stored it */
         if (k->attention_backward.hidden[i])
-            cr_hide_outside(b, &s->v, block, 0);
+            cr_hide_outside(b, &s->v, cr_start_of(block), 0);
         if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
             sum_keys(b, s, block, s->lanes[i]);
         if (k->attention_backward.arrays[i] == CR_SUM_OVER_QUERIES)
@@ -634,7 +634,7 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
     make_arrays(b, s);
     cr_block_program(b, &s->v, &b->k->program, s->dscores, s->dscores);
     if (b->k->attention_backward.scores_hidden)
-        cr_hide_outside(b, &s->v, s->dscores, 0);
+        cr_hide_outside(b, &s->v, cr_start_of(s->dscores), 0);
 }
 
 /* Adds the product of a block of keys x queries, `x`, and the packed `rows` of the queries to the

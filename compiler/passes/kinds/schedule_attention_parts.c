@@ -258,7 +258,7 @@ static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
  * moves with the query limits the hidden columns of each row.
  */
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
-                         const struct cr_bound *bound, int block, int constant)
+                         const struct cr_bound *bound, struct cr_address block, int constant)
 {
     cr_expr i = query_at(b, v), m = cr_var(b, v->i.count);
     cr_expr j = cr_var(b, v->j.first), n = cr_var(b, v->j.count);
@@ -274,22 +274,22 @@ static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v
         begin = end; /* all columns */
     struct cr_argument ld = cr_n(b, v->alone ? 1 : CR_PANEL);
     if (!last->stays && !first->stays) {
-        CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block), ld, begin,
-                end, cr_by_value(constant));
+        CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at(block), ld, begin, end,
+                cr_by_value(constant));
     } else {
         cr_expr from = cr_number(b, 0), to = n;
         if (last->stays)
             from = cr_binary(b, CR_EXPR_SUB, cr_number(b, last->at + 1), j);
         if (first->stays)
             to = cr_binary(b, CR_EXPR_SUB, cr_number(b, first->at), j);
-        CR_CALL(b, CR_CALLEE_hide_rows, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at_slot(block), ld,
+        CR_CALL(b, CR_CALLEE_hide_rows, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at(block), ld,
                 cr_x(from), cr_x(to), begin, end, cr_by_value(constant));
     }
     cr_end(b);
 }
 
-void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v, int block,
-                     double value)
+void cr_hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
+                     struct cr_address block, double value)
 {
     for (int i = 0; i < b->k->attention.n_bounds; i++)
         hide_outside(b, v, &b->k->attention.bounds[i], block, cr_constant(b, CR_FORMAT_f32, value));
@@ -454,7 +454,7 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v)
     multiply_scores(b, v);
     if (k->attention.scores.n > 1 || v->product != v->scores)
         cr_block_program(b, v, &k->attention.scores, v->product, v->scores);
-    cr_hide_outside(b, v, v->scores, k->attention.direct ? 0 : -INFINITY);
+    cr_hide_outside(b, v, cr_start_of(v->scores), k->attention.direct ? 0 : -INFINITY);
 }
 
 int cr_score_block(struct cr_builder *b, const struct cr_attention_vars *v)
