@@ -320,7 +320,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # both Luas build the same, and programs that run no script but have contexts, with which a Lua is linked.
 numbers := arena attention bf16_product bodies emit_embed emit_generate entries formats gguf_formats half import_views \
     incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged state target variants verify verify_program
-without_script := compare tokenizer
+without_script := compare kept_tokenizer tokenizer
 without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums ranks recompute_order ref runtime \
     sampler text
 of_one_lua := $(numbers) $(without_script) $(without_lua)

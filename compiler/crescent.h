@@ -413,7 +413,8 @@ int crescent_load_weights(crescent_model *model, const char *const *paths, int n
  * take at most `bytes` in all; 0, as a context begins, for none.  From then on
  * crescent_load_weights maps such a file where one fits the model, and the files of weights have
  * the size and the times that they had: they are opened, but their weights are not read.  Processes
- * share the pages of the file.
+ * share the pages of the file.  crescent_tokenizer_open does the same with the tables of a large
+ * tokenizer.json, and writes them if they are not kept yet.
  *
  * crescent_uncached_weights returns the bytes of weights that were loaded and are not kept yet, and
  * 0 if they are, or cannot be: then crescent_write_cache does nothing, and *written, which may be

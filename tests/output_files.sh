@@ -187,7 +187,7 @@ packed --weights "$T/large.safetensors" --cache-weights 0
 [ $? -eq 2 ] && grep -q -e '--cache-weights 0: expected a number of bytes to keep$' "$log"
 report $? "pack into no cache"
 XDG_CACHE_HOME=$T/small "$crescent" pack "$T/large.lua" --weights "$T/large.safetensors" --cache-weights 1M >"$log" 2>&1
-[ $? -eq 2 ] && grep -q 'bytes of weights, expected at most the 1048576 of the cache$' "$log"
+[ $? -eq 2 ] && grep -q 'bytes to keep, expected at most the 1048576 of the cache$' "$log"
 report $? "pack into a cache that is too small"
 
 # The same of an ONNX file, by both verbs.

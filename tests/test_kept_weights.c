@@ -284,7 +284,7 @@ START_TEST(removes_the_oldest)
         if (i < 2)
             ck_assert_int_eq(crescent_write_cache(model, &written[i]), CRESCENT_OK);
         else /* more than the bound by itself: nothing is removed */
-            fails_to_write(model, "bytes of weights, expected at most the");
+            fails_to_write(model, "bytes to keep, expected at most the");
         crescent_close(model);
         usleep(20000);
     }
@@ -339,7 +339,7 @@ START_TEST(writes_alone)
     ck_assert(mkdir(cache, 0700) == 0 && mkdir(inner, 0700) == 0);
     int fd = open(inner, O_RDONLY | O_DIRECTORY);
     ck_assert(fd >= 0 && flock(fd, LOCK_EX) == 0);
-    fails_to_write(model, "another process is writing weights there, expected one process at a time");
+    fails_to_write(model, "another process is writing there, expected one process at a time");
     ck_assert_int_eq(count_files(path), 0);
     close(fd);
     ck_assert_int_eq(crescent_write_cache(model, &written), CRESCENT_OK);

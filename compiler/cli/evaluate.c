@@ -35,6 +35,7 @@ static int encode(struct evaluate *e, struct cr_error *error)
         return cr_fail(error,
                        "%.400s: %s has no tokenizer, expected --tokenizer FILE, or --prompt-ids",
                        path, cr_without_tokenizer(path));
+    crescent_cache_weights(o->context, o->cache_weights);
     int status = cr_passed(o, crescent_tokenizer_open(o->context, path, &tokenizer), error);
     if (!status)
         status = cr_encode_text(o, tokenizer, CRESCENT_FRAMED, &e->ids, &e->n, error);

@@ -131,7 +131,7 @@ static void begin_tokenizer(struct generate *g)
 {
     const struct cr_options *o = g->options;
     if (o->tokenizer || (has_text(o) && !cr_without_tokenizer(o->model)))
-        cr_tokenizer_begin(&g->reading, o->tokenizer ? o->tokenizer : o->model);
+        cr_tokenizer_begin(&g->reading, o->tokenizer ? o->tokenizer : o->model, o->cache_weights);
 }
 
 /* Waits for the tokenizer, and opens the stream of text to be printed. */

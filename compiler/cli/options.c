@@ -32,7 +32,7 @@ struct option_row {
 #define FIELD(name) offsetof(struct cr_options, name)
 
 /* Verbs that can cache packed weights. */
-enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS | CR_VERB_ENCODERS };
+enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS | CR_VERB_ENCODERS | CR_VERB_TOKENIZE };
 
 static const struct option_row rows[] = {
     {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
@@ -55,7 +55,8 @@ static const struct option_row rows[] = {
      CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
      "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
     {"cache-weights", 0, SIZE, "BYTES", KEEPING, FIELD(cache_weights), 0, 0,
-     "weights of 16 MiB and more are kept as the kernels read them, for the next run of the model, in files "
+     "weights of 16 MiB and more are kept as the kernels read them, and tables of a tokenizer.json of 256 KiB "
+     "and more, for the next run of the model, in files "
      "of $XDG_CACHE_HOME/crescent that take no more than so many bytes in all (or 512M, 20G; default 8G; 0: "
      "none are written or read)"},
     {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_WEIGHTS, FIELD(strict), 0, 0,

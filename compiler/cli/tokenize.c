@@ -127,6 +127,7 @@ int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
         return 2;
     }
     const char *path = o->tokenizer ? o->tokenizer : o->model;
+    crescent_cache_weights(o->context, o->cache_weights);
     int status = cr_passed(o, crescent_tokenizer_open(o->context, path, &tokenizer), error);
     if (status == 0)
         status = (o->decode ? decode : encode)(o, tokenizer, error);

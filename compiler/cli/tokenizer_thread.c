@@ -11,11 +11,12 @@ static void *open_tokenizer(void *opening)
 }
 
 /* Starts the thread; if that fails, cr_tokenizer_wait opens the tokenizer. */
-void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path)
+void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path, int64_t cache_bytes)
 {
     *o = (struct cr_tokenizer_thread){.path = path, .context = crescent_context_new(), .is_begun = true};
     if (!o->context)
         cr_give_up("out of memory");
+    crescent_cache_weights(o->context, cache_bytes);
     o->is_running = pthread_create(&o->thread, NULL, open_tokenizer, o) == 0;
 }
 

@@ -22,8 +22,9 @@ struct cr_tokenizer_thread {
     bool is_begun, is_running;
 };
 
-/* Starts to open the tokenizer at a path, a string that must stay valid. */
-void cr_tokenizer_begin(struct cr_tokenizer_thread *opening, const char *path);
+/* Starts to open the tokenizer at a path, a string that must stay valid.  Kept files may take that
+ * many bytes (crescent_cache_weights). */
+void cr_tokenizer_begin(struct cr_tokenizer_thread *opening, const char *path, int64_t cache_bytes);
 
 /* Waits until the tokenizer is open.  Returns the status of crescent_tokenizer_open; its error is
  * the context's. */

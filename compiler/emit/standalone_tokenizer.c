@@ -242,7 +242,8 @@ static uint32_t put_whole(struct cr_text *out, const struct tables *s, const cha
     struct slots slots = new_slots(v->n);
     for (int id = 0; id < v->n; id++) {
         struct cr_text bytes = {0};
-        if (v->tokens[id].text && cr_put_letters_bytes(&bytes, v->tokens[id].text, v->tokens[id].length))
+        const char *text = cr_word_text(v, id);
+        if (text && cr_put_letters_bytes(&bytes, text, v->tokens[id].length))
             add_slot(&slots, bytes.data, bytes.length, id);
         free(bytes.data);
     }
@@ -261,18 +262,18 @@ static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const 
     struct array bytes = begin_array(out, "unsigned char", name, "word_bytes");
     size_t length = 0;
     for (int id = 0; id < v->n; id++) {
-        const struct cr_token *token = &v->tokens[id];
-        for (uint32_t i = 0; token->text && i < token->length; i++, length++)
-            put_item(&bytes, (unsigned char)token->text[i]);
-        if (token->text)
-            add_slot(&slots, token->text, token->length, id);
+        const char *text = cr_word_text(v, id);
+        for (uint32_t i = 0; i < v->tokens[id].length; i++, length++)
+            put_item(&bytes, (unsigned char)text[i]);
+        if (text)
+            add_slot(&slots, text, v->tokens[id].length, id);
     }
     end_array(&bytes, length == 0);
     struct array starts = begin_array(out, "uint32_t", name, "word_starts");
     length = 0;
     for (int id = 0; id <= v->n; id++) {
         put_item(&starts, (int64_t)length);
-        length += id < v->n && v->tokens[id].text ? v->tokens[id].length : 0;
+        length += id < v->n ? v->tokens[id].length : 0;
     }
     end_array(&starts, false);
     put_ids(out, name, "word_slots", slots.ids, slots.size);
@@ -648,7 +649,7 @@ static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, 
     if (t->model == &cr_wordpiece_model) {
         cr_put(out, "    .wordpiece = {&%s_words, ", name);
         put_literal(out, w->prefix, strlen(w->prefix));
-        cr_put(out, ", %zu, %zu, %lld},\n", strlen(w->prefix), w->longest_token,
+        cr_put(out, ", %zu, %zu, %lld},\n", strlen(w->prefix), (size_t)t->vocabulary.longest,
                (long long)(w->longest < INT32_MAX ? w->longest : INT32_MAX));
     } else if (t->model == &cr_unigram_model) {
         cr_put(out, "    .unigram = {&%s_words, %s_scores, %.17g, %d, %s%s, %d, %s_heads},\n", name, name,

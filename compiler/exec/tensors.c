@@ -204,7 +204,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
 static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct loading *l)
 {
     const struct cr_weight_files *files = &l->files;
-    struct cr_kept_file *of_key = cr_calloc((size_t)files->n, sizeof *of_key);
+    struct cr_kept_weight_file *of_key = cr_calloc((size_t)files->n, sizeof *of_key);
     struct cr_kept_tensor *tensors = cr_calloc((size_t)e->n_params, sizeof *tensors);
     for (int i = 0; i < files->n; i++) {
         const struct cr_weight_file *file = &files->items[i];

@@ -17,6 +17,11 @@ void *cr_calloc(size_t count, size_t size)
     return checked(calloc(count ? count : 1, size ? size : 1));
 }
 
+void *cr_malloc(size_t size)
+{
+    return checked(malloc(size));
+}
+
 char *cr_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

@@ -12,6 +12,9 @@
 
 /* Allocates zeroed memory for count items of a size. */
 void *cr_calloc(size_t count, size_t size);
+
+/* Allocates memory that is not cleared: pages that are never written take no room. */
+void *cr_malloc(size_t size);
 char *cr_strdup(const char *text);
 
 /* Makes room for one more item in a growing array; *cap is in items. */

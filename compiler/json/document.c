@@ -17,6 +17,8 @@ struct reader {
     struct cr_json json;
     char *room; /* where the next string is stored */
     int depth;
+    const struct cr_json_hole *holes;
+    int n_holes;
 };
 
 /* Fails with "FILE:LINE: ..." and the error that the JSON reader noted, or else `what`. */
@@ -127,6 +129,18 @@ static bool take_string(struct reader *r, const char **text, uint32_t *length)
 
 static int read_value(struct reader *r, struct cr_error *error);
 
+/* True if a hole begins here: goes to its end. */
+static bool pass_hole(struct reader *r, uint32_t begin)
+{
+    for (int i = 0; i < r->n_holes; i++)
+        if (r->holes[i].begin == begin && r->holes[i].end > begin &&
+            r->holes[i].end <= r->json.end - r->json.begin) {
+            r->json.at = r->json.begin + r->holes[i].end;
+            return true;
+        }
+    return false;
+}
+
 /* Reads the key of a member and the colon after it; does nothing in an array. */
 static int take_key(struct reader *r, char end, const char **key, uint32_t *length,
                     struct cr_error *error)
@@ -192,7 +206,9 @@ static int read_value(struct reader *r, struct cr_error *error)
     char first = cr_json_peek(&r->json);
     if (first == '{' || first == '[') {
         value->kind = first == '{' ? CR_JSON_OBJECT : CR_JSON_ARRAY;
-        status = read_items(r, number, first == '{' ? '}' : ']', error);
+        if (!pass_hole(r, value->at))
+            status = read_items(r, number, first == '{' ? '}' : ']', error);
+        d->values[number].end = (uint32_t)(r->json.at - r->json.begin);
     } else if (first == '"' && take_string(r, &value->text, &value->length)) {
         value->kind = CR_JSON_STRING;
     } else if (r->json.wrong || (!take_digits(&r->json, value) &&
@@ -205,11 +221,17 @@ static int read_value(struct reader *r, struct cr_error *error)
 
 /* Reads the document from bytes.  All decoded strings, with their NULs, fit in the size of the
  * file, since each is no longer than its text with quotes. */
-static int read_bytes(struct cr_document *d, const char *bytes, size_t size, bool zeros, struct cr_error *error)
+static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_hole *holes, int n_holes,
+                      struct cr_error *error)
 {
-    d->strings = cr_calloc(size + 1, 1);
-    struct reader r = {
-        .document = d, .json = {bytes, bytes, bytes + size, NULL, zeros}, .room = d->strings};
+    const char *bytes = (const char *)d->file.bytes;
+    size_t size = d->file.size;
+    d->strings = cr_malloc(size + 1);
+    struct reader r = {.document = d,
+                       .json = {bytes, bytes, bytes + size, NULL, zeros},
+                       .room = d->strings,
+                       .holes = holes,
+                       .n_holes = n_holes};
     if (cr_is_lfs(bytes, size))
         return cr_fail(error, "%s: " CR_LFS_MESSAGE, d->path);
     if (read_value(&r, error) < 0)
@@ -219,10 +241,10 @@ static int read_bytes(struct cr_document *d, const char *bytes, size_t size, boo
     return 0;
 }
 
-/* Reads the file at `path`, of at most `most` bytes; with `zeros` strings may hold the character
- * 0. */
+/* Reads the file at `path`, of at most `most` bytes, around holes; with `zeros` strings may hold the
+ * character 0. */
 static int read_file(struct cr_document *d, const char *path, size_t most, bool zeros,
-                     struct cr_error *error)
+                     const struct cr_json_hole *holes, int n_holes, struct cr_error *error)
 {
     *d = (struct cr_document){.path = path};
     if (cr_map_file(&d->file, path, error->text, sizeof error->text))
@@ -230,7 +252,7 @@ static int read_file(struct cr_document *d, const char *path, size_t most, bool 
     size_t size = d->file.size;
     int status = size > most ? cr_fail(error, "%.400s: found %zu bytes, expected at most %zu", path,
                                        size, most)
-                             : read_bytes(d, (const char *)d->file.bytes, size, zeros, error);
+                             : read_bytes(d, zeros, holes, n_holes, error);
     if (status)
         cr_document_free(d);
     return status;
@@ -239,17 +261,23 @@ static int read_file(struct cr_document *d, const char *path, size_t most, bool 
 int cr_document_read_small(struct cr_document *d, const char *path, size_t most,
                            struct cr_error *error)
 {
-    return read_file(d, path, most, false, error);
+    return read_file(d, path, most, false, NULL, 0, error);
 }
 
 int cr_document_read(struct cr_document *d, const char *path, struct cr_error *error)
 {
-    return read_file(d, path, MAX_SIZE, false, error);
+    return read_file(d, path, MAX_SIZE, false, NULL, 0, error);
 }
 
 int cr_document_read_zeros(struct cr_document *d, const char *path, struct cr_error *error)
 {
-    return read_file(d, path, MAX_SIZE, true, error);
+    return read_file(d, path, MAX_SIZE, true, NULL, 0, error);
+}
+
+int cr_document_read_around(struct cr_document *d, const char *path, const struct cr_json_hole *holes, int n,
+                            struct cr_error *error)
+{
+    return read_file(d, path, MAX_SIZE, true, holes, n, error);
 }
 
 char *cr_document_keep_strings(struct cr_document *d)

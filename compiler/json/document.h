@@ -39,6 +39,7 @@ struct cr_json_value {
         const char *text; /* of a string */
         int64_t integer;
         double real;
+        uint32_t end; /* of an array or an object: the offset in the file behind it */
     };
     union {
         uint32_t length; /* of a string */
@@ -68,6 +69,16 @@ int cr_document_read_small(struct cr_document *document, const char *path, size_
 /* Does the same as cr_document_read, for a tokenizer's file: keys and texts may hold the character
  * 0. */
 int cr_document_read_zeros(struct cr_document *document, const char *path, struct cr_error *error);
+
+/* An array or an object that the caller knows already: the offsets of its value, which are `at` and
+ * `end` of an earlier reading.  No hole is 0 to 0. */
+struct cr_json_hole {
+    uint32_t begin, end;
+};
+
+/* Does the same; passes over the text in n holes, whose values have no items then. */
+int cr_document_read_around(struct cr_document *document, const char *path, const struct cr_json_hole *holes,
+                            int n, struct cr_error *error);
 
 /* Gives the strings, which all texts point into, to the caller, who frees them. */
 char *cr_document_keep_strings(struct cr_document *document);

@@ -54,11 +54,12 @@ static void *open_tokenizer(void *reading)
 
 /* Starts the thread that opens the tokenizer; if that fails, opens it immediately.  `path` must
  * stay valid until the tokenizer is awaited. */
-static int begin_reading(struct reading *r, const char *path, struct cr_error *error)
+static int begin_reading(struct reading *r, const char *path, int64_t cache_bytes, struct cr_error *error)
 {
     *r = (struct reading){.context = crescent_context_new(), .path = path};
     if (!r->context)
         return cr_fail(error, "out of memory");
+    r->context->cache_bytes = cache_bytes;
     r->is_running = pthread_create(&r->thread, NULL, open_tokenizer, r) == 0;
     if (!r->is_running)
         open_tokenizer(r);
@@ -225,7 +226,8 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     crescent_embedder *e = cr_calloc(1, sizeof *e);
     char *folder = cr_find_installed(path);
     e->context = cr_refer(context);
-    int status = cr_check_folder_path(folder, guard.error) || begin_reading(&e->reading, folder, guard.error);
+    int status = cr_check_folder_path(folder, guard.error) ||
+                 begin_reading(&e->reading, folder, context->cache_bytes, guard.error);
     if (status == 0) {
         int model = open_parts(e, folder, how, config, options ? options : &none, guard.error);
         status = await_reading(&e->reading, guard.error) ? -1 : model;

@@ -125,7 +125,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int 
 static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
                       const struct weight *found, struct cr_kept *kept)
 {
-    struct cr_kept_file *files = cr_calloc((size_t)w->n_files, sizeof *files);
+    struct cr_kept_weight_file *files = cr_calloc((size_t)w->n_files, sizeof *files);
     struct cr_kept_tensor *tensors = cr_calloc((size_t)e->n_params, sizeof *tensors);
     for (int i = 0; i < w->n_files; i++) {
         files[i].path = w->files[i].path;

@@ -150,7 +150,7 @@ int crescent_cache_weights(crescent_context *context, int64_t bytes)
 
 int64_t crescent_uncached_weights(const crescent_model *model)
 {
-    bool can_be = model && model->kept.path && !model->kept.is_mapped;
+    bool can_be = model && model->kept.key.path && !model->kept.is_mapped;
     return can_be ? model->engine.program->weights_bytes : 0;
 }
 

@@ -7,11 +7,13 @@
 #include "compiler/tokenizer/tokenizer.h"
 #include "handles.h"
 #include "installed.h"
+#include "kept_tokenizer.h"
 #include "model_path.h"
 
 struct crescent_tokenizer {
     crescent_context *context;
     struct cr_tokenizer *tokenizer;
+    struct cr_kept_image image;
     int references; /* held by its owner and by streams */
 };
 
@@ -20,17 +22,20 @@ static void release(crescent_tokenizer *t)
     if (!t || --t->references > 0)
         return;
     cr_tokenizer_free(t->tokenizer);
+    cr_free_kept_image(&t->image);
     cr_release(t->context);
     free(t);
 }
 
 /* Opens the tokenizer of a file or folder, which may be an installed one.  For a file of another
  * kind the error names that, rather than a syntax error in JSON. */
-static struct cr_tokenizer *open_installed(const char *path, struct cr_error *error)
+static struct cr_tokenizer *open_installed(const char *path, int64_t cache_bytes, struct cr_kept_image *image,
+                                           struct cr_error *error)
 {
+    const int64_t least = 1 << 18; /* smaller files are read in some milliseconds */
     char *found = cr_find_installed(path);
     const char *end = strrchr(found, '.');
-    struct cr_tokenizer *tokenizer = cr_tokenizer_open(found, error);
+    struct cr_tokenizer *tokenizer = cr_open_kept_tokenizer(found, cache_bytes, least, image, error);
     bool is_known = (end && (strcmp(end, ".json") == 0 || strcmp(end, ".model") == 0)) || cr_is_gguf(found);
     const char *what = tokenizer || is_known ? NULL : cr_other_file(found);
     if (what)
@@ -48,11 +53,12 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
         *tokenizer = NULL;
     CR_REQUIRE_CONTEXT(context, path && tokenizer);
     CR_ENTER(context);
-    struct cr_tokenizer *inner = open_installed(path, guard.error);
+    struct cr_kept_image image;
+    struct cr_tokenizer *inner = open_installed(path, context->cache_bytes, &image, guard.error);
     if (!inner)
         return cr_done(&guard, -1);
     crescent_tokenizer *t = cr_calloc(1, sizeof *t);
-    *t = (crescent_tokenizer){cr_refer(context), inner, 1};
+    *t = (crescent_tokenizer){cr_refer(context), inner, image, 1};
     *tokenizer = t;
     return CRESCENT_OK;
 }

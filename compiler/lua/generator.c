@@ -74,6 +74,16 @@ static void open_script(lua_State *L, struct cr_lua_generator *g, const char *pa
     lua_pop(L, 1);
 }
 
+/* Opens the tokenizer; the option `cache_weights` is for its tables, too. */
+static void open_tokenizer(lua_State *L, struct cr_lua_generator *g, const char *path)
+{
+    crescent_context *context = cr_lua_context(L);
+    crescent_cache_weights(context, cr_lua_cache_option(L, 2));
+    int status = crescent_tokenizer_open(context, path, &g->tokenizer);
+    crescent_cache_weights(context, 0);
+    cr_lua_pass(L, status);
+}
+
 /* Loads the weights.  With the option `cache_weights` they are mapped from the cache, or written to
  * it if possible. */
 static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_opening *o)
@@ -106,7 +116,7 @@ static int open_generator(lua_State *L)
     if (!tokenizer && crescent_weights_path(crescent_generator_model(g->generator)))
         tokenizer = path;
     if (tokenizer)
-        cr_lua_pass(L, crescent_tokenizer_open(cr_lua_context(L), tokenizer, &g->tokenizer));
+        open_tokenizer(L, g, tokenizer);
     fill_weights(L, crescent_generator_model(g->generator), &o);
     lua_pushvalue(L, 3);
     return 1;

@@ -26,11 +26,11 @@ static int check(const struct cr_added_token *token, const struct cr_vocabulary 
         return cr_fail(error,
                        "%s: found the id %d of added token %s, expected %d as in the vocabulary",
                        path, token->id, cr_show(token->text, token->length).text, id);
-    if (id < 0 && token->id >= 0 && token->id < v->n && v->tokens[token->id].text)
+    if (id < 0 && cr_word_text(v, token->id))
         return cr_fail(error,
                        "%s: found the id %d of added token %s, which the vocabulary has for %s",
                        path, token->id, cr_show(token->text, token->length).text,
-                       cr_show(v->tokens[token->id].text, v->tokens[token->id].length).text);
+                       cr_show(cr_word_text(v, token->id), v->tokens[token->id].length).text);
     return 0;
 }
 
@@ -70,9 +70,7 @@ int cr_amend_added(struct cr_added *a, const struct cr_added_token *token,
 
 const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
 {
-    if (id < 0 || id >= a->words.n || !a->words.tokens[id].text)
-        return NULL;
-    return &a->tokens[a->places[id]];
+    return cr_word_text(&a->words, id) ? &a->tokens[a->places[id]] : NULL;
 }
 
 /* ---- the trees ---- */

@@ -58,6 +58,8 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
 {
     int32_t a, b, made;
     size_t dropped = bpe->prefix_length;
+    if (bpe->vocabulary->is_complete)
+        return 0;
     if (find_token(bpe, left, left_length, &a, path, error) ||
         find_token(bpe, right, right_length, &b, path, error))
         return -1;
@@ -88,20 +90,20 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
 
 /* True if a token is a single character with the affixes of a position; stores the character in
  * *character. */
-static bool is_letter(const struct cr_bpe *bpe, int place, const struct cr_token *token,
-                      uint32_t *character)
+static bool is_letter(const struct cr_bpe *bpe, int place, int32_t id, uint32_t *character)
 {
     size_t before = place & CR_CONTINUES ? bpe->prefix_length : 0;
-    size_t after = place & CR_ENDS ? bpe->suffix_length : 0, length, bytes;
-    if (!token->text || token->length <= before + after || token->length > before + after + 4)
+    size_t after = place & CR_ENDS ? bpe->suffix_length : 0, bytes;
+    size_t length = bpe->vocabulary->tokens[id].length;
+    if (length <= before + after || length > before + after + 4)
         return false;
-    const char *text = token->text + before;
-    length = token->length - before - after;
-    if ((before > 0 && memcmp(token->text, bpe->prefix, before) != 0) ||
-        (after > 0 && memcmp(text + length, bpe->suffix, after) != 0) ||
-        cr_utf8(text, text + length) != length)
+    const char *text = cr_word_text(bpe->vocabulary, id), *letter = text + before;
+    length -= before + after;
+    if ((before > 0 && memcmp(text, bpe->prefix, before) != 0) ||
+        (after > 0 && memcmp(letter + length, bpe->suffix, after) != 0) ||
+        cr_utf8(letter, letter + length) != length)
         return false;
-    *character = cr_character(text, 0, &bytes);
+    *character = cr_character(letter, 0, &bytes);
     return true;
 }
 
@@ -112,7 +114,7 @@ static void index_letters(struct cr_bpe *bpe, int place)
     struct cr_letter_table *letters = &bpe->letters[place];
     uint32_t size = 4, n = 0, character;
     for (int id = 0; id < v->n; id++)
-        n += is_letter(bpe, place, &v->tokens[id], &character);
+        n += is_letter(bpe, place, id, &character);
     while (size < 2 * n)
         size *= 2;
     letters->mask = size - 1;
@@ -120,7 +122,7 @@ static void index_letters(struct cr_bpe *bpe, int place)
     for (uint32_t i = 0; i < size; i++)
         letters->slots[i].id = -1;
     for (int id = 0; id < v->n; id++)
-        if (is_letter(bpe, place, &v->tokens[id], &character))
+        if (is_letter(bpe, place, id, &character))
             letters->slots[cr_letter_slot(letters->slots, letters->mask, character)] =
                 (struct cr_letter){character, id};
 }
@@ -133,7 +135,8 @@ static int place_of(const struct cr_bpe *bpe, bool continues, bool ends)
            (ends && bpe->suffix_length > 0 ? CR_ENDS : 0);
 }
 
-void cr_index_bpe(struct cr_bpe *bpe)
+/* Builds the hash tables of pairs and of letters. */
+static void make_tables(struct cr_bpe *bpe)
 {
     uint32_t size = 4;
     while (size < 2 * (uint32_t)bpe->n_merges)
@@ -143,14 +146,20 @@ void cr_index_bpe(struct cr_bpe *bpe)
     memset(bpe->slots, 0xff, size * sizeof *bpe->slots);
     for (int i = 0; i < bpe->n_merges; i++)
         bpe->slots[slot_of(bpe, bpe->left[i], bpe->right[i])] = i;
+    for (int place = 0; place < CR_PLACES; place++)
+        if (place == place_of(bpe, place & CR_CONTINUES, place & CR_ENDS))
+            index_letters(bpe, place);
+}
+
+void cr_index_bpe(struct cr_bpe *bpe)
+{
+    if (!bpe->vocabulary->is_complete)
+        make_tables(bpe);
     for (int i = 0; i < 256; i++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", i);
         bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(bpe->vocabulary, name, 6) : -1;
     }
-    for (int place = 0; place < CR_PLACES; place++)
-        if (place == place_of(bpe, place & CR_CONTINUES, place & CR_ENDS))
-            index_letters(bpe, place);
 }
 
 void cr_free_bpe(struct cr_bpe *bpe)

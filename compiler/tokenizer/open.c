@@ -8,6 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "decoders.h"
 #include "ends.h"
+#include "image.h"
 #include "read.h"
 
 static bool is_there(const char *path)
@@ -155,7 +156,25 @@ static int link(struct cr_tokenizer *t, const char *path, const char *folder,
                : 0;
 }
 
+bool cr_image_source(const char *path, char source[CR_PATH_SIZE])
+{
+    struct cr_error ignored;
+    if (is_folder(path))
+        return cr_join_path(source, path, "tokenizer.json", &ignored) == 0 && is_there(source);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strrchr(name, '.');
+    for (int i = 0; i < N_LAYOUTS; i++)
+        if (strcmp(name, layouts[i].vocabulary) == 0)
+            return false;
+    return snprintf(source, CR_PATH_SIZE, "%s", path) < CR_PATH_SIZE && end && strcmp(end, ".json") == 0;
+}
+
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
+{
+    return cr_tokenizer_open_image(path, NULL, 0, error);
+}
+
+struct cr_tokenizer *cr_tokenizer_open_image(const char *path, const void *image, size_t bytes,
+                                             struct cr_error *error)
 {
     struct cr_tokenizer *t = cr_calloc(1, sizeof *t);
     char folder[CR_PATH_SIZE];
@@ -164,6 +183,8 @@ struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
     if (strlen(path) >= CR_PATH_SIZE) {
         cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),
                 CR_PATH_SIZE);
+    } else if (image && !cr_use_image(t, image, bytes)) {
+        cr_fail(error, "%s: found an image of another size, expected that of its header", path);
     } else if (read_files(t, path, folder, error) == 0 && link(t, path, folder, error) == 0) {
         return t;
     }
@@ -175,6 +196,7 @@ void cr_tokenizer_free(struct cr_tokenizer *t)
 {
     if (!t)
         return;
+    cr_leave_image(t);
     cr_free_parts(&t->normalizers);
     cr_free_parts(&t->pre_tokenizers);
     cr_free_parts(&t->decoders);

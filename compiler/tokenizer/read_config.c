@@ -195,10 +195,8 @@ int cr_read_config_tokens(struct cr_tokenizer *t, const char *config, const char
                           struct cr_error *error)
 {
     struct cr_document documents[2];
-    struct reading first = {t, NULL, error, 0, false}, second = {t, NULL, error, 0, true};
-    for (int i = 0; i < t->vocabulary.n; i++)
-        first.n_words += t->vocabulary.tokens[i].text != NULL;
-    second.n_words = first.n_words;
+    const int n_words = (int)t->vocabulary.n_words;
+    struct reading first = {t, NULL, error, n_words, false}, second = {t, NULL, error, n_words, true};
     int status = open_document(&first, &documents[0], config) ||
                          open_document(&second, &documents[1], map) ||
                          (first.d && take_list(&first)) || take_names(&first, &second) ||

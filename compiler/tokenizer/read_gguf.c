@@ -339,7 +339,7 @@ static int add_normalizer(const struct reading *r, const struct cr_spaces *space
     part->spaces = *spaces;
     for (int i = 0; i < r->t->vocabulary.n; i++)
         if (type_of(r, i) == USER_DEFINED)
-            cr_plant(&part->kept, r->t->vocabulary.tokens[i].text, r->t->vocabulary.tokens[i].length, i);
+            cr_plant(&part->kept, cr_word_text(&r->t->vocabulary, i), r->t->vocabulary.tokens[i].length, i);
     if (!map)
         return 0;
     if (!map->is_array || (map->kind != CR_GGUF_U8 && map->kind != CR_GGUF_I8))
@@ -375,7 +375,7 @@ static int read_unigram(struct reading *r, bool *begins)
 static bool is_uncased(const struct reading *r)
 {
     for (int i = 0; i < r->t->vocabulary.n; i++) {
-        const char *text = r->t->vocabulary.tokens[i].text;
+        const char *text = cr_word_text(&r->t->vocabulary, i);
         if (type_of(r, i) == NORMAL && *text != '[' && text[strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
             return false;
     }
@@ -401,11 +401,11 @@ static int read_word_pieces(struct reading *r, bool *begins)
     struct cr_tokenizer *t = r->t;
     (void)begins;
     t->model = &cr_wordpiece_model;
-    t->wordpiece = (struct cr_wordpiece){"[UNK]", "##", 100, 0};
+    t->wordpiece = (struct cr_wordpiece){"[UNK]", "##", 100};
     if (find_id(&r->file, KEY "unknown_token_id", &unknown, r->error))
         return -1;
     if (unknown >= 0 && unknown < t->vocabulary.n)
-        t->wordpiece.unknown = t->vocabulary.tokens[unknown].text;
+        t->wordpiece.unknown = cr_word_text(&t->vocabulary, (int32_t)unknown);
     add_word_parts(t, is_uncased(r));
     return 0;
 }

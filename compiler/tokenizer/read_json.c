@@ -65,6 +65,18 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
 
 /* ---- the document ---- */
 
+/* Stores where the document lists tokens and merges, for an image. */
+static void find_holes(struct cr_tokenizer *t, const struct cr_document *d)
+{
+    static const char *const names[CR_TOKENIZER_HOLES] = {"vocab", "merges"};
+    int model = cr_member(d, 0, "model");
+    for (int i = 0; i < CR_TOKENIZER_HOLES; i++) {
+        int list = cr_member(d, model, names[i]);
+        if (list >= 0)
+            t->holes[i] = (struct cr_json_hole){d->values[list].at, d->values[list].end};
+    }
+}
+
 /* Reads the model first: added tokens may not contradict its vocabulary. */
 static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
                          struct cr_error *error)
@@ -72,6 +84,7 @@ static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
     if (d->values[0].kind != CR_JSON_OBJECT)
         return cr_fail(error, "%s: found %s, expected an object", d->path, cr_kind_of_value(d, 0));
     t->has_decoder = cr_member(d, 0, cr_decoders.role) >= 0;
+    find_holes(t, d);
     return cr_read_model(t, d, error) || read_added(t, d, error) ||
                    cr_read_truncation(&t->truncation, d, error) || cr_read_padding(&t->padding, d, error) ||
                    cr_read_parts(&t->normalizers, &cr_normalizers, d, error) ||
@@ -85,7 +98,7 @@ static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
 int cr_read_tokenizer_json(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;
-    if (cr_document_read_zeros(&d, path, error))
+    if (cr_document_read_around(&d, path, t->holes, CR_TOKENIZER_HOLES, error))
         return -1;
     *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = cr_document_keep_strings(&d);
     int status = read_document(t, &d, error);

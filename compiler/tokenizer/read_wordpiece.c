@@ -150,7 +150,7 @@ int cr_read_wordpiece_files(struct cr_tokenizer *t, const char *vocabulary, cons
                          "%s: found the tokenizer_class %.60s beside vocab.txt, expected BertTokenizer, "
                          "MPNetTokenizer or one like BERT's",
                          config, name);
-    t->wordpiece = (struct cr_wordpiece){cr_special_of(d, "unk_token", "[UNK]"), "##", 100, 0};
+    t->wordpiece = (struct cr_wordpiece){cr_special_of(d, "unk_token", "[UNK]"), "##", 100};
     if (status == 0)
         status = add_parts(t, d, error) || add_specials(t, class, d, vocabulary, error) ||
                          (config && cr_read_config_tokens(t, config, NULL, error))

@@ -10,13 +10,11 @@
 static int add_pairs(struct cr_bpe *bpe, int32_t id, const char *path, struct cr_error *error)
 {
     const struct cr_vocabulary *v = bpe->vocabulary;
-    struct cr_token token = v->tokens[id];
-    const char *end = token.text + token.length;
-    for (size_t at = cr_utf8(token.text, end); at < token.length; at += cr_utf8(token.text + at, end)) {
-        const char *right = token.text + at;
-        if (cr_find_word(v, token.text, at) >= 0 &&
-            cr_find_word(v, right, token.length - at) >= 0 &&
-            cr_add_merge(bpe, token.text, at, right, token.length - at, path, error))
+    const char *text = cr_word_text(v, id), *end = text + v->tokens[id].length;
+    for (const char *right = text + cr_utf8(text, end); right < end; right += cr_utf8(right, end)) {
+        size_t at = (size_t)(right - text), rest = (size_t)(end - right);
+        if (cr_find_word(v, text, at) >= 0 && cr_find_word(v, right, rest) >= 0 &&
+            cr_add_merge(bpe, text, at, right, rest, path, error))
             return -1;
     }
     return 0;

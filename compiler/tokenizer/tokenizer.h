@@ -18,6 +18,8 @@
 #include "unigram.h"
 #include "wordpiece.h"
 
+enum { CR_TOKENIZER_HOLES = 2 };
+
 struct cr_tokenizer {
     struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
     bool has_decoder; /* false: decoding puts spaces between tokens */
@@ -34,6 +36,7 @@ struct cr_tokenizer {
     struct cr_padding padding;       /* of the file */
     int n_ids;          /* the greatest id + 1 */
     struct cr_ids ends; /* ids that end a text, from the configuration files */
+    struct cr_json_hole holes[CR_TOKENIZER_HOLES]; /* the lists of tokens and merges in tokenizer.json */
     char **strings;     /* buffers that texts of tokens point into */
     int n_strings, strings_cap;
     struct cr_bpe_work work;

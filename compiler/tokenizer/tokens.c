@@ -6,10 +6,11 @@ const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *leng
 {
     const struct cr_vocabulary *const both[] = {&t->added.words, &t->vocabulary};
     for (int i = 0; i < 2; i++) {
-        if (id < 0 || id >= both[i]->n || !both[i]->tokens[id].text)
+        const char *text = cr_word_text(both[i], id);
+        if (!text)
             continue;
         *length = both[i]->tokens[id].length;
-        return both[i]->tokens[id].text;
+        return text;
     }
     return NULL;
 }

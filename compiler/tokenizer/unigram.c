@@ -24,12 +24,13 @@ int cr_add_unigram(struct cr_unigram *u, struct cr_vocabulary *v, const char *te
                        cr_show(text, length).text);
     if (cr_add_word(v, text, length, u->n_scores, path, error))
         return -1;
-    *CR_PUSH(u->scores, u->n_scores, u->scores_cap) = score;
+    if (!v->is_complete)
+        *CR_PUSH(u->scores, u->n_scores, u->scores_cap) = score;
     return 0;
 }
 
 /* Finds the longest token of each beginning, and the score of an unknown character. */
-void cr_index_unigram(struct cr_unigram *u)
+static void make_tables(struct cr_unigram *u)
 {
     double least = INFINITY;
     u->longest = cr_calloc(CR_UNIGRAM_HEADS, sizeof *u->longest);
@@ -40,11 +41,17 @@ void cr_index_unigram(struct cr_unigram *u)
         least = u->scores[id] < least ? u->scores[id] : least;
         if (token->length < CR_UNIGRAM_HEAD)
             continue;
-        uint32_t *longest = &u->longest[cr_unigram_head(token->text)];
+        uint32_t *longest = &u->longest[cr_unigram_head(cr_word_text(u->vocabulary, id))];
         *longest = token->length > *longest ? token->length : *longest;
     }
     if (u->unknown_score == 0)
         u->unknown_score = least - 10;
+}
+
+void cr_index_unigram(struct cr_unigram *u)
+{
+    if (!u->vocabulary->is_complete)
+        make_tables(u);
     for (int i = 0; i < 256; i++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", i);

@@ -35,9 +35,10 @@ static uint32_t hash_of(const char *text, size_t length)
     return (uint32_t)(cr_hash_word(hash, word) >> 16);
 }
 
-static bool is_token(const struct cr_token *token, const char *text, size_t length)
+static bool is_token(const struct cr_vocabulary *v, int32_t id, const char *text, size_t length)
 {
-    return token->length == length && memcmp(token->text, text, length) == 0;
+    const struct cr_token *token = &v->tokens[id];
+    return token->length == length && memcmp(v->texts.data + token->at, text, length) == 0;
 }
 
 static uint32_t slot_of(uint32_t hash, int32_t id)
@@ -56,7 +57,7 @@ static int32_t find(const struct cr_vocabulary *v, uint32_t hash, const char *te
         uint32_t slot = v->slots[at & (v->n_slots - 1)];
         if (!slot)
             break;
-        if ((slot ^ hash) >> ID_BITS == 0 && is_token(&v->tokens[id_in(slot)], text, length))
+        if ((slot ^ hash) >> ID_BITS == 0 && is_token(v, id_in(slot), text, length))
             return id_in(slot);
     }
     return -1;
@@ -70,10 +71,10 @@ int32_t cr_find_word(const struct cr_vocabulary *v, const char *text, size_t len
 bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, size_t left_length,
                  const char *right, size_t right_length)
 {
-    const struct cr_token *token = id >= 0 && id < v->n ? &v->tokens[id] : NULL;
-    return token && token->text && token->length == left_length + right_length &&
-           memcmp(token->text, left, left_length) == 0 &&
-           memcmp(token->text + left_length, right, right_length) == 0;
+    const char *text = cr_word_text(v, id);
+    return text && v->tokens[id].length == left_length + right_length &&
+           memcmp(text, left, left_length) == 0 &&
+           memcmp(text + left_length, right, right_length) == 0;
 }
 
 /* Allocates zeroed memory for tokens with ids below n; the system provides pages of large blocks
@@ -113,25 +114,40 @@ static void make_slots(struct cr_vocabulary *v, uint32_t n)
 
 void cr_reserve_words(struct cr_vocabulary *v, int n)
 {
+    if (v->is_complete)
+        return;
     if (n > v->cap)
         make_tokens(v, n);
     if (2 * (uint32_t)n > v->n_slots)
         make_slots(v, (uint32_t)n);
 }
 
+/* Copies a text and returns its token. */
+static struct cr_token keep_text(struct cr_vocabulary *v, const char *text, size_t length, uint32_t hash)
+{
+    if (v->texts.length == 0)
+        cr_put_bytes(&v->texts, "", 1);
+    size_t at = v->texts.length;
+    cr_put_bytes(&v->texts, text, length);
+    v->texts.length++; /* the NUL, too */
+    return (struct cr_token){(uint32_t)at, (uint32_t)length, hash};
+}
+
 int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_t id,
                 const char *path, struct cr_error *error)
 {
+    if (v->is_complete)
+        return 0;
     if (id < 0 || id >= CR_MOST_IDS)
         return cr_fail(error, "%s: found the id %lld of token %s, expected one from 0 to %d", path,
                        (long long)id, cr_show(text, length).text, CR_MOST_IDS - 1);
-    if (length > INT32_MAX)
-        return cr_fail(error, "%s: found a token of %zu bytes, expected at most %d", path, length,
-                       INT32_MAX);
-    if (id < v->n && v->tokens[id].text)
+    if (length > INT32_MAX || v->texts.length > INT32_MAX)
+        return cr_fail(error, "%s: found a token of %zu bytes after %zu of others, expected at most %d", path,
+                       length, v->texts.length, INT32_MAX);
+    if (cr_word_text(v, (int32_t)id))
         return cr_fail(error, "%s: found the id %lld of token %s, which token %s has, too, "
                        "expected an id for each", path, (long long)id, cr_show(text, length).text,
-                       cr_show(v->tokens[id].text, v->tokens[id].length).text);
+                       cr_show(cr_word_text(v, (int32_t)id), v->tokens[id].length).text);
     uint32_t hash = hash_of(text, length);
     if (find(v, hash, text, length) >= 0)
         return cr_fail(error, "%s: found token %s twice, expected it once", path,
@@ -140,8 +156,9 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
         make_tokens(v, id < 2 * v->cap ? 2 * v->cap : (int)id + 1);
     if (2 * (v->n_words + 1) > v->n_slots)
         make_slots(v, v->n_words + 1);
-    v->tokens[id] = (struct cr_token){text, (uint32_t)length, hash};
+    v->tokens[id] = keep_text(v, text, length, hash);
     v->n = id < v->n ? v->n : (int)id + 1;
+    v->longest = length > v->longest ? (uint32_t)length : v->longest;
     v->n_words++;
     put_slot(v, (int32_t)id);
     return 0;
@@ -151,6 +168,7 @@ void cr_free_vocabulary(struct cr_vocabulary *v)
 {
     free(v->tokens);
     free(v->slots);
+    free(v->texts.data);
     *v = (struct cr_vocabulary){0};
 }
 

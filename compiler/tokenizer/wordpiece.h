@@ -14,7 +14,6 @@ struct cr_wordpiece {
     const char *unknown; /* text of the unknown token */
     const char *prefix;  /* of tokens that continue a word */
     int64_t longest;     /* characters of a word; a longer word is unknown */
-    size_t longest_token; /* bytes */
 };
 
 /* The decoder: removes the prefix of tokens, puts spaces between words and, with `cleanup`, none

@@ -26,13 +26,6 @@ static int read_wordpiece(struct cr_tokenizer *t, const struct cr_document *d, i
                : 0;
 }
 
-static void index_wordpiece(struct cr_tokenizer *t)
-{
-    for (int id = 0; id < t->vocabulary.n; id++)
-        if (t->vocabulary.tokens[id].text && t->vocabulary.tokens[id].length > t->wordpiece.longest_token)
-            t->wordpiece.longest_token = t->vocabulary.tokens[id].length;
-}
-
 static int put_unknown(const struct cr_tokenizer *t, struct cr_ids *ids, struct cr_error *error)
 {
     const char *text = t->wordpiece.unknown;
@@ -52,7 +45,7 @@ static int encode_wordpiece(struct cr_tokenizer *t, const char *text, size_t n, 
 {
     const struct cr_wordpiece *w = &t->wordpiece;
     const struct cr_words words = {&t->vocabulary};
-    const struct cr_wordpiece_tables tables = {&words, w->prefix, strlen(w->prefix), w->longest_token,
+    const struct cr_wordpiece_tables tables = {&words, w->prefix, strlen(w->prefix), t->vocabulary.longest,
                                                w->longest};
     int32_t few[64], *parts = n > 64 ? cr_calloc(n, sizeof *parts) : few;
     char little[128], *room = tables.n_prefix + n + 1 > sizeof little ? cr_calloc(tables.n_prefix + n + 1, 1) : little;
@@ -74,5 +67,5 @@ static int list_wordpiece(const struct cr_tokenizer *t, struct cr_shape *s, stru
 }
 
 const struct cr_model_kind cr_wordpiece_model = {
-    .type = "WordPiece", .read = read_wordpiece, .index = index_wordpiece, .encode = encode_wordpiece,
+    .type = "WordPiece", .read = read_wordpiece, .encode = encode_wordpiece,
     .list = list_wordpiece};

@@ -1,0 +1,75 @@
+/*
+ * kept_file.h - files of the user's cache folder that hold what was computed from other files.
+ *
+ * A kept file begins with its key, a text of everything that its contents depend on:
+ *
+ *     what it holds
+ *     the build id of this library, which the linker writes; without one nothing is kept
+ *     lines of whoever makes the key
+ *     for each source, a file: path, device and number, size, times of the last changes, and a hash
+ *     of its contents, or of a part of them
+ *
+ * Contents follow at the next page, so that they can be mapped.  The file's name is a hash of the
+ * key.  A file with another key is ignored.
+ */
+#ifndef CR_KEPT_FILE_H
+#define CR_KEPT_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/ir/error.h"
+#include "compiler/ir/text.h"
+
+/* A source: its resolved path, and the hash. */
+struct cr_kept_source {
+    char *path;
+    uint64_t hash[2];
+};
+
+struct cr_kept_key {
+    struct cr_text text;
+    size_t sources_at; /* the position in the text where the lines of sources begin */
+    struct cr_kept_source *sources;
+    int n_sources, sources_cap;
+    char *path; /* of the file; null: nothing can be kept */
+};
+
+/* Adds bytes to a hash of 128 bits, which starts as zeros.  Another byte always makes another
+ * hash. */
+void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
+
+/* Does the same with n bytes of an open file from `at` on, without mapping them.  Returns false if
+ * they cannot be read. */
+bool cr_kept_hash_file(uint64_t hash[2], int fd, size_t at, size_t n);
+
+/* Begins a key of contents with that title; false if there is no build id. */
+bool cr_kept_begin(struct cr_kept_key *key, const char *title);
+
+/* Adds a file that is open; false if that fails.  Sources come after all other lines. */
+bool cr_kept_add_source(struct cr_kept_key *key, const char *path, int fd, const uint64_t hash[2]);
+
+/* Ends a key: sets the path of its file, whose name ends in `suffix`, one of those in
+ * kept_file.c. */
+void cr_kept_name(struct cr_kept_key *key, const char *suffix);
+
+/* Returns true if no source has changed since it was added. */
+bool cr_kept_is_current(const struct cr_kept_key *key);
+
+/* Returns the offset of the contents: the first page after the key. */
+size_t cr_kept_at(const struct cr_kept_key *key);
+
+/* Opens the file.  Returns its descriptor and sets the size of the contents; or returns -1 if there
+ * is none that belongs to this user and has the key. */
+int cr_kept_open(const struct cr_kept_key *key, int64_t *bytes);
+
+/* Writes the file.  First the least recently used files are removed until all take at most `most`
+ * bytes.  Returns its bytes.  Returns 0 with an error, and writes nothing, if that does not suffice,
+ * if a source has changed, if less than four times as much is free on the disk, if writing fails,
+ * or while another process writes to the folder. */
+int64_t cr_kept_store(const struct cr_kept_key *key, const void *contents, int64_t bytes, int64_t most,
+                      struct cr_error *error);
+
+void cr_kept_free_key(struct cr_kept_key *key);
+
+#endif
