@@ -15,6 +15,7 @@
 
 #include "compiler/crescent.h"
 #include "compiler/library/kept_tokenizer.h"
+#include "gguf_writer.h"
 
 enum { PLENTY = 1 << 30 };
 
@@ -36,7 +37,7 @@ static const char unigram[] =
     " \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0], [\"\\u2581\", -2.5], [\"a\", -3],"
     " [\"b\", -3.5], [\"ab\", -4], [\"\\u2581abcab\", -5.25], [\"c\", -6]]}}";
 
-static void write_bytes(const char *name, const void *bytes, size_t n)
+static void write_whole(const char *name, const void *bytes, size_t n)
 {
     FILE *file = fopen(name, "wb");
     ck_assert_ptr_nonnull(file);
@@ -46,7 +47,7 @@ static void write_bytes(const char *name, const void *bytes, size_t n)
 
 static void write_json(const char *json)
 {
-    write_bytes(path, json, strlen(json));
+    write_whole(path, json, strlen(json));
 }
 
 static void set_up(void)
@@ -208,6 +209,51 @@ START_TEST(fixtures)
 }
 END_TEST
 
+/* Writes a GGUF file with a tokenizer of that model. */
+static void make_gguf(const char *name, const char *model)
+{
+    static const char *const tokens[] = {"<unk>", "</s>", "<x>", "\xe2\x96\x81", "a", "b", "ab", "\xe2\x96\x81" "a",
+                                         "c", "ca", "\xc4\xa0", "\xc4\xa0" "a"};
+    static const char *const merges[] = {"a b", "c a", "\xc4\xa0 a"};
+    static const int32_t types[] = {2, 3, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const float scores[] = {0, 0, 0, -2, -3, -3, -1, -4, -3, -2.5F, -9, -9};
+    enum { N = sizeof tokens / sizeof *tokens };
+    struct gguf g = {.n_values = 0};
+    put_text(&g, "tokenizer.ggml.model", model);
+    put_texts(&g, "tokenizer.ggml.tokens", tokens, N);
+    put_array(&g, "tokenizer.ggml.token_type", GGUF_I32, N);
+    put(&g.values, types, sizeof types);
+    put_array(&g, "tokenizer.ggml.scores", GGUF_F32, N);
+    put(&g.values, scores, sizeof scores);
+    put_texts(&g, "tokenizer.ggml.merges", merges, 3);
+    put_integer(&g, "tokenizer.ggml.bos_token_id", 1);
+    put_integer(&g, "tokenizer.ggml.eos_token_id", 1);
+    put_integer(&g, "tokenizer.ggml.cls_token_id", 1);
+    put_integer(&g, "tokenizer.ggml.seperator_token_id", 1);
+    put_integer(&g, "tokenizer.ggml.unknown_token_id", 0);
+    write_gguf(name, &g);
+}
+
+/* So do those of GGUF files. */
+START_TEST(gguf)
+{
+    static const char *const kinds[] = {"gpt2", "llama", "bert", "t5"};
+    char name[96], kept[400];
+    bool is_mapped;
+    snprintf(name, sizeof name, "%s/t.gguf", folder);
+    make_gguf(name, kinds[_i]);
+    char *plain = answers_of(name, 0, &is_mapped, 50);
+    for (int i = 0; i < 2; i++) {
+        char *found = answers_of(name, PLENTY, &is_mapped, 50);
+        ck_assert_str_eq(found, plain);
+        ck_assert(is_mapped == (i > 0));
+        free(found);
+    }
+    ck_assert_int_eq(count_kept(kept), 1);
+    free(plain);
+}
+END_TEST
+
 /* What tokenizer_config.json adds is read each time. */
 START_TEST(added_tokens)
 {
@@ -215,7 +261,7 @@ START_TEST(added_tokens)
     bool is_mapped;
     write_json(bpe);
     char *one = answers_of(folder, PLENTY, &is_mapped, 20);
-    write_bytes(config, two, strlen(two));
+    write_whole(config, two, strlen(two));
     char *kept = answers_of(folder, PLENTY, &is_mapped, 20);
     ck_assert(is_mapped);
     char *plain = answers_of(folder, 0, &is_mapped, 20);
@@ -285,15 +331,15 @@ START_TEST(damaged)
     const size_t key = strlen((const char *)bytes), step = n > 3 * PAGE ? 61 : 1;
     for (size_t i = 0; i < n; i += i == key ? PAGE - key : i > 2 * PAGE ? step : 1) {
         bytes[i] ^= (unsigned char)(1u << i % 8);
-        write_bytes(kept, bytes, n);
+        write_whole(kept, bytes, n);
         expect(answers, FEW, false);
         bytes[i] ^= (unsigned char)(1u << i % 8);
     }
     for (size_t size = 0; size < n; size += step + 6) {
-        write_bytes(kept, bytes, size);
+        write_whole(kept, bytes, size);
         expect(answers, FEW, false);
     }
-    write_bytes(kept, bytes, n);
+    write_whole(kept, bytes, n);
     expect(answers, FEW, true);
     free(bytes);
     free(answers);
@@ -436,6 +482,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, fixtures);
+    tcase_add_loop_test(tests, gguf, 0, 4);
     tcase_add_test(tests, added_tokens);
     tcase_add_test(tests, changed);
     tcase_add_loop_test(tests, damaged, 0, N_MODELS);

@@ -9,18 +9,22 @@
 #include <unistd.h>
 
 #include "compiler/exec/kept_file.h"
+#include "compiler/files/gguf.h"
 #include "compiler/tokenizer/image.h"
 
 /* ---- keys ---- */
 
-/* Adds an open tokenizer.json to the key; false if it has fewer than `least` bytes. */
+/* Adds an open file to the key; false if it has fewer than `least` bytes.  Of a GGUF file the first
+ * bytes are hashed, as most of the rest are weights. */
 static bool add_source(struct cr_kept_key *key, const char *source, int fd, int64_t least)
 {
+    const int64_t of_gguf = 1 << 20;
     struct stat status;
     uint64_t hash[2] = {0};
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= least &&
-           cr_kept_hash_file(hash, fd, 0, (size_t)status.st_size) &&
-           cr_kept_add_source(key, source, fd, hash);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < least)
+        return false;
+    int64_t bytes = cr_is_gguf(source) && status.st_size > of_gguf ? of_gguf : status.st_size;
+    return cr_kept_hash_file(hash, fd, 0, (size_t)bytes) && cr_kept_add_source(key, source, fd, hash);
 }
 
 /* Makes the key of a tokenizer's image; its path is null if there is none to keep. */

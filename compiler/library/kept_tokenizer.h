@@ -4,7 +4,7 @@
  * The image of a tokenizer's tables (tokenizer/image.h) is written to a file of the user's cache
  * folder (exec/kept_file.h), with a hash of the image behind it.  The next process that opens the same
  * tokenizer.json maps that file, and reads the rest of the JSON.  The file's only source is
- * tokenizer.json, with a hash of all its bytes.
+ * tokenizer.json, with a hash of all its bytes, or a GGUF file, with one of its first MiB.
  */
 #ifndef CR_KEPT_TOKENIZER_H
 #define CR_KEPT_TOKENIZER_H
@@ -17,7 +17,7 @@ struct cr_kept_image {
     size_t bytes;
 };
 
-/* Opens the tokenizer at a path.  If kept files may take `most` bytes, and tokenizer.json has at
+/* Opens the tokenizer at a path.  If kept files may take `most` bytes, and its file has at
  * least `least`, its tables are mapped if they are kept, and kept otherwise.  The image must be freed
  * after the tokenizer. */
 struct cr_tokenizer *cr_open_kept_tokenizer(const char *path, int64_t most, int64_t least,

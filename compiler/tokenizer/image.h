@@ -24,8 +24,8 @@
 #include "ends.h"
 #include "tokenizer.h"
 
-/* Finds the file that a tokenizer's image is made of: the tokenizer.json at the path.  Returns false
- * for other layouts, which have no images. */
+/* Finds the file that a tokenizer's image is made of: the tokenizer.json at the path, or a GGUF
+ * file.  Returns false for other layouts, which have no images. */
 bool cr_image_source(const char *path, char source[CR_PATH_SIZE]);
 
 /* Opens a tokenizer as cr_tokenizer_open does, with an image of its tables, which must outlive it. */

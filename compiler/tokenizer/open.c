@@ -165,7 +165,8 @@ bool cr_image_source(const char *path, char source[CR_PATH_SIZE])
     for (int i = 0; i < N_LAYOUTS; i++)
         if (strcmp(name, layouts[i].vocabulary) == 0)
             return false;
-    return snprintf(source, CR_PATH_SIZE, "%s", path) < CR_PATH_SIZE && end && strcmp(end, ".json") == 0;
+    return snprintf(source, CR_PATH_SIZE, "%s", path) < CR_PATH_SIZE &&
+           ((end && strcmp(end, ".json") == 0) || cr_is_gguf(path));
 }
 
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)

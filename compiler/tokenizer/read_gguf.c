@@ -171,6 +171,8 @@ static int read_tokens(struct reading *r)
         cr_reserve_words(&r->t->vocabulary, (int)tokens->n);
     for (uint64_t i = 0; i < tokens->n; i++) {
         struct cr_gguf_string s = cr_gguf_next_string(&at);
+        if (r->t->vocabulary.is_complete && type_of(r, (int32_t)i) == NORMAL)
+            continue;
         if (copy_text(r, s, text))
             return -1;
         size_t length = r->words ? write_word(s, text) : s.length;
@@ -219,6 +221,8 @@ static const struct cut *find_cut(const struct reading *r)
 static int read_merges(const struct reading *r)
 {
     const struct cr_gguf_value *merges;
+    if (r->t->vocabulary.is_complete)
+        return 0;
     if (need_strings(r, KEY "merges", &merges))
         return -1;
     const unsigned char *at = merges->data;
@@ -254,6 +258,8 @@ static int read_byte_level(struct reading *r, bool *begins)
 static int add_scored_merges(const struct reading *r)
 {
     int n = r->t->vocabulary.n, status = 0;
+    if (r->t->vocabulary.is_complete)
+        return 0;
     double *scores = cr_calloc((size_t)n + 1, sizeof *scores);
     bool *whole = cr_calloc((size_t)n + 1, sizeof *whole);
     for (int i = 0; i < n && !status; i++) {
@@ -315,7 +321,7 @@ static int read_scores(const struct reading *r)
 {
     struct cr_unigram *u = &r->t->unigram;
     double least = INFINITY;
-    for (int i = 0; i < r->t->vocabulary.n; i++) {
+    for (int i = 0; i < r->t->vocabulary.n && !r->t->vocabulary.is_complete; i++) {
         enum token_type type = type_of(r, i);
         double score = 0;
         if (r->scores && (!cr_gguf_real(r->scores, (uint64_t)i, &score) || isnan(score)))
@@ -326,7 +332,8 @@ static int read_scores(const struct reading *r)
             score = type == USER_DEFINED ? cr_user_score(r->t->vocabulary.tokens[i].length) : -INFINITY;
         *CR_PUSH(u->scores, u->n_scores, u->scores_cap) = score;
     }
-    u->unknown_score = least - 10;
+    if (!r->t->vocabulary.is_complete)
+        u->unknown_score = least - 10;
     return 0;
 }
 
