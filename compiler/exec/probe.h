@@ -22,8 +22,8 @@ enum { CR_PROBE_VERSION = 3 };
 
 /* Times the choices with a runtime's functions, on this many threads at once, and stores the
  * fastest in `target`.  Without vectors or memory nothing is measured, and the target is unchanged.
- * Returns true if the threads had their processors to themselves, so that the result is worth
- * storing. */
+ * Returns true if the threads had their processors to themselves, so that the result can be
+ * trusted. */
 bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target);
 
 #endif

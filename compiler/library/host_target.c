@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "compiler/exec/probe.h"
@@ -68,7 +70,20 @@ static void print_key(char *key, size_t size, const struct cr_host_processor *ho
              (long long)host->l3_bytes);
 }
 
-/* Reads a probe's file; returns false if its first line differs or if it is not a valid target. */
+/* Returns true if a probe's file was not written on a busy machine, or not long ago. */
+static bool is_recent(const struct cr_mapping *file, size_t key_length)
+{
+    const double most = 600; /* seconds */
+    const size_t length = strlen(CR_BUSY_PROBE);
+    struct stat status;
+    if (file->size < key_length + length || memcmp(file->bytes + key_length, CR_BUSY_PROBE, length) != 0)
+        return true;
+    double age = fstat(file->handle - 1, &status) == 0 ? difftime(time(NULL), status.st_mtime) : most;
+    return age >= 0 && age < most;
+}
+
+/* Reads a probe's file; returns false if its first line differs, if it is not a valid target, or if
+ * the probe is due again. */
 static bool read_probe(struct cr_target *target, const char *path, const char *key)
 {
     struct cr_error ignored;
@@ -77,14 +92,14 @@ static bool read_probe(struct cr_target *target, const char *path, const char *k
     if (cr_map_file(&file, path, ignored.text, sizeof ignored.text))
         return false;
     bool is_read =
-        file.size >= length && memcmp(file.bytes, key, length) == 0 &&
+        file.size >= length && memcmp(file.bytes, key, length) == 0 && is_recent(&file, length) &&
         cr_target_read(target, "host", path, (const char *)file.bytes, file.size, &ignored) == 0;
     cr_unmap_file(&file);
     return is_read;
 }
 
 /* Stores the result of a probe.  A failure to write is ignored: the next process probes again. */
-static void keep_probe(const struct cr_target *target, char *path, const char *key)
+static void keep_probe(const struct cr_target *target, char *path, const char *key, bool is_certain)
 {
     struct cr_error ignored;
     struct cr_writer writer;
@@ -92,7 +107,7 @@ static void keep_probe(const struct cr_target *target, char *path, const char *k
     cr_make_folders(path);
     if (cr_writer_open(&writer, path, ignored.text, sizeof ignored.text))
         return;
-    cr_put(&text, "%s", key);
+    cr_put(&text, "%s%s", key, is_certain ? "" : CR_BUSY_PROBE);
     cr_target_print(&text, target);
     cr_writer_put(&writer, text.data, text.length);
     cr_writer_commit(&writer, ignored.text, sizeof ignored.text);
@@ -147,8 +162,8 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     if (!use->is_long)
         return 0;
     bool is_certain = cr_probe(cr_runtime_select(isa), use->threads, target);
-    if (is_certain && has_folder)
-        keep_probe(target, path, key);
+    if (has_folder)
+        keep_probe(target, path, key, is_certain);
     return 0;
 }
 

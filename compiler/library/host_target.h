@@ -8,8 +8,7 @@
  *     PROCESSOR-ISA-THREADS.probe   found by a probe.  Its first line lists what that depends on; a
  *                                   file with another first line is ignored
  *
- * Without such a folder, where nothing can be written, or while other programs take much of the
- * processors, each context probes again.
+ * Without such a folder, or where nothing can be written, each context probes again.
  */
 #ifndef CR_HOST_TARGET_H
 #define CR_HOST_TARGET_H
@@ -30,6 +29,10 @@ struct cr_use {
 
 /* Returns the use of a run of a graph: long if its products take some milliseconds. */
 struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads);
+
+/* The second line of a probe's file that was written while other programs took the processors: the
+ * probe is due again ten minutes later. */
+#define CR_BUSY_PROBE "# on a busy machine, for ten minutes\n"
 
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error);
