@@ -110,13 +110,18 @@ own="--set micro_batches=6 --input ids=$T/ids.npy --input target=$T/target.npy"
     train $script $own --steps 0 --checkpoint "$T/start" &&
     train $script $own --checkpoint "$T/twenty_in_c"
 report $? 'emit --train'
-# The instruction set of this machine alone: a C compiler spends most of its time on the others.
-mkdir "$T/one" && only "$(fastest "$crescent")" "$T/micro_batches.c" "$T/one"
-report $? 'emit --train: one instruction set'
+# The runtime with the instruction set of this machine is compiled once, see plain_c.sh.
+apart=$T/apart
+mkdir "$apart" && apart "$(fastest "$crescent")" "$T/micro_batches.c" "$apart" &&
+    runtime_object "$apart/micro_batches_runtime.c" "$apart/runtime.o" >"$log" 2>&1
+report $? 'emit --train: the runtime'
 for how in 'gcc -O1' 'clang -O2 -DMICRO_BATCHES_THREADS=2' tcc; do
     if command -v ${how%% *} >/dev/null 2>&1; then
-        case $how in tcc) from=$T ;; *) from=$T/one ;; esac
-        $how -std=c11 -Wall -Wextra -pthread -I"$from" "$T/call.c" "$from/micro_batches.c" -o "$T/call" -lm >"$log" 2>&1 &&
+        case $how in
+        tcc) files=$T/micro_batches.c ;; # which compiles the whole file in a moment
+        *) files="$apart/micro_batches.c $apart/runtime.o" ;;
+        esac
+        $how -std=c11 -Wall -Wextra -pthread -I"$T" "$T/call.c" $files -o "$T/call" -lm >"$log" 2>&1 &&
             [ ! -s "$log" ] &&
             "$T/call" "$T/start" 20 "$T/tensors" "$T/ids.npy" "$T/target.npy" >"$log" 2>&1
         report $? "twenty steps in C by $how"
@@ -133,8 +138,8 @@ tried=0
 for family in openmpi mpich; do
     mpicc=$(command -v mpicc.$family) && mpirun=$(command -v mpirun.$family) || continue
     tried=1
-    "$mpicc" -O1 -Wall -Wextra -DMICRO_BATCHES_MPI -I"$T/one" "$T/call.c" "$T/one/micro_batches.c" -o "$T/call_ranks" -lm \
-        >"$log" 2>&1 && [ ! -s "$log" ]
+    "$mpicc" -O1 -Wall -Wextra -DMICRO_BATCHES_MPI -I"$T" "$T/call.c" "$apart/micro_batches.c" "$apart/runtime.o" \
+        -o "$T/call_ranks" -lm >"$log" 2>&1 && [ ! -s "$log" ]
     report $? "emit --train by mpicc.$family"
     options=
     [ $family != openmpi ] || options='--allow-run-as-root --oversubscribe'

@@ -49,7 +49,7 @@ apart() {
     only "$1" "$2" "$3" && mv "$3/$whole.c" "$3/$whole.whole" &&
         awk -v model="$3/$whole.c" -v runtime="$3/${whole}_runtime.c" '
         function put(line) {
-            header = line ~ /^#include <[a-z.\/]*>$/ # the first to include one does it for all
+            header = line ~ /^#include <[a-z.\/]*>$/ && line !~ /mpi/ # the first to include one does it for all
             vectors = line ~ /^#include <(immintrin|arm_neon)\.h>$/
             if ((part != "runtime" || header) && !vectors) print line >model
             if (part != "model" || header) print line >runtime
@@ -71,6 +71,15 @@ apart() {
         /^CR_API .*(cr_runtime_select|cr_pool_parallel)\(/ { sub(/^CR_API /, "") }
         { put($0) }
         END { exit found != 7 }' "$3/$whole.whole" && rm "$3/$whole.whole"
+}
+
+# runtime_object FILE_runtime.c OBJECT: what `apart` has put there, compiled without optimisation.  Under run.sh
+# the same text is compiled once for all suites.
+runtime_object() {
+    [ -n "${KEPT-}" ] || { cc -w -O0 -c "$1" -o "$2"; return; }
+    object=$KEPT/runtime.$(sha256sum <"$1" | cut -c 1-64)
+    [ -f "$object" ] || { cc -w -O0 -c "$1" -o "$object.$$" && mv "$object.$$" "$object"; } || return
+    cp "$object" "$2"
 }
 
 # fastest CRESCENT: the set that emitted C without narrow formats runs here.
