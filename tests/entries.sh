@@ -3,8 +3,8 @@
 #
 # The file compiles without a warning, with and without optimisation and threads, by every compiler at hand,
 # an entry by one of gcc and clang where they optimise, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  The runtime,
-# whose text is the same in all files, is compiled once for a model and linked to what each compiler makes
-# of the rest, see plain_c.sh; tcc, and gcc without optimisation for one entry, have the file as it was emitted.
+# whose text is the same in all files, is compiled once for a model, without vectors, and linked to what each
+# compiler makes of the rest, see plain_c.sh; tcc, and gcc without optimisation for one entry, have the file as it was emitted.
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -14,7 +14,6 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 mkdir "$scratch/apart"
 . "$(dirname "$0")/plain_c.sh"
-isa=$(fastest "$crescent")
 passed=0 failed=0
 
 # check WHAT COMMAND...: the command has to succeed without a word.
@@ -99,8 +98,8 @@ model() {
     script="$scratch/$1.lua" name=$1
     shift
     "$crescent" emit "$script" -o "$scratch/$name.c" >"$scratch/log" &&
-        apart "$isa" "$scratch/$name.c" "$scratch/apart" &&
-        cc -w -O0 -c "$scratch/apart/${name}_runtime.c" -o "$scratch/apart/${name}_runtime.o" || failed=$((failed + 1))
+        apart plain "$scratch/$name.c" "$scratch/apart" &&
+        runtime_object "$scratch/apart/${name}_runtime.c" "$scratch/apart/${name}_runtime.o" || failed=$((failed + 1))
     for row; do
         entry=${row%%/*} ports=${row#*/}
         expected "$script" "$entry" "$(echo "${ports%%/*}" | tr , ' ')" \
