@@ -284,9 +284,9 @@ libraries-found:
 # are shared by suites, long ones come first.
 script = $(if $(wildcard tests/$(2)),'CRESCENT=$(BUILD)/$(1)/crescent sh tests/$(2)')
 programs_of = $(foreach s,$(2),'CRESCENT=$(BUILD)/$(1)/crescent $(BUILD)/$(1)/tests/$(s)')
-suites_of = $(call programs_of,$(1),$(with_lua)) $(call script,$(1),fixtures.sh) \
-    $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) $(call script,$(1),encoders.sh) \
-    $(call script,$(1),malformed.sh) $(call script,$(1),deep_models.sh) $(call script,$(1),out_of_memory.sh) \
+suites_of = $(call programs_of,$(1),$(with_lua)) \
+    $(call script,$(1),nano_sort.sh) $(call script,$(1),models.sh) $(call script,$(1),malformed.sh) \
+    $(call script,$(1),deep_models.sh) $(call script,$(1),out_of_memory.sh) \
     $(call script,$(1),golden.sh) $(call script,$(1),exports.sh) \
     'CRESCENT=$(BUILD)/$(1)/crescent sh tests/library.sh $(BUILD)/$(1)/call_library $(BUILD)/$(1)/search_folder' \
     'MAKE=$(MAKE) BUILD=$(BUILD) LUA=$(1) sh tests/install.sh' \
@@ -318,15 +318,16 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
 # that are linked without a Lua, the numbers of graphs that scripts have built, as lua_versions.sh holds that
 # both Luas build the same, and programs that run no script but have contexts, with which a Lua is linked.
-numbers := arena attention bf16_product bodies emit_embed emit_generate entries formats gguf_formats half import_views \
-    incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged state target variants verify verify_program
+numbers := arena attention bf16_product bodies embed emit_embed emit_generate entries evaluation formats generate generator \
+    gguf_formats half import_views incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged \
+    state target variants verify verify_program
 without_script := compare kept_tokenizer tokenizer
 without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums ranks recompute_order ref runtime \
     sampler text
 of_one_lua := $(numbers) $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'
-standalone = $(foreach s,standalone extend entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
+standalone = $(foreach s,standalone extend fixtures encoders entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/train_ranks.sh' \

@@ -1,30 +1,52 @@
 #!/bin/sh
-# lua_versions.sh PROGRAM PROGRAM - every script of the tree is the same graph, or the same error, whichever Lua
-# has read it.
+# lua_versions.sh PROGRAM PROGRAM - every script of the tree, and every model of fixtures.sh with its options, is the
+# same graph, or the same error, whichever Lua has read it.
 #
 # So suites that are about what becomes of a graph run with one Lua.  The last line is "N passed, M failed".
 set -u
 
 . "$(dirname "$0")/report.sh"
 
-# read_by PROGRAM SCRIPT: what it prints, and how it ends.  The lines that nodes are of, at(...), are those
+# read_by PROGRAM SCRIPT OPTION...: what it prints, and how it ends.  The lines that nodes are of, at(...), are those
 # that a Lua remembers; LuaJIT forgets less of tail calls.
 read_by() {
-    "$1" dump "$2" --after script >"$T/read" 2>&1
+    program=$1
+    shift
+    "$program" dump "$@" --after script >"$T/read" 2>&1
     echo "exit status $?"
     grep -v '^at(' "$T/read"
 }
 
-graphs=0
+# is_alike SCRIPT OPTION...: both programs read it alike; counts graphs.
+is_alike() {
+    read_by "$first" "$@" >"$T/one"
+    read_by "$second" "$@" >"$T/other"
+    same "$*" "$T/one" "$T/other"
+    ! grep -q '^exit status 0$' "$T/one" || graphs=$((graphs + 1))
+}
+
+first=$1 second=$2 graphs=0
 for script in graphs/*.lua graphs/experiments/*.lua docs/*.lua tests/*/*.lua tests/fuzz/corpus/*.lua; do
     case $script in
     tests/lua/*) continue ;; # of the module for Lua
     esac
-    read_by "$1" "$script" >"$T/one"
-    read_by "$2" "$script" >"$T/other"
-    same "$script" "$T/one" "$T/other"
-    ! grep -q '^exit status 0$' "$T/one" || graphs=$((graphs + 1))
+    is_alike "$script"
 done
 [ "$graphs" -ge 100 ]
 report $? "graphs of $graphs scripts"
+
+graphs=0
+for folder in tests/fixtures/*; do
+    script= options=
+    while read -r key value; do
+        case $key in
+        script) script=$value ;;
+        config) options="$options --config $folder/$value" ;;
+        set) options="$options --set $value" ;;
+        esac
+    done <"$folder/case.txt"
+    is_alike "$script" $options
+done
+[ "$graphs" -eq "$(ls -d tests/fixtures/* | wc -l)" ]
+report $? "graphs of $graphs fixtures, expected one for each"
 conclude
