@@ -119,7 +119,7 @@ EOF
     "$crescent" compare "$T/empty.lua" --backends ref,tcc --expect none="$T/none.npy" >"$log" 2>&1 &&
     grep -q '^none .* ok ' "$log"
 report $? "outputs without elements are written and compared"
-"$crescent" emit "$T/empty.lua" -o "$T/empty.c" >"$log" 2>&1 &&
+"$crescent" emit "$T/empty.lua" --isa plain -o "$T/empty.c" >"$log" 2>&1 &&
     cc -O0 -Wall -Wextra -Wpedantic -Werror -DEMPTY_MAIN "$T/empty.c" -o "$T/empty" -lm -pthread 2>"$log" &&
     "$T/empty" --output none="$T/none2.npy" 2>"$log" && cmp -s "$T/none.npy" "$T/none2.npy"
 report $? "the emitted C of outputs without elements writes them"

@@ -19,7 +19,7 @@ fi
 # A model without parameters: what it says of weights, it says of the file alone.
 echo "return {y = neg(input('x', {2, 3}))}" >"$T/plain.lua"
 main="$T/plain"
-"$crescent" emit "$T/plain.lua" -o "$main.c" >/dev/null &&
+"$crescent" emit "$T/plain.lua" --isa plain -o "$main.c" >/dev/null &&
     ${CC:-cc} -O1 -DPLAIN_MAIN "$main.c" -o "$main" -lm || exit 1
 echo "return {x = const(1, {2, 3})}" >"$T/ones.lua"
 "$crescent" run "$T/ones.lua" --output "x=$T/x.npy" >/dev/null || exit 1

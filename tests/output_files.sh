@@ -20,7 +20,7 @@ cat >"$T/step.lua" <<'END'
 local w = param("w", {2})
 return {loss = sum(w * w, 1), w = w * 0.5}
 END
-"$crescent" emit "$T/model.lua" -o "$T/main.c" >"$log" &&
+"$crescent" emit "$T/model.lua" --isa plain -o "$T/main.c" >"$log" &&
     ${CC:-cc} -O1 -DMODEL_MAIN "$T/main.c" -o "$T/main" -lm >>"$log" 2>&1
 report $? "the standalone main"
 "$crescent" run "$T/model.lua" --output y="$T/x.npy" >"$log" 2>&1 &&
