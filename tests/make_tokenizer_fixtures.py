@@ -317,6 +317,16 @@ def unigram_bytes():
     return tokenizer
 
 
+def spaces():
+    """Tokens with visible spaces inside, which decoding removes from the first token; accents by an old table of Unicode."""
+    tokenizer = Tokenizer(models.Unigram([('<unk>', 0.0), ('▁', -3.0), ('▁the▁', -2.0), ('e▁▁', -2.5), ('the', -4.0), ('a', -4.0),
+                                          ('▁▁a▁a', -3.0), ('\u1cf2', -5.0), ('\U000111c9', -5.0)], 0, False))
+    tokenizer.normalizer = normalizers.StripAccents()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme='first', split=False)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme='first', split=False)
+    return tokenizer
+
+
 def scripts():
     return unigram(normalizers.NFKC(), pre_tokenizers.Sequence([pre_tokenizers.UnicodeScripts(), pre_tokenizers.Metaspace()]),
                    decoders.Metaspace())
@@ -369,7 +379,7 @@ def affixes():
 
 
 ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words,
-       bert_uncased, bert_cased, unigram_map, unigram_bytes, scripts, word_level,
+       bert_uncased, bert_cased, unigram_map, unigram_bytes, spaces, scripts, word_level,
        clip, affixes]
 
 
@@ -423,9 +433,12 @@ def pattern_cases(pattern):
     return cases
 
 
-def cases(tokenizer):
+MORE_TEXTS = {'spaces': ['the ', 'the a', 'the the ', 'aa a', '\u1cf2', 'a\u1cf3a', '\U000111c9', 'e\u0301 the ']}
+
+
+def cases(tokenizer, more=()):
     tokenizer.no_truncation()
-    for text in TEXTS:
+    for text in TEXTS + list(more):
         ids = tokenizer.encode(text).ids
         decoded = tokenizer.decode(ids, skip_special_tokens=False)
         young = '🦙' in text and 'UnicodeScripts' in tokenizer.to_str()  # the library's table of scripts lacks it
@@ -491,7 +504,7 @@ def main():
             json.dump(json.loads(tokenizer.to_str()), file, ensure_ascii=False, separators=(',', ':'))
             file.write('\n')
         with open('%s/%s.cases.json' % (FOLDER, make.__name__), 'w', encoding='utf8') as file:
-            lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer))
+            lines = (json.dumps(case, ensure_ascii=False, separators=(',', ':')) for case in cases(tokenizer, MORE_TEXTS.get(make.__name__, ())))
             file.write('[\n' + ',\n'.join(lines) + '\n]\n')
     sentencepiece_models()
     with open('%s/pairs.json' % FOLDER, 'w', encoding='utf8') as file:

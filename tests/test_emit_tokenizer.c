@@ -656,7 +656,7 @@ static const char *const emitted[] = {
     "tests/tokenizers/spm_always.json",  "tests/tokenizers/gemma.json",
     "tests/tokenizers/added.json",       "tests/tokenizers/qwen2.json",
     "tests/tokenizers/prefixed.json",    "tests/tokenizers/unigram_map.json",
-    "tests/tokenizers/gpt4o.json",
+    "tests/tokenizers/gpt4o.json",       "tests/tokenizers/spaces.json",
     "../shared/data/stories260K-hf",     "../shared/data/gpt2-tokenizer",
 };
 enum { N_EMITTED = sizeof emitted / sizeof *emitted };
@@ -704,7 +704,7 @@ static const char *const of_texts[] = {
     "tests/tokenizers/unigram_bytes.json", "tests/tokenizers/scripts.json",
     "tests/tokenizers/sp_unigram.model",   "tests/tokenizers/sp_bpe.model",
     "tests/tokenizers/sp_user.model",      "tests/tokenizers/sp_user_bpe.model",
-    "tests/tokenizers/gpt4o.json",
+    "tests/tokenizers/gpt4o.json",         "tests/tokenizers/spaces.json",
 };
 enum { N_OF_TEXTS = sizeof of_texts / sizeof *of_texts };
 

@@ -123,7 +123,7 @@ static const struct fixture {
     {"prefixed", 0}, {"added", 0},       {"spm_first", 0}, {"spm_always", 0},
     {"gemma", 0},    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
     {"bert_uncased", 0}, {"bert_cased", 0}, {"unigram_map", 0}, {"unigram_bytes", 0},
-    {"scripts", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0},
+    {"scripts", 0},  {"spaces", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0},
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 
@@ -1140,6 +1140,7 @@ START_TEST(pads_as_the_file_says)
     expect_padded("\"strategy\":\"BatchLongest\",\"direction\":\"Right\",\"pad_to_multiple_of\":2,", 1, "0 1, 0 3");
     expect_padded("\"strategy\":\"BatchLongest\",", 1, "0, 0");
     expect_padded("\"strategy\":{\"Fixed\":3},", 0, "0, 0");
+    expect_padded("\"strategy\":{\"Fixed\":0},\"pad_to_multiple_of\":4,", 1, "0, 0");
 }
 END_TEST
 

@@ -24,6 +24,8 @@ struct tables {
     bool decodes; /* ids to text, too */
     struct cr_text bytes; /* the decoded texts of all tokens, one after another */
     uint32_t *starts; /* by id: the start of its text in `bytes` */
+    struct cr_ids firsts; /* of tokens with spaces inside, if the first token loses its spaces: the id, and where its
+                             text without spaces begins and ends in `bytes` */
     size_t longest;   /* bytes of the longest text */
 };
 
@@ -67,22 +69,27 @@ static int choose_shape(struct tables *s, struct cr_error *error)
 
 /* ---- the texts of tokens ---- */
 
+/* Returns the text of a token that decoders get; null for an id without a token. */
+static const char *text_to_decode(const struct tables *s, int32_t id, size_t *length)
+{
+    const struct cr_added_token *added = cr_find_added(&s->t->added, id);
+    if (!added || !added->shown)
+        return cr_token_text(s->t, id, length);
+    *length = added->shown_length;
+    return added->shown;
+}
+
 /* Appends the decoded text of a token that is not the first of its text. */
 static int put_token(struct tables *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
     size_t length, begin = s->bytes.length;
-    const char *text = cr_token_text(s->t, id, &length);
+    const char *text = text_to_decode(s, id, &length);
     if (!text)
         return 0;
     struct cr_decoding *states = cr_new_decodings(decoders);
     struct cr_text before = {0};
     int status = cr_decode_token(decoders, states, "a", 1, &before, error);
-    const struct cr_added_token *added = cr_find_added(&s->t->added, id);
-    if (added && added->shown) {
-        text = added->shown;
-        length = added->shown_length;
-    }
     if (status == 0)
         status = cr_decode_token(decoders, states, text, length, &s->bytes, error);
     if (s->shape.strips_first && memchr(text, ' ', length))
@@ -94,6 +101,29 @@ static int put_token(struct tables *s, int32_t id, struct cr_error *error)
     return status;
 }
 
+/* Appends the text that a token has as the first of its text, where it is not the end of its text elsewhere. */
+static int put_first(struct tables *s, int32_t id, struct cr_error *error)
+{
+    const struct cr_text_parts *decoders = &s->t->decoders;
+    size_t length, begin = s->bytes.length, rest = s->starts[id + 1] - s->starts[id];
+    const char *text = text_to_decode(s, id, &length);
+    if (!text)
+        return 0;
+    struct cr_decoding *states = cr_new_decodings(decoders);
+    int status = cr_decode_token(decoders, states, text, length, &s->bytes, error);
+    cr_free_decodings(decoders, states);
+    length = s->bytes.length - begin;
+    if (length <= rest && memcmp(s->bytes.data + s->starts[id + 1] - length, s->bytes.data + begin, length) == 0) {
+        s->bytes.length = begin;
+        return status;
+    }
+    *CR_PUSH(s->firsts.items, s->firsts.n, s->firsts.cap) = id;
+    *CR_PUSH(s->firsts.items, s->firsts.n, s->firsts.cap) = (int32_t)begin;
+    *CR_PUSH(s->firsts.items, s->firsts.n, s->firsts.cap) = (int32_t)s->bytes.length;
+    return status;
+}
+
+/* Appends the decoded texts of all tokens, and those that some have as the first token. */
 static int put_tokens(struct tables *s, struct cr_error *error)
 {
     cr_put_bytes(&s->bytes, "", 0);
@@ -103,6 +133,9 @@ static int put_tokens(struct tables *s, struct cr_error *error)
             return -1;
         s->starts[id + 1] = (uint32_t)s->bytes.length;
     }
+    for (int32_t id = 0; s->shape.strips_first && id < s->t->n_ids; id++)
+        if (put_first(s, id, error))
+            return -1;
     return 0;
 }
 
@@ -171,6 +204,8 @@ static void put_texts(struct cr_text *out, const struct tables *s, const char *n
     for (int i = 0; i <= s->t->n_ids; i++)
         put_item(&a, s->starts[i]);
     end_array(&a, false);
+    if (s->firsts.n > 0)
+        put_ids(out, name, "firsts", s->firsts.items, (size_t)s->firsts.n);
 }
 
 /* Prints the id of each byte's token: a letter of a byte-level tokenizer, else <0x00> to <0xFF>. */
@@ -713,6 +748,8 @@ static void put_tables(struct cr_text *out, const struct tables *s, const char *
     if (s->decodes)
         cr_put(out, "    .strips = %d,\n    .strips_first = %d,\n", (int)s->shape.strips,
                s->shape.strips_first);
+    if (s->firsts.n > 0)
+        cr_put(out, "    .firsts = %s_firsts,\n    .n_firsts = %d,\n", name, s->firsts.n);
     if (s->use == CR_FOR_TEXTS)
         put_texts_members(out, t, name);
     cr_put(out, "};\n");
@@ -810,6 +847,7 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
     }
     free(s.bytes.data);
     free(s.starts);
+    free(s.firsts.items);
     return status;
 }
 

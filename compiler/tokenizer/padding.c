@@ -16,7 +16,8 @@ static int read_strategy(struct cr_padding *p, const struct cr_document *d, int 
         return cr_read_integer(d, strategy, "padding", "Fixed", &p->length, error);
     if (cr_read_string(d, object, "padding", "strategy", &name, error))
         return -1;
-    return strcmp(name, "BatchLongest") == 0
+    p->longest = strcmp(name, "BatchLongest") == 0;
+    return p->longest
                ? 0
                : cr_fail(error, "%s: padding: found the strategy %.60s, expected BatchLongest or {\"Fixed\": N}",
                          d->path, name);
@@ -73,7 +74,7 @@ static void add(struct cr_ids *list, int32_t number, int n, bool left)
 
 void cr_pad(const struct cr_padding *p, struct cr_ids *ids, struct cr_ids *types)
 {
-    int64_t length = p->length ? p->length : ids->n;
+    int64_t length = p->longest ? ids->n : p->length;
     if (p->multiple > 0)
         length = (length + p->multiple - 1) / p->multiple * p->multiple;
     int missing = length > ids->n ? (int)(length - ids->n) : 0;

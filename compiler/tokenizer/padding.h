@@ -7,7 +7,8 @@
 
 /* The settings of a file; all zero adds nothing. */
 struct cr_padding {
-    int64_t length, multiple; /* the least number of ids, and what it is a multiple of; 0: no matter */
+    int64_t length, multiple; /* the least number of ids, and what it is made a multiple of (0: of nothing) */
+    bool longest;             /* the least number is that of the text instead */
     int32_t id, type;
     bool left; /* in front of the ids */
 };
