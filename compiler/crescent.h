@@ -1463,7 +1463,8 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
                             crescent_report *report);
 
 /* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that
- * prints the same vectors as crescent_embed, bit by bit.  `path`, `how` and `options` are the
+ * prints the same vectors as crescent_embed, bit by bit; or the scores of labels, if `options` ask
+ * for them, or if the folder is one of a classifier and no pooling is asked for.  `path`, `how` and `options` are the
  * arguments of crescent_embedder_open; `what` gives only the weights; the others are as in
  * crescent_emit_generator. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,

@@ -1,6 +1,6 @@
 /*
- * test_emit_embed.c - encoders as one C file: the same vectors as crescent embed, from safetensors files,
- * packed weights and embedded weights, with every installed compiler; and refused options.  $CRESCENT is
+ * test_emit_embed.c - encoders as one C file: the same vectors as crescent embed and the same scores as crescent
+ * classify and rank, from safetensors files, packed weights and embedded weights, with every installed compiler; and refused options.  $CRESCENT is
  * the program.
  */
 #include <check.h>
@@ -138,6 +138,86 @@ START_TEST(takes_packed_and_embedded_weights)
 }
 END_TEST
 
+/* Emits a classifier, and compares what its program prints with `verb` and its options. */
+static void check_scores(const char *compiler, const char *model, const char *verb, const char *of_emit, const char *options,
+                         const char *weights)
+{
+    RUN("crescent emit %s --embed-text --isa plain %s -o $T/x.c", model, of_emit);
+    RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
+    RUN("crescent %s %s %s %s $T/texts >$T/expected 2>$T/expected.notes", verb, model,
+        strstr(of_emit, "--max-length") ? "--max-length 9" : "", options);
+    RUN("$T/x %s %s <$T/texts >$T/found 2>$T/found.notes", weights, options);
+    RUN("test $(wc -l <$T/found) -gt 30 && cmp $T/found $T/expected");
+    RUN("sed '/: note: ignored/d; s/^[^:]*: note: //' $T/found.notes >$T/a; sed 's/^[^:]*: note: //; s/^note: //' "
+        "$T/expected.notes >$T/b; cmp $T/a $T/b");
+}
+
+/* Makes $T/NAME a BERT with labels, whose names are the members of `labels`; `more` are other members. */
+static void make_classifier(const char *name, const char *labels, const char *more)
+{
+    make_bert(name, "bert_uncased.json");
+    RUN("sed 's|^{|{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":{%s},%s|' $T/%s/config.json "
+        ">$T/config && mv $T/config $T/%s/config.json", labels, more, name, name);
+    char path[128], weights[160];
+    crescent_model *model;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(weights, sizeof weights, "%s/model.safetensors", path);
+    const crescent_setting classes = {"classes", strchr(labels, ',') ? "3" : "1"};
+    const crescent_script script = {.settings = &classes, .n_settings = 1};
+    GOOD(crescent_open(context, path, &script, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 5));
+    GOOD(crescent_save_weights(model, weights));
+    crescent_close(model);
+}
+
+START_TEST(makes_the_same_scores)
+{
+    static const char three[] = "\"0\":\"good\",\"1\":\"b%%d \\\\u0022x\",\"2\":\"\303\251\"";
+    make_classifier("three", three, "");
+    check_scores("gcc -O0" WARN, "$T/three", "classify", "", "", "$T/three/model.safetensors");
+    check_scores("gcc -O0", "$T/three", "classify", "--pack $T/w --max-length 9", "", "$T/w");
+    make_classifier("several", three, "\"problem_type\":\"multi_label_classification\",");
+    check_scores("gcc -O0", "$T/several", "classify", "", "", "$T/several/model.safetensors");
+    check_scores("gcc -O0", "tests/fixtures/embed_qwen3_classes", "classify", "", "",
+                 "tests/fixtures/embed_qwen3_classes/model.safetensors");
+    char said[400];
+    ck_assert_int_eq(run(said, "$T/x tests/fixtures/embed_qwen3_classes/model.safetensors --query a --text b"), 2 << 8);
+    ck_assert_msg(strstr(said, "--query: found a classifier of 3 labels, expected one of 1"), "said %s", said);
+}
+END_TEST
+
+START_TEST(ranks_alike)
+{
+    make_classifier("one", "\"0\":\"relevance\"", "");
+    check_scores("clang -O1" WARN, "$T/one", "rank", "", "--query 'What is it?'", "$T/one/model.safetensors");
+    check_scores("gcc -O0", "$T/one", "classify", "--embed", "", "");
+    make_classifier("plain", "\"0\":\"relevance\"",
+                    "\"sentence_transformers\":{\"activation_fn\":\"torch.nn.modules.linear.Identity\"},");
+    check_scores("tcc -w", "$T/plain", "rank", "--max-length 9", "--query ''", "$T/plain/model.safetensors");
+}
+END_TEST
+
+/* A program that calls name_classify with a pair and with pointers that are null. */
+START_TEST(classifies_from_c)
+{
+    make_classifier("one", "\"0\":\"relevance\"", "");
+    RUN("crescent emit $T/one --embed-text --isa plain --pack $T/w -o $T/x.c");
+    RUN("printf '%%s\\n' '#include <stdio.h>' '#include <stdlib.h>' '#include \"x.h\"' 'int main(int argc, char **argv) {' "
+        "'char *file = aligned_alloc(64, (BERT_PACKED_BYTES + 63) / 64 * 64), *memory = aligned_alloc(64, (BERT_EMBEDDING_BYTES + 63) / 64 * 64);' "
+        "'FILE *in = fopen(argv[argc - 1], \"rb\"); size_t n = fread(file, 1, BERT_PACKED_BYTES, in); "
+        "struct bert_text text = {\"a question\", \"an answer\", 10, 9};' "
+        "'int32_t *work = malloc(BERT_EMBED_WORK(19) * sizeof *work); float score[BERT_LABELS];' "
+        "'const void *weights = bert_packed(file, n); if (!weights) return 3;' "
+        "'if (bert_classify(0, weights, &text, score, 0, work, 0) != 1 || bert_classify(0, weights, 0, score, memory, work, 0) != 1) return 4;' "
+        "'if (bert_classify(0, weights, &text, score, memory, work, 0)) return 5;' "
+        "'printf(\"%%.9g %%s\\n\", (double)score[0], bert_labels[0]); return 0; }' >$T/call.c");
+    RUN("gcc -std=c11 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -I$T $T/call.c $T/x.c -lm -o $T/call");
+    RUN("ASAN_OPTIONS=detect_leaks=0 $T/call $T/w >$T/found");
+    RUN("echo 'an answer' | crescent rank $T/one --query 'a question' - | sed 's/ 1$/ relevance/' >$T/expected && cmp $T/found $T/expected");
+}
+END_TEST
+
 /* A text whose word has no token has a line of null and a note, and those around it have their vectors. */
 START_TEST(goes_on_behind_a_text_that_fails)
 {
@@ -184,6 +264,9 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_loop_test(t, makes_the_same_vectors, 0, COUNT(tokenizers));
     tcase_add_test(t, takes_packed_and_embedded_weights);
+    tcase_add_test(t, makes_the_same_scores);
+    tcase_add_test(t, ranks_alike);
+    tcase_add_test(t, classifies_from_c);
     tcase_add_test(t, goes_on_behind_a_text_that_fails);
     tcase_add_loop_test(t, refuses_in_one_line, 0, COUNT(refused));
     SRunner *runner = srunner_create(suite);

@@ -147,7 +147,7 @@ static const struct option_row rows[] = {
     {"generate", 0, FLAG, "", CR_VERB_EMIT, FIELD(generate), 0, 0,
      "write a program that generates: model, tokenizer, choice of tokens, and a main"},
     {"embed-text", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed_text), 0, 0,
-     "write a program that makes vectors of texts: an encoder, its tokenizer, and a main"},
+     "write a program that makes vectors of texts, or scores of labels: an encoder, its tokenizer, and a main"},
     {"pack", 0, TEXT, "FILE", CR_VERB_EMIT, FIELD(pack), 0, 0,
      "with --generate or --embed-text: write the weights, too, as its program maps them into memory"},
     {"embed", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed), 0, 0,

@@ -21,7 +21,8 @@ static const struct cr_verb verbs[] = {
      "The C needs nothing but a C11 compiler, libc and libm.  With --generate it is a program that\n"
      "goes on with a text as crescent generate does: cc -O2 -DFILE_MAIN FILE.c -lm -o FILE, then\n"
      "FILE WEIGHTS --prompt TEXT --tokens N (docs/generate.md).  With --embed-text it prints the\n"
-     "vectors of texts, a line each, as crescent embed does: FILE WEIGHTS <TEXTS (docs/embed.md).\n",
+     "vectors of texts, a line each, as crescent embed does, or the labels that crescent classify\n"
+     "or rank prints: FILE WEIGHTS <TEXTS (docs/embed.md).\n",
      "  crescent emit graphs/gpt2_block.lua -o block.c\n"
      "  crescent emit graphs/fables --generate --embed -o fables.c\n"},
     {"generate", CR_VERB_GENERATE, cr_verb_generate, "MODEL [options]",

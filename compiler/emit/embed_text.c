@@ -1,10 +1,11 @@
 /* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, the vector
- * of a text; see embed_text.h. */
+ * of a text or the scores of its labels; see embed_text.h. */
 #include "embed_text.h"
 
 #include <string.h>
 
 #include "generate.h"
+#include "runtime_text.h"
 #include "standalone_tokenizer.h"
 
 /* The offsets of the inputs and the arena in the memory of a run, in bytes. */
@@ -37,19 +38,40 @@ static struct layout lay_out(const struct cr_standalone *w)
 void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
+    const bool scores = g->encoder->n_labels > 0;
     const char *upper = w->upper;
     cr_put(t,
-           "\n/* ---- vectors of texts ---- */\n\n"
-           "#define %s_DIMENSIONS %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
+           "\n/* ---- %s of texts ---- */\n\n"
+           "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
            "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put in front of each text */\n"
            "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
            "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
-           upper, (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
+           scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
+           (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
            strlen(g->encoder->prompt), upper, (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
     cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_TEXTS);
     cr_put(t, "\n");
     cr_put_named_template(t, w, "compiler/emit/embed_header.inc");
     cr_put(t, "\n");
+    cr_put_named_template(t, w, scores ? "compiler/emit/embed_scores_header.inc" : "compiler/emit/embed_vector_header.inc");
+    cr_put(t, "\n");
+}
+
+/* Prints the names of labels, and what makes scores of their logits. */
+static void put_labels(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_encoder_ports *e = w->generation->encoder;
+    uint64_t done = 0;
+    if (e->n_labels == 0)
+        return;
+    cr_put(t, "\n#define %s_SCORES_ARE_LOGITS %d\n#define %s_SCORES_ARE_SIGMOIDS %d\n\nconst char *const %s_labels[] = {",
+           w->upper, e->plain, w->upper, e->sigmoid, w->p->name);
+    for (int i = 0; i < e->n_labels; i++) {
+        cr_put(t, i ? ", " : "");
+        cr_put_string(t, e->labels[i]);
+    }
+    cr_put(t, "};\n\n");
+    cr_add_runtime(t, "compiler/emit/probabilities.h", &done, NULL, NULL);
 }
 
 void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
@@ -63,13 +85,14 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
     cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_TEXTS, g->tokenizer_path, &error);
     cr_put(t,
            "\n/* ---- where the inputs lie ---- */\n\n"
-           "#define %s_INPUTS %d\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
+           "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* of a result */\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
            "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n\nstatic const long %s_inputs_at[] = {",
-           upper, w->p->n_inputs, upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,
+           upper, w->p->n_inputs, upper, (long long)w->p->outputs[0].shape[0], upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,
            upper, (long long)l.arena, w->p->name);
     for (int i = 0; i < w->p->n_inputs; i++)
         cr_put(t, "%lldL, ", (long long)(i == e->ids ? l.ids : i == e->types ? l.types : l.n));
     cr_put(t, "};\n\n/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", w->p->name);
     cr_put_string(t, e->prompt);
     cr_put(t, ";\n");
+    put_labels(t, w);
 }

@@ -399,18 +399,18 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
     const bool embedded = w->generation->embedding != CR_EMBED_NOT;
     uint64_t done = 0;
     for (size_t i = 0; !embedded && i < sizeof readers / sizeof *readers; i++)
-        cr_add_runtime(t, readers[i], &done, cr_is_needed_by_ranks, (void *)w);
+        cr_add_runtime(t, readers[i], &done, cr_is_needed_by_program, (void *)w);
     cr_put(t, "\n");
     if (w->p->ranks)
         cr_put(t, "#define CR_MAIN_RANKS %s_RANKS\n\n", w->upper);
-    cr_add_runtime(t, "compiler/emit/standalone_main_tools.inc", &done, cr_is_needed_by_ranks, (void *)w);
+    cr_add_runtime(t, "compiler/emit/standalone_main_tools.inc", &done, cr_is_needed_by_program, (void *)w);
     if (embedded) {
         cr_put_named_template(t, w, "compiler/emit/generate_embedded.inc");
         return;
     }
     cr_put(t, "struct cr_tensor {\n    const char *name;\n    int rank;\n    const long *shape;\n"
               "    long elements;\n    int is_i32;\n};\n\n");
-    cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, cr_is_needed_by_ranks, (void *)w);
+    cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, cr_is_needed_by_program, (void *)w);
     put_weight_names(t, w);
     put_fillers(t, w);
     cr_put_named_template(t, w, "compiler/emit/generate_weights.inc");

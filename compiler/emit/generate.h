@@ -22,6 +22,9 @@ struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */
     const char *prompt; /* put in front of each text */
+    char *const *labels; /* of a classifier, whose vector has a logit for each label */
+    int n_labels;        /* 0: an encoder of vectors */
+    bool sigmoid, plain; /* how scores are made of logits: each by a sigmoid; not at all */
 };
 
 /* Settings of generation that a program does not contain.  One text is generated; the ids are an

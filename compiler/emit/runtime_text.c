@@ -131,6 +131,9 @@
     F(main_ranks, "compiler/emit/standalone_main_ranks.inc")                                       \
     F(ranks, "compiler/emit/standalone_ranks.inc")                                                 \
     F(embed_header, "compiler/emit/embed_header.inc")                                              \
+    F(embed_vector_header, "compiler/emit/embed_vector_header.inc")                                \
+    F(embed_scores_header, "compiler/emit/embed_scores_header.inc")                                \
+    F(probabilities, "compiler/emit/probabilities.h")                                              \
     F(embed_session, "compiler/emit/embed_session.inc")                                            \
     F(embed_main, "compiler/emit/embed_main.inc")                                                  \
     F(generate_embedded, "compiler/emit/generate_embedded.inc")                                    \

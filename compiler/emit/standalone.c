@@ -537,6 +537,7 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
         return;
     }
     if (w->generation) {
+        const struct cr_encoder_ports *e = w->generation->encoder;
         cr_put(t,
                "/*\n * %s - a model that %s, compiled to C by Crescent.\n *\n"
                " * In this order: what the kernels call (declarations), the kernels k1_ ... and the\n"
@@ -544,9 +545,9 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
                " * runtime, whose template is at the end of the file, and, with -D%s_MAIN, a main that\n"
                " * %s:\n"
                " *     %s -D%s_MAIN THIS_FILE -lm\n */\n",
-               name, w->generation->encoder ? "makes vectors of texts" : "goes on with a text", header,
+               name, !e ? "goes on with a text" : e->n_labels ? "scores texts" : "makes vectors of texts", header,
                w->generation->tokenizer ? ", the tokenizer" : "", w->upper,
-               w->generation->encoder ? "prints vectors" : "generates", compiler, w->upper);
+               !e ? "generates" : e->n_labels ? "prints scores" : "prints vectors", compiler, w->upper);
         return;
     }
     const struct cr_entry *first = w->p->entries;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/identifiers.h"
+#include "generate.h"
 #include "runtime/pool.h"
 #include "runtime_text.h"
 
@@ -126,9 +127,14 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-bool cr_is_needed_by_ranks(void *standalone, const char *name)
+bool cr_is_needed_by_program(void *standalone, const char *name)
 {
     const struct cr_standalone *w = standalone;
+    const struct cr_encoder_ports *e = w->generation ? w->generation->encoder : NULL;
+    if (strcmp(name, "vectors") == 0)
+        return e && e->n_labels == 0;
+    if (strcmp(name, "scores") == 0)
+        return e && e->n_labels > 0;
     return strcmp(name, "ranks") != 0 || w->p->ranks;
 }
 
@@ -136,7 +142,7 @@ void cr_put_named_template(struct cr_text *t, const struct cr_standalone *w, con
 {
     struct cr_text text = {0};
     uint64_t done = 0;
-    cr_add_runtime(&text, path, &done, cr_is_needed_by_ranks, (void *)w);
+    cr_add_runtime(&text, path, &done, cr_is_needed_by_program, (void *)w);
     const char *from = text.data;
     for (const char *at = from; at && *at; at++) {
         bool begins = at == text.data || !is_letter(at[-1]);

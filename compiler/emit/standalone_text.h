@@ -45,9 +45,10 @@ void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *s);
 void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const char *function,
                      const char *arguments);
 
-/* A function of type cr_needs_op (runtime_text.h), of a struct cr_standalone: false for `ranks`,
- * which marks what models of one process do without. */
-bool cr_is_needed_by_ranks(void *standalone, const char *name);
+/* A function of type cr_needs_op (runtime_text.h), of a struct cr_standalone: false for
+ * `ranks`, which marks what models of one process do without, and for that of `vectors` and `scores` which an encoder
+ * of texts does not make. */
+bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */
 void cr_put_named_template(struct cr_text *t, const struct cr_standalone *s, const char *path);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/probabilities.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
@@ -402,18 +403,6 @@ static int encode(const crescent_embedder *e, const crescent_embed_text *texts, 
     return CRESCENT_OK;
 }
 
-/* Makes probabilities of logits, in double precision: each by a sigmoid, or all by a softmax. */
-static void make_probabilities(const struct cr_sentence *s, float *logits)
-{
-    double most = -INFINITY, sum = 0;
-    for (int i = 0; i < s->n_labels; i++)
-        most = fmax(most, (double)logits[i]);
-    for (int i = 0; i < s->n_labels; i++)
-        sum += exp((double)logits[i] - most);
-    for (int i = 0; i < s->n_labels && !s->plain; i++)
-        logits[i] = (float)(s->sigmoid ? 1 / (1 + exp(-(double)logits[i])) : exp((double)logits[i] - most) / sum);
-}
-
 /* Encodes texts and runs the model on their ids; texts of no ids, by a tokenizer that puts nothing
  * around them, have zeros. */
 static int embed(crescent_embedder *e, const crescent_embed_text *texts, int n, float *vectors,
@@ -435,8 +424,9 @@ static int embed(crescent_embedder *e, const crescent_embed_text *texts, int n, 
     }
     if (status == 0 && n_runs)
         status = cr_run_many(e->model, runs, n_runs, error);
-    for (int i = 0; i < n && status == 0 && e->classify == CRESCENT_PROBABILITIES; i++)
-        make_probabilities(&e->sentence, outputs[i]);
+    const bool scores = e->classify == CRESCENT_PROBABILITIES && !e->sentence.plain;
+    for (int i = 0; i < n && status == 0 && scores; i++)
+        cr_make_probabilities(outputs[i], e->sentence.n_labels, e->sentence.sigmoid);
     free(runs);
     free(outputs);
     return status;

@@ -17,14 +17,26 @@ struct embedder_writing {
     struct cr_encoder_ports ports;
 };
 
+/* Reads the labels, if the program is to make scores of them: if it is asked to, or if the folder is one of a classifier
+ * and no vectors are asked for. */
+static int read_classes(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
+                        struct cr_error *error)
+{
+    bool classifies = o->classify != CRESCENT_NO_CLASSES;
+    if (cr_check_vectors(&e->sentence, folder, error) ||
+        (!classifies && !o->pooling && !o->normalize && cr_has_classes(&e->sentence, folder, &classifies, error)) ||
+        (classifies && cr_read_labels(&e->sentence, folder, error)))
+        return -1;
+    e->sentence.plain |= o->classify == CRESCENT_LOGITS;
+    return 0;
+}
+
 /* Reads the settings in the files of the folder, and the tokenizer. */
 static int read_folder(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                        struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    if (o->classify)
-        return cr_fail(error, "found a classifier to be emitted, expected an encoder of vectors");
-    if (cr_read_sentence(s, folder, o->role, error) || cr_check_vectors(s, folder, error) ||
+    if (cr_read_sentence(s, folder, o->role, error) || read_classes(e, folder, o, error) ||
         !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
         return -1;
     if (s->pad)
@@ -57,7 +69,10 @@ static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error
 {
     const struct cr_program *p = e->w.program;
     struct cr_encoder_ports *ports = &e->ports;
-    *ports = (struct cr_encoder_ports){-1, -1, -1, 0, e->sentence.prompt ? e->sentence.prompt : ""};
+    *ports = (struct cr_encoder_ports){.ids = -1, .types = -1, .n = -1,
+                                       .prompt = e->sentence.prompt ? e->sentence.prompt : "",
+                                       .labels = e->sentence.labels, .n_labels = e->sentence.n_labels,
+                                       .sigmoid = e->sentence.sigmoid, .plain = e->sentence.plain};
     int found = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         int *port = strcmp(p->inputs[i].name, "ids") == 0              ? &ports->ids

@@ -214,6 +214,14 @@ int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_
                     : 0;
 }
 
+/* Returns the first class of `architectures` in a config.json; null if there is none. */
+static const char *first_class(const struct cr_document *d)
+{
+    int classes = cr_member(d, 0, "architectures");
+    int first = classes >= 0 && d->values[classes].kind == CR_JSON_ARRAY ? d->values[classes].first : CR_NO_VALUE;
+    return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
+}
+
 int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -222,9 +230,24 @@ int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error)
     *is_judge = false;
     if (found <= 0)
         return found;
-    int classes = cr_member(&d, 0, "architectures"), first = classes >= 0 ? d.values[classes].first : CR_NO_VALUE;
-    *is_judge = classes >= 0 && d.values[classes].kind == CR_JSON_ARRAY && first >= 0 &&
-                d.values[first].kind == CR_JSON_STRING && strcmp(d.values[first].text, "Qwen3ForCausalLM") == 0;
+    const char *class = first_class(&d);
+    *is_judge = class && strcmp(class, "Qwen3ForCausalLM") == 0;
+    cr_document_free(&d);
+    return 0;
+}
+
+int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_classes, struct cr_error *error)
+{
+    static const char suffix[] = "ForSequenceClassification";
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = s->pools ? 0 : open_object(&d, path, folder, "config.json", error);
+    *has_classes = false;
+    if (found <= 0)
+        return found;
+    const char *class = first_class(&d);
+    size_t n = class ? strlen(class) : 0, end = sizeof suffix - 1;
+    *has_classes = class ? n >= end && strcmp(class + n - end, suffix) == 0 : cr_member(&d, 0, "id2label") >= 0;
     cr_document_free(&d);
     return 0;
 }
@@ -274,6 +297,7 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
     const char *dot = type ? strrchr(type, '.') : NULL, *name = dot ? dot + 1 : type ? type : "nothing";
     if (strcmp(name, "Transformer") == 0 && !*path)
         return 0;
+    s->pools |= strcmp(name, "Pooling") == 0;
     if (strcmp(name, "Pooling") == 0)
         return read_folder(s, folder, path, read_pooling, error);
     if (strcmp(name, "Dense") == 0 && is_plain(path))

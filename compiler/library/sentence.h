@@ -16,6 +16,7 @@
 struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* the layers after the pooling, as embedding.vector takes them, but ... */
+    bool pools;         /* modules.json has a Pooling */
     bool normalize;     /* ... a Normalize at the end; null: nothing */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
     int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
@@ -70,6 +71,10 @@ int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_e
 
 /* True for a folder of Qwen3-Reranker without modules.json: a decoder that answers yes or no. */
 int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error);
+
+/* True for the folder of a classifier: one without a Pooling in modules.json whose class ends in ForSequenceClassification, or that
+ * names no class but labels. */
+int cr_has_classes(const struct cr_sentence *sentence, const char *folder, bool *has_classes, struct cr_error *error);
 
 /* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is. */
 int cr_set_judge(struct cr_sentence *sentence, int yes, int no, struct cr_error *error);
