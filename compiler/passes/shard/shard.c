@@ -70,6 +70,7 @@ struct shard {
     const struct cr_graph *g;
     struct cr_users users;
     int rank, ranks;
+    bool attends; /* there are attentions */
     struct node_facts *of; /* by node */
 };
 
@@ -643,14 +644,15 @@ static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis);
 
 /* True if element i of a node along an axis depends only on elements i of its operands along that
  * axis.  Such nodes are constants, iotas along other axes, and arithmetic along a batch axis, as of
- * heads. */
-static bool goes_along(const struct cr_graph *g, cr_id id, int axis)
+ * heads.  Without attentions no arithmetic is done twice: a softmax of which gradients read the inside
+ * would look like an attention if they had an inside of their own. */
+static bool goes_along(const struct shard *s, cr_id id, int axis)
 {
-    const struct cr_node *node = &g->nodes[id];
+    const struct cr_node *node = made(s, id);
     enum cr_kind kind = cr_ops[node->op].kind;
     if (node->op == CR_OP_const || (node->op == CR_OP_iota && node->axis != axis))
         return true;
-    return axis < node->rank - 2 &&
+    return s->attends && axis < node->rank - 2 &&
            (kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_CONTRACT ||
             ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
 }
@@ -709,7 +711,7 @@ static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis)
 {
     if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
         return p->made[id];
-    cr_id part = goes_along(s->rw.to, id, axis)    ? add_work(s, p, id, axis)
+    cr_id part = goes_along(s, id, axis)           ? add_work(s, p, id, axis)
                  : moves_along(s->rw.to, id, axis) ? add_move(s, p, id, axis)
                                                    : add_slices(s, p->ranges, id, axis);
     if (id < p->n) {
@@ -902,6 +904,7 @@ static void find_scores(struct shard *s, struct cr_module *module)
     cr_find_attentions(module, &s->users);
     for (int i = 0; i < module->n_attentions; i++)
         s->of[module->attentions[i].scores].is_scores = true;
+    s->attends = module->n_attentions > 0;
     module->n_attentions = 0;
 }
 
