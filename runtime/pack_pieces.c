@@ -23,6 +23,10 @@ static struct cr_grid cr_grid_of(const struct cr_weight_layout *p, long room)
 {
     struct cr_grid g = {1, 1, room / CR_PANEL * CR_PANEL, 0, 0};
     long most = room / CR_PANEL / CR_PANEL * CR_PANEL;
+    if (!p->panel_stride && p->cols <= g.cols) {
+        g.cols = p->cols;
+        g.rows = room / p->cols;
+    }
     if (p->panel_stride) {
         g.by_rows = p->col_stride == 1 || (p->row_stride != 1 && p->col_stride < p->row_stride);
         g.skew = p->first_col % CR_PANEL;
@@ -56,7 +60,7 @@ CR_API struct cr_weight_piece cr_get_weight_piece(const struct cr_weight_layout 
     p->cols = end - n;
     p->last = layout->last && end == layout->cols;
     p->first_col += n;
-    p->target += p->panel_stride ? k / CR_PANEL * block : n;
+    p->target += p->panel_stride ? k / CR_PANEL * block : k * layout->cols + n;
     piece.first = layout->source + k * layout->row_stride + n * layout->col_stride;
     piece.lines = g.by_rows ? p->rows : p->cols;
     piece.apart = g.by_rows ? layout->row_stride : layout->col_stride;

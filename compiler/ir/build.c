@@ -293,6 +293,11 @@ static bool infer_slice(struct build *b)
                           "inside the axis", (long long)size, (long long)start, i + 1, shape_of(a));
         index[i] = start;
     }
+    if (b->attr->part && (a->op != CR_OP_param || a->rank != 2))
+        return misfit(b, "found a part of %s %s, expected one of a parameter with two axes",
+                      cr_ops[a->op].name, shape_of(a));
+    if (b->attr->part)
+        b->node->name = a->name;
     return take_shape(b, a->rank, b->attr->shape);
 }
 

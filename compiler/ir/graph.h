@@ -146,6 +146,7 @@ struct cr_attr {
     double value;               /* const: the value; the bound of an init; random: the stream;
                                  * literal: its number; all_gather: the number of ranks */
     const char *name;           /* input, param, state */
+    bool part;                  /* slice of a param: it is laid out by itself (cr_is_part) */
     enum cr_init init;          /* param, input */
     enum cr_format format;      /* param */
     enum cr_arithmetic arithmetic; /* param */
@@ -162,7 +163,8 @@ struct cr_node {
     int n_in;
     int first_in; /* operands: graph->operands[first_in ..] */
     double value;
-    const char *name; /* of inputs, parameters and states; "literal" for literals; else null */
+    const char *name; /* of inputs, parameters, their parts and states; "literal" for literals; else
+                       * null */
     enum cr_init init;
     enum cr_format format; /* param: the wanted format where products read it from panels; after
                             * settle, the actual one */
@@ -301,6 +303,13 @@ static inline bool cr_takes_lengths(enum cr_op op)
            op == CR_OP_limit;
 }
 
+/* True for a slice of a parameter that is laid out by itself, as if it were a parameter: a rank's part
+ * of a table.  It has the parameter's name. */
+static inline bool cr_is_part(const struct cr_node *node)
+{
+    return node->op == CR_OP_slice && node->name;
+}
+
 /* Copies all attributes that a node was built with.  Lengths are copied for ops that take them
  * (cr_takes_lengths), and are 0 for others. */
 static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
@@ -310,6 +319,7 @@ static inline void cr_get_attr(const struct cr_node *node, struct cr_attr *attr)
     attr->axis = node->axis;
     attr->value = node->value;
     attr->name = node->name;
+    attr->part = cr_is_part(node);
     attr->init = node->init;
     attr->format = node->format;
     attr->arithmetic = node->arithmetic;
@@ -380,7 +390,7 @@ static inline int cr_n_results(const struct cr_graph *g)
 /* True if a node is part of the model's interface and stays even if nothing reads it. */
 static inline bool cr_is_interface(const struct cr_node *node)
 {
-    return node->name && node->op != CR_OP_literal;
+    return node->name && node->op != CR_OP_literal && !cr_is_part(node);
 }
 
 /* True for inputs and states; a state is an input that the run may write to. */

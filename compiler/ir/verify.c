@@ -25,7 +25,8 @@ static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
-    bool named = cr_is_input(node) || node->op == CR_OP_param || node->op == CR_OP_literal;
+    bool named = cr_is_input(node) || node->op == CR_OP_param || node->op == CR_OP_literal ||
+                 cr_is_part(node);
     if ((unsigned)node->op >= CR_OP_COUNT)
         return "no such op";
     if ((unsigned)node->dtype > CR_BOOL)

@@ -88,7 +88,7 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
     bool gradients = cr_backward_at(f->m, goal->root) && goal->root == goal->buffer;
     bool number = f->g->nodes[obstacle].op == CR_OP_const && !f->m->materialised[obstacle];
     bool leaf =
-        (cr_kind_of(f->g, obstacle) == CR_KIND_LEAF || cr_is_joined(f->g, obstacle)) && !number;
+        (cr_kind_of(f->g, obstacle) == CR_KIND_LEAF || cr_is_laid_out(f->g, obstacle)) && !number;
     return obstacle != goal->buffer && !(gradients && (f->m->inside[obstacle] || leaf));
 }
 
@@ -103,8 +103,8 @@ static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
     for (int p = 0; (tiles = cr_program_of(k, p)); p++)
         for (int i = 0; i < tiles->n; i++) {
             const struct cr_value *v = &tiles->values[i];
-            const struct cr_node *table = v->source == CR_GATHER ? &f->g->nodes[k->refs[v->ref]] : NULL;
-            if (table && table->op == CR_OP_param && table->format != cr_format_of(CR_F32) &&
+            cr_id param = v->source == CR_GATHER ? cr_param_of(f->g, k->refs[v->ref]) : CR_NONE;
+            if (param != CR_NONE && f->g->nodes[param].format != cr_format_of(CR_F32) &&
                 !f->m->materialised[v->node] && !cr_gathers_rows(f->g, k, v->ref))
                 return v->node;
         }

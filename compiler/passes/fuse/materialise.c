@@ -42,7 +42,7 @@ enum { SEVERAL = -2 };
 
 static bool is_leaf(const struct choice *c, cr_id id)
 {
-    return cr_kind_of(c->g, id) == CR_KIND_LEAF || cr_is_joined(c->g, id);
+    return cr_kind_of(c->g, id) == CR_KIND_LEAF || cr_is_laid_out(c->g, id);
 }
 
 /* ---- what is stored ---- */
@@ -373,7 +373,7 @@ static bool is_lookup(const struct choice *c, cr_id id)
 static int own_cost(const struct choice *c, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[c->g->nodes[id].op];
-    if (cr_is_joined(c->g, id))
+    if (cr_is_laid_out(c->g, id))
         return 1;
     switch (info->kind) {
     case CR_KIND_ELEMENTWISE:

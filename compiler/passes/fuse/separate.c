@@ -13,7 +13,7 @@ static void separate_outputs(struct cr_graph *g)
     for (int n = 0; n < g->n_outputs; n++) {
         int i = (n + cr_n_results(g)) % g->n_outputs;
         cr_id id = g->outputs[i].id;
-        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF || cr_is_joined(g, id);
+        bool shared = taken[id] || cr_kind_of(g, id) == CR_KIND_LEAF || cr_is_laid_out(g, id);
         taken[id] = true;
         struct cr_attr attr = cr_attr_of(&g->nodes[id]);
         g->here = g->nodes[id].where;

@@ -92,7 +92,7 @@ static void find_origins(struct search *s)
         if (cr_is_input(&g->nodes[id]))
             s->origin[id] = (struct origin){g->nodes[id].op == CR_OP_state ? STATE : INPUT,
                                             n_inputs++};
-        else if (g->nodes[id].op == CR_OP_param || cr_is_joined(g, id))
+        else if (cr_is_laid_out(g, id))
             s->origin[id] = (struct origin){PARAM, id};
         else if (g->nodes[id].op == CR_OP_literal)
             s->origin[id] = (struct origin){LITERAL, (int)g->nodes[id].value};

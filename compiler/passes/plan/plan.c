@@ -104,30 +104,27 @@ static void place_panels(struct weights *w, cr_id id)
 /* Packs a table that has its own panels. */
 static void place_table(struct weights *w, cr_id id)
 {
-    const struct cr_node *node = &w->g->nodes[id];
     struct cr_layout_info piece = cr_turned_table(w->g, id);
+    enum cr_format format = w->g->nodes[piece.param].format;
     if (w->m->storage[id].space != CR_SPACE_NONE)
         return;
-    w->column = cr_column_units(node->format, piece.rows);
+    w->column = cr_column_units(format, piece.rows);
     w->target = w->m->weights_floats;
     add_layout(w, &piece);
     w->m->layouts[w->m->n_layouts - 1].last = true;
     w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, w->target};
-    w->m->weights_floats += panel_floats(w, node->format, piece.cols);
+    w->m->weights_floats += panel_floats(w, format, piece.cols);
 }
 
-static void place_elements(struct weights *w, cr_id param, int64_t target)
+/* Places a parameter, or a part of one, row-major. */
+static void place_elements(struct weights *w, cr_id id, int64_t target)
 {
-    const struct cr_node *node = &w->g->nodes[param];
-    *CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts) =
-        (struct cr_layout_info){.param = param,
-                               .rows = 1,
-                               .cols = cr_elements(node->rank, node->shape),
-                               .col_stride = 1,
-                               .target = target};
+    struct cr_layout_info *layout = CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts);
+    *layout = cr_plain_layout(w->g, id);
+    layout->target = target;
 }
 
-/* Places a parameter, or several that are read as one, row-major. */
+/* Places a parameter, a part of one, or several that are read as one, row-major. */
 static void place_plain(struct weights *w, cr_id id)
 {
     const struct cr_node *node = &w->g->nodes[id];
@@ -135,9 +132,9 @@ static void place_plain(struct weights *w, cr_id id)
     if (w->m->storage[id].space != CR_SPACE_NONE)
         return;
     w->m->storage[id] = (struct cr_storage){CR_SPACE_WEIGHTS, target};
-    if (node->op == CR_OP_param)
+    if (cr_param_of(w->g, id) != CR_NONE)
         place_elements(w, id, target);
-    for (int i = 0; i < node->n_in; i++) {
+    for (int i = 0; cr_is_joined(w->g, id) && i < node->n_in; i++) {
         const cr_id param = cr_joined_param(w->g, id, i);
         place_elements(w, param, target);
         target += cr_elements(w->g->nodes[param].rank, w->g->nodes[param].shape);
@@ -150,8 +147,7 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
 {
     for (int r = 0; r < k->n_refs; r++) {
         cr_id id = k->refs[r];
-        bool weight = w->g->nodes[id].op == CR_OP_param || cr_is_joined(w->g, id);
-        if (!weight || (w->readers[id] > 1) != shared)
+        if (!cr_is_laid_out(w->g, id) || (w->readers[id] > 1) != shared)
             continue;
         if (w->m->columns_of[id] == CR_NONE)
             place_plain(w, id);

@@ -246,10 +246,14 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         return;
     }
     int first = kind == CR_KIND_GATHER ? index_rank(s->g, id) : 0;
+    /* along k the operands of a product have elements of their own */
+    int k = kind == CR_KIND_CONTRACT ? node->rank - 1 - i : CR_NONE;
     bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE ||
                      kind == CR_KIND_CONTRACT || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT ||
                      (kind == CR_KIND_WRITE && i < 2) || (kind == CR_KIND_GATHER && i == 0);
     for (int a = first; a < node->rank && same_axes; a++) {
+        if (a == k)
+            continue;
         int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
         if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
             hand_on(s, id, a, in, to);
@@ -430,6 +434,32 @@ static struct cut decide_write(const struct shard *s, cr_id id)
     return *rows;
 }
 
+/* True if a gather reads a table [rows, columns] that is a parameter, and nothing reads the table but
+ * gathers of its rows and products.  Otherwise a rank would have its part beside the whole table. */
+static bool gathers_from_table(const struct shard *s, cr_id id)
+{
+    cr_id table = cr_in(s->g, id, 0);
+    bool good = s->g->nodes[table].op == CR_OP_param && s->g->nodes[table].rank == 2;
+    for (int i = s->users.first[table]; i < s->users.first[table + 1] && good; i++) {
+        cr_id user = s->users.list[i];
+        enum cr_op op = s->g->nodes[user].op;
+        good = op == CR_OP_permute || op == CR_OP_gather ||
+               (op == CR_OP_matmul && cr_in(s->g, user, 0) != table);
+    }
+    return good && !s->users.output[table];
+}
+
+/* Returns the cut of a table's rows by columns; whole if it has several segments, or if a format's
+ * blocks of columns would be split. */
+static struct cut cut_of_rows(const struct shard *s, cr_id id)
+{
+    struct cut cut = cut_of_columns(s, id);
+    int64_t block = cr_formats[s->g->nodes[cr_in(s->g, id, 0)].format].block;
+    if (cut.n != 1 || cut.segments[0].unit % block || cut.segments[0].size % block)
+        cut.n = 0;
+    return cut;
+}
+
 /* Returns the cut of a gather: that of its indices if they are cut, else that of the rows of the
  * table. */
 static struct cut decide_gather(const struct shard *s, cr_id id)
@@ -438,6 +468,8 @@ static struct cut decide_gather(const struct shard *s, cr_id id)
                      *table = read_cut(s, cr_in(s->g, id, 0));
     if (s->g->nodes[id].rank == CR_MAX_RANK)
         return (struct cut){.n = 0};
+    if (!index->n && gathers_from_table(s, id))
+        return cut_of_rows(s, id);
     if (index->n || !table->n || table->axis == 0)
         return *index;
     struct cut cut = *table;
@@ -510,7 +542,8 @@ static bool settle_states(struct shard *s)
 enum need {
     NEEDS_WHOLE,
     NEEDS_PART, /* with the cut of the node */
-    NEEDS_OWN   /* with the operand's own cut, from which the node's cut was derived */
+    NEEDS_OWN,  /* with the operand's own cut, from which the node's cut was derived */
+    NEEDS_TABLE /* the columns of a table of which the node gathers rows */
 };
 
 /* Returns in which form a node reads operand i.  A product is not cut along k: of its operands it
@@ -532,7 +565,9 @@ static enum need need_of(const struct shard *s, cr_id id, int i)
     case CR_KIND_GATHER:
         if (cut->axis < index_rank(s->g, id))
             return i == 1 ? NEEDS_PART : NEEDS_WHOLE;
-        return i == 0 ? NEEDS_OWN : NEEDS_WHOLE;
+        if (i == 1)
+            return NEEDS_WHOLE;
+        return read_cut(s, cr_in(s->g, id, 0))->n ? NEEDS_OWN : NEEDS_TABLE;
     case CR_KIND_WRITE:
         return i < 2 ? NEEDS_PART : NEEDS_WHOLE;
     default:
@@ -615,6 +650,7 @@ static cr_id add_slice(struct shard *s, cr_id in, int axis, int64_t begin, int64
         return in;
     memset(attr.index, 0, sizeof attr.index);
     memset(attr.lengths, 0, sizeof attr.lengths);
+    attr.part = false;
     attr.index[axis] = begin;
     attr.shape[axis] = size;
     return add(s, CR_OP_slice, in, &attr);
@@ -734,16 +770,31 @@ static cr_id add_ranges(struct shard *s, cr_id id, int axis, const struct ranges
     return part;
 }
 
+/* Returns where this rank's part of a segment begins. */
+static int64_t begin_of(const struct shard *s, const struct segment *segment)
+{
+    int64_t share = share_of(s, segment), first = share * s->rank;
+    return first > segment->size - share ? segment->size - share : first;
+}
+
+/* Adds this rank's columns of a table, which are laid out by themselves. */
+static cr_id add_table(struct shard *s, cr_id table, const struct cut *cut)
+{
+    const struct segment *columns = &cut->segments[0];
+    return add(s, CR_OP_slice, table,
+               &(struct cr_attr){.part = true,
+                                 .index = {0, begin_of(s, columns)},
+                                 .shape = {made(s, table)->shape[0], share_of(s, columns)}});
+}
+
 /* Returns this rank's part of a whole value. */
 static cr_id take_part(struct shard *s, cr_id whole, const struct cut *cut)
 {
     struct ranges ranges = {.n = cut->n, .all = local_size(s, cut)};
     int64_t begin = 0;
     for (int i = 0; i < cut->n; i++) {
-        int64_t share = share_of(s, &cut->segments[i]), first = share * s->rank;
-        if (first > cut->segments[i].size - share)
-            first = cut->segments[i].size - share;
-        ranges.begin[i] = begin + first;
+        int64_t share = share_of(s, &cut->segments[i]);
+        ranges.begin[i] = begin + begin_of(s, &cut->segments[i]);
         ranges.size[i] = share;
         begin += cut->segments[i].size;
     }
@@ -814,6 +865,8 @@ static cr_id operand_for(struct shard *s, cr_id id, int i)
         return whole_of(s, in);
     case NEEDS_OWN:
         return s->rw.map[in];
+    case NEEDS_TABLE:
+        return add_table(s, s->rw.map[in], &s->of[id].cut);
     default:
         return part_of(s, in, &s->of[id].cut);
     }

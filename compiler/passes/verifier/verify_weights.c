@@ -142,37 +142,36 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
     return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
 }
 
-/* True if a matrix is one parameter, unpacked, in f32, from its first element to its last. */
-static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id param)
+/* True if a matrix is a whole parameter, or the whole part of one, unpacked, in f32. */
+static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id id)
 {
     const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
-    return p && !p->panel_stride && p->param == param && p->source == 0 && p->rows == 1 &&
-           format_of(c, p) == cr_format_of(CR_F32) && p->col_stride == 1 &&
-           p->cols == elements_of(c, param);
+    const struct cr_layout_info plain = cr_plain_layout(c->g, id);
+    return p && !p->panel_stride && p->param == plain.param && p->source == plain.source &&
+           p->rows == plain.rows && p->cols == plain.cols && p->row_stride == plain.row_stride &&
+           p->col_stride == 1 && format_of(c, p) == cr_format_of(CR_F32);
 }
 
 /* True if a matrix of panels holds exactly one table. */
-static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id param)
+static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id table)
 {
     const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
-    return p && p->panel_stride && p->param == param && p->last &&
-           cr_is_turned_table(&c->g->nodes[param], p);
+    return p && p->panel_stride && p->last && cr_is_turned_table(c->g, table, p);
 }
 
-/* True if a kernel's operand (a parameter, a table, or several joined parameters) is laid out at
+/* True if a kernel's operand (a parameter, a part of one, a table, or several joined parameters) is laid out at
  * the offset where the kernel reads it.  Only the first of several joined parameters has to be
  * aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
 {
-    const struct cr_node *node = &c->g->nodes[id];
     int64_t target = c->m->storage[id].offset;
     if (target % CR_ALIGN)
         return false;
     if (c->m->columns_of[id] != CR_NONE)
         return is_turned(c, find_matrix(all, target), id);
-    if (node->op == CR_OP_param)
+    if (cr_param_of(c->g, id) != CR_NONE)
         return is_plain(c, find_matrix(all, target), id);
-    for (int i = 0; i < node->n_in; i++) {
+    for (int i = 0; i < c->g->nodes[id].n_in; i++) {
         cr_id part = cr_joined_param(c->g, id, i);
         if (!is_plain(c, find_matrix(all, target), part))
             return false;
@@ -223,8 +222,7 @@ static int verify_readers(const struct check *c, const struct matrices *all)
         const struct cr_kernel *k = &c->m->kernels[i];
         for (int j = 0; j < k->n_refs; j++) {
             cr_id id = k->refs[j];
-            bool weight = c->g->nodes[id].op == CR_OP_param || cr_is_joined(c->g, id);
-            if (weight && !is_in_place(c, all, id))
+            if (cr_is_laid_out(c->g, id) && !is_in_place(c, all, id))
                 return cr_fail(c->error, "kernel %d: its parameter v[%d] is not where it reads it",
                                i, (int)id);
         }

@@ -290,8 +290,9 @@ static int64_t elements_read(const struct cr_graph *g, const struct cr_kernel *k
 
 double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
 {
-    const struct cr_node *node = &g->nodes[k->refs[r]];
-    enum cr_format format = node->op == CR_OP_param ? node->format : cr_format_of(node->dtype);
+    cr_id param = cr_param_of(g, k->refs[r]);
+    enum cr_format format =
+        param != CR_NONE ? g->nodes[param].format : cr_format_of(g->nodes[k->refs[r]].dtype);
     return (double)cr_format_bytes(format, elements_read(g, k, r));
 }
 
@@ -300,10 +301,9 @@ static void leave_plain(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
         for (int r = 0; r < m->kernels[i].n_refs; r++) {
-            cr_id id = m->kernels[i].refs[r];
-            if (m->graph->nodes[id].op == CR_OP_param &&
-                !cr_gathers_rows(m->graph, &m->kernels[i], r))
-                leave(m->graph, id);
+            cr_id id = m->kernels[i].refs[r], param = cr_param_of(m->graph, id);
+            if (param != CR_NONE && !cr_gathers_rows(m->graph, &m->kernels[i], r))
+                leave(m->graph, param);
             for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined(m->graph, id); p++)
                 leave(m->graph, cr_joined_param(m->graph, id, p));
         }
@@ -328,7 +328,7 @@ static void count_weights(struct cr_module *m, int sign)
         struct cr_kernel *k = &m->kernels[i];
         k->bytes_read += sign * cr_panel_bytes(m->graph, k);
         for (int r = 0; r < k->n_refs; r++)
-            if (m->graph->nodes[k->refs[r]].op == CR_OP_param)
+            if (cr_param_of(m->graph, k->refs[r]) != CR_NONE)
                 k->bytes_read += sign * cr_ref_bytes(m->graph, k, r);
     }
 }

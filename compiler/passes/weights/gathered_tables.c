@@ -6,21 +6,28 @@
 #include "compiler/passes/module/kernel_kinds.h"
 #include "weights.h"
 
-bool cr_is_turned_table(const struct cr_node *table, const struct cr_layout_info *piece)
+struct cr_layout_info cr_turned_table(const struct cr_graph *g, cr_id table)
 {
-    return table->rank == 2 && piece->source == 0 && piece->rows == table->shape[1] &&
-           piece->cols == table->shape[0] && piece->row_stride == 1 &&
-           piece->col_stride == table->shape[1] && piece->first_col == 0;
+    const struct cr_node *node = &g->nodes[table];
+    const struct cr_node *param = &g->nodes[cr_param_of(g, table)];
+    int64_t width = param->shape[1];
+    bool part = cr_is_part(node);
+    return (struct cr_layout_info){.param = cr_param_of(g, table),
+                                  .source = part ? node->index[0] * width + node->index[1] : 0,
+                                  .rows = node->shape[1],
+                                  .cols = node->shape[0],
+                                  .row_stride = 1,
+                                  .col_stride = width};
 }
 
-struct cr_layout_info cr_turned_table(const struct cr_graph *g, cr_id param)
+bool cr_is_turned_table(const struct cr_graph *g, cr_id table, const struct cr_layout_info *piece)
 {
-    const int64_t *shape = g->nodes[param].shape;
-    return (struct cr_layout_info){.param = param,
-                                  .rows = shape[1],
-                                  .cols = shape[0],
-                                  .row_stride = 1,
-                                  .col_stride = shape[1]};
+    if (g->nodes[table].rank != 2 || cr_param_of(g, table) != piece->param)
+        return false;
+    struct cr_layout_info turned = cr_turned_table(g, table);
+    return piece->source == turned.source && piece->rows == turned.rows &&
+           piece->cols == turned.cols && piece->row_stride == 1 &&
+           piece->col_stride == turned.col_stride && piece->first_col == 0;
 }
 
 /* ---- products ---- */
@@ -44,7 +51,7 @@ static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
     struct pieces p = {.n = 0};
     if (matrix == CR_NONE || !cr_weight_pieces(g, matrix, count_piece, &p) || p.n != 1)
         return CR_NONE;
-    return cr_is_turned_table(&g->nodes[p.first.param], &p.first) ? p.first.param : CR_NONE;
+    return cr_is_turned_table(g, p.first.param, &p.first) ? p.first.param : CR_NONE;
 }
 
 /* ---- gathers ---- */
@@ -102,9 +109,9 @@ static void find_tables_of(struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];
     for (int r = 0; r < k->n_refs; r++) {
-        cr_id id = k->refs[r];
-        bool rounded = m->graph->nodes[id].op == CR_OP_param &&
-                       m->graph->nodes[id].format != cr_format_of(CR_F32);
+        cr_id id = k->refs[r], param = cr_param_of(m->graph, id);
+        bool rounded =
+            param != CR_NONE && m->graph->nodes[param].format != cr_format_of(CR_F32);
         if (rounded && m->columns_of[id] == CR_NONE)
             m->columns_of[id] = id;
         if (!rounded && m->columns_of[id] != CR_NONE && !may_turn(m, kernel, r))

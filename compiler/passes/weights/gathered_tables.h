@@ -13,13 +13,14 @@
 /* Fills in module->columns_of. */
 void cr_find_tables(struct cr_module *module);
 
-/* True if a piece of panels is a whole table [rows, width], transposed. */
-bool cr_is_turned_table(const struct cr_node *table, const struct cr_layout_info *piece);
+/* True if a piece of panels is a whole table [rows, width], transposed: a parameter or a part of one. */
+bool cr_is_turned_table(const struct cr_graph *graph, cr_id table,
+                        const struct cr_layout_info *piece);
 
-/* Returns the piece of a parameter's table in its own panels, transposed. */
-struct cr_layout_info cr_turned_table(const struct cr_graph *graph, cr_id param);
+/* Returns the piece of a table in its own panels, transposed. */
+struct cr_layout_info cr_turned_table(const struct cr_graph *graph, cr_id table);
 
-/* True if a kernel reads only whole rows of its operand r, a parameter, by row number, each into a
+/* True if a kernel reads only whole rows of its operand r, a table, by row number, each into a
  * row of a tile. */
 bool cr_gathers_rows(const struct cr_graph *graph, const struct cr_kernel *kernel, int r);
 

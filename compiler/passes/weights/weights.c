@@ -39,6 +39,33 @@ bool cr_is_joined(const struct cr_graph *g, cr_id id)
     return true;
 }
 
+cr_id cr_param_of(const struct cr_graph *g, cr_id id)
+{
+    return cr_is_part(&g->nodes[id])          ? cr_in(g, id, 0)
+           : g->nodes[id].op == CR_OP_param ? id
+                                            : CR_NONE;
+}
+
+struct cr_layout_info cr_plain_layout(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    struct cr_layout_info layout = {.param = cr_param_of(g, id), .rows = 1, .col_stride = 1};
+    if (layout.param == id) {
+        layout.cols = cr_elements(node->rank, node->shape);
+        return layout;
+    }
+    layout.row_stride = g->nodes[layout.param].shape[1];
+    layout.source = node->index[0] * layout.row_stride + node->index[1];
+    layout.rows = node->shape[0];
+    layout.cols = node->shape[1];
+    return layout;
+}
+
+bool cr_is_laid_out(const struct cr_graph *g, cr_id id)
+{
+    return cr_param_of(g, id) != CR_NONE || cr_is_joined(g, id);
+}
+
 /* True if a node is an expand of whole matrices along batch axes. */
 static bool repeats_matrices(const struct cr_graph *g, cr_id id)
 {

@@ -25,6 +25,16 @@ bool *cr_find_weights(const struct cr_graph *g);
  * the weights. */
 bool cr_is_joined(const struct cr_graph *g, cr_id id);
 
+/* True if kernels read a node where it lies in the weights: a parameter, a part of one, or joined
+ * parameters. */
+bool cr_is_laid_out(const struct cr_graph *g, cr_id id);
+
+/* Returns the parameter that a node is, or is a part of; or CR_NONE. */
+cr_id cr_param_of(const struct cr_graph *g, cr_id id);
+
+/* Returns the layout of a parameter, or of a part of one, row-major, at the begin of the weights. */
+struct cr_layout_info cr_plain_layout(const struct cr_graph *g, cr_id id);
+
 /* Returns the parameter that operand i of a concat is, perhaps reshaped; or CR_NONE. */
 cr_id cr_joined_param(const struct cr_graph *g, cr_id id, int i);
 
