@@ -58,6 +58,16 @@ static cr_id last_reshape(const struct choice *c, cr_id id)
     return user != CR_NONE && c->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
+/* True if a reshape merges the parts of all ranks along an axis. */
+static bool joins_parts(const struct cr_graph *g, cr_id id)
+{
+    if (g->nodes[id].op != CR_OP_reshape || g->nodes[cr_in(g, id, 0)].op != CR_OP_permute)
+        return false;
+    for (id = cr_in(g, cr_in(g, id, 0), 0); g->nodes[id].op == CR_OP_slice; id = cr_in(g, id, 0))
+        ;
+    return g->nodes[id].op == CR_OP_all_gather;
+}
+
 /* Stores results of exchanges, and what they send; of scatters, scans, writes and reductions down
  * columns; and concats, unless they are concats of weights, which are joined when they are
  * loaded. */
@@ -69,6 +79,8 @@ static void store_obvious(struct choice *c)
             c->m->materialised[last_reshape(c, id)] = true;
         else if (cr_kind_of(c->g, id) == CR_KIND_EXCHANGE)
             c->m->materialised[id] = c->m->materialised[cr_in(c->g, id, 0)] = true;
+        else if (c->m->stores_gathered && joins_parts(c->g, id))
+            c->m->materialised[id] = true;
         else if (((cr_kind_of(c->g, id) == CR_KIND_SCATTER ||
                    cr_kind_of(c->g, id) == CR_KIND_SCAN) &&
                   !c->m->inside[id]) ||

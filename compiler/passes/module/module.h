@@ -160,6 +160,11 @@ struct cr_module {
     int ops_before; /* number of arithmetic nodes in the script's graph */
     struct cr_settings settings;
 
+    /* shard */
+    bool stores_gathered; /* ranks read different parts of what all_gather gives: some within what one rank
+                             gave, others across a border, for which it has to be stored.  So all store it, and run
+                             the same kernels */
+
     /* separate, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
     bool *inside; /* by node: a kernel of an attention's gradients computes it without storing it */

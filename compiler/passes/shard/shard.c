@@ -71,6 +71,7 @@ struct shard {
     struct cr_users users;
     int rank, ranks;
     bool attends; /* there are attentions */
+    bool stores_gathered; /* see struct cr_module */
     struct node_facts *of; /* by node */
 };
 
@@ -732,9 +733,18 @@ static cr_id add_move(struct shard *s, struct parts *p, cr_id id, int axis)
     return add(s, op, in, &attr);
 }
 
+/* True if a node is a view of what all_gather gives. */
+static bool views_gathered(const struct cr_graph *g, cr_id id)
+{
+    while (cr_ops[g->nodes[id].op].kind == CR_KIND_MOVE)
+        id = cr_in(g, id, 0);
+    return g->nodes[id].op == CR_OP_all_gather;
+}
+
 static cr_id add_slices(struct shard *s, const struct ranges *ranges, cr_id id, int axis)
 {
     cr_id parts[SEGMENTS];
+    s->stores_gathered |= views_gathered(s->rw.to, id);
     for (int i = 0; i < ranges->n; i++)
         parts[i] = add_slice(s, id, axis, ranges->begin[i], ranges->size[i]);
     return add_concat(s, ranges->n, parts, axis);
@@ -988,6 +998,7 @@ void cr_pass_shard(struct cr_module *module)
             build_node(&s, id);
     build_outputs(&s);
     module->graph = cr_rewrite_end(&s.rw);
+    module->stores_gathered = s.stores_gathered;
     cr_users_free(&s.users);
     free(s.of);
 }
