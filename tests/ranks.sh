@@ -79,6 +79,9 @@ models() {
     counts='2 3'
     generates graphs/fables --prompt 'Once upon a time'
     generates graphs/fables --prompt 'Once upon a time' --format q8
+    generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --format q4 --set hidden_size=64 \
+        --set vocab_size=301 --set num_hidden_layers=1 --set num_attention_heads=4 --set num_key_value_heads=2 \
+        --set intermediate_size=96 # in q4, a table takes most of the weights
     generates tests/fixtures/model_gpt2 --prompt-ids 3,1,4,1,5 --ids --ignore-eos
     counts=2
     echo 'A fox' >"$T/prompt"

@@ -4,6 +4,7 @@
 #include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
     put(b, k->atoms.length, (size_t)k->atoms.n * sizeof *k->atoms.length);
     put(b, k->outer, (size_t)k->n_outer * sizeof *k->outer);
     for (int i = 0; i < k->n_refs; i++)
-        put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, g->nodes[k->refs[i]].format);
+        put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, cr_kept_format(g, k->refs[i]));
     for (int i = 1; i < k->n_stored; i++)
         put_int(b, g->nodes[k->stored[i]].dtype);
     const struct cr_tiles *tiles;

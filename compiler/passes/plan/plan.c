@@ -105,7 +105,7 @@ static void place_panels(struct weights *w, cr_id id)
 static void place_table(struct weights *w, cr_id id)
 {
     struct cr_layout_info piece = cr_turned_table(w->g, id);
-    enum cr_format format = w->g->nodes[piece.param].format;
+    enum cr_format format = cr_kept_format(w->g, id);
     if (w->m->storage[id].space != CR_SPACE_NONE)
         return;
     w->column = cr_column_units(format, piece.rows);

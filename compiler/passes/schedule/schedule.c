@@ -139,7 +139,7 @@ static int add_table(struct scheduling *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
     struct cr_buffer *buffer = add_buffer(s, id, location_of(&s->m->storage[id]));
-    set_panels(buffer, s->g->nodes[cr_param_of(s->g, id)].format, node->shape[1], node->shape[0]);
+    set_panels(buffer, cr_kept_format(s->g, id), node->shape[1], node->shape[0]);
     return s->p->n_buffers - 1;
 }
 
@@ -374,7 +374,7 @@ static void add_arguments(const struct scheduling *s, struct cr_builder *b)
         b->ref[i] = add_operand(s, b, k->refs[i]);
         if (s->m->columns_of[k->refs[i]] != CR_NONE) {
             b->f->slots[b->ref[i]].packed = true;
-            b->f->slots[b->ref[i]].format = s->g->nodes[cr_param_of(s->g, k->refs[i])].format;
+            b->f->slots[b->ref[i]].format = cr_kept_format(s->g, k->refs[i]);
         }
     }
     for (int i = 1; i < k->n_stored; i++)

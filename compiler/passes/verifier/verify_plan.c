@@ -87,7 +87,7 @@ static int verify_leaf(const struct run *r, int kernel, cr_id id)
                               : CR_SPACE_WEIGHTS) ||
         (input && at->offset != r->inputs[id]))
         return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
-    int64_t bytes = cr_format_bytes(r->g->nodes[id].format, elements(r, id));
+    int64_t bytes = cr_format_bytes(cr_kept_format(r->g, id), elements(r, id));
     if (!input && !cr_is_inside(at->offset, (bytes + 3) / 4, r->m->weights_floats))
         return broken(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
     return 0;

@@ -7,6 +7,7 @@
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
+#include "compiler/passes/weights/weights.h"
 #include "verifier.h"
 
 static int broken(struct cr_error *error, int kernel, const char *what)
@@ -80,7 +81,7 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
     bool same = a->n_refs == b->n_refs && a->n_stored == b->n_stored;
     for (int i = 0; same && i < a->n_refs; i++)
         same = g->nodes[a->refs[i]].dtype == g->nodes[b->refs[i]].dtype &&
-               g->nodes[a->refs[i]].format == g->nodes[b->refs[i]].format;
+               cr_kept_format(g, a->refs[i]) == cr_kept_format(g, b->refs[i]);
     for (int i = 1; same && i < a->n_stored; i++)
         same = g->nodes[a->stored[i]].dtype == g->nodes[b->stored[i]].dtype;
     return same;

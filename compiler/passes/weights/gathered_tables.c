@@ -109,9 +109,9 @@ static void find_tables_of(struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];
     for (int r = 0; r < k->n_refs; r++) {
-        cr_id id = k->refs[r], param = cr_param_of(m->graph, id);
-        bool rounded =
-            param != CR_NONE && m->graph->nodes[param].format != cr_format_of(CR_F32);
+        cr_id id = k->refs[r];
+        bool rounded = cr_param_of(m->graph, id) != CR_NONE &&
+                       cr_kept_format(m->graph, id) != cr_format_of(CR_F32);
         if (rounded && m->columns_of[id] == CR_NONE)
             m->columns_of[id] = id;
         if (!rounded && m->columns_of[id] != CR_NONE && !may_turn(m, kernel, r))

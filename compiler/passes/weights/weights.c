@@ -46,6 +46,11 @@ cr_id cr_param_of(const struct cr_graph *g, cr_id id)
                                             : CR_NONE;
 }
 
+enum cr_format cr_kept_format(const struct cr_graph *g, cr_id id)
+{
+    return g->nodes[cr_is_part(&g->nodes[id]) ? cr_in(g, id, 0) : id].format;
+}
+
 struct cr_layout_info cr_plain_layout(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -32,6 +32,9 @@ bool cr_is_laid_out(const struct cr_graph *g, cr_id id);
 /* Returns the parameter that a node is, or is a part of; or CR_NONE. */
 cr_id cr_param_of(const struct cr_graph *g, cr_id id);
 
+/* Returns the format of a node; that of a part of a parameter is the parameter's. */
+enum cr_format cr_kept_format(const struct cr_graph *g, cr_id id);
+
 /* Returns the layout of a parameter, or of a part of one, row-major, at the begin of the weights. */
 struct cr_layout_info cr_plain_layout(const struct cr_graph *g, cr_id id);
 
