@@ -141,6 +141,15 @@ emits_text() {
     done
 }
 
+# emits_array N: and one that has the weights of all ranks as an array.
+emits_array() {
+    build LLAMA "$1" graphs/fables --generate --embed-array
+    report $? "$family: C with an array of the weights of $1 ranks"
+    "$crescent" generate graphs/fables --prompt 'A fox' --tokens 12 >"$T/one" 2>"$log"
+    ranks "$1" "$T/emitted" --prompt 'A fox' --tokens 12 >"$T/all" 2>"$log"
+    same "$family: C that generates with an array on $1 ranks" "$T/one" "$T/all"
+}
+
 # ends N WORDS OPTIONS...: the emitted program on N ranks says one line with these words, and all end.
 ends() {
     n=$1 words=$2
@@ -165,6 +174,7 @@ emitted() {
     files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
     emits DEBERTA_V2 last_hidden_state "$fixture" --set B=2 --set T=13 # operands in tables of ranks, too
     emits_text 2
+    emits_array 3
     emits_text 3
     ends 2 'found 2 processes, expected the 3' "$T/packed"
 }

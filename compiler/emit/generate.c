@@ -163,13 +163,18 @@ static void put_embedded_array(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
     cr_put(t,
-           "\n/* The weights, as the kernels read them. */\n"
+           "\n/* The weights%s, as the kernels read them. */\n"
            "#ifdef __GNUC__\n__attribute__((aligned(64)))\n#else\n_Alignas(64)\n#endif\n"
            "static const unsigned char %s_embedded_weights[] = {\n",
-           name);
-    put_array(t, (const unsigned char *)w->generation->weights, w->p->weights_bytes);
-    cr_put(t, "%s};\n\nconst void *%s_embedded(void)\n{\n    return %s_embedded_weights;\n}\n",
-           w->p->weights_bytes ? "" : "    0,\n", name, name);
+           w->p->ranks ? " of each rank" : "", name);
+    int ranks = w->p->ranks ? w->p->ranks : 1;
+    put_array(t, (const unsigned char *)w->generation->weights, ranks * w->p->weights_bytes);
+    cr_put(t, "%s};\n\nconst void *%s_embedded(void)\n{\n", w->p->weights_bytes ? "" : "    0,\n", name);
+    if (w->p->ranks)
+        cr_put(t, "    return %s_rank() < 0 ? 0 : %s_embedded_weights + %s_rank() * %s_PARAM_BYTES;\n}\n", name,
+               name, name, w->upper);
+    else
+        cr_put(t, "    return %s_embedded_weights;\n}\n", name);
 }
 
 static void put_embedded(struct cr_text *t, const struct cr_standalone *w)

@@ -54,8 +54,6 @@ int cr_writing_program(struct cr_writing *w, const crescent_config *config, int6
     w->config = config;
     w->seed = seed;
     w->ranks = config && config->ranks > 1 ? config->ranks : 1;
-    if (w->ranks > 1 && w->what->embed == CRESCENT_EMBED_ARRAY)
-        return cr_fail(error, "weights of %d ranks as an array, expected a packed file", w->ranks);
     if (!wants_weights(w->what) || w->ranks > 1) {
         w->own = cr_program_to_emit(w->made.graph, config, error);
         w->program = w->own;
@@ -120,6 +118,26 @@ static int write_packed(struct cr_writing *w, struct cr_error *error)
     return cr_writer_finish(&w->pack, error->text, sizeof error->text);
 }
 
+/* Lists the weights that the program has as an array: those of the model or, of several ranks, of all, one
+ * after another. */
+static int list_weights(struct cr_writing *w, struct cr_error *error)
+{
+    int64_t bytes = w->program->weights_bytes;
+    if (w->ranks == 1) {
+        w->generation.weights = w->model ? w->model->engine.weights : NULL;
+        return 0;
+    }
+    if (w->what->embed != CRESCENT_EMBED_ARRAY)
+        return 0;
+    w->generation.weights = w->parts = cr_memory_new(w->ranks * bytes, "the weights of all ranks", error);
+    for (int rank = 0; rank < w->ranks; rank++) {
+        if (!w->parts || make_model(w, rank, error))
+            return -1;
+        memcpy((char *)w->parts + rank * bytes, w->model->engine.weights, (size_t)bytes);
+    }
+    return 0;
+}
+
 /* ---- files ---- */
 
 /* Writes the C to files or texts.  The packed file is committed last. */
@@ -127,8 +145,7 @@ int cr_writing_files(struct cr_writing *w, const struct cr_emit_output *out, str
 {
     w->generation.embedding = (enum cr_embedding)w->what->embed;
     w->generation.packed = w->what->pack;
-    w->generation.weights = w->model ? w->model->engine.weights : NULL;
-    if (write_packed(w, error) ||
+    if (write_packed(w, error) || list_weights(w, error) ||
         (out->path
              ? cr_write_standalone_generator(w->program, out->isas, &w->generation, out->path, error)
              : cr_standalone_generator_texts(w->program, out->isas, &w->generation, out->header,
@@ -144,6 +161,7 @@ void cr_writing_free(struct cr_writing *w)
     for (int i = 0; w->names && i < w->program->n_params; i++)
         free(w->names[i]);
     free(w->names);
+    free(w->parts);
     free(w->buffers);
     free(w->begin.items);
     free(w->ends.items);

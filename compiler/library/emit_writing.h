@@ -23,6 +23,7 @@ struct cr_writing {
     struct cr_generation generation;
     char **names;
     const char **buffers;
+    float *parts; /* the weights of several ranks, if the program has them as an array; or null */
     struct cr_writer pack;
 };
 
