@@ -122,7 +122,7 @@ violations() {
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
             set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/unwind.h", helpers)
-            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/text.h", helpers)
+            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/order.h compiler/ir/text.h", helpers)
             set("compiler/exec/child.h compiler/json/json_writer.h", helpers)
 
             n = split("ir passes emit exec library", chain, " ")

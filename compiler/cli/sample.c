@@ -4,23 +4,18 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 
 void cr_sample_add(struct cr_sample *s, double value)
 {
     *CR_PUSH(s->values, s->n, s->cap) = value;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double cr_sample_quantile(struct cr_sample *s, double q)
 {
     if (!s->n)
         return 0;
-    qsort(s->values, (size_t)s->n, sizeof *s->values, compare);
+    qsort(s->values, (size_t)s->n, sizeof *s->values, cr_compare_doubles);
     int i = (int)(q * s->n);
     return s->values[i < s->n ? i : s->n - 1];
 }

@@ -50,10 +50,13 @@ static int read_direct(struct tables *s, struct cr_error *error)
 /* Reads the parts as a list of stages, followed by a model. */
 static int read_list(struct tables *s, struct cr_error *error)
 {
+    const struct cr_model_kind *model = s->t->model;
     s->shape = (struct cr_shape){.path = s->shape.path, .list = &s->list};
     s->staged = true;
     s->decodes = s->use == CR_FOR_PROMPTS;
-    return cr_list_encoding(&s->shape, s->t, error) || s->t->model->list(s->t, &s->shape, error) ||
+    s->list.piece = model->piece;
+    return cr_list_encoding(&s->shape, s->t, error) ||
+                   (model->list && model->list(s->t, &s->shape, error)) ||
                    (s->decodes && cr_shape_decoding(&s->shape, s->t, error))
                ? -1
                : 0;

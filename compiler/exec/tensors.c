@@ -91,7 +91,7 @@ static int missing(const struct cr_weight_files *files, const struct cr_port *po
                                        : "");
 }
 
-static bool shape_fits(const struct cr_port *port, int rank, const int64_t *shape)
+bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape)
 {
     return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
 }
@@ -169,7 +169,7 @@ static int find_param(struct loading *l, const struct cr_engine *e, int i, const
         cr_weight_find(&l->files, port->name, family, &l->params, &file);
     if (!tensor)
         return missing(&l->files, port, error);
-    if (!shape_fits(port, tensor->rank, tensor->shape))
+    if (!cr_has_shape(port, tensor->rank, tensor->shape))
         return wrong_shape(file->path, port->name, tensor->rank, tensor->shape, port, error);
     cr_names_add(&l->taken, tensor->name);
     l->tensors[i] = (struct cr_file_tensor){&file->file, tensor};
@@ -434,7 +434,7 @@ int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32
 int cr_take_array(const struct cr_port *port, const struct cr_npy *file, void *data,
                   struct cr_error *error)
 {
-    if (!shape_fits(port, file->rank, file->shape))
+    if (!cr_has_shape(port, file->rank, file->shape))
         return wrong_shape(file->path, "the array", file->rank, file->shape, port, error);
     return port->dtype == CR_I32 ? cr_npy_read_i32(file, data, error->text, sizeof error->text)
                                  : cr_npy_read_f32(file, data, error->text, sizeof error->text);

@@ -56,4 +56,7 @@ bool cr_has_init(const struct cr_port *port);
 /* Fills input i as its init says, else at random: standard normal, or uniform ids. */
 void cr_draw_input(const struct cr_engine *engine, int i, uint64_t seed, void *data);
 
+/* True if a port has this shape. */
+bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape);
+
 #endif

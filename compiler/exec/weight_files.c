@@ -20,6 +20,12 @@ bool cr_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool cr_ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 char *cr_path_in(const char *folder, const char *name)
 {
     size_t n = strlen(folder), size = n + strlen(name) + 2;
@@ -277,14 +283,6 @@ static int open_modules(struct cr_weight_files *files, const char *folder, struc
     return status;
 }
 
-/* True if a path has the ending of an index of shards. */
-static bool is_index(const char *path)
-{
-    static const char end[] = ".index.json";
-    const size_t n = strlen(path);
-    return n >= sizeof end - 1 && strcmp(path + n - (sizeof end - 1), end) == 0;
-}
-
 /* Opens the shards in the folder of an index. */
 static int open_index(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
@@ -305,7 +303,7 @@ static int open_path(struct cr_weight_files *files, const char *path, struct cr_
 {
     if (cr_is_folder(path))
         return open_weights(files, path, path, error) || open_modules(files, path, error) ? -1 : 0;
-    if (is_index(path))
+    if (cr_ends_in(path, ".index.json"))
         return open_index(files, path, error);
     return open_file(files, cr_strdup(path), path, error);
 }

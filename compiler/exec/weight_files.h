@@ -20,6 +20,9 @@ bool cr_is_folder(const char *path);
 /* True for a file of torch.save, by its name: its bytes may be a zip archive or a pickle. */
 bool cr_is_torch_file(const char *path);
 
+/* True if a name or a path ends in a text. */
+bool cr_ends_in(const char *text, const char *end);
+
 /* Returns FOLDER/NAME; the caller frees it. */
 char *cr_path_in(const char *folder, const char *name);
 

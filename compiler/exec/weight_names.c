@@ -19,12 +19,6 @@ static const char *const buffers[] = {
     ".inv_freq",  "position_ids",      "lm_head.weight",  "embed_out.weight",
 };
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
-}
-
 const char *cr_weight_buffer(int i)
 {
     return i < (int)(sizeof buffers / sizeof *buffers) ? buffers[i] : NULL;
@@ -33,7 +27,7 @@ const char *cr_weight_buffer(int i)
 bool cr_weight_is_buffer(const char *name)
 {
     for (int i = 0; cr_weight_buffer(i); i++)
-        if (ends_in(name, cr_weight_buffer(i)))
+        if (cr_ends_in(name, cr_weight_buffer(i)))
             return true;
     return false;
 }
@@ -57,7 +51,7 @@ _Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each nam
 /* Writes the TensorFlow name of a norm's parameter; false if it has none. */
 static bool norm_name(char *other, size_t size, const char *name, int i)
 {
-    if (!ends_in(name, norms[i].end))
+    if (!cr_ends_in(name, norms[i].end))
         return false;
     int n = (int)(strlen(name) - strlen(norms[i].end) + strlen(norms[i].kept));
     return snprintf(other, size, "%.*s%s", n, name, norms[i].once) < (int)size;
@@ -67,7 +61,7 @@ static bool norm_name(char *other, size_t size, const char *name, int i)
 static bool head_name(char *other, size_t size, const char *name, const struct cr_names *params,
                       int i)
 {
-    return ends_in(name, tied[i].table) && cr_names_find(params, tied[i].head) < 0 &&
+    return cr_ends_in(name, tied[i].table) && cr_names_find(params, tied[i].head) < 0 &&
            snprintf(other, size, "%s", tied[i].head) < (int)size;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 #include "compiler/ir/text.h"
 #include "explanation.h"
 
@@ -93,11 +94,6 @@ static void visit(struct walk *w, int id)
     w->nodes[w->n++] = id;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
-
 static bool is_op(const struct walk *w, int id, const char *op)
 {
     return strcmp(cr_op_of(&w->graph[id]), op) == 0;
@@ -122,7 +118,7 @@ static void find_nodes(struct walk *w, const crescent_call *call, int number)
             if (!is_op(w, node->operands[j], "input") && !is_op(w, node->operands[j], "state"))
                 visit(w, node->operands[j]);
     }
-    qsort(w->nodes, (size_t)w->n, sizeof *w->nodes, by_number);
+    qsort(w->nodes, (size_t)w->n, sizeof *w->nodes, cr_compare_ints);
 }
 
 static void write_ids(struct cr_doc *d, const char *key, const int *ids, int n)

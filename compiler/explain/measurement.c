@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 
 static crescent_report report_of(const crescent_model *model)
 {
@@ -44,17 +45,11 @@ struct samples {
 
 enum { RUN, BETWEEN, PEAK, MEMORY, TOUCHED, ACTIVE, FIRST_KERNEL };
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the median of a quantity, and sorts its samples: the least comes first. */
 static double median_of(const struct samples *s, int number)
 {
     double *first = s->data + (size_t)number * MOST_ROUNDS;
-    qsort(first, (size_t)s->rounds, sizeof *first, ascending);
+    qsort(first, (size_t)s->rounds, sizeof *first, cr_compare_doubles);
     return s->rounds % 2 ? first[s->rounds / 2]
                          : (first[s->rounds / 2 - 1] + first[s->rounds / 2]) / 2;
 }

@@ -18,11 +18,6 @@ struct shape {
     int64_t size[CR_MAX_RANK];
 };
 
-static struct cr_node node_of(lua_State *L, cr_id id)
-{
-    return cr_run_of(L)->graph->nodes[id];
-}
-
 /* Broadcasts two shapes into *result: aligned at the last axis, sizes must be equal or 1.  Returns
  * false if they do not fit. */
 static bool broadcast_to(struct shape *result, int rank, const int64_t *size)
@@ -41,7 +36,7 @@ static bool broadcast_to(struct shape *result, int rank, const int64_t *size)
 
 static cr_id expand_to(lua_State *L, cr_id id, const struct shape *shape)
 {
-    struct cr_node node = node_of(L, id);
+    struct cr_node node = cr_node_copy(L, id);
     size_t bytes = (size_t)shape->rank * sizeof *shape->size;
     if (node.rank == shape->rank && memcmp(node.shape, shape->size, bytes) == 0)
         return id;
@@ -80,7 +75,7 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
         if (operands[i].is_number)
             continue;
         tensors++;
-        struct cr_node node = node_of(L, operands[i].id);
+        struct cr_node node = cr_node_copy(L, operands[i].id);
         const struct shape before = result;
         if (!broadcast_to(&result, node.rank, node.shape))
             no_broadcast(L, op, &before, &node);
@@ -99,7 +94,7 @@ static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
     bool select = cr_ops[op].rule == CR_RULE_SELECT;
     for (int i = select ? 1 : 0; i < cr_ops[op].arity; i++)
         if (!operands[i].is_number)
-            return node_of(L, operands[i].id).dtype;
+            return cr_node_copy(L, operands[i].id).dtype;
     return CR_F32;
 }
 
@@ -164,7 +159,7 @@ void cr_add_elementwise(lua_State *L)
 /* Expands the batch axes of a matmul's operand to the batch axes of the result. */
 static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
 {
-    struct cr_node node = node_of(L, id);
+    struct cr_node node = cr_node_copy(L, id);
     batch.size[batch.rank++] = node.shape[node.rank - 2];
     batch.size[batch.rank++] = node.shape[node.rank - 1];
     return expand_to(L, id, &batch);
@@ -173,7 +168,7 @@ static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
 /* Reshapes a vector to a matrix of one row or one column. */
 static cr_id as_matrix(lua_State *L, cr_id id, bool row)
 {
-    struct cr_node node = node_of(L, id);
+    struct cr_node node = cr_node_copy(L, id);
     struct cr_attr attr = {.rank = 2, .shape = {row ? 1 : node.shape[0], row ? node.shape[0] : 1}};
     return node.rank == 1 ? cr_add(L, CR_OP_reshape, 1, &id, &attr) : id;
 }
@@ -181,7 +176,7 @@ static cr_id as_matrix(lua_State *L, cr_id id, bool row)
 /* Removes the last axis but one (row) or the last, which has size 1. */
 static cr_id without_axis(lua_State *L, cr_id id, bool row)
 {
-    struct cr_node node = node_of(L, id);
+    struct cr_node node = cr_node_copy(L, id);
     struct cr_attr attr = {.rank = node.rank - 1};
     memcpy(attr.shape, node.shape, sizeof attr.shape);
     if (row)
@@ -195,7 +190,7 @@ int cr_lua_matmul(lua_State *L)
 {
     cr_arg_count(L, "matmul", 2, 2);
     cr_id in[] = {cr_arg_tensor(L, 1, "matmul"), cr_arg_tensor(L, 2, "matmul")};
-    struct cr_node a = node_of(L, in[0]), b = node_of(L, in[1]);
+    struct cr_node a = cr_node_copy(L, in[0]), b = cr_node_copy(L, in[1]);
     char left[200], right[200];
     cr_shape_text(left, sizeof left, a.rank, a.shape);
     cr_shape_text(right, sizeof right, b.rank, b.shape);
@@ -209,8 +204,8 @@ int cr_lua_matmul(lua_State *L)
     bool row = a.rank == 1, column = b.rank == 1;
     in[0] = as_matrix(L, in[0], true);
     in[1] = as_matrix(L, in[1], false);
-    a = node_of(L, in[0]);
-    b = node_of(L, in[1]);
+    a = cr_node_copy(L, in[0]);
+    b = cr_node_copy(L, in[1]);
     struct shape batch = {0, {0}};
     if (!broadcast_to(&batch, a.rank - 2, a.shape) || !broadcast_to(&batch, b.rank - 2, b.shape))
         cr_raise(L, "matmul: shapes %s and %s: batch dimensions do not broadcast, expected sizes "

@@ -10,16 +10,11 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static struct cr_node node_of(lua_State *L, cr_id id)
-{
-    return cr_run_of(L)->graph->nodes[id];
-}
-
 /* ---- helpers to make nodes ---- */
 
 static cr_id constant(lua_State *L, cr_id like, enum cr_dtype dtype, double value)
 {
-    struct cr_node node = node_of(L, like);
+    struct cr_node node = cr_node_copy(L, like);
     struct cr_attr attr = {.dtype = dtype, .rank = node.rank, .value = value};
     memcpy(attr.shape, node.shape, sizeof attr.shape);
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
@@ -32,7 +27,7 @@ static cr_id two(lua_State *L, enum cr_op op, cr_id a, cr_id b)
 
 static cr_id with_number(lua_State *L, enum cr_op op, cr_id a, double number)
 {
-    return two(L, op, a, constant(L, a, node_of(L, a).dtype, number));
+    return two(L, op, a, constant(L, a, cr_node_copy(L, a).dtype, number));
 }
 
 static cr_id choose(lua_State *L, cr_id condition, cr_id a, cr_id b)
@@ -42,7 +37,7 @@ static cr_id choose(lua_State *L, cr_id condition, cr_id a, cr_id b)
 
 static cr_id shaped(lua_State *L, enum cr_op op, cr_id a, int rank, const int64_t *shape)
 {
-    struct cr_node node = node_of(L, a);
+    struct cr_node node = cr_node_copy(L, a);
     struct cr_attr attr = {.rank = rank};
     memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
     bool same = node.rank == rank && memcmp(node.shape, shape, (size_t)rank * sizeof *shape) == 0;
@@ -79,7 +74,7 @@ static struct grid grid_of(const struct cr_node *node, int axis)
  * are equal to the sizes of `a`, or 1. */
 static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
-    struct cr_node from = node_of(L, a), node = node_of(L, index);
+    struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
     struct cr_attr wide = cr_attr_of(&from);
     char left[200], right[200];
     bool fits = node.rank == from.rank;
@@ -100,7 +95,7 @@ static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, i
  * out of range. */
 static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
-    struct cr_node from = node_of(L, a), node = node_of(L, index);
+    struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
     struct grid all = grid_of(&from, axis), some = grid_of(&node, axis);
     const int64_t shape[] = {some.outer, some.size, some.inner};
     if (cr_elements(from.rank, from.shape) > INT32_MAX)
@@ -122,9 +117,9 @@ static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
 int cr_lua_gather_along(lua_State *L)
 {
     cr_id a = cr_arg_tensor(L, 1, "gather"), index = cr_arg_tensor(L, 2, "gather");
-    int axis = cr_arg_axis(L, 3, "gather", node_of(L, a).rank);
+    int axis = cr_arg_axis(L, 3, "gather", cr_node_copy(L, a).rank);
     index = index_along(L, "gather", a, index, axis);
-    struct cr_node from = node_of(L, a), to = node_of(L, index);
+    struct cr_node from = cr_node_copy(L, a), to = cr_node_copy(L, index);
     const int64_t flat[] = {cr_elements(from.rank, from.shape)};
     cr_id numbers = numbers_along(L, a, index, axis);
     cr_id taken = two(L, CR_OP_gather, shaped(L, CR_OP_reshape, a, 1, flat), numbers);
@@ -157,7 +152,7 @@ static bool are_ones(const struct cr_node *node, int first, int last)
  * positions are computed once and expanded. */
 static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
-    struct cr_node node = node_of(L, a), named = node_of(L, index), found = node;
+    struct cr_node node = cr_node_copy(L, a), named = cr_node_copy(L, index), found = node;
     struct cr_attr narrow = cr_attr_of(&node), wide = narrow;
     bool outer = are_ones(&named, 0, axis), inner = are_ones(&named, axis + 1, named.rank);
     if (!outer && !inner) {
@@ -179,13 +174,13 @@ static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
 /* Limits the index of a scatter to the length that its values have along the axis. */
 static cr_id up_to_values(lua_State *L, cr_id index, cr_id values, int axis)
 {
-    struct cr_node node = node_of(L, index);
+    struct cr_node node = cr_node_copy(L, index);
     if (!cr_run_of(L)->graph->n_lengths)
         return index;
     for (int i = 0; i < node.rank; i++)
-        if (i != axis && node.shape[i] == 1 && node_of(L, values).shape[i] > 1)
+        if (i != axis && node.shape[i] == 1 && cr_node_copy(L, values).shape[i] > 1)
             values = reduced(L, CR_OP_max, values, i);
-    if (node_of(L, values).dtype != CR_I32)
+    if (cr_node_copy(L, values).dtype != CR_I32)
         values = cr_add(L, CR_OP_int, 1, &values, NULL);
     return choose(L, constant(L, index, CR_BOOL, 1), index, values);
 }
@@ -195,9 +190,9 @@ int cr_lua_scatter(lua_State *L)
     cr_arg_count(L, "scatter", 4, 4);
     cr_id a = cr_arg_tensor(L, 1, "scatter"), values = cr_arg_tensor(L, 2, "scatter");
     cr_id index = cr_arg_tensor(L, 3, "scatter");
-    struct cr_node node = node_of(L, a), given = node_of(L, values);
+    struct cr_node node = cr_node_copy(L, a), given = cr_node_copy(L, values);
     int axis = cr_arg_axis(L, 4, "scatter", node.rank);
-    struct cr_node places = node_of(L, index_along(L, "scatter", a, index, axis));
+    struct cr_node places = cr_node_copy(L, index_along(L, "scatter", a, index, axis));
     char left[200], right[200];
     cr_shape_text(left, sizeof left, given.rank, given.shape);
     cr_shape_text(right, sizeof right, places.rank, places.shape);
@@ -219,7 +214,7 @@ int cr_lua_scatter(lua_State *L)
  * that their maximum is the first one. */
 static cr_id first_largest(lua_State *L, cr_id a, int axis)
 {
-    struct cr_node node = node_of(L, a);
+    struct cr_node node = cr_node_copy(L, a);
     cr_id largest = shaped(L, CR_OP_expand, reduced(L, CR_OP_max, a, axis), node.rank, node.shape);
     cr_id hit = two(L, CR_OP_eq, a, largest);
     if (node.dtype == CR_F32)
@@ -234,7 +229,7 @@ int cr_lua_argmax(lua_State *L)
 {
     cr_arg_count(L, "argmax", 1, 3);
     cr_id a = cr_arg_tensor(L, 1, "argmax");
-    struct cr_node node = node_of(L, a);
+    struct cr_node node = cr_node_copy(L, a);
     int64_t shape[CR_MAX_RANK];
     int axis = 0, rank = 0;
     bool all = lua_isnoneornil(L, 2), keep = !all;
@@ -260,7 +255,7 @@ int cr_lua_narrow(lua_State *L)
 {
     cr_arg_count(L, "narrow", 3, 4);
     cr_id a = cr_arg_tensor(L, 1, "narrow");
-    struct cr_node node = node_of(L, a);
+    struct cr_node node = cr_node_copy(L, a);
     int axis = cr_arg_axis(L, 2, "narrow", node.rank);
     int64_t size = node.shape[axis], start = cr_arg_integer(L, 3, "narrow", "start");
     struct cr_attr attr = cr_attr_of(&node);

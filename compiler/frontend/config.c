@@ -12,6 +12,7 @@
 
 #include "args.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 #include "compiler/json/config_file.h"
 #include "json_table.h"
 #include "limits.h"
@@ -140,12 +141,6 @@ static void take_table(lua_State *L, struct cr_run *run, const char *above, size
     }
 }
 
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(((const struct cr_config_value *)a)->key,
-                  ((const struct cr_config_value *)b)->key);
-}
-
 void cr_read_config(lua_State *L, struct cr_run *run)
 {
     const char *dot = run->config ? strrchr(run->config, '.') : NULL;
@@ -167,7 +162,7 @@ void cr_read_config(lua_State *L, struct cr_run *run)
     take_table(L, run, "", 0, 0);
     lua_settop(L, 1);
     if (run->n_values)
-        qsort(run->values, (size_t)run->n_values, sizeof *run->values, by_key);
+        qsort(run->values, (size_t)run->n_values, sizeof *run->values, cr_compare_strings);
 }
 
 void cr_free_config(struct cr_run *run)

@@ -7,6 +7,7 @@
 #include "args.h"
 #include "builtin_modules.h"
 #include "compiler/ir/nearest_name.h"
+#include "compiler/ir/order.h"
 #include "language.h"
 #include "readonly_tables.h"
 #include "safelib.h"
@@ -16,11 +17,6 @@
 
 enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
                                                 name that gets a suggestion */
-
-static int by_letters(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* Returns ", did you mean NAME?" with the name of the language that is most similar, or "".  The
  * language is the table at index 1. */
@@ -36,7 +32,7 @@ static const char *near_name(lua_State *L, char *text, size_t size, const char *
     }
     if (strlen(name) < LEAST_LETTERS)
         n = 0;
-    qsort(names, (size_t)n, sizeof *names, by_letters);
+    qsort(names, (size_t)n, sizeof *names, cr_compare_strings);
     return cr_did_you_mean(text, size, name, names, n);
 }
 

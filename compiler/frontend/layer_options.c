@@ -14,6 +14,7 @@
 
 #include "args.h"
 #include "compiler/ir/nearest_name.h"
+#include "compiler/ir/order.h"
 #include "limits.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
@@ -176,11 +177,6 @@ static void take_option(lua_State *L, const char *name)
     lua_settop(L, top);
 }
 
-static int by_letters(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Lists the names of the declared options, sorted; returns their number. */
 static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
 {
@@ -196,7 +192,7 @@ static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
         names[n++] = lua_tostring(L, -1);
     }
     if (n)
-        qsort(names, (size_t)n, sizeof *names, by_letters);
+        qsort(names, (size_t)n, sizeof *names, cr_compare_strings);
     return n;
 }
 

@@ -18,7 +18,7 @@ struct cr_setting {
 
 /* An option that the script declared. */
 struct cr_script_option {
-    char *name, *value; /* value: as text */
+    char *name, *value; /* name: the first member, which options are sorted by; value: as text */
 };
 
 struct cr_script {

@@ -11,6 +11,7 @@
 #include "args.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
+#include "compiler/ir/order.h"
 #include "language.h"
 #include "limits.h"
 #include "readonly_tables.h"
@@ -65,12 +66,6 @@ static struct given given_for(const struct cr_run *run, int option)
     return (struct given){.text = setting ? setting->value : NULL};
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct cr_script_option *)a)->name,
-                  ((const struct cr_script_option *)b)->name);
-}
-
 /* Returns the name of an option, the key on top of the stack; raises if it cannot be a name. */
 static const char *check_key(lua_State *L)
 {
@@ -96,7 +91,7 @@ static void declare(lua_State *L, struct cr_run *run)
         *option = (struct cr_script_option){cr_strdup(key), NULL};
     }
     if (run->n_options > 0)
-        qsort(run->options, (size_t)run->n_options, sizeof *run->options, by_name);
+        qsort(run->options, (size_t)run->n_options, sizeof *run->options, cr_compare_strings);
 }
 
 /* Writes the names of all options: "B, T, n_embd". */
@@ -113,7 +108,7 @@ static int option_of(const struct cr_run *run, const char *name)
 {
     struct cr_script_option key = {(char *)name, NULL}, *found = NULL;
     if (run->n_options)
-        found = bsearch(&key, run->options, (size_t)run->n_options, sizeof key, by_name);
+        found = bsearch(&key, run->options, (size_t)run->n_options, sizeof key, cr_compare_strings);
     return found ? (int)(found - run->options) : UNKNOWN;
 }
 

@@ -43,7 +43,8 @@ struct cr_host_function {
 
 /* A value in the file of --config; in a nested table its key has dots, "a.b". */
 struct cr_config_value {
-    char *key, *text; /* text: as for --set; null where JSON has null */
+    char *key, *text; /* key: the first member, which values are sorted by; text: as for --set; null
+                       * where JSON has null */
     size_t top;       /* bytes of the top-level key in `key` */
     bool empty;       /* an empty table; `text` is null */
     int option;       /* number of the option that it sets; see script_options.c */

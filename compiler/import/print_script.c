@@ -128,7 +128,7 @@ static bool is_identifier(const char *name)
 }
 
 static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, int i,
-                         struct cr_taken *names)
+                         struct cr_names *names)
 {
     struct cr_printer own = {.arena = p->arena, .names = *names};
     const char *name = cr_public_name(&own, p->graph->output_names[i]);
@@ -145,7 +145,7 @@ static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, i
 /* Prints all lines in their order. */
 static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
 {
-    struct cr_taken outputs = {0};
+    struct cr_names outputs = {0};
     print_title(p);
     print_requires(p, s);
     cr_put(&p->text, p->in_table ? "\nlocal " CR_PRINT_TABLE " = {}\n" : "\n");
@@ -160,7 +160,7 @@ static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
     for (int i = 0; i < p->graph->n_outputs; i++)
         print_output(p, s, i, &outputs);
     cr_put(&p->text, "}\n");
-    cr_taken_free(&outputs);
+    cr_names_free(&outputs);
 }
 
 void cr_script_free_printer(struct cr_printer *p)
@@ -170,8 +170,8 @@ void cr_script_free_printer(struct cr_printer *p)
     free(p->public_names);
     free(p->weights);
     free(p->parts.items);
-    cr_taken_free(&p->locals);
-    cr_taken_free(&p->names);
+    cr_names_free(&p->locals);
+    cr_names_free(&p->names);
     *p = (struct cr_printer){0};
 }
 

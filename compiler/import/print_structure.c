@@ -275,10 +275,10 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     struct cr_printer *p = w->printer;
     struct cr_onnx_line *lines = &w->blocks.lines[r->first];
     const char *outer[CR_ONNX_CARRIED], *scope = p->scope;
-    struct cr_taken locals = p->locals;
+    struct cr_names locals = p->locals;
     int n_locals = p->n_locals;
     bool in_table = p->in_table;
-    p->locals = (struct cr_taken){0};
+    p->locals = (struct cr_names){0};
     p->in_table = false;
     p->scope = cr_arena_print(p->arena, "%s%d.", r->prefix, r->index);
     cr_local_name(p, name);
@@ -302,7 +302,7 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     cr_put_line(&p->text, 0, "end");
     for (int i = 0; i < r->n_carried; i++)
         p->value_names[r->in[i]] = outer[i];
-    cr_taken_free(&p->locals);
+    cr_names_free(&p->locals);
     p->locals = locals;
     p->n_locals = n_locals;
     p->in_table = in_table;

@@ -14,53 +14,14 @@ enum { LITERAL = 64, NAME = 200 };
 
 /* ---- names ---- */
 
-static unsigned hash(const char *text)
-{
-    unsigned h = 2166136261u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-
-static const char **find(const struct cr_taken *taken, const char *name)
-{
-    unsigned at = hash(name) & (unsigned)(taken->cap - 1);
-    while (taken->items[at] && strcmp(taken->items[at], name) != 0)
-        at = (at + 1) & (unsigned)(taken->cap - 1);
-    return &taken->items[at];
-}
-
-/* Adds a name, which has to live as long as the table. */
-static void add(struct cr_taken *taken, const char *name)
-{
-    if (2 * taken->n >= taken->cap) {
-        struct cr_taken old = *taken;
-        taken->cap = old.cap ? 2 * old.cap : 64;
-        taken->items = cr_calloc((size_t)taken->cap, sizeof *taken->items);
-        for (int i = 0; i < old.cap; i++)
-            if (old.items[i])
-                *find(taken, old.items[i]) = old.items[i];
-        free(old.items);
-    }
-    const char **slot = find(taken, name);
-    taken->n += !*slot;
-    *slot = name;
-}
-
-const char *cr_take_name(struct cr_arena *arena, struct cr_taken *taken, const char *name)
+const char *cr_take_name(struct cr_arena *arena, struct cr_names *taken, const char *name)
 {
     const char *free_name = name;
-    for (int i = 2; taken->cap && *find(taken, free_name); i++)
+    for (int i = 2; cr_names_find(taken, free_name) >= 0; i++)
         free_name = cr_arena_print(arena, "%s_%d", name, i);
     free_name = cr_arena_text(arena, free_name, strlen(free_name));
-    add(taken, free_name);
+    cr_names_add(taken, free_name);
     return free_name;
-}
-
-void cr_taken_free(struct cr_taken *taken)
-{
-    free(taken->items);
-    *taken = (struct cr_taken){0};
 }
 
 /* Reserved words of Lua, and functions of the language that scripts of ONNX models call. */
@@ -90,7 +51,7 @@ const char *cr_local_name(struct cr_printer *p, const char *name)
     int n = 0;
     if (!p->locals.n)
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-            add(&p->locals, reserved[i]);
+            cr_names_add(&p->locals, reserved[i]);
     const char *from = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     size_t length = strlen(from);
     if (length > strlen(end) && strcmp(from + length - strlen(end), end) == 0)

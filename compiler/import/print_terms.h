@@ -2,21 +2,15 @@
 #ifndef CR_ONNX_PRINT_TERMS_H
 #define CR_ONNX_PRINT_TERMS_H
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/text.h"
 #include "term.h"
 
 /* The Lua table whose fields replace local variables if a function would have too many. */
 #define CR_PRINT_TABLE "values"
 
-/* Names in use: of Lua's identifiers, or of parameters and inputs. */
-struct cr_taken {
-    const char **items; /* a hash table */
-    int n, cap;
-};
-
 /* Returns and takes a name that is not in use: the name itself, or with _2, _3, ... appended. */
-const char *cr_take_name(struct cr_arena *arena, struct cr_taken *taken, const char *name);
-void cr_taken_free(struct cr_taken *taken);
+const char *cr_take_name(struct cr_arena *arena, struct cr_names *taken, const char *name);
 
 /* A weight of the script: a tensor of the model, or elements that were computed. */
 struct cr_script_weight {
@@ -41,7 +35,7 @@ struct cr_printer {
     struct cr_arena *arena;
     struct cr_error *error;
     struct cr_text text;
-    struct cr_taken locals, names; /* of Lua, and of the model */
+    struct cr_names locals, names; /* in use: identifiers of Lua; parameters and inputs */
     const char **value_names;      /* by value: its Lua name, or null if it has none yet */
     const char **public_names;     /* by value: the name of the input or the weight that it is,
                                       or null */

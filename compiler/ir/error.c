@@ -1,6 +1,7 @@
 #include "error.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "escape.h"
@@ -16,6 +17,16 @@ int cr_fail(struct cr_error *error, const char *format, ...)
     va_end(args);
     memcpy(error->text, text, sizeof text);
     return -1;
+}
+
+int cr_fail_at(struct cr_error *error, const char *place, int number, const char *format, ...)
+{
+    char what[sizeof error->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return cr_fail(error, "%s %d: %s", place, number, what);
 }
 
 int cr_bug(struct cr_error *error, const char *format, ...)

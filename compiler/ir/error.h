@@ -14,6 +14,10 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* As cr_fail, with the place in front, such as "kernel" and its number: "kernel 3: ...". */
+int cr_fail_at(struct cr_error *error, const char *place, int number, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Reports a bug of the compiler: as cr_fail, with "bug: " before the text. */
 int cr_bug(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool cr_is_bug(const struct cr_error *error);

@@ -7,33 +7,23 @@ struct grid {
     int64_t outer, size, inner;
 };
 
-static bool is_op(const struct cr_graph *g, cr_id id, enum cr_op op)
-{
-    return g->nodes[id].op == op;
-}
-
-static bool is_number(const struct cr_graph *g, cr_id id, double value)
-{
-    return is_op(g, id, CR_OP_const) && g->nodes[id].value == value;
-}
-
 static bool is_position(const struct cr_graph *g, cr_id id, int axis)
 {
-    return is_op(g, id, CR_OP_iota) && g->nodes[id].axis == axis;
+    return cr_is_op(g, id, CR_OP_iota) && g->nodes[id].axis == axis;
 }
 
 /* True if a node is op(x, number). */
 static bool is_with(const struct grid *grid, cr_id id, enum cr_op op, double number)
 {
     const struct cr_graph *g = grid->g;
-    return is_op(g, id, op) && is_number(g, cr_in(g, id, 1), number);
+    return cr_is_op(g, id, op) && cr_is_number(&g->nodes[cr_in(g, id, 1)], number);
 }
 
 /* True if a node is at >= 0 and at < size, in either order. */
 static bool is_inside(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
-    if (!is_op(g, id, CR_OP_logical_and))
+    if (!cr_is_op(g, id, CR_OP_logical_and))
         return false;
     for (int i = 0; i < 2; i++) {
         cr_id from = cr_in(g, id, i), to = cr_in(g, id, 1 - i);
@@ -49,7 +39,7 @@ static bool is_element(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
     if (grid->inner > 1) {
-        if (!is_op(g, id, CR_OP_add) || !is_position(g, cr_in(g, id, 1), 2))
+        if (!cr_is_op(g, id, CR_OP_add) || !is_position(g, cr_in(g, id, 1), 2))
             return false;
         id = cr_in(g, id, 0);
         if (!is_with(grid, id, CR_OP_mul, (double)grid->inner))
@@ -57,7 +47,7 @@ static bool is_element(const struct grid *grid, cr_id id)
         id = cr_in(g, id, 0);
     }
     if (grid->outer > 1) {
-        if (!is_op(g, id, CR_OP_add) ||
+        if (!cr_is_op(g, id, CR_OP_add) ||
             !is_with(grid, cr_in(g, id, 1), CR_OP_mul, (double)grid->size) ||
             !is_position(g, cr_in(g, cr_in(g, id, 1), 0), 0))
             return false;
@@ -81,13 +71,13 @@ static bool fits(const struct cr_graph *g, const struct cr_gather_axis *along, c
         if (g->nodes[at].rank != 3 || g->nodes[at].shape[i] != shape[i])
             return false;
     return is_inside(&grid, cr_in(g, numbers, 0)) && is_element(&grid, cr_in(g, numbers, 1)) &&
-           is_number(g, cr_in(g, numbers, 2), -1);
+           cr_is_number(&g->nodes[cr_in(g, numbers, 2)], -1);
 }
 
 /* Returns the index [outer, n, inner] that the element numbers compare, or CR_NONE. */
 static cr_id compared(const struct cr_graph *g, cr_id numbers)
 {
-    if (!is_op(g, numbers, CR_OP_where) || !is_op(g, cr_in(g, numbers, 0), CR_OP_logical_and))
+    if (!cr_is_op(g, numbers, CR_OP_where) || !cr_is_op(g, cr_in(g, numbers, 0), CR_OP_logical_and))
         return CR_NONE;
     cr_id test = cr_in(g, cr_in(g, numbers, 0), 0);
     return g->nodes[test].n_in == 2 ? cr_in(g, test, 0) : CR_NONE;
@@ -98,14 +88,14 @@ bool cr_find_gather_axis(const struct cr_graph *g, cr_id id, struct cr_gather_ax
 {
     const struct cr_node *node = &g->nodes[id];
     cr_id gather = node->op == CR_OP_reshape ? cr_in(g, id, 0) : id;
-    if (!is_op(g, gather, CR_OP_gather))
+    if (!cr_is_op(g, gather, CR_OP_gather))
         return false;
     cr_id table = cr_in(g, gather, 0), numbers = cr_in(g, gather, 1), at = compared(g, numbers);
-    if (!is_op(g, table, CR_OP_reshape) || g->nodes[table].rank != 1 || at == CR_NONE)
+    if (!cr_is_op(g, table, CR_OP_reshape) || g->nodes[table].rank != 1 || at == CR_NONE)
         return false;
     along->a = cr_in(g, table, 0);
     along->index = at;
-    if (!cr_same_shape(&g->nodes[at], node) && is_op(g, at, CR_OP_reshape))
+    if (!cr_same_shape(&g->nodes[at], node) && cr_is_op(g, at, CR_OP_reshape))
         along->index = cr_in(g, at, 0);
     if (g->nodes[along->a].rank != node->rank || !cr_same_shape(&g->nodes[along->index], node))
         return false;

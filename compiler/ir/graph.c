@@ -304,6 +304,14 @@ int64_t cr_elements(int rank, const int64_t *shape)
     return n;
 }
 
+bool cr_is_entry_output(const struct cr_graph *g, cr_id id)
+{
+    for (int i = 0; i < cr_n_results(g); i++)
+        if (g->outputs[i].id == id)
+            return true;
+    return false;
+}
+
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b)
 {
     return a->rank == b->rank &&

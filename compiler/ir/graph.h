@@ -409,6 +409,18 @@ static inline cr_id cr_in(const struct cr_graph *g, cr_id id, int i)
     return g->operands[g->nodes[id].first_in + i];
 }
 
+/* True if `id` is a node, not CR_NONE, and has that op. */
+static inline bool cr_is_op(const struct cr_graph *g, cr_id id, enum cr_op op)
+{
+    return id != CR_NONE && g->nodes[id].op == op;
+}
+
+/* True if a node is a constant of that value. */
+static inline bool cr_is_number(const struct cr_node *node, double value)
+{
+    return node->op == CR_OP_const && node->value == value;
+}
+
 static inline enum cr_kind cr_kind_of(const struct cr_graph *g, cr_id id)
 {
     return cr_ops[g->nodes[id].op].kind;
@@ -432,6 +444,9 @@ static inline bool cr_is_empty(const struct cr_node *node)
     return (node->op == CR_OP_const || node->op == CR_OP_reshape) &&
            cr_elements(node->rank, node->shape) == 0;
 }
+
+/* True if a node is an output of an entry, not only the next value of a state. */
+bool cr_is_entry_output(const struct cr_graph *g, cr_id id);
 
 /* True if the bounds of all sizes are equal, lengths or not. */
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);

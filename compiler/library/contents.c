@@ -395,19 +395,13 @@ static int read_initializer(const crescent_contents *c, const struct item *item,
 
 /* ---- no tensors ---- */
 
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t n = strlen(path), m = strlen(end);
-    return n >= m && strcmp(path + n - m, end) == 0;
-}
-
 /* True if a file begins like text.  A safetensors file does not: eight such bytes would be the
  * length of a header that no file has.  An index of shards does not count as text. */
 static bool is_text(const char *path)
 {
     struct cr_mapping map;
     char error[16];
-    if (cr_is_folder(path) || ends_in(path, ".index.json") ||
+    if (cr_is_folder(path) || cr_ends_in(path, ".index.json") ||
         cr_map_file(&map, path, error, sizeof error))
         return false;
     bool is = map.size >= 8 && !cr_is_lfs(map.bytes, map.size);
@@ -419,9 +413,9 @@ static bool is_text(const char *path)
 
 static int refuse_text(crescent_contents *c, struct cr_error *error)
 {
-    const char *what = ends_in(c->path, ".lua")             ? "a script"
-                       : ends_in(c->path, "tokenizer.json") ? "a tokenizer"
-                       : ends_in(c->path, ".json")          ? "a JSON file"
+    const char *what = cr_ends_in(c->path, ".lua")             ? "a script"
+                       : cr_ends_in(c->path, "tokenizer.json") ? "a tokenizer"
+                       : cr_ends_in(c->path, ".json")          ? "a JSON file"
                                                             : "text";
     return cr_fail(error,
                    "%.400s: found %s, expected a file of tensors: safetensors, GGUF, ONNX or .npy, "

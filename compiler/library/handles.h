@@ -147,9 +147,6 @@ const char *cr_cotangent_of(const char *input);
 /* Returns the name of the tensor that an output is the gradient of, or null. */
 const char *cr_gradient_of(const char *output);
 
-/* True if a port has this shape. */
-bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape);
-
 /* Tensors of ports; freed by cr_buffers_free. */
 struct cr_buffers {
     void **data;

@@ -18,12 +18,6 @@
 #include "compiler/ir/nearest_name.h"
 #include "installed.h"
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* ---- missing files ---- */
 
 /* Finds the script in the same folder with the most similar name, as ", did you mean PATH?". */
@@ -35,7 +29,7 @@ static void near_file(const char *path, char *buf, size_t size)
     name[folder] = '\0';
     DIR *dir = opendir(folder ? name : ".");
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (ends_in(entry->d_name, ".lua"))
+        if (cr_ends_in(entry->d_name, ".lua"))
             *CR_PUSH(names, n, cap) = cr_strdup(entry->d_name);
     const char *near = cr_nearest(file, (const char *const *)names, n);
     buf[0] = '\0';
@@ -74,7 +68,7 @@ static bool is_hub_name(const char *path)
     for (const char *c = path; is && *c; c++)
         is = isalnum((unsigned char)*c) || *c == '-' || *c == '_' || *c == '.' || c == slash;
     for (size_t i = 0; is && i < sizeof files / sizeof *files; i++)
-        is = !ends_in(path, files[i]);
+        is = !cr_ends_in(path, files[i]);
     if (!is)
         return false;
     char *owner = cr_strdup(path);
@@ -152,7 +146,7 @@ static const struct kind *kind_of(const char *path)
     char bytes[BEGIN];
     struct stat status;
     bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    FILE *file = regular && !ends_in(path, ".lua") ? fopen(path, "rb") : NULL;
+    FILE *file = regular && !cr_ends_in(path, ".lua") ? fopen(path, "rb") : NULL;
     if (!file)
         return NULL;
     size_t n = fread(bytes, 1, sizeof bytes, file);
@@ -162,7 +156,7 @@ static const struct kind *kind_of(const char *path)
     for (int i = 0; i < N_KINDS; i++) {
         const char *begin = kinds[i].begin;
         size_t m = begin ? strlen(begin) : 0;
-        if (begin ? n >= m && memcmp(bytes, begin, m) == 0 : ends_in(path, kinds[i].end))
+        if (begin ? n >= m && memcmp(bytes, begin, m) == 0 : cr_ends_in(path, kinds[i].end))
             return &kinds[i];
     }
     return n && *bytes != '\x1b' && memchr(bytes, '\0', n) ? &binary : NULL;

@@ -42,11 +42,6 @@ static crescent_port public_port(const struct cr_port *port)
     return out;
 }
 
-bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape)
-{
-    return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
-}
-
 /* Returns the ports of a kind and their number. */
 static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kind kind, int *n)
 {

@@ -14,6 +14,7 @@
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 #include "handles.h"
 #include "host_target.h"
 #include "targets.h"
@@ -115,12 +116,6 @@ static int check_bits(const crescent_tuner *t, const struct contestant *c, struc
 
 /* ---- measuring ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Measures a run, in nanoseconds. */
 static int measure(crescent_tuner *t, struct contestant *c, double *ns, struct cr_error *error)
 {
@@ -145,8 +140,8 @@ static int compare(crescent_tuner *t, struct contestant *a, struct contestant *b
         ratios[n] = other / times[n];
         n++;
     }
-    qsort(ratios, (size_t)n, sizeof *ratios, compare_doubles);
-    qsort(times, (size_t)n, sizeof *times, compare_doubles);
+    qsort(ratios, (size_t)n, sizeof *ratios, cr_compare_doubles);
+    qsort(times, (size_t)n, sizeof *times, cr_compare_doubles);
     *ratio = ratios[n / 2];
     *ns = times[n / 2];
     return 0;

@@ -27,8 +27,10 @@ struct cr_model_kind {
     /* Fails if emitted C cannot encode with this model; null: it never can. */
     int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
                  struct cr_error *error);
-    /* Sets the function that encodes a piece in emitted C after a list of stages, or fails. */
+    /* Sets the function that encodes a piece in emitted C after a list of stages, or fails.  Null:
+     * the function is `piece`. */
     int (*list)(const struct cr_tokenizer *tokenizer, struct cr_shape *shape, struct cr_error *error);
+    const char *piece;
 };
 
 extern const struct cr_model_kind cr_bpe_model, cr_wordpiece_model, cr_word_level_model,

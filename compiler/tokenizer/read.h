@@ -5,8 +5,9 @@
 #include "compiler/files/gguf.h"
 #include "tokenizer.h"
 
-/* True if a tokenizer_class of transformers is that class, with or without "Fast" at its end. */
-bool cr_is_class(const char *name, const char *class);
+/* Returns the row of a table for a tokenizer_class of transformers, with or without "Fast" at its
+ * end, or null.  Each of the `n` rows has `size` bytes and begins with the name of its class. */
+const void *cr_find_class(const char *name, const void *rows, int n, size_t size);
 
 /* Reads a tokenizer.json. */
 int cr_read_tokenizer_json(struct cr_tokenizer *tokenizer, const char *path,

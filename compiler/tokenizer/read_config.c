@@ -7,10 +7,16 @@
 #include "compiler/ir/mem.h"
 #include "read.h"
 
-bool cr_is_class(const char *name, const char *class)
+const void *cr_find_class(const char *name, const void *rows, int n, size_t size)
 {
-    size_t n = strlen(class);
-    return strncmp(name, class, n) == 0 && (!name[n] || strcmp(name + n, "Fast") == 0);
+    for (int i = 0; i < n; i++) {
+        const char *row = (const char *)rows + (size_t)i * size, *class = *(const char *const *)row;
+        size_t length = strlen(class);
+        if (strncmp(name, class, length) == 0 &&
+            (!name[length] || strcmp(name + length, "Fast") == 0))
+            return row;
+    }
+    return NULL;
 }
 
 /* ---- added_tokens_decoder ---- */

@@ -78,15 +78,6 @@ static const struct class
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
-/* Returns the class of that name, or null. */
-static const struct class *find_class(const char *name)
-{
-    for (int i = 0; i < N_CLASSES; i++)
-        if (cr_is_class(name, classes[i].name))
-            return &classes[i];
-    return NULL;
-}
-
 void cr_add_byte_level_parts(struct cr_tokenizer *t, struct cr_pattern *pattern, bool nfc,
                              bool prefix_space)
 {
@@ -146,7 +137,8 @@ static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error
     if (cr_document_read_zeros(&d, path, error))
         return -1;
     int status = cr_read_string(&d, 0, "tokenizer", "tokenizer_class", &name, error);
-    const struct class *class = status ? NULL : find_class(name);
+    const struct class *class =
+        status ? NULL : cr_find_class(name, classes, N_CLASSES, sizeof *classes);
     if (status == 0 && !class)
         status = cr_fail(error,
                          "%s: found the tokenizer_class %.60s without tokenizer.json, "

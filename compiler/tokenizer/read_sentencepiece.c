@@ -254,14 +254,13 @@ static const struct class *find_class(const struct file *f, const struct cr_docu
     const char *name = "";
     if (d && cr_read_string(d, 0, "tokenizer", "tokenizer_class", &name, f->error))
         return NULL;
-    for (int i = 0; i < N_CLASSES; i++)
-        if (cr_is_class(name, classes[i].name))
-            return &classes[i];
-    cr_fail(f->error,
-            "%s: found the tokenizer_class %.60s beside %s, expected LlamaTokenizer, T5Tokenizer, "
-            "XLMRobertaTokenizer, AlbertTokenizer or DebertaV2Tokenizer",
-            d->path, name, f->path);
-    return NULL;
+    const struct class *class = cr_find_class(name, classes, N_CLASSES, sizeof *classes);
+    if (!class)
+        cr_fail(f->error,
+                "%s: found the tokenizer_class %.60s beside %s, expected LlamaTokenizer, T5Tokenizer, "
+                "XLMRobertaTokenizer, AlbertTokenizer or DebertaV2Tokenizer",
+                d->path, name, f->path);
+    return class;
 }
 
 /* Finds a token that is put around texts; -1 for none. */

@@ -33,15 +33,6 @@ static const struct class classes[] = {
 };
 enum { N_CLASSES = sizeof classes / sizeof *classes };
 
-/* Returns the class of that name, or null. */
-static const struct class *find_class(const char *name)
-{
-    for (int i = 0; i < N_CLASSES; i++)
-        if (cr_is_class(name, classes[i].name))
-            return &classes[i];
-    return NULL;
-}
-
 /* ---- vocab.txt ---- */
 
 /* Copies the file, whose lines are the tokens, into a string of the tokenizer. */
@@ -144,7 +135,8 @@ int cr_read_wordpiece_files(struct cr_tokenizer *t, const char *vocabulary, cons
     if (read_vocabulary(t, vocabulary, error) || (d && cr_document_read_zeros(d, config, error)))
         return -1;
     int status = d ? cr_read_string(d, 0, "tokenizer", "tokenizer_class", &name, error) : 0;
-    const struct class *class = status ? NULL : find_class(name);
+    const struct class *class =
+        status ? NULL : cr_find_class(name, classes, N_CLASSES, sizeof *classes);
     if (status == 0 && !class)
         status = cr_fail(error,
                          "%s: found the tokenizer_class %.60s beside vocab.txt, expected BertTokenizer, "

@@ -122,16 +122,9 @@ static void release_unigram(struct cr_tokenizer *t)
     cr_free_unigram(&t->unigram);
 }
 
-static int list_unigram(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
-{
-    (void)t, (void)error;
-    s->list->piece = "cr_piece_of_unigram";
-    return 0;
-}
-
 const struct cr_model_kind cr_unigram_model = {.type = "Unigram",
                                                .read = read_unigram,
                                                .index = index_unigram,
                                                .encode = encode_unigram,
                                                .release = release_unigram,
-                                               .list = list_unigram};
+                                               .piece = "cr_piece_of_unigram"};

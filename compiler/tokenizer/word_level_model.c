@@ -34,12 +34,5 @@ static int encode_word_level(struct cr_tokenizer *t, const char *text, size_t n,
     return 0;
 }
 
-static int list_word_level(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
-{
-    (void)t, (void)error;
-    s->list->piece = "cr_piece_of_word";
-    return 0;
-}
-
 const struct cr_model_kind cr_word_level_model = {
-    .type = "WordLevel", .read = read_word_level, .encode = encode_word_level, .list = list_word_level};
+    .type = "WordLevel", .read = read_word_level, .encode = encode_word_level, .piece = "cr_piece_of_word"};

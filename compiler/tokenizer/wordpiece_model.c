@@ -59,13 +59,6 @@ static int encode_wordpiece(struct cr_tokenizer *t, const char *text, size_t n, 
     return made > 0 ? 0 : put_unknown(t, ids, error);
 }
 
-static int list_wordpiece(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
-{
-    (void)t, (void)error;
-    s->list->piece = "cr_piece_of_wordpiece";
-    return 0;
-}
-
 const struct cr_model_kind cr_wordpiece_model = {
     .type = "WordPiece", .read = read_wordpiece, .encode = encode_wordpiece,
-    .list = list_wordpiece};
+    .piece = "cr_piece_of_wordpiece"};

@@ -18,6 +18,14 @@
 #include "compiler/passes/rewrite/users.h"
 #include "softmax.h"
 
+/* What the gradients of attentions are searched in. */
+struct cr_search {
+    const struct cr_module *module;
+    const struct cr_graph *g; /* the module's */
+    const struct cr_users *users;
+    const bool *weights; /* by node, from cr_find_weights */
+};
+
 /* The nodes on the paths from one node to another, without the first. */
 struct cr_region {
     cr_id to;
@@ -51,30 +59,24 @@ cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights,
 void cr_find_attentions(struct cr_module *module, const struct cr_users *users);
 
 /* True if a node is the gradient of an attention's logits: dS = (dP - delta) P with a softmax, dA =
- * g V' without.  Sets the fields of *found that follow from it, and the scores.  `weights`, here
- * and below, comes from cr_find_weights, by node. */
-bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
-                      const bool *weights, cr_id id, struct cr_attention_backward *found);
+ * g V' without.  Sets the fields of *found that follow from it, and the scores. */
+bool cr_match_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *found);
 
 /* Returns a list by node: true for the gradient of an attention's logits, and for elementwise
  * work on such a gradient.  The caller frees it. */
-bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
-                      const bool *weights);
+bool *cr_mark_dlogits(const struct cr_search *s);
 
 /* Matches the gradients of an attention by `dq`, the gradient of its queries; false if one kernel
  * cannot compute them. */
-bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
-                       const bool *weights, cr_id dq, struct cr_attention_backward *found);
+bool cr_match_backward(const struct cr_search *s, cr_id dq, struct cr_attention_backward *found);
 
 /* Matches the gradients of an attention, given T = `t`.  Finds those of the three products that
  * exist.  Returns false if `t` is not the T of an attention. */
-bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
-                       const bool *weights, cr_id t, struct cr_attention_backward *found);
+bool cr_match_products(const struct cr_search *s, cr_id t, struct cr_attention_backward *found);
 
 /* Returns the concat of the script that joins the gradients, as where queries, keys and values are
  * slices of one projection; or CR_NONE. */
-cr_id cr_find_joined(const struct cr_module *module, const struct cr_users *users,
-                     const struct cr_attention_backward *backward);
+cr_id cr_find_joined(const struct cr_search *s, const struct cr_attention_backward *backward);
 
 /* Calls `visit` for each node that the gradients' kernel computes without storing it. */
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,

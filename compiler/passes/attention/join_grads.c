@@ -17,24 +17,6 @@
 #include "compiler/passes/rewrite/rules.h"
 #include "compiler/passes/weights/weights.h"
 
-struct search {
-    const struct cr_module *module;
-    const struct cr_graph *g;
-    const struct cr_users *users;
-    const bool *weights;
-};
-
-static bool is_op(const struct search *s, cr_id id, enum cr_op op)
-{
-    return id != CR_NONE && s->g->nodes[id].op == op;
-}
-
-/* Returns the only user of a node, or CR_NONE if there are several or the node is an output. */
-static cr_id only_user(const struct search *s, cr_id id)
-{
-    return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
-}
-
 /* ---- missing gradients ---- */
 
 /* Exchanges the last two axes of a node, merged with a permute below. */
@@ -62,11 +44,11 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
  * are constant.  The kernel computes them although nothing reads them; that costs little compared
  * with storing arrays of queries by keys.  True if it added any.
  */
-static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
+static bool complete(const struct cr_search *s, struct cr_graph *g, cr_id t)
 {
     struct cr_attention_backward b;
     int n = g->n_nodes;
-    if (!cr_match_products(s->module, s->users, s->weights, t, &b))
+    if (!cr_match_products(s, t, &b))
         return false;
     cr_id q = cr_in(g, b.scores, 0), k = cr_in(g, b.scores, 1), grad = cr_in(g, b.ddropped, 0);
     g->here = g->nodes[t].where;
@@ -81,20 +63,20 @@ static bool complete(const struct search *s, struct cr_graph *g, cr_id t)
 
 /* True if a node may be the T of some gradients: it is elementwise, and a matmul reads the node
  * or its transpose. */
-static bool may_be_dscores(const struct search *s, cr_id id)
+static bool may_be_dscores(const struct cr_search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
         cr_id user = s->users->list[u];
-        if (is_op(s, user, CR_OP_permute))
-            user = only_user(s, user);
-        if (is_op(s, user, CR_OP_matmul))
+        if (cr_is_op(s->g, user, CR_OP_permute))
+            user = cr_single_use(s->users, user);
+        if (cr_is_op(s->g, user, CR_OP_matmul))
             return cr_kind_of(s->g, id) == CR_KIND_ELEMENTWISE;
     }
     return false;
 }
 
 /* Completes the gradients of all T.  `marks` comes from cr_mark_dlogits. */
-static bool complete_all(struct cr_graph *g, const struct search *s, const bool *marks)
+static bool complete_all(struct cr_graph *g, const struct cr_search *s, const bool *marks)
 {
     bool added = false;
     for (cr_id id = 0, n = g->n_nodes; id < n; id++)
@@ -326,24 +308,24 @@ static void rewrite(struct cr_module *module, struct joins *all)
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     bool *weights = cr_find_weights(module->graph);
-    const struct search s = {module, module->graph, users, weights};
+    struct cr_search s = {module, module->graph, users, weights};
     struct cr_attention_backward b;
-    bool *marks = cr_mark_dlogits(module, users, weights);
+    bool *marks = cr_mark_dlogits(&s);
     int n = module->graph->n_nodes;
     bool rewrites = complete_all(module->graph, &s, marks);
     if (rewrites) {
         cr_users_free(users);
         cr_users_list(users, module->graph);
         free(weights);
-        weights = cr_find_weights(module->graph);
+        s.weights = weights = cr_find_weights(module->graph);
     }
     all->of = cr_calloc((size_t)module->graph->n_nodes, sizeof *all->of);
     for (cr_id id = 0; id < module->graph->n_nodes; id++) {
-        cr_id left = is_op(&s, id, CR_OP_matmul) ? cr_in(module->graph, id, 0) : CR_NONE;
+        cr_id left = cr_is_op(s.g, id, CR_OP_matmul) ? cr_in(module->graph, id, 0) : CR_NONE;
         if (left == CR_NONE || left >= n || !marks[left] ||
-            !cr_match_backward(module, users, weights, id, &b))
+            !cr_match_backward(&s, id, &b))
             continue;
-        b.output = cr_find_joined(module, users, &b);
+        b.output = cr_find_joined(&s, &b);
         b.joined = b.output != CR_NONE;
         rewrites |= !b.joined;
         add_join(all, &b);

@@ -524,10 +524,11 @@ static bool find_arrays(struct lift *l, const struct cr_module *module)
 {
     struct cr_attention_backward b;
     bool any = false, *weights = cr_find_weights(l->g);
+    const struct cr_search s = {module, l->g, l->users, weights};
     for (cr_id id = 0; id < l->g->n_nodes; id++)
         l->views[id].of = CR_NONE;
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
-        if (!cr_match_dlogits(module, l->users, weights, id, &b))
+        if (!cr_match_dlogits(&s, id, &b))
             continue;
         l->views[id] = whole_view(l->g, id);
         l->views[b.dropped] = whole_view(l->g, b.dropped);

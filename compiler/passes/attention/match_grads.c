@@ -14,19 +14,8 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/index_map.h"
 #include "compiler/passes/rewrite/factors.h"
+#include "compiler/passes/rewrite/rule_tools.h"
 #include "compiler/passes/weights/weights.h"
-
-struct search {
-    const struct cr_module *module;
-    const struct cr_graph *g;
-    const struct cr_users *users;
-    const bool *weights;
-};
-
-static bool is_op(const struct search *s, cr_id id, enum cr_op op)
-{
-    return id != CR_NONE && s->g->nodes[id].op == op;
-}
 
 /* ---- views of one matrix ---- */
 
@@ -117,24 +106,18 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 
 /* ---- the products ---- */
 
-/* Returns the only user of a node, or CR_NONE if there are several or the node is an output. */
-static cr_id only_user(const struct search *s, cr_id id)
-{
-    return s->users->output[id] ? CR_NONE : cr_only_user(s->users, id);
-}
-
 /* Returns the product x' y, or y' x with *turned set.  Returns CR_NONE unless there is exactly
  * one. */
-static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *turned)
+static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, bool *turned)
 {
     cr_id found = CR_NONE;
     for (int u = s->users->first[x]; u < s->users->first[x + 1]; u++) {
         cr_id user = s->users->list[u], product = CR_NONE;
-        if (is_op(s, user, CR_OP_permute) && are_transposed(s->g, x, user))
-            product = only_user(s, user);
-        bool fits = is_op(s, product, CR_OP_matmul) && cr_in(s->g, product, 0) == user &&
+        if (cr_is_op(s->g, user, CR_OP_permute) && are_transposed(s->g, x, user))
+            product = cr_single_use(s->users, user);
+        bool fits = cr_is_op(s->g, product, CR_OP_matmul) && cr_in(s->g, product, 0) == user &&
                     cr_in(s->g, product, 1) == y;
-        *turned = !fits && is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 1) == x &&
+        *turned = !fits && cr_is_op(s->g, user, CR_OP_matmul) && cr_in(s->g, user, 1) == x &&
                   are_transposed(s->g, cr_in(s->g, user, 0), y);
         if (!fits && !*turned)
             continue;
@@ -147,11 +130,11 @@ static cr_id transposed_product(const struct search *s, cr_id x, cr_id y, bool *
 }
 
 /* True if each node from the factor up to the product has only one reader. */
-static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
+static bool only_leads_to(const struct cr_search *s, cr_id factor, cr_id product)
 {
     while (product != factor) {
         cr_id next = cr_towards_factor(s->g, product, factor);
-        if (only_user(s, next) != product)
+        if (cr_single_use(s->users, next) != product)
             return false;
         product = next;
     }
@@ -159,14 +142,14 @@ static bool only_leads_to(const struct search *s, cr_id factor, cr_id product)
 }
 
 /* Finds dA, the factor of dP that is a matmul.  The other factors must be a dropout. */
-static bool find_ddropped(const struct search *s, struct cr_attention_backward *b,
+static bool find_ddropped(const struct cr_search *s, struct cr_attention_backward *b,
                           struct cr_factors *dropout)
 {
     b->ddropped = CR_NONE;
     if (!cr_find_factors(s->g, b->dprobs, dropout))
         return false;
     for (int i = 0; i < dropout->n && b->ddropped == CR_NONE; i++)
-        if (dropout->nodes[i] >= 0 && is_op(s, dropout->nodes[i], CR_OP_matmul))
+        if (dropout->nodes[i] >= 0 && cr_is_op(s->g, dropout->nodes[i], CR_OP_matmul))
             b->ddropped = dropout->nodes[i];
     return b->ddropped != CR_NONE && cr_take_factor(dropout, b->ddropped) &&
            cr_is_dropout(s->g, dropout) && only_leads_to(s, b->ddropped, b->dprobs);
@@ -174,7 +157,7 @@ static bool find_ddropped(const struct search *s, struct cr_attention_backward *
 
 /* Searches the users of `id` for the product of P and the dropout's factors; CR_NONE if there is
  * none. */
-static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
+static cr_id find_dropped(const struct cr_search *s, cr_id id, cr_id probs,
                           const struct cr_factors *dropout)
 {
     struct cr_factors f;
@@ -191,20 +174,21 @@ static cr_id find_dropped(const struct search *s, cr_id id, cr_id probs,
 }
 
 /* Matches dS = (dP - delta) P, in either order. */
-static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b)
+static bool match_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
     struct cr_factors dropout;
-    for (int i = 0; is_op(s, id, CR_OP_mul) && i < 2; i++) {
+    for (int i = 0; cr_is_op(s->g, id, CR_OP_mul) && i < 2; i++) {
         cr_id difference = cr_in(s->g, id, i);
-        if (!is_op(s, difference, CR_OP_sub) || only_user(s, difference) != id)
+        if (!cr_is_op(s->g, difference, CR_OP_sub) || cr_single_use(s->users, difference) != id)
             continue;
         cr_id wide = cr_in(s->g, difference, 1);
         b->dlogits = id;
         b->probs = cr_in(s->g, id, 1 - i);
         b->dprobs = cr_in(s->g, difference, 0);
-        if (!is_op(s, b->probs, CR_OP_div) || !is_op(s, wide, CR_OP_expand) ||
-            only_user(s, wide) != difference || only_user(s, b->dprobs) != difference ||
+        if (!cr_is_op(s->g, b->probs, CR_OP_div) || !cr_is_op(s->g, wide, CR_OP_expand) ||
+            cr_single_use(s->users, wide) != difference ||
+            cr_single_use(s->users, b->dprobs) != difference ||
             !find_ddropped(s, b, &dropout) || !cr_match_softmax(s->g, &softmax, b->probs))
             continue;
         b->delta = cr_in(s->g, wide, 0);
@@ -224,14 +208,14 @@ static bool match_dlogits(const struct search *s, cr_id id, struct cr_attention_
 /* Searches the users of `id` for the product A V of an attention without softmax, where V is a view
  * of `id` and the transpose of the right factor of dA; or CR_NONE.  A V must be older than dA: A
  * and dA may look alike. */
-static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddropped, int *budget)
+static cr_id find_direct_product(const struct cr_search *s, cr_id id, cr_id ddropped, int *budget)
 {
     const struct cr_graph *g = s->g;
     for (int u = s->users->first[id]; u < s->users->first[id + 1] && --*budget >= 0; u++) {
         cr_id user = s->users->list[u], found = CR_NONE;
         if (cr_kind_of(g, user) == CR_KIND_MOVE)
             found = find_direct_product(s, user, ddropped, budget);
-        else if (is_op(s, user, CR_OP_matmul) && cr_in(g, user, 1) == id && user < ddropped &&
+        else if (cr_is_op(s->g, user, CR_OP_matmul) && cr_in(g, user, 1) == id && user < ddropped &&
                  g->nodes[user].where.entry == g->nodes[ddropped].where.entry &&
                  cr_same_shape(&g->nodes[cr_in(g, user, 0)], &g->nodes[ddropped]) &&
                  are_transposed(g, id, cr_in(g, ddropped, 1)) &&
@@ -244,9 +228,9 @@ static cr_id find_direct_product(const struct search *s, cr_id id, cr_id ddroppe
 }
 
 /* Matches dA = g V' of an attention without softmax. */
-static bool match_direct(const struct search *s, cr_id id, struct cr_attention_backward *b)
+static bool match_direct(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
-    if (!is_op(s, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
+    if (!cr_is_op(s->g, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
         s->weights[cr_in(s->g, id, 1)])
         return false;
     int budget = CR_MAX_VALUES;
@@ -265,35 +249,32 @@ static bool match_direct(const struct search *s, cr_id id, struct cr_attention_b
 }
 
 /* Matches the gradient of the logits, of an attention with or without softmax. */
-static bool match_gradient(const struct search *s, cr_id id, struct cr_attention_backward *b)
+static bool match_gradient(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
     return match_dlogits(s, id, b) || match_direct(s, id, b);
 }
 
-bool cr_match_dlogits(const struct cr_module *module, const struct cr_users *users,
-                      const bool *weights, cr_id id, struct cr_attention_backward *found)
+bool cr_match_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *found)
 {
-    const struct search search = {module, module->graph, users, weights};
     *found = (struct cr_attention_backward){.output = CR_NONE};
-    return match_gradient(&search, id, found);
+    return match_gradient(s, id, found);
 }
 
-bool *cr_mark_dlogits(const struct cr_module *module, const struct cr_users *users,
-                      const bool *weights)
+bool *cr_mark_dlogits(const struct cr_search *s)
 {
-    const struct search s = {module, module->graph, users, weights};
+    const struct cr_graph *g = s->g;
     struct cr_attention_backward b;
-    bool *marks = cr_calloc((size_t)s.g->n_nodes, sizeof *marks);
-    for (cr_id id = 0; id < s.g->n_nodes; id++) {
-        marks[id] = match_gradient(&s, id, &b);
-        for (int i = 0; i < s.g->nodes[id].n_in && cr_kind_of(s.g, id) == CR_KIND_ELEMENTWISE; i++)
-            marks[id] |= marks[cr_in(s.g, id, i)];
+    bool *marks = cr_calloc((size_t)g->n_nodes, sizeof *marks);
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        marks[id] = match_gradient(s, id, &b);
+        for (int i = 0; i < g->nodes[id].n_in && cr_kind_of(g, id) == CR_KIND_ELEMENTWISE; i++)
+            marks[id] |= marks[cr_in(g, id, i)];
     }
     return marks;
 }
 
 /* Searches T's elementwise work for dS, within `budget` nodes. */
-static bool find_dlogits(const struct search *s, cr_id id, struct cr_attention_backward *b,
+static bool find_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
 {
     if (--*budget < 0)
@@ -325,7 +306,7 @@ static bool among(const cr_id *items, int n, cr_id id)
     return false;
 }
 
-static bool is_work(const struct search *s, cr_id id)
+static bool is_work(const struct cr_search *s, cr_id id)
 {
     enum cr_op op = s->g->nodes[id].op;
     return cr_kind_of(s->g, id) == CR_KIND_ELEMENTWISE || op == CR_OP_reshape ||
@@ -334,7 +315,7 @@ static bool is_work(const struct search *s, cr_id id)
 
 /* Appends the nodes on the paths down from `id` through elementwise work, reshapes and permutes to
  * `to`, with both ends; false if there is no path. */
-static bool list_between(const struct search *s, cr_id id, cr_id to, struct nodes *list)
+static bool list_between(const struct cr_search *s, cr_id id, cr_id to, struct nodes *list)
 {
     bool leads = id == to;
     if (--list->budget < 0)
@@ -349,21 +330,21 @@ static bool list_between(const struct search *s, cr_id id, cr_id to, struct node
 }
 
 /* Returns the last of a single-use chain of sums over batch axes that starts at `id`, or `id`. */
-static cr_id last_outer_sum(const struct search *s, cr_id id)
+static cr_id last_outer_sum(const struct cr_search *s, cr_id id)
 {
     for (cr_id next = id;
-         is_op(s, next, CR_OP_sum) && s->g->nodes[next].axis < s->g->nodes[next].rank - 2;
-         next = only_user(s, next))
+         cr_is_op(s->g, next, CR_OP_sum) && s->g->nodes[next].axis < s->g->nodes[next].rank - 2;
+         next = cr_single_use(s->users, next))
         id = next;
     return id;
 }
 
 /* True if a node is the permute of an array for a scatter over queries and keys. */
-static bool is_scattered(const struct search *s, cr_id array, cr_id id)
+static bool is_scattered(const struct cr_search *s, cr_id array, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    cr_id scatter = only_user(s, id);
-    if (!is_op(s, id, CR_OP_permute) || !is_op(s, scatter, CR_OP_scatter_add) ||
+    cr_id scatter = cr_single_use(s->users, id);
+    if (!cr_is_op(s->g, id, CR_OP_permute) || !cr_is_op(s->g, scatter, CR_OP_scatter_add) ||
         cr_in(s->g, scatter, 0) != id || s->g->nodes[cr_in(s->g, scatter, 1)].rank != 2)
         return false;
     int rank = s->g->nodes[array].rank;
@@ -374,16 +355,13 @@ static bool is_scattered(const struct search *s, cr_id array, cr_id id)
 }
 
 /* True if a node is an output and nothing reads it. */
-static bool is_last(const struct search *s, cr_id id)
+static bool is_last(const struct cr_search *s, cr_id id)
 {
-    for (int i = 0; i < cr_n_results(s->g); i++)
-        if (s->g->outputs[i].id == id)
-            return cr_n_users(s->users, id) == 0;
-    return false;
+    return cr_is_entry_output(s->g, id) && cr_n_users(s->users, id) == 0;
 }
 
 /* Returns the gradient that a reader computes from an array of queries by keys. */
-static struct cr_array_gradient array_gradient(const struct search *s, cr_id array, cr_id reader)
+static struct cr_array_gradient array_gradient(const struct cr_search *s, cr_id array, cr_id reader)
 {
     const struct cr_node *node = &s->g->nodes[reader];
     if (node->op == CR_OP_sum && node->axis == node->rank - 1)
@@ -391,12 +369,13 @@ static struct cr_array_gradient array_gradient(const struct search *s, cr_id arr
     if (node->op == CR_OP_sum && node->axis == node->rank - 2)
         return (struct cr_array_gradient){CR_SUM_OVER_QUERIES, array, reader, false};
     if (is_scattered(s, array, reader))
-        return (struct cr_array_gradient){CR_SCATTERED, array, only_user(s, reader), false};
+        return (struct cr_array_gradient){CR_SCATTERED, array, cr_single_use(s->users, reader),
+                                          false};
     cr_id sum = node->op == CR_OP_sum ? last_outer_sum(s, reader) : array;
-    cr_id last = sum == array ? reader : only_user(s, sum);
+    cr_id last = sum == array ? reader : cr_single_use(s->users, sum);
     if (sum != array && is_last(s, sum))
         return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, true};
-    if (is_op(s, last, CR_OP_reshape) && is_last(s, last))
+    if (cr_is_op(s->g, last, CR_OP_reshape) && is_last(s, last))
         return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, last, true};
     return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, false};
 }
@@ -418,7 +397,7 @@ static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient 
 }
 
 struct walk {
-    const struct search *s;
+    const struct cr_search *s;
     struct cr_attention_backward *b;
     struct nodes ahead;   /* nodes from the scores to the logits */
     struct nodes towards; /* from dS to T */
@@ -428,18 +407,19 @@ struct walk {
 static bool visit(struct walk *w, cr_id id);
 
 /* True if the forward product or the gradients read the probabilities, before or after dropout. */
-static bool is_reader(const struct search *s, const struct cr_attention_backward *b, cr_id id,
+static bool is_reader(const struct cr_search *s, const struct cr_attention_backward *b, cr_id id,
                       cr_id user)
 {
     return (id == b->probs && user == b->dlogits) ||
-           (id == b->dropped && (user == cr_in(s->g, b->dv, 0) || is_op(s, user, CR_OP_matmul)));
+           (id == b->dropped &&
+            (user == cr_in(s->g, b->dv, 0) || cr_is_op(s->g, user, CR_OP_matmul)));
 }
 
 /* Visits a reader of a node that the kernel computes: follows elementwise work; any other op must
  * compute an array's gradient. */
 static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 {
-    const struct search *s = w->s;
+    const struct cr_search *s = w->s;
     struct cr_attention_backward *b = w->b;
     bool ahead = among(w->ahead.items, w->ahead.n, reader);
     bool towards = among(w->towards.items, w->towards.n, reader);
@@ -458,7 +438,7 @@ static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 /* Visits a node and all that is computed from it. */
 static bool visit(struct walk *w, cr_id id)
 {
-    const struct search *s = w->s;
+    const struct cr_search *s = w->s;
     if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
         return true; /* softmax reads the logits; without softmax, T may be computed from them */
     bool ahead = among(w->ahead.items, w->ahead.n, id);
@@ -478,7 +458,7 @@ static bool visit(struct walk *w, cr_id id)
  * Lists the arrays computed from dS besides T, and the nodes that the kernel computes on the way.
  * False if elementwise work on dS or the scores has readers that the kernel cannot compute.
  */
-static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
+static bool find_arrays(const struct cr_search *s, struct cr_attention_backward *b)
 {
     struct walk w = {.s = s, .b = b};
     w.ahead.budget = w.towards.budget = 16 * CR_MAX_VALUES;
@@ -496,25 +476,26 @@ static bool find_arrays(const struct search *s, struct cr_attention_backward *b)
 /* ---- the gradient of a sink ---- */
 
 /* Returns a user of a node with that op, or CR_NONE. */
-static cr_id reader_of(const struct search *s, cr_id id, enum cr_op op)
+static cr_id reader_of(const struct cr_search *s, cr_id id, enum cr_op op)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++)
-        if (is_op(s, s->users->list[u], op))
+        if (cr_is_op(s->g, s->users->list[u], op))
             return s->users->list[u];
     return CR_NONE;
 }
 
 /* Appends the gradient of a sink, -(delta / l) x, where x is the sink's term of the denominator
  * l; appends nothing if there is no sink.  Returns false if there are too many arrays. */
-static bool add_sink(const struct search *s, struct cr_attention_backward *b)
+static bool add_sink(const struct cr_search *s, struct cr_attention_backward *b)
 {
     const struct cr_graph *g = s->g;
-    cr_id wide = cr_in(g, b->probs, 1), l = is_op(s, wide, CR_OP_expand) ? cr_in(g, wide, 0) : wide;
-    cr_id share = is_op(s, l, CR_OP_add) ? reader_of(s, l, CR_OP_div) : CR_NONE;
+    cr_id l = cr_beneath_expand(g, cr_in(g, b->probs, 1));
+    cr_id share = cr_is_op(g, l, CR_OP_add) ? reader_of(s, l, CR_OP_div) : CR_NONE;
     if (share == CR_NONE || cr_in(g, share, 0) != b->delta || b->n_behind > CR_MAX_VALUES - 3)
         return true;
-    cr_id minus = only_user(s, share), made = minus == CR_NONE ? CR_NONE : only_user(s, minus);
-    bool fits = is_op(s, minus, CR_OP_neg) && is_op(s, made, CR_OP_mul) &&
+    cr_id minus = cr_single_use(s->users, share);
+    cr_id made = minus == CR_NONE ? CR_NONE : cr_single_use(s->users, minus);
+    bool fits = cr_is_op(g, minus, CR_OP_neg) && cr_is_op(g, made, CR_OP_mul) &&
                 cr_in(g, made, 0) == minus;
     cr_id x = fits ? cr_in(g, made, 1) : CR_NONE;
     if (x == CR_NONE || (cr_in(g, l, 0) != x && cr_in(g, l, 1) != x))
@@ -528,7 +509,7 @@ static bool add_sink(const struct search *s, struct cr_attention_backward *b)
 /* ---- the pattern ---- */
 
 /* True if only the forward product and the gradients use the softmax. */
-static bool is_private(const struct search *s, const struct cr_attention_backward *b)
+static bool is_private(const struct cr_search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
     if (b->direct)
@@ -551,12 +532,10 @@ static bool is_private(const struct search *s, const struct cr_attention_backwar
     return true;
 }
 
-bool cr_match_backward(const struct cr_module *module, const struct cr_users *users,
-                       const bool *weights, cr_id dq, struct cr_attention_backward *b)
+bool cr_match_backward(const struct cr_search *s, cr_id dq, struct cr_attention_backward *b)
 {
-    const struct search search = {module, module->graph, users, weights}, *s = &search;
     const struct cr_graph *g = s->g;
-    if (!is_op(s, dq, CR_OP_matmul) || cr_n_users(users, cr_in(g, dq, 0)) < 2)
+    if (!cr_is_op(g, dq, CR_OP_matmul) || cr_n_users(s->users, cr_in(g, dq, 0)) < 2)
         return false; /* dk is computed from T, too */
     int budget = CR_MAX_VALUES;
     cr_id t = cr_in(g, dq, 0);
@@ -570,10 +549,8 @@ bool cr_match_backward(const struct cr_module *module, const struct cr_users *us
            (!b->sink.there || add_sink(s, b)) && is_private(s, b);
 }
 
-bool cr_match_products(const struct cr_module *module, const struct cr_users *users,
-                       const bool *weights, cr_id t, struct cr_attention_backward *b)
+bool cr_match_products(const struct cr_search *s, cr_id t, struct cr_attention_backward *b)
 {
-    const struct search search = {module, module->graph, users, weights}, *s = &search;
     int budget = CR_MAX_VALUES;
     *b = (struct cr_attention_backward){.output = CR_NONE, .dscores = t, .dq = CR_NONE};
     if (!find_dlogits(s, t, b, &budget) ||
@@ -581,9 +558,9 @@ bool cr_match_products(const struct cr_module *module, const struct cr_users *us
         return false;
     b->dk = transposed_product(s, t, cr_in(s->g, b->scores, 0), &b->dk_turned);
     b->dv = transposed_product(s, b->dropped, cr_in(s->g, b->ddropped, 0), &b->dv_turned);
-    for (int u = users->first[t]; u < users->first[t + 1]; u++) {
-        cr_id user = users->list[u];
-        if (is_op(s, user, CR_OP_matmul) && cr_in(s->g, user, 0) == t &&
+    for (int u = s->users->first[t]; u < s->users->first[t + 1]; u++) {
+        cr_id user = s->users->list[u];
+        if (cr_is_op(s->g, user, CR_OP_matmul) && cr_in(s->g, user, 0) == t &&
             are_transposed(s->g, cr_in(s->g, user, 1), cr_in(s->g, b->scores, 1)))
             b->dq = user;
     }
@@ -594,17 +571,17 @@ bool cr_match_products(const struct cr_module *module, const struct cr_users *us
 
 /* True if operand i of a concat is a view of a node.  No other node may read it, unless
  * `shared`. */
-static bool is_part(const struct search *s, cr_id concat, int i, cr_id node, bool shared)
+static bool is_part(const struct cr_search *s, cr_id concat, int i, cr_id node, bool shared)
 {
     cr_id user = concat, id = cr_in(s->g, concat, i);
-    while (id != node && only_user(s, id) == user &&
-           (is_op(s, id, CR_OP_reshape) || is_op(s, id, CR_OP_permute)))
+    while (id != node && cr_single_use(s->users, id) == user &&
+           (cr_is_op(s->g, id, CR_OP_reshape) || cr_is_op(s->g, id, CR_OP_permute)))
         user = id, id = cr_in(s->g, id, 0);
-    return id == node && (shared || only_user(s, id) == user);
+    return id == node && (shared || cr_single_use(s->users, id) == user);
 }
 
 /* True if a concat joins exactly the gradients, in any order. */
-static bool joins(const struct search *s, cr_id concat, const struct cr_attention_backward *b)
+static bool joins(const struct cr_search *s, cr_id concat, const struct cr_attention_backward *b)
 {
     const cr_id three[] = {b->dq, b->dk, b->dv};
     int parts = 3;
@@ -624,14 +601,12 @@ static bool joins(const struct search *s, cr_id concat, const struct cr_attentio
     return true;
 }
 
-cr_id cr_find_joined(const struct cr_module *module, const struct cr_users *users,
-                   const struct cr_attention_backward *b)
+cr_id cr_find_joined(const struct cr_search *s, const struct cr_attention_backward *b)
 {
-    const struct search s = {module, module->graph, users, NULL};
-    cr_id user = only_user(&s, b->dq);
-    while (is_op(&s, user, CR_OP_reshape) || is_op(&s, user, CR_OP_permute))
-        user = only_user(&s, user);
-    return is_op(&s, user, CR_OP_concat) && joins(&s, user, b) ? user : CR_NONE;
+    cr_id user = cr_single_use(s->users, b->dq);
+    while (cr_is_op(s->g, user, CR_OP_reshape) || cr_is_op(s->g, user, CR_OP_permute))
+        user = cr_single_use(s->users, user);
+    return cr_is_op(s->g, user, CR_OP_concat) && joins(s, user, b) ? user : CR_NONE;
 }
 
 /* Visits the nodes that the kernel computes for an operand of a product, such as random numbers and

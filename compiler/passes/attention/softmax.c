@@ -3,22 +3,12 @@
 #include <math.h>
 
 #include "compiler/passes/rewrite/factors.h"
-
-static bool is_op(const struct cr_graph *g, cr_id id, enum cr_op op)
-{
-    return g->nodes[id].op == op;
-}
+#include "compiler/passes/rewrite/rule_tools.h"
 
 static void part(struct cr_softmax *s, cr_id id)
 {
     if (s->n < CR_SOFTMAX_PARTS)
         s->parts[s->n++] = id;
-}
-
-/* Returns x if the node is expand(x), else the node itself. */
-static cr_id beneath_expand(const struct cr_graph *g, cr_id id)
-{
-    return is_op(g, id, CR_OP_expand) ? cr_in(g, id, 0) : id;
 }
 
 /* True if `id` is op(of, last axis). */
@@ -32,7 +22,7 @@ static bool is_row_reduction(const struct cr_graph *g, cr_id id, enum cr_op op, 
  * one column. */
 static bool is_row_number(const struct cr_graph *g, cr_id id, int rank)
 {
-    const struct cr_node *node = &g->nodes[beneath_expand(g, id)];
+    const struct cr_node *node = &g->nodes[cr_beneath_expand(g, id)];
     return node->rank == rank && node->shape[rank - 1] == 1;
 }
 
@@ -54,15 +44,15 @@ static bool add_shift(const struct cr_graph *g, struct cr_softmax *s, cr_id id, 
 /* Matches exp(x - max(x)) or exp(x). */
 static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
-    if (!is_op(g, id, CR_OP_exp))
+    if (!cr_is_op(g, id, CR_OP_exp))
         return false;
     s->exp = id;
     s->logits = cr_in(g, id, 0);
     part(s, id);
-    if (!is_op(g, s->logits, CR_OP_sub))
+    if (!cr_is_op(g, s->logits, CR_OP_sub))
         return true;
     cr_id difference = s->logits, x = cr_in(g, difference, 0), wide = cr_in(g, difference, 1);
-    cr_id top = beneath_expand(g, wide);
+    cr_id top = cr_beneath_expand(g, wide);
     if (!is_row_reduction(g, top, CR_OP_max, x))
         return true; /* another difference is a logit itself */
     part(s, difference);
@@ -97,15 +87,15 @@ static bool find_plain_sink(const struct cr_graph *g, struct cr_softmax *s, cr_i
  * exp(-m) is the case of sink 0. */
 static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id more)
 {
-    cr_id inner = is_op(g, more, CR_OP_exp) ? cr_in(g, more, 0) : CR_NONE;
+    cr_id inner = cr_is_op(g, more, CR_OP_exp) ? cr_in(g, more, 0) : CR_NONE;
     cr_id difference = cr_in(g, s->exp, 0);
     int rank = g->nodes[difference].rank, budget = 16;
-    if (inner == CR_NONE || !is_op(g, difference, CR_OP_sub) ||
+    if (inner == CR_NONE || !cr_is_op(g, difference, CR_OP_sub) ||
         !is_row_number(g, cr_in(g, difference, 1), rank))
         return false;
-    cr_id wide = cr_in(g, difference, 1), shift = beneath_expand(g, wide);
-    bool negated = is_op(g, inner, CR_OP_neg) && cr_in(g, inner, 0) == shift;
-    if (!negated && !(is_op(g, inner, CR_OP_sub) && cr_in(g, inner, 1) == shift))
+    cr_id wide = cr_in(g, difference, 1), shift = cr_beneath_expand(g, wide);
+    bool negated = cr_is_op(g, inner, CR_OP_neg) && cr_in(g, inner, 0) == shift;
+    if (!negated && !(cr_is_op(g, inner, CR_OP_sub) && cr_in(g, inner, 1) == shift))
         return false;
     s->sink = (struct cr_sink){.there = true, .node = negated ? CR_NONE : cr_in(g, inner, 0)};
     s->logits = cr_in(g, difference, 0);
@@ -123,7 +113,7 @@ static bool match_denominator(const struct cr_graph *g, struct cr_softmax *s, cr
 {
     if (is_row_reduction(g, id, CR_OP_sum, s->exp))
         return true;
-    for (int i = 0; is_op(g, id, CR_OP_add) && i < 2; i++) {
+    for (int i = 0; cr_is_op(g, id, CR_OP_add) && i < 2; i++) {
         cr_id sum = cr_in(g, id, i), more = cr_in(g, id, 1 - i);
         if (!is_row_reduction(g, sum, CR_OP_sum, s->exp) ||
             !is_row_number(g, more, g->nodes[s->exp].rank))
@@ -138,12 +128,12 @@ static bool match_denominator(const struct cr_graph *g, struct cr_softmax *s, cr
 bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     *s = (struct cr_softmax){.n = 0};
-    if (!is_op(g, id, CR_OP_div))
+    if (!cr_is_op(g, id, CR_OP_div))
         return false;
     part(s, id);
     if (!match_exp(g, s, cr_in(g, id, 0)))
         return false;
-    cr_id wide = cr_in(g, id, 1), sum = beneath_expand(g, wide);
+    cr_id wide = cr_in(g, id, 1), sum = cr_beneath_expand(g, wide);
     part(s, wide);
     if (sum != wide)
         part(s, sum);

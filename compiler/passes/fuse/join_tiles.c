@@ -33,18 +33,6 @@ struct joint {
     bool shares;            /* both read some array */
 };
 
-static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
-{
-    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
-           a->col == b->col && a->entry == b->entry &&
-           !memcmp(a->atoms.extent, b->atoms.extent,
-                   (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
-           !memcmp(a->atoms.length, b->atoms.length,
-                   (size_t)a->atoms.n * sizeof *a->atoms.length) &&
-           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer) &&
-           !memcmp(&a->dest, &b->dest, sizeof a->dest);
-}
-
 /* True if two programs have the same operations, perhaps on other operands. */
 static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 {
@@ -216,7 +204,8 @@ static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_
                  const bool *apart)
 {
     struct joint j = {.g = m->graph, .earlier = before, .later = k};
-    if (!is_candidate(before, apart) || !is_candidate(k, apart) || !same_loops(before, k) ||
+    if (!is_candidate(before, apart) || !is_candidate(k, apart) || !cr_same_loops(before, k) ||
+        before->entry != k->entry || memcmp(&before->dest, &k->dest, sizeof k->dest) ||
         are_alike(&before->program, &k->program) || !join_programs(m, &j))
         return false;
     cr_kernel_free(before);

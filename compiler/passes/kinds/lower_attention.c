@@ -318,11 +318,6 @@ struct hidden {
     int n;
 };
 
-static bool is_number(const struct cr_graph *g, cr_id id, double number)
-{
-    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
-}
-
 /* True if `id`, computed from the gradient of weights, is 0 wherever the weight is hidden and so 0;
  * this assumes finite values. */
 static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
@@ -331,7 +326,7 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
     const struct cr_graph *g = lw->g;
     if (--*budget < 0 || id == lw->backward->dlogits || id == lw->backward->scores)
         return false;
-    if (id == lw->backward->logits || is_number(g, id, 0))
+    if (id == lw->backward->logits || cr_is_number(&g->nodes[id], 0))
         return true;
     bool a = g->nodes[id].n_in > 0 && vanishes(lw, cr_in(g, id, 0), hidden, budget);
     switch (g->nodes[id].op) {
@@ -363,9 +358,9 @@ static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id 
     const struct cr_node *node = &g->nodes[id];
     int scaled = cr_scaled_operand(g, id), budget = 16 * CR_MAX_VALUES;
     if (node->op == CR_OP_where) {
-        int seen = is_number(g, cr_in(g, id, 2), hidden) ? 1 : 2;
+        int seen = cr_is_number(&g->nodes[cr_in(g, id, 2)], hidden) ? 1 : 2;
         const struct hidden mask = {{{id, seen}}, 1};
-        return !is_number(g, cr_in(g, id, 3 - seen), hidden) ||
+        return !cr_is_number(&g->nodes[cr_in(g, id, 3 - seen)], hidden) ||
                (vanishes(lw, array, &mask, &budget) &&
                 vanishes_if_hidden(lw, array, cr_in(g, id, seen), hidden));
     }

@@ -419,11 +419,6 @@ static bool bound_condition(struct finder *f, cr_id id, const struct cr_map *map
     return c.exact;
 }
 
-static bool is_number(const struct cr_graph *g, cr_id id, double number)
-{
-    return g->nodes[id].op == CR_OP_const && g->nodes[id].value == number;
-}
-
 int cr_scaled_operand(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
@@ -456,8 +451,8 @@ static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
         find(f, cr_in(g, id, scaled), map, hidden);
     if (node->op != CR_OP_where)
         return;
-    int seen = is_number(g, cr_in(g, id, 2), hidden) ? 1 : 2;
-    if (!is_number(g, cr_in(g, id, 3 - seen), hidden))
+    int seen = cr_is_number(&g->nodes[cr_in(g, id, 2)], hidden) ? 1 : 2;
+    if (!cr_is_number(&g->nodes[cr_in(g, id, 3 - seen)], hidden))
         return;
     if (bound_condition(f, cr_in(g, id, 0), &map, seen == 1) && f->n_visible < CR_MAX_BOUNDS)
         f->visible[f->n_visible++] = (struct cr_choice){id, seen};

@@ -115,6 +115,16 @@ void cr_number_kernels(struct cr_module *m)
         m->graph->nodes[m->kernels[i].buffer].kernel = i;
 }
 
+bool cr_same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
+{
+    size_t n = (size_t)a->atoms.n;
+    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
+           a->col == b->col && a->k == b->k && a->key == b->key &&
+           !memcmp(a->atoms.extent, b->atoms.extent, n * sizeof *a->atoms.extent) &&
+           !memcmp(a->atoms.length, b->atoms.length, n * sizeof *a->atoms.length) &&
+           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
+}
+
 bool cr_writes_over(const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_stored; i++) {

@@ -253,6 +253,9 @@ void cr_sort_kernels(struct cr_module *module);
  * store parts; CR_NONE if none does. */
 void cr_number_kernels(struct cr_module *module);
 
+/* True if two kernels have the same loops: equal atoms in equal roles. */
+bool cr_same_loops(const struct cr_kernel *a, const struct cr_kernel *b);
+
 /* True if a kernel stores a node over a state that it reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 #include "compiler/ir/unwind.h"
 #include "compiler/passes/weights/weights.h"
 
@@ -365,18 +366,13 @@ static void put_into_queue(struct queue *q, int kernel, int saving)
     q->head[saving] = kernel;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 /* Lists the kernels whose loops save `saving` calls, ascending; returns their number. */
 static int take_from_queue(struct queue *q, int saving, int *kernels)
 {
     int n = 0;
     for (int k = q->head[saving]; k >= 0; k = q->next[k])
         kernels[n++] = k;
-    qsort(kernels, (size_t)n, sizeof *kernels, ascending);
+    qsort(kernels, (size_t)n, sizeof *kernels, cr_compare_ints);
     return n;
 }
 

@@ -17,6 +17,7 @@
 
 #include "arena_offsets.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "functions.h"
 #include "lifetimes.h"
@@ -70,11 +71,6 @@ static void number_values(struct recompute *r)
     r->first_kernel[r->n] = r->n_kernels;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 /* Lists the values that the kernels of a value read, each once and ascending. */
 static void find_reads(struct recompute *r, struct cr_made *value, int first, int end)
 {
@@ -84,7 +80,7 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
         for (int j = 0; j < r->kernels[i].n_refs; j++)
             if (r->value_of[r->kernels[i].refs[j]] >= 0)
                 value->reads[n++] = r->value_of[r->kernels[i].refs[j]];
-    qsort(value->reads, (size_t)n, sizeof *value->reads, ascending);
+    qsort(value->reads, (size_t)n, sizeof *value->reads, cr_compare_ints);
     for (int i = 0; i < n; i++)
         if (i == 0 || value->reads[i] != value->reads[i - 1])
             value->reads[value->n_reads++] = value->reads[i];

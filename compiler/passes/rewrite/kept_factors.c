@@ -19,27 +19,11 @@ struct kept {
     cr_id reader; /* the only node that reads the write: a move, or the sum */
 };
 
-/* True if a node is among the first n outputs.  Outputs of the entries precede the next
- * values of states. */
-static bool is_among(const struct cr_graph *g, int n, cr_id id)
-{
-    for (int i = 0; i < n; i++)
-        if (g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
-/* Returns the only reader of a node, or CR_NONE if there are several or the node is an output. */
-static cr_id only_reader(const struct cr_graph *g, const struct cr_users *users, cr_id id)
-{
-    return is_among(g, g->n_outputs, id) ? CR_NONE : cr_only_user(users, id);
-}
-
 /* True if a chain of moves, each the only reader of the one before, ends in a sum. */
 static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, cr_id id)
 {
     while (id != CR_NONE && cr_kind_of(g, id) == CR_KIND_MOVE)
-        id = only_reader(g, users, id);
+        id = cr_single_use(users, id);
     return id != CR_NONE && g->nodes[id].op == CR_OP_add;
 }
 
@@ -49,18 +33,18 @@ static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr
                       struct kept *kept)
 {
     if (g->nodes[write].op != CR_OP_write || g->nodes[cr_in(g, write, 0)].op != CR_OP_state ||
-        only_reader(g, users, cr_in(g, write, 0)) != write || is_among(g, cr_n_results(g), write))
+        cr_single_use(users, cr_in(g, write, 0)) != write || cr_is_entry_output(g, write))
         return false;
     *kept = (struct kept){
         .value = cr_in(g, write, 1), .write = write, .reader = cr_only_user(users, write)};
     if (!ends_in_sum(g, users, kept->reader))
         return false;
     cr_id user = write, id = kept->value;
-    while (cr_kind_of(g, id) == CR_KIND_MOVE && only_reader(g, users, id) == user)
+    while (cr_kind_of(g, id) == CR_KIND_MOVE && cr_single_use(users, id) == user)
         user = id, id = cr_in(g, id, 0);
     kept->product = id;
     return g->nodes[id].op == CR_OP_mul && g->nodes[id].dtype == CR_F32 &&
-           only_reader(g, users, id) == user;
+           cr_single_use(users, id) == user;
 }
 
 /* True if a sum or a difference reads a written state, directly or through moves.  A cheap test:

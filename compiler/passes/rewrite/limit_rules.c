@@ -8,16 +8,11 @@
 
 #include <string.h>
 
-static const struct cr_node *operand(const struct cr_rewrite *rw, const struct cr_draft *d, int i)
-{
-    return &rw->to->nodes[d->in[i]];
-}
-
 /* Removes a limit whose operand has the lengths already, merges two limits, and moves lengths
  * into a node that can take them. */
 cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
-    const struct cr_node *in = operand(rw, d, 0);
+    const struct cr_node *in = cr_draft_in(rw, d, 0);
     bool same = true;
     if (in->op == CR_OP_limit) {
         struct cr_attr attr = *d->attr;
@@ -37,7 +32,7 @@ cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
  * rules test whether operands are the same node. */
 static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
-    const struct cr_node *node = operand(rw, d, i);
+    const struct cr_node *node = cr_draft_in(rw, d, i);
     bool any = false;
     if (node->op != CR_OP_const && node->op != CR_OP_iota)
         return CR_NONE;
@@ -73,7 +68,7 @@ cr_id cr_rule_limit_constant(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id in[3];
     bool limited = false;
     for (int i = 0; i < d->n; i++) {
-        const struct cr_node *node = operand(rw, d, i);
+        const struct cr_node *node = cr_draft_in(rw, d, i);
         bool limit = node->op == CR_OP_limit;
         in[i] = limit ? cr_in(rw->to, d->in[i], 0) : d->in[i];
         limited |= limit;

@@ -93,6 +93,11 @@ static cr_id share_newest(struct cr_rewrite *rw)
 
 /* ---- adding nodes ---- */
 
+const struct cr_node *cr_draft_in(const struct cr_rewrite *rw, const struct cr_draft *draft, int i)
+{
+    return &rw->to->nodes[draft->in[i]];
+}
+
 cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i)
 {
     if (draft->all)

@@ -42,6 +42,9 @@ struct cr_rewrite;
 /* Infers the node that a draft would make; false if the lengths of its operands do not fit. */
 bool cr_infer_draft(struct cr_rewrite *rw, const struct cr_draft *draft, struct cr_node *node);
 
+/* Returns the node of the new graph that is operand `i` of a draft with few operands. */
+const struct cr_node *cr_draft_in(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
+
 cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
 /*

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-bool cr_is_number(const struct cr_node *node, double value)
-{
-    return node->op == CR_OP_const && node->value == value;
-}
-
 bool cr_is_gradient(const struct cr_rewrite *rw)
 {
     return rw->to->here.backward;
+}
+
+cr_id cr_beneath_expand(const struct cr_graph *g, cr_id id)
+{
+    return cr_is_op(g, id, CR_OP_expand) ? cr_in(g, id, 0) : id;
 }
 
 cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)

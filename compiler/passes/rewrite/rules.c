@@ -23,11 +23,6 @@
 #include "rule_tools.h"
 #include "softmax_rules.h"
 
-static const struct cr_node *operand(const struct cr_rewrite *rw, const struct cr_draft *d, int i)
-{
-    return &rw->to->nodes[d->in[i]];
-}
-
 /* Makes a constant of an elementwise op on constants.  It is evaluated as in the interpreter: in
  * double, or exactly for i32. */
 static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
@@ -36,9 +31,9 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     if (cr_ops[d->op].kind != CR_KIND_ELEMENTWISE)
         return CR_NONE;
     for (int i = 0; i < d->n; i++) {
-        if (operand(rw, d, i)->op != CR_OP_const)
+        if (cr_draft_in(rw, d, i)->op != CR_OP_const)
             return CR_NONE;
-        value[i] = operand(rw, d, i)->value;
+        value[i] = cr_draft_in(rw, d, i)->value;
     }
     struct cr_node node;
     if (!cr_infer(rw->to, d->op, d->n, d->in, d->attr, &node))
@@ -57,7 +52,7 @@ static bool same_bits(double a, double b)
  * does not hold for a sum of -0: 0 + -0 is 0. */
 static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 {
-    const struct cr_node *in = operand(rw, d, 0);
+    const struct cr_node *in = cr_draft_in(rw, d, 0);
     cr_evaluator *combine = cr_evaluator_of(d->op, in->dtype);
     double identity = cr_identity(d->op, in->dtype), x = in->value;
     if (in->op != CR_OP_const || !same_bits(combine(d->op, identity, x, 0), x) ||
@@ -74,14 +69,14 @@ static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 /* Removes ops that return an operand bit by bit; also detach, since gradients exist by now. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct cr_draft *d)
 {
-    if (d->op == CR_OP_mul && cr_is_number(operand(rw, d, 0), 1))
+    if (d->op == CR_OP_mul && cr_is_number(cr_draft_in(rw, d, 0), 1))
         return d->in[1];
-    if ((d->op == CR_OP_mul || d->op == CR_OP_div) && cr_is_number(operand(rw, d, 1), 1))
+    if ((d->op == CR_OP_mul || d->op == CR_OP_div) && cr_is_number(cr_draft_in(rw, d, 1), 1))
         return d->in[0];
-    if (d->op == CR_OP_neg && operand(rw, d, 0)->op == CR_OP_neg)
+    if (d->op == CR_OP_neg && cr_draft_in(rw, d, 0)->op == CR_OP_neg)
         return cr_in(rw->to, d->in[0], 0);
-    if (d->op == CR_OP_where && operand(rw, d, 0)->op == CR_OP_const)
-        return d->in[operand(rw, d, 0)->value != 0 ? 1 : 2];
+    if (d->op == CR_OP_where && cr_draft_in(rw, d, 0)->op == CR_OP_const)
+        return d->in[cr_draft_in(rw, d, 0)->value != 0 ? 1 : 2];
     if (d->op == CR_OP_detach || (d->op == CR_OP_concat && d->n == 1))
         return d->in[0];
     return CR_NONE;
@@ -105,7 +100,7 @@ static cr_id merge_moves(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (cr_ops[d->op].kind != CR_KIND_MOVE)
         return CR_NONE;
-    const struct cr_node *in = operand(rw, d, 0);
+    const struct cr_node *in = cr_draft_in(rw, d, 0);
     if (moves_nothing(d, in))
         return d->in[0];
     if (in->op == CR_OP_const) {
@@ -139,7 +134,7 @@ static cr_id constant_like(struct cr_rewrite *rw, cr_id id, double value)
 /* Replaces a^1, a^2 and a^-1 by a, a a and 1 / a, which are also more exact. */
 static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
 {
-    const struct cr_node *b = operand(rw, d, 1);
+    const struct cr_node *b = cr_draft_in(rw, d, 1);
     cr_id a = d->in[0];
     if (cr_is_number(b, 1))
         return a;
@@ -155,13 +150,13 @@ static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op == CR_OP_expand && operand(rw, d, 0)->op == CR_OP_neg) {
+    if (d->op == CR_OP_expand && cr_draft_in(rw, d, 0)->op == CR_OP_neg) {
         cr_id in = cr_in(g, d->in[0], 0);
         cr_id wide = cr_rewrite_add(rw, CR_OP_expand, 1, &in, d->attr);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &wide, NULL);
     }
     for (int i = 1; d->op == CR_OP_add && i >= 0; i--)
-        if (operand(rw, d, i)->op == CR_OP_neg) {
+        if (cr_draft_in(rw, d, i)->op == CR_OP_neg) {
             cr_id in[2] = {d->in[1 - i], cr_in(g, d->in[i], 0)};
             return cr_rewrite_add(rw, CR_OP_sub, 2, in, NULL);
         }
@@ -173,8 +168,8 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_where || operand(rw, d, 0)->op != CR_OP_gt ||
-        operand(rw, d, 2)->op != CR_OP_maximum)
+    if (d->op != CR_OP_where || cr_draft_in(rw, d, 0)->op != CR_OP_gt ||
+        cr_draft_in(rw, d, 2)->op != CR_OP_maximum)
         return CR_NONE;
     cr_id a = d->in[1], b = cr_in(g, d->in[0], 1), larger = d->in[2];
     bool same = cr_in(g, d->in[0], 0) == a && cr_in(g, larger, 0) == a && cr_in(g, larger, 1) == b;
@@ -216,8 +211,8 @@ static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct cr_draft *d)
 static cr_id sigmoid_for_slope(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_sub || !cr_is_number(operand(rw, d, 0), 1) ||
-        operand(rw, d, 1)->op != CR_OP_mul)
+    if (d->op != CR_OP_sub || !cr_is_number(cr_draft_in(rw, d, 0), 1) ||
+        cr_draft_in(rw, d, 1)->op != CR_OP_mul)
         return CR_NONE;
     cr_id tanh = cr_in(g, d->in[1], 0);
     if (g->nodes[tanh].op != CR_OP_tanh || cr_in(g, d->in[1], 1) != tanh)
@@ -246,7 +241,7 @@ static bool is_at_least(const struct cr_node *node, double least)
 static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_mul || operand(rw, d, 0)->op != CR_OP_mul)
+    if (d->op != CR_OP_mul || cr_draft_in(rw, d, 0)->op != CR_OP_mul)
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), x = cr_in(g, d->in[0], 1);
     if (x != d->in[1] || a == x || g->nodes[x].op == CR_OP_const)
@@ -263,8 +258,8 @@ static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
 static cr_id count_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (!cr_is_gradient(rw) || d->op != CR_OP_add || operand(rw, d, 0)->op != CR_OP_add ||
-        operand(rw, d, 0)->dtype != CR_F32)
+    if (!cr_is_gradient(rw) || d->op != CR_OP_add || cr_draft_in(rw, d, 0)->op != CR_OP_add ||
+        cr_draft_in(rw, d, 0)->dtype != CR_F32)
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), term = cr_in(g, d->in[0], 1), x = d->in[1];
     double count = 1;
@@ -283,7 +278,7 @@ static cr_id count_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_div || operand(rw, d, 1)->op != CR_OP_add)
+    if (d->op != CR_OP_div || cr_draft_in(rw, d, 1)->op != CR_OP_add)
         return CR_NONE;
     cr_id minus = one_plus(g, cr_in(g, d->in[1], 0), cr_in(g, d->in[1], 1), CR_OP_exp);
     if (minus == CR_NONE || g->nodes[minus].op != CR_OP_neg)
@@ -391,11 +386,11 @@ static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_i
 static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_mul || operand(rw, d, 0)->dtype != CR_F32)
+    if (d->op != CR_OP_mul || cr_draft_in(rw, d, 0)->dtype != CR_F32)
         return CR_NONE;
     for (int i = 0; i < 2; i++)
-        if (operand(rw, d, i)->op == CR_OP_const)
-            return meet_scale(rw, operand(rw, d, i), d->in[1 - i]);
+        if (cr_draft_in(rw, d, i)->op == CR_OP_const)
+            return meet_scale(rw, cr_draft_in(rw, d, i), d->in[1 - i]);
     struct scaled a = find_scale(g, d->in[0]), b = find_scale(g, d->in[1]);
     bool small_a = fabs(a.c) < 1, small_b = fabs(b.c) < 1, later = a.x < b.x;
     double scale = a.c * b.c;
@@ -523,17 +518,17 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     cr_id sum[2] = {d->in[0], d->n > 1 ? d->in[1] : CR_NONE}, out = CR_NONE;
-    bool scaled = d->op == CR_OP_mul && operand(rw, d, 0)->op == CR_OP_const;
-    double scale = scaled ? operand(rw, d, 0)->value : 1;
+    bool scaled = d->op == CR_OP_mul && cr_draft_in(rw, d, 0)->op == CR_OP_const;
+    double scale = scaled ? cr_draft_in(rw, d, 0)->value : 1;
     struct line line;
-    if ((d->op != CR_OP_mul && d->op != CR_OP_add) || operand(rw, d, 0)->dtype != CR_F32)
+    if ((d->op != CR_OP_mul && d->op != CR_OP_add) || cr_draft_in(rw, d, 0)->dtype != CR_F32)
         return CR_NONE;
     if (scaled && is_line(g, d->in[1], &line)) {
         line.a *= scale;
         line.b *= scale;
         return add_line(rw, &line);
     }
-    if (scaled && operand(rw, d, 1)->op == CR_OP_add) {
+    if (scaled && cr_draft_in(rw, d, 1)->op == CR_OP_add) {
         sum[0] = cr_in(g, d->in[1], 0);
         sum[1] = cr_in(g, d->in[1], 1);
     } else if (d->op != CR_OP_add) {
@@ -560,10 +555,10 @@ static bool is_weight(const struct cr_graph *g, cr_id id)
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_permute || operand(rw, d, 0)->op != CR_OP_matmul)
+    if (d->op != CR_OP_permute || cr_draft_in(rw, d, 0)->op != CR_OP_matmul)
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), b = cr_in(g, d->in[0], 1);
-    int rank = operand(rw, d, 0)->rank, at[CR_MAX_RANK];
+    int rank = cr_draft_in(rw, d, 0)->rank, at[CR_MAX_RANK];
     for (int i = 0; i < rank; i++)
         at[d->attr->index[i]] = i;
     if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2] || is_weight(g, b))

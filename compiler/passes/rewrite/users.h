@@ -30,4 +30,10 @@ static inline cr_id cr_only_user(const struct cr_users *users, cr_id id)
     return cr_n_users(users, id) == 1 ? users->list[users->first[id]] : CR_NONE;
 }
 
+/* Returns the only user of a node that is no output, or CR_NONE. */
+static inline cr_id cr_single_use(const struct cr_users *users, cr_id id)
+{
+    return users->output[id] ? CR_NONE : cr_only_user(users, id);
+}
+
 #endif

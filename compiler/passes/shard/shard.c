@@ -511,17 +511,9 @@ static void decide_all(struct shard *s)
             s->of[id].cut = decide(s, id);
 }
 
-/* True if a node is a result of the model, which has to be whole. */
-static bool is_result(const struct shard *s, cr_id id)
-{
-    for (int i = 0; i < cr_n_results(s->g); i++)
-        if (s->g->outputs[i].id == id)
-            return true;
-    return false;
-}
-
-/* Gives each state the cut of its next value.  A state whose entries give it next values with
- * different cuts stays whole.  Returns true if the cut of a state has changed. */
+/* Gives each state the cut of its next value.  A state stays whole if its next value is an output,
+ * or if its entries give it next values with different cuts.  Returns true if the cut of a state
+ * has changed. */
 static bool settle_states(struct shard *s)
 {
     bool changed = false;
@@ -531,7 +523,7 @@ static bool settle_states(struct shard *s)
         struct cut *cut = &s->of[state].cut;
         if (same_cut(s, cut, next))
             continue;
-        s->of[state].stays |= cut->n > 0 || is_result(s, s->g->outputs[i].id);
+        s->of[state].stays |= cut->n > 0 || cr_is_entry_output(s->g, s->g->outputs[i].id);
         *cut = s->of[state].stays ? (struct cut){.n = 0} : *next;
         changed |= !s->of[state].stays || cut->n != next->n;
     }

@@ -1,18 +1,5 @@
 #include "kernel_check.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-int cr_kernel_fault(const struct cr_kernel_check *c, const char *format, ...)
-{
-    char what[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    return cr_fail(c->error, "kernel %d: %s", c->kernel, what);
-}
-
 bool cr_take_role(struct cr_kernel_check *c, int atom, unsigned role)
 {
     if (atom < 0)

@@ -31,8 +31,8 @@ struct cr_made_part {
 };
 
 /* Sets the error to "kernel 3: ..."; returns -1. */
-int cr_kernel_fault(const struct cr_kernel_check *check, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define cr_kernel_fault(check, ...)                                                                \
+    cr_fail_at((check)->error, "kernel", (check)->kernel, __VA_ARGS__)
 
 static inline bool cr_check_node(const struct cr_kernel_check *check, cr_id id)
 {

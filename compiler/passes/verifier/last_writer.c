@@ -3,14 +3,9 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/ir/order.h"
 
 enum { SEVERAL = -2 };
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 void cr_last_writer_begin(struct cr_last_writer *w, const struct cr_range *ranges, int n)
 {
@@ -19,7 +14,7 @@ void cr_last_writer_begin(struct cr_last_writer *w, const struct cr_range *range
         bounds[2 * i] = ranges[i].begin;
         bounds[2 * i + 1] = ranges[i].end;
     }
-    qsort(bounds, 2 * (size_t)n, sizeof *bounds, ascending);
+    qsort(bounds, 2 * (size_t)n, sizeof *bounds, cr_compare_int64);
     *w = (struct cr_last_writer){.bounds = bounds};
     for (int i = 0; i < 2 * n; i++)
         if (!w->n_bounds || bounds[w->n_bounds - 1] != bounds[i])

@@ -1,7 +1,5 @@
 /* Checks the plan by a simulated run: every step in the order of execution, loops iteration by
  * iteration, with a record of the last writer of each float. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,18 +21,7 @@ struct run {
     struct cr_last_writer arena;
 };
 
-static int broken(const struct run *r, int kernel, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int broken(const struct run *r, int kernel, const char *format, ...)
-{
-    char what[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    return cr_fail(r->error, "kernel %d: %s", kernel, what);
-}
+#define BROKEN(r, kernel, ...) cr_fail_at((r)->error, "kernel", kernel, __VA_ARGS__)
 
 static int64_t elements(const struct run *r, cr_id id)
 {
@@ -59,10 +46,10 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
         : r->outputs[id] >= 0
             ? at->space != CR_SPACE_OUTPUT || at->offset != r->outputs[id]
             : at->space != CR_SPACE_ARENA)
-        return broken(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
+        return BROKEN(r, kernel, "its result v[%d] lies in the wrong space", (int)id);
     if (at->space == CR_SPACE_ARENA &&
         !cr_is_inside(at->offset, elements(r, id), r->m->arena_floats))
-        return broken(r, kernel, "its result v[%d] lies outside the arena", (int)id);
+        return BROKEN(r, kernel, "its result v[%d] lies outside the arena", (int)id);
     return 0;
 }
 
@@ -80,16 +67,16 @@ static int verify_leaf(const struct run *r, int kernel, cr_id id)
     if (r->g->nodes[id].op == CR_OP_literal)
         return at->space == CR_SPACE_LITERAL
                    ? 0
-                   : broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
+                   : BROKEN(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
     bool input = cr_is_input(&r->g->nodes[id]), state = r->g->nodes[id].op == CR_OP_state;
     if (at->space != (state   ? CR_SPACE_STATE
                       : input ? CR_SPACE_INPUT
                               : CR_SPACE_WEIGHTS) ||
         (input && at->offset != r->inputs[id]))
-        return broken(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
+        return BROKEN(r, kernel, "its operand v[%d] lies in the wrong space", (int)id);
     int64_t bytes = cr_format_bytes(cr_kept_format(r->g, id), elements(r, id));
     if (!input && !cr_is_inside(at->offset, (bytes + 3) / 4, r->m->weights_floats))
-        return broken(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
+        return BROKEN(r, kernel, "its operand v[%d] lies outside the weights", (int)id);
     return 0;
 }
 
@@ -117,13 +104,13 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
     if (is_handed_in(r, id))
         return 0;
     if (!r->made[id] || r->made[id] != r->parts[id])
-        return broken(r, kernel, "it reads v[%d] before all of it is written", (int)id);
+        return BROKEN(r, kernel, "it reads v[%d] before all of it is written", (int)id);
     r->last[id] = now;
     if (r->m->storage[id].space != CR_SPACE_ARENA)
         return 0;
     int writer = cr_other_writer(&r->arena, range_of(r, id), id);
     if (writer != id)
-        return broken(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, writer);
+        return BROKEN(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, writer);
     return 0;
 }
 
@@ -132,7 +119,7 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
 static int write_result(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->made[id] == r->parts[id])
-        return broken(r, kernel, "it writes v[%d] again", (int)id);
+        return BROKEN(r, kernel, "it writes v[%d] again", (int)id);
     r->last[id] = now;
     if (!r->made[id])
         r->first[id] = now;
@@ -142,7 +129,7 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
         cr_write_range(&r->arena, range_of(r, id), id);
     int writer = cr_other_writer(&r->arena, range_of(r, id), id);
     if (writer != id)
-        return broken(r, kernel, "it writes a part of v[%d], where v[%d] is written over another",
+        return BROKEN(r, kernel, "it writes a part of v[%d], where v[%d] is written over another",
                       (int)id, writer);
     return 0;
 }
@@ -233,7 +220,7 @@ static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at
         int kernel = loop->first + i * loop->period + at;
         enum cr_space here = r->m->storage[cr_touched(&r->m->kernels[kernel], ref)].space;
         if (i > 1 && here != space)
-            return broken(r, kernel, "an operand lies in another space than before");
+            return BROKEN(r, kernel, "an operand lies in another space than before");
         space = here;
     }
     return 0;

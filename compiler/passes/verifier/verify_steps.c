@@ -10,11 +10,6 @@
 #include "compiler/passes/weights/weights.h"
 #include "verifier.h"
 
-static int broken(struct cr_error *error, int kernel, const char *what)
-{
-    return cr_fail(error, "kernel %d: %s", kernel, what);
-}
-
 /* ---- kernels that are alike ---- */
 
 static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
@@ -52,17 +47,6 @@ static bool same_tiles(const struct cr_graph *g, const struct cr_tiles *a, const
 static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
 {
     return a->ref == b->ref && same_affine(&a->at, &b->at);
-}
-
-static bool same_loops(const struct cr_kernel *a, const struct cr_kernel *b)
-{
-    return a->atoms.n == b->atoms.n && a->n_outer == b->n_outer && a->row == b->row &&
-           a->col == b->col && a->k == b->k && a->key == b->key &&
-           !memcmp(a->atoms.extent, b->atoms.extent,
-                   (size_t)a->atoms.n * sizeof *a->atoms.extent) &&
-           !memcmp(a->atoms.length, b->atoms.length,
-                   (size_t)a->atoms.n * sizeof *a->atoms.length) &&
-           !memcmp(a->outer, b->outer, (size_t)a->n_outer * sizeof *a->outer);
 }
 
 /* True if the members that only kernels of their kind have are the same. */
@@ -118,7 +102,7 @@ static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
-    return a->kind == b->kind && same_loops(a, b) && same_numbers(a, b) && same_types(g, a, b) &&
+    return a->kind == b->kind && cr_same_loops(a, b) && same_numbers(a, b) && same_types(g, a, b) &&
            a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
 }
 
@@ -149,9 +133,10 @@ static int verify_functions(const struct cr_module *m, struct cr_error *error)
     for (int i = 0; i < m->n_kernels; i++) {
         int function = m->function[i];
         if (function < 0 || function > i || m->function[function] != function)
-            return broken(error, i, "its function is not that of an earlier kernel");
+            return cr_fail_at(error, "kernel", i, "its function is not that of an earlier kernel");
         if (function != i && !may_share(m, i, function))
-            return broken(error, i, "it differs from the kernel whose function it shares");
+            return cr_fail_at(error, "kernel", i,
+                              "it differs from the kernel whose function it shares");
     }
     return 0;
 }
@@ -165,16 +150,17 @@ static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
 {
     int kernels = m->n_kernels - loop->first;
     if (loop->period < 1 || loop->count < 2 || loop->count > kernels / loop->period)
-        return broken(error, loop->first, "its loop has no iterations, or too many");
+        return cr_fail_at(error, "kernel", loop->first, "its loop has no iterations, or too many");
     if (abs(loop->direction) != 1 || loop->start < 0 || cr_layer_of(loop, loop->count - 1) < 0)
-        return broken(error, loop->first, "the layers of its loop are not numbers from 0 on");
+        return cr_fail_at(error, "kernel", loop->first,
+                          "the layers of its loop are not numbers from 0 on");
     int end = loop->first + loop->period * loop->count;
     for (int k = loop->first + loop->period; k < end; k++)
         if (m->function[k] != m->function[k - loop->period])
-            return broken(error, k, "the iterations of its loop differ");
+            return cr_fail_at(error, "kernel", k, "the iterations of its loop differ");
     for (int k = loop->first; k < end; k++)
         if (m->kernels[k].entry != m->kernels[loop->first].entry)
-            return broken(error, k, "its loop began for another entry");
+            return cr_fail_at(error, "kernel", k, "its loop began for another entry");
     return 0;
 }
 
@@ -195,5 +181,5 @@ int cr_verify_steps(const struct cr_module *m, struct cr_error *error)
             return -1;
         at += loop ? loop->period * loop->count : 1;
     }
-    return at == m->n_kernels ? 0 : broken(error, at, "no step calls it");
+    return at == m->n_kernels ? 0 : cr_fail_at(error, "kernel", at, "no step calls it");
 }
