@@ -331,7 +331,7 @@ static void write_row(struct cr_doc *j, const crescent_port *port, const char *b
         cr_doc_integer(j, "max_ulp_each", d->max_ulp_each);
     else
         cr_doc_text(j, "max_ulp_each", NULL);
-    cr_json_coordinates(j, "worst_at", port, d->worst);
+    cr_json_worst_at(j, port, d->worst);
     cr_doc_number(j, "got", d->got);
     cr_doc_number(j, "expected", d->want);
     cr_doc_integer(j, "failing", d->failures);

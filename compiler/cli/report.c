@@ -163,11 +163,11 @@ void cr_json_end(struct cr_doc *d)
     putchar('\n');
 }
 
-void cr_json_coordinates(struct cr_doc *d, const char *key, const crescent_port *port, int64_t i)
+void cr_json_worst_at(struct cr_doc *d, const crescent_port *port, int64_t i)
 {
     int64_t index[CRESCENT_MAX_RANK];
     if (find_coordinates(port, i, index))
-        cr_doc_integers(d, key, index, port->rank);
+        cr_doc_integers(d, "worst_at", index, port->rank);
     else
-        cr_doc_text(d, key, NULL);
+        cr_doc_text(d, "worst_at", NULL);
 }

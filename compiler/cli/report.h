@@ -46,8 +46,8 @@ void cr_print_again(const crescent_report *report);
 struct cr_doc cr_json_begin(void);
 void cr_json_end(struct cr_doc *d);
 
-/* Writes the coordinates of element number `i` of a port as a list, or null if it has no such
- * element. */
-void cr_json_coordinates(struct cr_doc *d, const char *key, const crescent_port *port, int64_t i);
+/* Writes the member "worst_at": the coordinates of element number `i` of a port as a list, or null
+ * if the port has no such element. */
+void cr_json_worst_at(struct cr_doc *d, const crescent_port *port, int64_t i);
 
 #endif

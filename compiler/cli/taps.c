@@ -171,7 +171,7 @@ static void write_node(struct cr_doc *d, const char *key, const crescent_tapped 
     cr_doc_text(d, "kernel", node->kernel);
     if (node->kernel)
         write_errors(d, node);
-    cr_json_coordinates(d, "worst_at", &port, node->worst < 0 ? 0 : node->worst);
+    cr_json_worst_at(d, &port, node->worst < 0 ? 0 : node->worst);
     cr_doc_number(d, "got", node->got);
     cr_doc_number(d, "expected", node->want);
     write_operands(d, node);

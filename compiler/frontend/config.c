@@ -37,7 +37,7 @@ static void make_text(lua_State *L, const char *path, const char *key)
         break;
     default:
         if (!cr_is_json_null(L, -1))
-            cr_raise_in(L, path, 0, "%s: found %s, expected a number, a string, true or false", key,
+            cr_raise_in(L, path, "%s: found %s, expected a number, a string, true or false", key,
                         cr_type_name(L, -1));
         lua_pushnil(L);
     }
@@ -107,7 +107,7 @@ static void join_key(lua_State *L, const char *path, const char *above, char *ke
         name = cr_option_text(number, sizeof number, lua_tonumber(L, -2));
     int length = snprintf(key, size, "%s%s%s", above, *above ? "." : "", name);
     if (length < 0 || (size_t)length >= size)
-        cr_raise_in(L, path, 0,
+        cr_raise_in(L, path, 
                     "%.60s...: found a name that is too long, expected at most %d bytes", key,
                     (int)size - 1);
 }
@@ -119,7 +119,7 @@ static void take_table(lua_State *L, struct cr_run *run, const char *above, size
     char key[CR_NAME_MAX + 1];
     luaL_checkstack(L, 8, "a table that is nested");
     if (depth > MAX_DEPTH)
-        cr_raise_in(L, run->config, 0, "%.60s: tables are nested too deep, expected fewer levels",
+        cr_raise_in(L, run->config, "%.60s: tables are nested too deep, expected fewer levels",
                     above);
     lua_pushnil(L);
     while (lua_next(L, -2)) {
@@ -157,7 +157,7 @@ void cr_read_config(lua_State *L, struct cr_run *run)
         cr_call(L, 0, 1);
     }
     if (!lua_istable(L, -1))
-        cr_raise_in(L, run->config, 0, "found %s, expected a table of values for options",
+        cr_raise_in(L, run->config, "found %s, expected a table of values for options",
                     cr_type_name(L, -1));
     take_table(L, run, "", 0, 0);
     lua_settop(L, 1);

@@ -534,11 +534,11 @@ static int make_limit(lua_State *L)
     return return_limited(L, a, &lengths);
 }
 
-/* Raises an error if a list has more items than there are axes. */
-static void check_axes(lua_State *L, const char *op, const char *what, int n, cr_id a)
+/* Raises an error if a list of a slice has more items than there are axes. */
+static void check_axes(lua_State *L, const char *what, int n, cr_id a)
 {
     if (n > node_at(L, a)->rank)
-        check_length(L, op, what, n, a);
+        check_length(L, "slice", what, n, a);
 }
 
 /* slice(a, start, size): starts count from 0, or from -1 backwards.  A size of -1 means up to the
@@ -551,8 +551,8 @@ static int make_slice(lua_State *L)
     int n_starts = cr_arg_list(L, 2, "slice", "starts", attr.index);
     struct axis_lengths lengths = {{0}};
     int n_sizes = cr_arg_sizes(L, 3, "slice", "sizes", attr.shape, lengths.of);
-    check_axes(L, "slice", "starts", n_starts, a);
-    check_axes(L, "slice", "sizes", n_sizes, a);
+    check_axes(L, "starts", n_starts, a);
+    check_axes(L, "sizes", n_sizes, a);
     attr.rank = node_at(L, a)->rank;
     for (int i = 0; i < attr.rank; i++) {
         int64_t size = node_at(L, a)->shape[i];

@@ -256,14 +256,14 @@ void cr_raise_error(lua_State *L, const struct cr_error *error)
     abort(); /* lua_error does not return */
 }
 
-void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
+void cr_raise_in(lua_State *L, const char *path, const char *format, ...)
 {
     char text[MAX_MESSAGE];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    cr_raise_at(L, (struct cr_line){path, line}, text);
+    cr_raise_at(L, (struct cr_line){path, 0}, text);
 }
 
 /* Raises an error with its line at once, because the host's function may catch it. */

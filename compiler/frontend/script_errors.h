@@ -25,9 +25,9 @@ void cr_report_text(struct cr_run *run, struct cr_line line, const char *text);
 /* Raises an error for a line, which need not be running; line 0 means the whole file. */
 _Noreturn void cr_raise_at(lua_State *L, struct cr_line line, const char *text);
 
-/* Like cr_raise_at, with a formatted text, for a file that is not a script. */
-_Noreturn void cr_raise_in(lua_State *L, const char *path, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Raises an error with a formatted text for a whole file that is not a script. */
+_Noreturn void cr_raise_in(lua_State *L, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Raises an error whose text already names its file. */
 _Noreturn void cr_raise_error(lua_State *L, const struct cr_error *error);

@@ -155,7 +155,7 @@ static void ignore_values(lua_State *L, struct cr_run *run)
             }
         cr_work(L, (size_t)run->n_values);
         if (!found && run->config)
-            cr_raise_in(L, run->config, 0, "--ignore-config %.100s: the file has no such key, "
+            cr_raise_in(L, run->config, "--ignore-config %.100s: the file has no such key, "
                         "expected one of its keys", run->ignored[i]);
         if (!found)
             cr_raise(L, "--ignore-config %.100s: found no file of values, expected --config FILE "
@@ -172,7 +172,7 @@ static void check_agreement(lua_State *L, const struct cr_run *run)
             continue;
         last = config_value_of(run, value->option);
         if (strcmp(last->text, value->text) != 0)
-            cr_raise_in(L, run->config, 0, "%.100s %.100s: expected %.100s, as %.100s says",
+            cr_raise_in(L, run->config, "%.100s %.100s: expected %.100s, as %.100s says",
                         value->key, value->text, last->text, last->key);
     }
 }
@@ -224,7 +224,7 @@ static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
     if (!*near)
         snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be ignored",
                  (int)(value->top < 100 ? value->top : 100), value->key);
-    cr_raise_in(L, run->config, 0, "%.100s %.100s: %.200s has no such option%s", value->key,
+    cr_raise_in(L, run->config, "%.100s %.100s: %.200s has no such option%s", value->key,
                 value->text, run->path, near);
 }
 
@@ -336,10 +336,10 @@ static _Noreturn void misfit(lua_State *L, const char *name, struct given found,
                              const char *expected)
 {
     if (found.file && (found.null || found.empty))
-        cr_raise_in(L, found.file, 0, "option %s: found %s, expected %s", name,
+        cr_raise_in(L, found.file, "option %s: found %s, expected %s", name,
                     found.null ? "null" : "an empty table", expected);
     if (found.file)
-        cr_raise_in(L, found.file, 0, "option %s: found '%.100s', expected %s", name, found.text,
+        cr_raise_in(L, found.file, "option %s: found '%.100s', expected %s", name, found.text,
                     expected);
     cr_raise(L, "option %s: found '%.100s', expected %s", name, found.text, expected);
 }

@@ -162,10 +162,10 @@ void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
     struct source_text text;
     const char *wrong = read_file(path, 0, &text);
     if (wrong)
-        cr_raise_in(L, path, 0, "%s", wrong);
+        cr_raise_in(L, path, "%s", wrong);
     if (text.size && *text.bytes == *LUA_SIGNATURE) {
         free(text.bytes);
-        cr_raise_in(L, path, 0, "the file is not text, expected a table of values");
+        cr_raise_in(L, path, "the file is not text, expected a table of values");
     }
     load_file(L, run, path, false, &text);
     lua_newtable(L);

@@ -50,11 +50,11 @@ static cr_t operand(cr_t x, int i)
     return i < x->n_arguments ? x->arguments[i].term : NULL;
 }
 
-/* Reads the whole numbers in the text of an argument; returns how many. */
-static int numbers_in(cr_t x, int argument, int64_t *out)
+/* Reads the whole numbers in the text of the second argument; returns how many. */
+static int numbers_in(cr_t x, int64_t *out)
 {
     int n = 0;
-    const char *text = argument < x->n_arguments ? x->arguments[argument].text : NULL;
+    const char *text = x->n_arguments > 1 ? x->arguments[1].text : NULL;
     for (char *end; text && *text && n < CR_ONNX_RANK; text = end) {
         text += strcspn(text, "-0123456789");
         out[n] = strtoll(text, &end, 10);
@@ -278,7 +278,7 @@ static cr_t last_index(struct settling *s, int length)
 static cr_t narrowed(struct settling *s, cr_t x)
 {
     int64_t axis[CR_ONNX_RANK], start = 0;
-    numbers_in(x, 1, axis);
+    numbers_in(x, axis);
     int a = (int)axis[0] - 1;
     cr_t y = operand(x, 0);
     const char *from = x->arguments[2].text;
@@ -314,7 +314,7 @@ static cr_t remake(struct settling *s, cr_t x)
     if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "narrow") == 0 && x->n_arguments == 4)
         return narrowed(s, copy);
     if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "nn.mean") == 0) {
-        numbers_in(copy, 1, axis);
+        numbers_in(copy, axis);
         int mark = arguments[0].term->lengths[axis[0] - 1];
         if (mark)
             return mean_by_length(s, copy, mark);

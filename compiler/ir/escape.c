@@ -73,12 +73,12 @@ static size_t escape_character(char *to, const char *text, size_t n, const char 
     return length;
 }
 
-size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *keep)
+size_t cr_escape(char *to, size_t room, const char *text, size_t n)
 {
     size_t at = 0;
     for (size_t i = 0; i < n;) {
         char one[LONGEST + 1];
-        i += escape_character(one, text + i, n - i, keep);
+        i += escape_character(one, text + i, n - i, "");
         size_t length = strlen(one);
         if (at + length >= room)
             break;
@@ -129,7 +129,7 @@ size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
 {
     char text[MAX_LINE];
     size_t n = format_text(text, room < sizeof text ? room : sizeof text, format, args);
-    return cr_escape(to, room, text, n, "");
+    return cr_escape(to, room, text, n);
 }
 
 void cr_print(FILE *out, const char *format, ...)

@@ -19,10 +19,10 @@ size_t cr_harmless(const char *text, size_t n);
 /*
  * Copies n bytes of text into `to`, which has `room` bytes, and terminates them by a zero.  Control
  * characters (C0, DEL, C1) and bytes that are not UTF-8 become \n, \t, \r or \x1b; other
- * characters, and those in `keep`, do not change.  Stops before the first character that does not
- * fit.  Returns the length.
+ * characters do not change.  Stops before the first character that does not fit.  Returns the
+ * length.
  */
-size_t cr_escape(char *to, size_t room, const char *text, size_t n, const char *keep);
+size_t cr_escape(char *to, size_t room, const char *text, size_t n);
 
 /* Writes n bytes of text in the same way. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);

@@ -62,7 +62,7 @@ static int begin_numbered(struct printer *p, int number, int indent)
 static void put_name(struct printer *p, const char *name)
 {
     char text[128];
-    cr_escape(text, sizeof text, name, strlen(name), "");
+    cr_escape(text, sizeof text, name, strlen(name));
     cr_put(&p->line, "%s", text);
 }
 

@@ -57,7 +57,7 @@ void cr_keep_note(crescent_context *context, const char *note)
     char line[4096];
     if (!note)
         return;
-    cr_escape(line, sizeof line, note, strlen(note), "");
+    cr_escape(line, sizeof line, note, strlen(note));
     for (int i = 0; i < context->n_notes; i++)
         if (strcmp(context->notes[i], line) == 0)
             return;
@@ -100,7 +100,7 @@ int cr_done(struct cr_guard *guard, int status)
     if (!status)
         return CRESCENT_OK;
     struct cr_error raw = *error;
-    cr_escape(error->text, sizeof error->text, raw.text, strlen(raw.text), "");
+    cr_escape(error->text, sizeof error->text, raw.text, strlen(raw.text));
     return cr_is_bug(error) ? CRESCENT_BUG : CRESCENT_FAILED;
 }
 

@@ -219,7 +219,7 @@ static void read_prompt(lua_State *L, struct generation *r)
     if (type == LUA_TTABLE)
         r->prompt = cr_lua_read_ids(L, 2);
     else if (type == LUA_TSTRING)
-        r->prompt = cr_lua_encode(L, g->tokenizer, 2, CRESCENT_FRAMED);
+        r->prompt = cr_lua_encode(L, g->tokenizer, 2);
     else if (type != LUA_TNIL)
         cr_lua_fail(L, "generate: found %s, expected a text, or a table of ids",
                     luaL_typename(L, 2));
@@ -229,7 +229,7 @@ static void read_prompt(lua_State *L, struct generation *r)
         r->prompt.n = 1;
     } else if (!r->prompt.n && g->tokenizer) {
         lua_pushliteral(L, "");
-        r->prompt = cr_lua_encode(L, g->tokenizer, lua_gettop(L), CRESCENT_FRAMED);
+        r->prompt = cr_lua_encode(L, g->tokenizer, lua_gettop(L));
     }
     if (!r->prompt.n)
         cr_lua_fail(L,

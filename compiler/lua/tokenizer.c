@@ -32,14 +32,13 @@ struct cr_lua_ids cr_lua_read_ids(lua_State *L, int index)
     return ids;
 }
 
-struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index,
-                                crescent_framing framing)
+struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index)
 {
     size_t length;
     struct cr_lua_ids ids = {0};
     int32_t *encoded;
     const char *text = luaL_checklstring(L, index, &length);
-    cr_lua_pass(L, crescent_encode(tokenizer, text, length, framing, &encoded, &ids.n));
+    cr_lua_pass(L, crescent_encode(tokenizer, text, length, CRESCENT_FRAMED, &encoded, &ids.n));
     ids.items = cr_lua_scratch(L, ids.n, sizeof *ids.items);
     memcpy(ids.items, encoded, ids.n * sizeof *encoded);
     crescent_free(encoded);

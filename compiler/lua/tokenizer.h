@@ -13,9 +13,8 @@ struct cr_lua_ids {
 /* Reads ids from a table, or from a single number, at `index`. */
 struct cr_lua_ids cr_lua_read_ids(lua_State *L, int index);
 
-/* Encodes the text at `index`, with or without the tokens that frame a text. */
-struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index,
-                                crescent_framing framing);
+/* Encodes the text at `index`, with the tokens that frame a text. */
+struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index);
 
 /* Pushes a table of ids. */
 void cr_lua_push_ids(lua_State *L, const int32_t *ids, size_t n);

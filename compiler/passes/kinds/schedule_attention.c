@@ -296,7 +296,7 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_steps j =
-        cr_begin_steps(b, "key", "n_keys", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS, CR_NONE);
+        cr_begin_steps(b, "key", "n_keys", cr_number(b, 0), cr_var(b, s->visible), KEY_ROWS);
     struct made_rows rows = {&k->attention_rows.key_parts,
                              k->attention_rows.keys,
                              k->key,

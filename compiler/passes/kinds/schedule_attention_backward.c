@@ -65,10 +65,10 @@ static bool is_worked(const struct cr_kernel *k, int array)
     return k->attention_backward.array[array].n > 1;
 }
 
-static bool has_array(const struct cr_kernel *k, enum cr_array_kind kind)
+static bool sums_over_queries(const struct cr_kernel *k)
 {
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
-        if (k->attention_backward.arrays[i] == kind)
+        if (k->attention_backward.arrays[i] == CR_SUM_OVER_QUERIES)
             return true;
     return false;
 }
@@ -91,7 +91,7 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
         if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
             s->lanes[i] = take(b, name, CR_LANES * s->rows, "of sums over keys");
     }
-    if (has_array(k, CR_SUM_OVER_QUERIES))
+    if (sums_over_queries(k))
         s->ones = take(b, "ones", s->rows * CR_PANEL_FLOATS, "packed: a column of ones");
     if (k->attention_backward.serial)
         s->old = take(b, "old", block, "the sum so far");
@@ -173,7 +173,7 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1);
-    if (has_array(k, CR_SUM_OVER_QUERIES))
+    if (sums_over_queries(k))
         CR_CALL(b, CR_CALLEE_pack, CR_FORMAT_f32, cr_n(b, s->rows), n1, cr_at_slot(s->ones),
                 cr_n(b, s->rows * CR_PANEL), cr_at_constant(b, 1), n0, n0);
     for (int i = 0; i < k->attention_backward.n_arrays; i++) {
@@ -740,8 +740,7 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     take_scratch(b, &s);
     begin_heads(b, &s);
     start_item(b, &s);
-    s.v.i = cr_begin_steps(b, "query", "n_queries", cr_number(b, 0), cr_number(b, s.M), s.rows,
-                           CR_NONE);
+    s.v.i = cr_begin_steps(b, "query", "n_queries", cr_number(b, 0), cr_number(b, s.M), s.rows);
     start_step(b, &s);
     if (!b->k->attention.direct)
         find_statistics(b, &s);

@@ -399,7 +399,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
 
 void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last)
 {
-    v->j = cr_begin_steps(b, "key", "n_keys", first, last, CR_KEY_BLOCK, CR_NONE);
+    v->j = cr_begin_steps(b, "key", "n_keys", first, last, CR_KEY_BLOCK);
 }
 
 void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,

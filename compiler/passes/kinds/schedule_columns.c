@@ -78,13 +78,13 @@ static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
     clear_lanes(b, c, lanes);
     c->lanes = lanes;
     if (is_cut) {
-        struct cr_steps block = cr_begin_steps(b, "block0", "rows", first, last, BLOCK, CR_NONE);
+        struct cr_steps block = cr_begin_steps(b, "block0", "rows", first, last, BLOCK);
         c->lanes = cr_scratch(b, "block", c->format, CR_LANES * c->cols, "lanes of a block of rows");
         clear_lanes(b, c, c->lanes);
         first = cr_var(b, block.first);
         last = cr_binary(b, CR_EXPR_ADD, first, cr_var(b, block.count));
     }
-    c->rows = cr_begin_steps(b, "row", "m", first, last, CR_LANES, CR_NONE);
+    c->rows = cr_begin_steps(b, "row", "m", first, last, CR_LANES);
     reduce_tile(b, c);
     cr_end(b);
     if (is_cut) {

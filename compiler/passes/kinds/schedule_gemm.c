@@ -97,7 +97,7 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     cr_prepare_epilogue(b, &epilogue, v->j.first);
     start_sums(b, v, &epilogue, &sums);
     end_calls(b);
-    v->k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, b->k->k), s->depth, CR_NONE);
+    v->k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, b->k->k), s->depth);
     begin_calls(b, s, v);
     sums = sums_at(b, s, v, slot);
     struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);

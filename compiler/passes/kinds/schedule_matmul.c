@@ -255,7 +255,7 @@ int64_t cr_schedule_matmul(struct cr_builder *b)
     if (k->gemm.prologue.n)
         row_slot = cr_schedule_prologue(b, s, &v, CR_NONE);
     if (!is_whole(&m))
-        v.k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, k->k), s->depth, CR_NONE);
+        v.k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, k->k), s->depth);
     schedule_loops(b, &m, &v, &o, row_slot);
     if (!is_whole(&m))
         cr_end(b);

@@ -100,7 +100,7 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
 static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
 {
     struct cr_steps j =
-        cr_begin_steps(b, "col", "n", cr_number(b, 0), job->cols, job->max_cols, CR_NONE);
+        cr_begin_steps(b, "col", "n", cr_number(b, 0), job->cols, job->max_cols);
     job->first_col = j.first;
     job->cols = cr_var(b, j.count);
 }

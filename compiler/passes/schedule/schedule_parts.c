@@ -272,12 +272,12 @@ cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share)
 }
 
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
-                               cr_expr first, cr_expr last, int64_t step, cr_expr until)
+                               cr_expr first, cr_expr last, int64_t step)
 {
     struct cr_steps steps;
     int64_t begin, end;
     bool fixed = cr_number_of(b, first, &begin) && cr_number_of(b, last, &end);
-    steps.first = cr_begin_loop(b, name, first, last, step, until);
+    steps.first = cr_begin_loop(b, name, first, last, step, CR_NONE);
     if (fixed && end - begin == step)
         steps.count = cr_let(b, count, cr_binary(b, CR_EXPR_SUB, last, first));
     else if (fixed && (end - begin) % step == 0)

@@ -106,10 +106,9 @@ struct cr_steps {
 /* The size of a share. */
 cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share);
 
-/* Begins "for (i = first; i < last; i += step)" and declares `count` inside; `until`, or CR_NONE,
- * is an additional condition of the loop. */
+/* Begins "for (i = first; i < last; i += step)" and declares `count` inside. */
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
-                               cr_expr first, cr_expr last, int64_t step, cr_expr until);
+                               cr_expr first, cr_expr last, int64_t step);
 
 /* Like cr_begin_steps, over one share.  A share that one step covers has no loop, unless it may
  * be empty. */

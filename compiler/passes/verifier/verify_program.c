@@ -9,11 +9,6 @@
 
 /* ---- buffers ---- */
 
-static int broken(const struct cr_program_check *c, int buffer, const char *what)
-{
-    return cr_fail(c->error, "buffer %d: %s", buffer, what);
-}
-
 /* Returns the number of elements of a shape, or -1 if the shape is not valid. */
 static int64_t elements_of(int rank, const int64_t *shape)
 {
@@ -31,13 +26,15 @@ static int verify_port(const struct cr_program_check *c, int i, const struct cr_
 {
     const struct cr_buffer *b = &c->p->buffers[i];
     if (b->offset < 0 || b->offset >= n)
-        return broken(c, i, "there is no such input or output");
+        return cr_fail_at(c->error, "buffer", i, "there is no such input or output");
     const struct cr_port *port = &ports[b->offset];
     if (port->state != (b->space == CR_SPACE_STATE))
-        return broken(c, i, "it is a state, and its port is not, or the other way round");
+        return cr_fail_at(c->error, "buffer", i,
+                          "it is a state, and its port is not, or the other way round");
     if (cr_formats[b->format].dtype != port->dtype ||
         elements_of(b->rank, b->shape) != elements_of(port->rank, port->shape))
-        return broken(c, i, "its type or size is not that of its input or output");
+        return cr_fail_at(c->error, "buffer", i,
+                          "its type or size is not that of its input or output");
     return 0;
 }
 
@@ -45,11 +42,11 @@ static int verify_inside(const struct cr_program_check *c, int i, int64_t bytes)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
     if (b->offset % (CR_ALIGN * (int64_t)sizeof(float)))
-        return broken(c, i, "it does not begin on a cache line");
+        return cr_fail_at(c->error, "buffer", i, "it does not begin on a cache line");
     if (b->offset < 0 || b->bytes > bytes || b->offset > bytes - b->bytes)
-        return broken(c, i,
-                      b->space == CR_SPACE_ARENA ? "it lies outside the arena"
-                                                 : "it lies outside the weights");
+        return cr_fail_at(c->error, "buffer", i,
+                          b->space == CR_SPACE_ARENA ? "it lies outside the arena"
+                                                     : "it lies outside the weights");
     return 0;
 }
 
@@ -64,10 +61,10 @@ static int verify_literal(const struct cr_program_check *c, int i)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
     if (b->offset < 0 || b->offset >= c->p->n_literals)
-        return broken(c, i, "there is no such literal");
+        return cr_fail_at(c->error, "buffer", i, "there is no such literal");
     const struct cr_literal *literal = &c->p->literals[b->offset];
     if (cr_format_of(literal->dtype) != b->format || elements_of(b->rank, b->shape) != literal->n)
-        return broken(c, i, "its type or size is not that of its literal");
+        return cr_fail_at(c->error, "buffer", i, "its type or size is not that of its literal");
     return 0;
 }
 
@@ -88,10 +85,11 @@ static int verify_space(const struct cr_program_check *c, int i)
         return verify_port(c, i, c->p->outputs, c->p->n_outputs);
     case CR_SPACE_STATE:
         if (c->p->buffers[i].alias != CR_NONE && !is_same_state(c, i, c->p->buffers[i].alias))
-            return broken(c, i, "it is the next value of what is another state, or none");
+            return cr_fail_at(c->error, "buffer", i,
+                              "it is the next value of what is another state, or none");
         return verify_port(c, i, c->p->inputs, c->p->n_inputs);
     default:
-        return broken(c, i, "it lies nowhere");
+        return cr_fail_at(c->error, "buffer", i, "it lies nowhere");
     }
 }
 
@@ -102,18 +100,18 @@ static int verify_buffer(const struct cr_program_check *c, int i)
     const struct cr_buffer *b = &c->p->buffers[i];
     int64_t n = elements_of(b->rank, b->shape);
     if (n < (b->space == CR_SPACE_OUTPUT ? 0 : 1))
-        return broken(c, i, "it has no such shape");
+        return cr_fail_at(c->error, "buffer", i, "it has no such shape");
     if ((int)b->format < 0 || b->format >= CR_FORMAT_COUNT)
-        return broken(c, i, "it has no such format");
+        return cr_fail_at(c->error, "buffer", i, "it has no such format");
     if (b->bytes != cr_format_bytes(b->format, n))
-        return broken(c, i, "it has other bytes than its elements take");
+        return cr_fail_at(c->error, "buffer", i, "it has other bytes than its elements take");
     if (b->alias != CR_NONE && (b->alias < 0 || b->alias >= c->p->n_buffers))
-        return broken(c, i, "it is a part of a buffer that is not there");
+        return cr_fail_at(c->error, "buffer", i, "it is a part of a buffer that is not there");
     for (int axis = 0; axis < b->rank; axis++)
         if (b->length[axis] != CR_NONE &&
             (b->length[axis] < 0 || b->length[axis] >= c->p->n_lengths ||
              c->p->lengths[b->length[axis]].bound != b->shape[axis]))
-            return broken(c, i, "an axis is not as long as its length may be");
+            return cr_fail_at(c->error, "buffer", i, "an axis is not as long as its length may be");
     return verify_space(c, i);
 }
 
@@ -170,7 +168,7 @@ static int verify_outputs(const struct cr_program_check *c)
         if (b->space != CR_SPACE_OUTPUT)
             continue;
         if (seen[b->offset])
-            status = broken(c, i, "another is the same output");
+            status = cr_fail_at(c->error, "buffer", i, "another is the same output");
         seen[b->offset] = true;
     }
     free(seen);
