@@ -43,6 +43,30 @@ static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *
     return status;
 }
 
+/* Returns true if a run touches little of the arena: all lengths are short of their bounds. */
+static bool is_short(const struct cr_engine *e)
+{
+    enum { SHARE = 16 };
+    const struct cr_program *p = e->program;
+    for (int i = 0; i < p->n_lengths; i++) {
+        const int32_t *length = e->program_inputs[p->input_of_length[i]];
+        if (p->lengths[i].batch || !length || *length > p->lengths[i].bound / SHARE)
+            return false;
+    }
+    return p->n_lengths > 0;
+}
+
+/* Gives the arena large pages before the first run that is not short: a process that encodes a short
+ * text would take all of the memory, and wait for it. */
+static void choose_pages(struct cr_engine *e)
+{
+    const struct cr_program *p = e->program;
+    if (e->has_large_pages || is_short(e))
+        return;
+    cr_memory_use_large_pages(e->arena, p->arena_bytes + p->scratch_bytes * e->threads);
+    e->has_large_pages = true;
+}
+
 /* Allocates the weights, the arena and the states. */
 static int make_room(struct cr_engine *e, struct cr_error *error)
 {
@@ -55,7 +79,7 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
     if (cr_engine_check_memory(e, p->weights_bytes, arena, error))
         return -1;
     e->weights = cr_memory_new(p->weights_bytes, "the weights", error);
-    e->arena = e->weights ? cr_memory_new(arena, "the arena", error) : NULL;
+    e->arena = e->weights ? cr_memory_new_small(arena, "the arena", error) : NULL;
     if (!e->arena)
         return -1;
     e->program_outputs = cr_calloc((size_t)p->n_outputs, sizeof *e->program_outputs);
@@ -95,6 +119,7 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
     cr_engine_gather_inputs(e, inputs);
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
+    choose_pages(e);
     int status = execute(e, entry);
     return status ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,
                             status) : 0;

@@ -89,6 +89,7 @@ struct cr_engine {
     struct cr_pool *pool;
     struct cr_ranks *ranks;
     float *weights, *arena;      /* used by the interpreter if the program has a layout, too */
+    bool has_large_pages;        /* the arena has been given large pages */
     float *lanes;                /* an arena for each thread, for runs that are made at the same
                                     time; or null */
     void *mapping;               /* mapped file of weights, mapping_bytes long; null: none */

@@ -63,20 +63,49 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
 
 enum { HUGE_PAGE = 2 << 20 };
 
-void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
+/* Returns the alignment of memory of that size; HUGE_PAGE if large pages are of use. */
+static size_t alignment(int64_t bytes)
+{
+    return bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
+}
+
+/* Returns the bytes that are allocated: whole pages, at least one. */
+static size_t room_of(int64_t bytes)
+{
+    size_t align = alignment(bytes);
+    return ((size_t)bytes + align) / align * align;
+}
+
+void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *error)
 {
     if (cr_memory_check(bytes, what, error))
         return NULL;
     void *memory = NULL;
-    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
-    size_t room = ((size_t)bytes + align) / align * align; /* whole pages, at least one */
-    if (posix_memalign(&memory, align, room)) {
+    if (posix_memalign(&memory, alignment(bytes), room_of(bytes))) {
         cr_fail(error, "%s would take %s, which cannot be allocated, expected so much free memory",
                 what, cr_byte_text(bytes).text);
         return NULL;
     }
-    if (align == HUGE_PAGE) /* a hint: weights streamed from memory miss the TLB on small pages */
-        madvise(memory, room, MADV_HUGEPAGE);
+    return memory;
+}
+
+/* A hint: weights streamed from memory miss the TLB on small pages.  Small pages that were touched
+ * are replaced. */
+void cr_memory_use_large_pages(void *memory, int64_t bytes)
+{
+    if (alignment(bytes) != HUGE_PAGE)
+        return;
+    madvise(memory, room_of(bytes), MADV_HUGEPAGE);
+#ifdef MADV_COLLAPSE
+    madvise(memory, room_of(bytes), MADV_COLLAPSE);
+#endif
+}
+
+void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
+{
+    void *memory = cr_memory_new_small(bytes, what, error);
+    if (memory && alignment(bytes) == HUGE_PAGE)
+        madvise(memory, room_of(bytes), MADV_HUGEPAGE);
     return memory;
 }
 

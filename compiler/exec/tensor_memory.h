@@ -19,6 +19,11 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
  * there are not enough. */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
+/* Does the same with small pages until cr_memory_use_large_pages is called with the same size: for
+ * memory of which first uses may touch a few parts only. */
+void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *error);
+void cr_memory_use_large_pages(void *memory, int64_t bytes);
+
 /* Memory of zeros whose pages the system provides on first touch.  The pages are small, because of
  * each of many rows a part is used long before the rest. */
 struct cr_zeros {
