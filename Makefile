@@ -77,6 +77,8 @@ with_ranks       := $(MPI)$(filter test,$(MAKECMDGOALS))
 runtime_sources  := $(filter-out runtime/ranks_mpi.c,$(wildcard runtime/*.c))
 test_sources     := $(wildcard tests/test_*.c)
 fuzz_sources     := $(wildcard tests/fuzz/*.c)
+# What libcheck would write for every assertion that holds.
+marks            := tests/libcheck/mark_point.c
 # Whose work tests/linear_time.sh counts: what a script passes through on its way to C.
 counted_sources  := $(foreach d,ir import passes passes/* emit frontend,$(wildcard compiler/$(d)/*.c))
 
@@ -135,6 +137,8 @@ $(BUILD)/obj/lua: always
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 	$(compile) -c $< -o $@
+
+$(call object,$(marks)): private CFLAGS += $(check_flags)
 
 $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
 
@@ -206,9 +210,9 @@ $(addprefix $(BUILD)/$(1)/,call_library search_folder): $(BUILD)/$(1)/%: docs/%.
     $(BUILD)/obj/flags
 	$$(link) -MF $$@.d $$< $$(filter %.a,$$^) -o $$@ $$(call libraries,$(1))
 
-$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c \
+$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(marks)) \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
-	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d \
+	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d -Wl,--wrap=_mark_point \
 	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
 
 # It has a runtime of its own, whose optimisation takes a minute and proves nothing.
@@ -268,7 +272,7 @@ setup:
 	@$(if $(with_ranks),sh tests/setup.sh mpi$(if $(MPI),, || echo 'Without MPI, tests of several ranks are skipped.'))
 
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
-    $(call object,$(fuzz_sources)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
+    $(call object,$(fuzz_sources) $(marks)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
     $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 sets_up := $(MPI)$(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
 $(everything_compiled): | $(if $(sets_up),setup,libraries-found)
