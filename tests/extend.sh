@@ -9,7 +9,8 @@
 #     **In `FILE`, in front of `TEXT`:**    of the first line that begins with TEXT, but for spaces
 #     **Run, in the top folder:**           one command a line; each must succeed
 #
-# CC is the compiler.  The last line is "N passed, M failed".
+# CC is the compiler, $CRESCENT the program; the objects of build/ are taken over where it is of them.  The last
+# line is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -236,7 +237,7 @@ check_format_main() {
     (cd "$copy" && build/crescent run graphs/heads_block.lua $sizes --format 'e5m2,*.net.2.*=f32' \
         $files --output "y=$T/heads.npy" &&
         build/crescent emit graphs/heads_block.lua $sizes --format 'e5m2,*.net.2.*=f32' \
-            -o "$T/heads.c" &&
+            --isa plain -o "$T/heads.c" &&
         $CC -O0 -Wall -Wextra -Wpedantic -Werror -DHEADS_BLOCK_MAIN "$T/heads.c" -o "$T/heads" -lm &&
         "$T/heads" $files --output "y=$T/main.npy") >"$log" 2>&1 &&
         grep -q 'layouts_e5m2' "$T/heads.c"
@@ -341,11 +342,28 @@ check_onnx() {
         's/onnx_math.complex_mul, "a b", /onnx_math.complex_mul, /' compiler/import/ops.c
 }
 
+# ---- the copy ------------------------------------------------------------------------
+
+# Takes the objects of build/ over, and what they were made of: make compiles anew what includes a file that a page
+# changes, which is most, and what was edited since.  The options of those objects are not those of the copy: what
+# make remembers of them gets an old date.  Objects with sanitizers do not link with others.
+take_objects() {
+    echo "${CRESCENT-}" | grep -Eqx 'build/(lua5\.4/)?crescent' && grep -qv fsanitize "$top/build/obj/flags" ||
+        { echo 'nothing is taken over: the copy is compiled from nothing' && return; }
+    remembered="build/obj/flags build/obj/lua5.4/incdir"
+    make -C "$copy" $remembered >"$log" 2>&1 &&
+        (cd "$copy" && touch -d 2001-01-01 $remembered) &&
+        (cd "$top" && find build/obj/compiler build/obj/lua5.4/compiler build/obj/runtime \
+            \( -name '*.o' -o -name '*.d' \) -print | tar cf - -T -) | tar xf - -C "$copy"
+    report $? 'the objects of build/'
+}
+
 # ---- all pages -----------------------------------------------------------------------
 
 mkdir "$copy"
 (cd "$top" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$copy"
 
+take_objects
 # One build serves all pages.
 for page in add-an-op add-a-pass add-a-runtime-function add-a-kernel-kind add-a-step add-a-format tokenizers \
     onnx; do
