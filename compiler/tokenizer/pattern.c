@@ -192,14 +192,11 @@ bool cr_put_pcre2(struct cr_text *out, const struct cr_pattern *p)
     return p->literal || (p->source && cr_oniguruma_to_pcre2(out, p->source, p->length, BARE_SCRIPTS, "", &ignored) == 0);
 }
 
-/* Returns all characters, one behind another. */
-static struct cr_text all_characters(void)
+void cr_put_all_characters(struct cr_text *all)
 {
-    struct cr_text text = {0};
     char bytes[4];
     for (uint32_t c = 0; c < 0x110000; c += c == 0xd7ff ? 0x801 : 1)
-        cr_put_bytes(&text, bytes, (size_t)cr_utf8_put(bytes, c));
-    return text;
+        cr_put_bytes(all, bytes, (size_t)cr_utf8_put(bytes, c));
 }
 
 /* Finds the runs of characters that a pattern of such runs matches; false if it cannot be run. */
@@ -218,15 +215,15 @@ static bool find_runs(const struct cr_pattern *p, const struct cr_text *all, uin
     return found == PCRE2_ERROR_NOMATCH;
 }
 
-uint32_t *cr_characters_of(const char *pcre2, size_t length, int *n)
+uint32_t *cr_characters_of(const struct cr_text *all, const char *pcre2, size_t length, int *n)
 {
     struct cr_pattern *p = cr_calloc(1, sizeof *p);
-    struct cr_text all = all_characters(), runs = {0};
+    struct cr_text runs = {0};
     struct cr_error ignored;
     uint32_t *ranges = NULL;
     int items = 0;
-    cr_put(&runs, "(?:%.*s)++", (int)length, pcre2);
-    bool good = compile(p, &runs, "", &ignored) == 0 && find_runs(p, &all, &ranges, &items);
+    cr_put(&runs, "%.*s++", (int)length, pcre2);
+    bool good = compile(p, &runs, "", &ignored) == 0 && find_runs(p, all, &ranges, &items);
     if (good && !ranges)
         ranges = cr_calloc(1, sizeof *ranges);
     if (!good) {
@@ -234,7 +231,6 @@ uint32_t *cr_characters_of(const char *pcre2, size_t length, int *n)
         ranges = NULL;
     }
     cr_pattern_free(p);
-    free(all.data);
     free(runs.data);
     *n = items / 2;
     return ranges;

@@ -10,10 +10,19 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 
+/* A set whose characters were found: its expression, and its ranges in the program. */
+struct known_set {
+    char *text;
+    int at, n;
+};
+
 /* What is compiled. */
 struct compiling {
     struct cr_pattern_program *program;
     const char *text;
+    struct cr_text all; /* all characters, once a set asks for them */
+    struct known_set *known;
+    int n_known, known_cap;
     const char *wrong; /* the part that is not supported, or null */
     int depth;         /* of looks inside looks */
 };
@@ -196,20 +205,39 @@ static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
     return p->n_sets - 2 * n;
 }
 
+/* Returns the set of an expression for one character, whose ranges it appends where no earlier item
+ * has the expression; null if it is none.  To find a set takes milliseconds, as PCRE2 reads all
+ * characters, and copies of an item share it. */
+static const struct known_set *find_set(struct compiling *c, const struct cr_text *text)
+{
+    int n = 0;
+    for (int i = 0; i < c->n_known; i++)
+        if (strcmp(c->known[i].text, text->data) == 0)
+            return &c->known[i];
+    if (c->all.length == 0)
+        cr_put_all_characters(&c->all);
+    uint32_t *ranges = cr_characters_of(&c->all, text->data, text->length, &n);
+    if (!ranges)
+        return NULL;
+    *CR_PUSH(c->known, c->n_known, c->known_cap) =
+        (struct known_set){cr_strdup(text->data), put_ranges(c, ranges, n), n};
+    free(ranges);
+    return &c->known[c->n_known - 1];
+}
+
 /* Appends an operation for the set of an item, or of all alternatives of a part. */
 static void put_set(struct compiling *c, struct part part, enum cr_pattern_code code)
 {
     struct cr_text text = {0};
-    int n = 0;
+    bool is_item = part.begin < part.end && end_of_item(c->text, part.begin) == part.end;
     if (part.n_options)
         cr_put(&text, "%.*s)", (int)part.n_options, part.options);
-    cr_put(&text, "(?:%.*s)", (int)(part.end - part.begin), c->text + part.begin);
-    uint32_t *ranges = cr_characters_of(text.data, text.length, &n);
-    if (ranges)
-        put(c, code, put_ranges(c, ranges, n), n);
+    cr_put(&text, is_item ? "%.*s" : "(?:%.*s)", (int)(part.end - part.begin), c->text + part.begin);
+    const struct known_set *set = find_set(c, &text);
+    if (set)
+        put(c, code, set->at, set->n);
     else
         refuse(c, "a set of characters that cannot be found");
-    free(ranges);
     free(text.data);
 }
 
@@ -434,6 +462,10 @@ bool cr_compile_pattern(struct cr_pattern_program *program, const struct cr_patt
     } else {
         refuse(&c, "a scanner");
     }
+    for (int i = 0; i < c.n_known; i++)
+        free(c.known[i].text);
+    free(c.known);
+    free(c.all.data);
     free(text.data);
     *what = c.wrong;
     return !c.wrong;
