@@ -344,7 +344,7 @@ standalone = $(foreach s,standalone extend fixtures encoders entries machine_bit
 test: setup $(foreach lua,$(LUAS),$(call built_for,$(lua))) $(call suites,$(LUA)) \
     $(BUILD)/$(LUA)/crescent-work all
 	@sh tests/run.sh $(layers) $(texts) $(call statics,$(LUA)) \
-	    $(standalone) $(call docs,--check) $(pages) 'CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
+	    $(standalone) $(call docs,--check) $(pages) 'LEVEL=-O0 CRESCENT=$(BUILD)/crescent sh tests/demo.sh' \
 	    'sh tests/lua_versions.sh $(LUAS:%=$(BUILD)/%/crescent)' \
 	    $(foreach lua,$(LUAS),$(call suites_of,$(lua)))
 

@@ -5,7 +5,8 @@
 # The input is tests/fixtures/demo: a GPT-2 block's weights, an input x, and the output y
 # that PyTorch computed from them in double precision.  The C is left in build/demo/.  Then a
 # model answers that Crescent itself has trained, and at the end one tells a story.
-# $CRESCENT is the program, $CC the compiler, $CRESCENT_DATA a folder of models beside the project.
+# $CRESCENT is the program, $CC the compiler, $LEVEL its optimisation of the program (-O2), $CRESCENT_DATA a folder of
+# models beside the project.
 # Exit status 1 if anything disagrees.
 set -u
 
@@ -95,7 +96,7 @@ show "$crescent" compare "$script" $settings $files --expect "y=$fixture/y.npy" 
 
 title 'Standalone C: a program of its own, without Crescent'
 show "$crescent" emit "$script" $settings -o "$c_file"
-show $cc -O2 -DGPT2_BLOCK_MAIN "$c_file" -lm -o "$folder/gpt2_block"
+show $cc ${LEVEL:--O2} -DGPT2_BLOCK_MAIN "$c_file" -lm -o "$folder/gpt2_block"
 show "$folder/gpt2_block" $files --output "y=$folder/y.npy"
 echo
 echo 'What it wrote, against what TinyCC computes in memory, to the last bit:'

@@ -22,11 +22,13 @@ shift
 . "$(dirname "$0")/report.sh"
 scratch=$T
 
-# The commands call the program by its name, and the compiler `cc`; they may write to $T.
+# The commands call the program by its name, and the compiler `cc`; they may write to $T.  What emitted C prints does
+# not depend on its optimisation, see standalone.sh, which would take most of the time: --check does without.
 mkdir "$scratch/bin" "$scratch/files"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$(cd "$(dirname "$program")" && pwd)/$(basename "$program")" \
     >"$scratch/bin/crescent"
-printf '#!/bin/sh\nPATH="%s" exec %s "$@"\n' "$PATH" "${CC:-cc}" >"$scratch/bin/cc"
+[ "$mode" = --check ] && level=-O0 || level=
+printf '#!/bin/sh\nPATH="%s" exec %s "$@" %s\n' "$PATH" "${CC:-cc}" "$level" >"$scratch/bin/cc"
 chmod +x "$scratch/bin/crescent" "$scratch/bin/cc"
 PATH="$scratch/bin:$PATH"
 T="$scratch/files"
