@@ -59,7 +59,7 @@ struct gpt2_stack_pool *gpt2_stack_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void gpt2_stack_pool_stop(struct gpt2_stack_pool *pool);
 
-/* The same with the threads of a pool, or on this thread alone if that is null. */
+/* Does the same with the threads of a pool; with a null pool, on this thread. */
 int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

@@ -59,7 +59,7 @@ struct stream_block_pool *stream_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void stream_block_pool_stop(struct stream_block_pool *pool);
 
-/* The same with the threads of a pool, or on this thread alone if that is null. */
+/* Does the same with the threads of a pool; with a null pool, on this thread. */
 int stream_block_run_with(struct stream_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

@@ -238,12 +238,12 @@ complains() {
 refuses llama '{"model_type": "qwen2"}' "option model_type: found 'qwen2', expected llama"
 refuses llama '{"rope_scaling": {"type": "mrope", "factor": 4.0}}' \
     "option rope_type: found 'mrope', expected default or linear or llama3 or yarn or longrope or dynamic"
-complains llama 'rotary positions of 7 numbers of a head, expected an even number' --set head_dim=7
+complains llama 'found rotary positions for 7 numbers of each head, expected an even number' --set head_dim=7
 complains llama 'rope_type longrope: a frequency is not finite' --set rope_type=longrope \
     --set rope_factor=2 --set rope_long_factor=0,1,1,1 --set rope_short_factor=0,1,1,1 \
     --set rope_original_max_position_embeddings=8
-complains llama "rope_type linear without rope_factor, expected a value for it" --set rope_type=linear
-complains llama "rope_type yarn without max_position_embeddings, expected a value for it" --set rope_type=yarn
+complains llama "found rope_type linear without rope_factor, expected a value for rope_factor" --set rope_type=linear
+complains llama "found rope_type yarn without max_position_embeddings, expected a value for max_position_embeddings" --set rope_type=yarn
 complains llama "rope_long_factor has 2 items, expected one for each of 4 frequencies" \
     --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
     --set rope_original_max_position_embeddings=8
@@ -294,7 +294,7 @@ complains deberta_v2 'padding with conv_kernel_size, expected one or the other' 
     --set conv_kernel_size=3
 refuses t5 '{"feed_forward_proj": "gated-relu"}' \
     "option feed_forward_proj: found 'gated-relu', expected relu or gated-gelu or gated-silu or gelu or silu"
-complains t5 'masked_lm of a model without such a head, expected false' --set masked_lm=true
+complains t5 'found masked_lm = true for a model without a head for words, expected false' --set masked_lm=true
 refuses gte '{"logn_attention_scale": true}' "option logn_attention_scale: found 'true', expected false"
 refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
 refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
@@ -303,18 +303,18 @@ refuses llama '{"intermediate_size": 2147483647}' \
     "option intermediate_size: found '2147483647', expected at most 1048576"
 refuses llama '{"vocab_size": "many"}' "option vocab_size: found 'many', expected a whole number"
 
-complains gpt2 '1025 tokens, expected at most 1024, the number of positions' --set T=1025
+complains gpt2 'found 1025 tokens, expected at most 1024, the number of positions' --set T=1025
 complains llama 'n_embd 64 is not divisible by n_head 7' --set num_attention_heads=7
-complains llama '8 heads of queries, expected a multiple of the 3 of keys' --set num_key_value_heads=3
+complains llama 'found 8 heads of queries, expected a multiple of the 3 of keys' --set num_key_value_heads=3
 complains qwen2 'layer_types has 1 items, expected one for each of 2 layers' \
     --set layer_types=full_attention
 complains qwen2 "layer_types: found 'linear_attention', expected" \
     --set layer_types=full_attention,linear_attention
-complains roberta '513 tokens, expected at most 512, the number of positions' --set T=513
+complains roberta 'found 513 tokens, expected at most 512, the number of positions' --set T=513
 complains bert 'pooling mean of 2 texts, expected one without padding' --set pooling=mean --set B=2
 complains bert 'pooling cls of 1 texts with padding, expected one without padding' --set pooling=cls \
     --set padding=true
-complains vit 'an image of 8 x 8, expected at least one patch of 16 x 16' --set image_size=8
+complains vit 'found an image of 8 x 8, expected at least one patch of 16 x 16' --set image_size=8
 
 # harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
 harmless() {

@@ -710,7 +710,7 @@ START_TEST(refuses_positions_of_lengths)
                                          {"rope_factor", "2"},  {"rope_original_max_position_embeddings", "16"}};
     const crescent_script script = {.settings = settings, .n_settings = 6};
     ck_assert_int_eq(crescent_open(context, "graphs/llama.lua", &script, NULL, &model), CRESCENT_FAILED);
-    ck_assert_ptr_nonnull(strstr(crescent_error(context), ": texts of up to 20 tokens, expected at most 16"));
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), ": found texts of up to 20 tokens, expected at most 16"));
 }
 END_TEST
 

@@ -460,11 +460,11 @@ static const struct fail_case {
     {"const(0, {2^21, 2^21, 0})",
      "t.lua:1: const: found a tensor [2097152, 2097152, 0] of more than 2^40 elements (4 TiB)"},
     {"local nn = require 'nn'\nnn.dropout(input('x', {2}), 1, 0)",
-     "t.lua:2: dropout 1, expected at least 0 and less than 1"},
+     "t.lua:2: found dropout 1, expected at least 0 and less than 1"},
     {"parameters(1)", "t.lua:1: parameters: found 1 arguments, expected 0"},
     {"local optim = require 'optim'\n"
      "optim.cosine_schedule(const(0, {}, 'i32'), {lr = 1, warmup = 5, steps = 5})",
-     "t.lua:2: steps 5, expected more than warmup 5"},
+     "t.lua:2: found steps 5, expected more than warmup 5"},
     {"scatter_add(input('x', {2, 3}), input('z', {3}, 'i32'), 4)",
      "t.lua:1: scatter_add: found rows [2, 3] and an index [3], expected the axes of the index "
      "first among those of the rows"},
@@ -633,7 +633,8 @@ static const struct fail_case {
      "t.lua:2: nn.layer_norm: found nothing, expected a table of options"},
     {"local r = require 'recurrent'\nlocal x, w = input('x', {5, 2, 3}), param('w', {16, 3})\n"
      "local y = r.gru(x, w, param('r', {16, 4}), {})",
-     "t.lua:3: expected x [T, B, n], weights [3 * H, n] and [3 * H, H] (in graphs/lib/recurrent.lua:"},
+     "t.lua:3: found x tensor f32 [5, 2, 3], tensor f32 [16, 3] and tensor f32 [16, 4], expected x [T, B, n], "
+     "weights [3 * H, n] and [3 * H, H] (in graphs/lib/recurrent.lua:"},
     {"local r = require 'recurrent'\nlocal x, w = input('x', {5, 2, 3}), param('w', {16, 3})\n"
      "local y = r.lstm(x, w, param('r', {16, 4}), {result = 'z'})",
      "t.lua:3: found another result, expected y or h, or c of an LSTM (in graphs/lib/recurrent.lua:"},
@@ -778,8 +779,8 @@ static const struct fail_case layer_cases[] = {
      "attention.attend: soft_cap: found '1', expected a number or a tensor"},
     {"a.separate(x, {n_head = 2, names = names, norm = tanh})",
      "attention.separate: names: k_norm is missing, expected a string"},
-    {"optim.adamw(w, w, {lr = 1, betas = {0.9}})", "betas: expected two numbers (in graphs/lib/optim"},
-    {"llama.model(ids, sizes, {windows = {}})", "0 windows, expected one for each of 1 layers (in"},
+    {"optim.adamw(w, w, {lr = 1, betas = {0.9}})", "betas: found 0.9 and nil, expected two numbers (in graphs/lib/optim"},
+    {"llama.model(ids, sizes, {windows = {}})", "found 0 windows, expected one for each of 1 layers (in"},
     {"(function() local function f(x, c) c = layer_options('f', c, {k = 'number'}) return x end\n"
      "local y = f(x, {j = 1})\nreturn y end)()", "f: unknown option 'j', expected one of k"},
     {"layer_options('f', {}, {k = 'nmuber'})",
@@ -1241,9 +1242,9 @@ static const struct refusal {
     {"graphs/decoder_block.lua", "T=1025", "T 1025 is more than n_positions 1024"},
     {"graphs/heads_block.lua", "T=33", "T 33 is more than block_size 32"},
     {"graphs/heads_block.lua", "train=true dropout=-0.5",
-     "dropout -0.5, expected at least 0 and less than 1"},
-    {"graphs/decoder_block.lua", "dropout=1", "dropout 1, expected at least 0 and less than 1"},
-    {"graphs/gpt2_stack.lua", "n_layer=0", "a stack of 0 blocks, expected at least 1"},
+     "found dropout -0.5, expected at least 0 and less than 1"},
+    {"graphs/decoder_block.lua", "dropout=1", "found dropout 1, expected at least 0 and less than 1"},
+    {"graphs/gpt2_stack.lua", "n_layer=0", "found a stack of 0 blocks, expected at least 1"},
     {"graphs/gpt2_block.lua", "B=0", "size 0 of axis 1"},
     {"graphs/gpt2_block.lua", "T=4294967296", "of more than 2^40 elements (4 TiB)"},
     {"graphs/gpt2_block.lua", "layout=other", "expected conv1d or linear"},

@@ -432,14 +432,14 @@ static const struct {
     void (*make)(struct message *graph);
     const char *words;
 } refused[] = {
-    {make_two_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 3 than of 12"},
-    {make_all_rows, "Resize ('the_node'): onnx_pictures.resize makes something else of n = 11 than of 12"},
-    {make_twice, "Concat ('the_node'): a size of 24 with n = 12, 22 with 11"},
+    {make_two_rows, "Resize ('the_node'): found other values of onnx_pictures.resize for n = 3 than for 12"},
+    {make_all_rows, "Resize ('the_node'): found other values of onnx_pictures.resize for n = 11 than for 12"},
+    {make_twice, "Concat ('the_node'): found a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
     {make_beside, "CumSum ('the_node'): cumsum: cannot run beside the length n (axis 1)"},
     {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
     {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
-    {make_at_most_five, "Slice ('the_node'): a size of 5 with n = 12, 3 with 3"},
+    {make_at_most_five, "Slice ('the_node'): found a size of 5 with n = 12, 3 with 3"},
     {make_reversed, "other numbers with n = 11 than with 12"},
 };
 
@@ -479,10 +479,10 @@ START_TEST(refuses_bounds_and_names)
     for (int i = 0; i < COUNT(wrong); i++)
         expect_refusal(&(crescent_script){.lengths = &wrong[i].length, .n_lengths = 1},
                        wrong[i].words);
-    expect_refusal(&(crescent_script){.lengths = twice, .n_lengths = 2}, "said twice");
+    expect_refusal(&(crescent_script){.lengths = twice, .n_lengths = 2}, "found it twice");
     expect_refusal(&(crescent_script){
                        .lengths = twice, .n_lengths = 1, .settings = &size, .n_settings = 1},
-                   "said twice");
+                   "found it twice");
 }
 END_TEST
 

@@ -601,125 +601,125 @@ static const struct {
     const char *mix, *message;
 } refused[] = {
     {"mix = function() return attend(scores()) end",
-     ": matmul: found tokens that look at later ones, expected a causal model"},
+     ": matmul: found tokens that depend on later ones, expected a causal model"},
     {"mix = function() return attend(where(le(key(), query() + 1), scores(), -math.huge)) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function() return attend(where(lt(abs(query() - key()), 3), scores(), -math.huge)) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function() return attend(where(ge(key(), query()), scores(), -math.huge)) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* a slice at another offset of a larger mask */
     {"mix = function()\n"
      "    local all = le(key {64, 64}, query {64, 64})\n"
      "    return attend(where(slice(all, {6, 5}, {T, T}), scores(), -math.huge))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* positions that wrap, or that float32 rounds to one */
     {"mix = function()\n"
      "    local a, b = key() * 2147483647, query() * 2147483647\n"
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local a, b = float(key()) + 3e8, float(query()) + 3e8\n"
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local a, b = float(key()) * 1e-30 * 1e-30, float(query()) * 1e-30 * 1e-30\n"
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* hidden scores become finite again */
     {"mix = function()\n"
      "    return attend(scores() + where(le(key(), query()), 0, -1e9) + 1e9)\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    return attend(maximum(where(le(key(), query()), scores(), -math.huge), -5))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function() return attend(where(logical_or(le(key(), query()), lt(key(), 4)), scores(), "
      "-math.huge)) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local t = {}\n"
      "    for i = 1, T do t[i] = {}; for j = 1, T do t[i][j] = (j <= i or j == 40) and 0 or "
      "-math.huge end end\n"
      "    return attend(scores() + const(t))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function() return merged(matmul(sigmoid(where(le(key(), query()), scores(), 0.0)), "
      "heads 'v')) end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* a choice by scores between 0 and: an unknown value, another number, a number that grows with the
      * query, one that grows with the key */
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, scores())\n"
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, 2.0)\n"
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, float(query()))\n"
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, float(key() - query() - 1))\n"
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* scores are not compared with the key, on either side */
     {"mix = function()\n"
      "    return merged(matmul(where(le(scores(), float(key())), 0.0, scores()), heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     {"mix = function()\n"
      "    return merged(matmul(where(le(float(key()), scores()), scores(), 0.0), heads 'v'))\n"
      "end",
-     "found tokens that look at later ones"},
+     "found tokens that depend on later ones"},
     /* the axis of keys does not remain an axis: concatenated, sliced, merged */
     {"mix = function()\n"
      "    local all = sum(concat({exp(scores()), const(1, {B, H, T, 1})}, 4), 4)\n"
      "    return merged(expand(all, {B, H, T, d}))\n"
      "end",
-     ": concat: found tokens that look at later ones"},
+     ": concat: found tokens that depend on later ones"},
     {"mix = function()\n"
      "    return merged(expand(slice(scores(), {0, 0, 0, T - 1}, {B, H, T, 1}), {B, H, T, d}))\n"
      "end",
-     ": slice: found tokens that look at later ones"},
+     ": slice: found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local s = reshape(permute(scores(), {1, 3, 2, 4}), {B, T, H * T})\n"
      "    return scope('z', nn.linear, s, C)\n"
      "end",
-     ": reshape: found tokens that look at later ones"},
+     ": reshape: found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local z = cumsum(scores(), 4)\n"
      "    return merged(matmul(z * float(le(key(), query())), heads 'v'))\n"
      "end",
-     ": cumsum: found sums over tokens, one after another"},
+     ": cumsum: found cumulative sums over tokens"},
     {"mix = function() return reshape(x, {B, 1, T, C}) * reshape(x, {B, T, 1, C}) end",
      "found logits of pairs of tokens"},
     {"mix = function()\n"
      "    local all = sum(x, 2)\n"
      "    return expand(all * 0.5, {B, T, C})\n"
      "end",
-     "layer.lua:17: sum: found tokens that look at later ones"},
+     "layer.lua:17: sum: found tokens that depend on later ones"},
     {"mix = function()\n"
      "    local flat = reshape(x, {B * T * C})\n"
      "    return expand(narrow(flat, 1, 0, 1), {B, T, C})\n"
      "end",
      "layer.lua:17: reshape: found tokens cut, joined or merged"},
     {"mix = function() return gather(x, T - 1 - query({B, T, C}), 2) end",
-     ": gather: found tokens that are chosen by number"},
-    {"mix = function() return cumsum(x, 2) end", ": cumsum: found sums over tokens, one after another"},
+     ": gather: found tokens chosen by a constant index"},
+    {"mix = function() return cumsum(x, 2) end", ": cumsum: found cumulative sums over tokens"},
     {"mix = function() return concat({slice(x, {0, 1, 0}, {B, T - 1, C}), const(0, {B, 1, C})}, 2) "
      "end",
      "found tokens cut, joined or merged"},

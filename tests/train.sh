@@ -316,7 +316,7 @@ bad 'output s is f32 [], expected i32 [] as the input it replaces' \
     "$weight input('s', {}, 'i32') return {w = w, s = l, loss = l}"
 bad 'input x has no data, expected --input x=F.npy' \
     "$weight return {w = w * input('x', {2}), loss = l}"
-bad 'an output of that name is its value' \
+bad 'found a state, whose next value is the output of that name' \
     "$weight return {w = w, x = input('x', {12}, 'i32'), loss = l}" --input "x=$T/0.npy"
 refused 'no --steps' $small $data
 make 'return {t = iota({2, 6}, 1)}' t "$T/shape.npy"

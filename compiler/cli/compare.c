@@ -153,7 +153,8 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
         if (backend < 0)
             status = -1;
         else if (c->n_backends == MAX_BACKENDS)
-            status = cr_fail(error, "--backends %.60s: more than %d", list, MAX_BACKENDS);
+            status = cr_fail(error, "--backends %.60s: found too many, expected at most %d", list,
+                             MAX_BACKENDS);
         else
             c->backends[c->n_backends++] = (crescent_backend)backend;
     }

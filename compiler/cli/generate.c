@@ -419,9 +419,9 @@ static void print_speed(const struct generate *g)
     crescent_machine *machine;
     fprintf(stderr, "%" PRId64 " tokens in %s: ", g->n, cr_duration(g->end - g->fed).text);
     if (each < 100)
-        fprintf(stderr, "%.3g a second", each);
+        fprintf(stderr, "%.3g tokens a second", each);
     else
-        fprintf(stderr, "%s a second", cr_thousands((int64_t)(each + 0.5)).text);
+        fprintf(stderr, "%s tokens a second", cr_thousands((int64_t)(each + 0.5)).text);
     if (cr_report_of_model(g->model).compiled && !crescent_machine_open(g->model, &machine)) {
         fprintf(stderr, ", reading %.3g GB/s, %.0f%% of the speed of reading the weights alone", speed,
                 100 * speed / crescent_machine_read_weights(machine, (int64_t)bytes));

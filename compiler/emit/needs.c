@@ -38,7 +38,7 @@ static int check_isas(const char *list, unsigned isas, struct cr_error *error)
 {
     if (!(isas & CR_ISA_PLAIN))
         return cr_fail(error,
-                       "--isa %.200s: found no plain, expected it in the list, for machines without the others",
+                       "--isa %.200s: found a list without plain, expected plain in it, for machines that have none of the others",
                        list);
     for (int i = 0; i < ISAS; i++)
         if (isas >> i & 1 && (isas & isa_rows[i].base) != isa_rows[i].base)

@@ -428,8 +428,8 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
                          .last_kernel = CR_NONE};
     if (cr_find_run(L)) {
         lua_pop(L, 1);
-        return cr_fail(error, "%s: a function that builds a graph builds a second one, expected "
-                       "one after the other", source->path);
+        return cr_fail(error, "%s: found a graph that is built inside the function of another "
+                       "one, expected one after the other", source->path);
     }
     int status = run_whole(&run, script);
     if (status)

@@ -34,7 +34,7 @@ static bool refuse(const struct finding *f, int sample, const char *what)
     const struct cr_onnx_graph *g = f->script->graph;
     const char *name = f->symbols->lengths[cr_symbols_varied(f->symbols, sample, &size)].name;
     if (!f->error->text[0])
-        cr_fail(f->error, "%.300s: %s: %s, expected the same or the length itself; --set %.60s=N fixes it",
+        cr_fail(f->error, "%.300s: %s: found %s, expected one number or the length itself, or --set %.60s=N",
                 g->path,
                 f->node == CR_ONNX_NONE ? "an input or output"
                                         : cr_onnx_show(&g->nodes[f->node], text, sizeof text),
@@ -151,9 +151,9 @@ static bool check_calls(struct finding *f, cr_t x)
     int sample = cr_onnx_is_lua_op(x) ? cr_onnx_call_differs(f->script->graph, x) : 0;
     if (sample)
         return refuse(f, sample,
-                      cr_arena_print(arena_of(f), "%s %s", x->name,
-                                     in_samples(f, sample, "makes something else of %.60s = %" PRId64
-                                                " than of %" PRId64)));
+                      cr_arena_print(arena_of(f), "other values of %s %s", x->name,
+                                     in_samples(f, sample,
+                                                "for %.60s = %" PRId64 " than for %" PRId64)));
     for (int i = 0; i < x->n_arguments; i++)
         if (x->arguments[i].term && !check_calls(f, x->arguments[i].term))
             return false;

@@ -325,7 +325,7 @@ static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
         return cr_fail(m->error, "%.300s: --length %s: the model has no symbolic size of that "
                        "name, expected one of its names", m->model.path, shown.text);
     if (has_pin(m, name))
-        return cr_fail(m->error, "%.300s: --length %s: said twice, expected one --length or --set",
+        return cr_fail(m->error, "%.300s: --length %s: found it twice, expected one --length or --set",
                        m->model.path, shown.text);
     if (m->symbols.n_lengths == CR_ONNX_LENGTHS)
         return cr_fail(m->error, "%.300s: --length %s: too many lengths, expected at most %d",

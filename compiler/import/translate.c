@@ -75,7 +75,7 @@ static int input_shape(const struct work *w, struct cr_onnx_value *v)
         return cr_fail(w->error, "%.300s: input %s is of type %s, expected a tensor of numbers",
                        w->graph->path, name, cr_onnx_type_name(info->type));
     if (info->rank < 0 || info->rank > CR_ONNX_RANK)
-        return cr_fail(w->error, "%.300s: input %s has no shape, or a larger one, expected a "
+        return cr_fail(w->error, "%.300s: input %s: found no shape, or one of more axes, expected a "
                        "shape of at most %d axes", w->graph->path, name, CR_ONNX_RANK);
     v->type = (enum cr_onnx_type)info->type;
     v->rank = info->rank;

@@ -131,15 +131,15 @@ static bool is_seen_through(const struct work *w, cr_id id)
 
 static int fail_looks_ahead(const struct work *w, cr_id id)
 {
-    return fail_at(w, id, "tokens that look at later ones",
-                   "a causal model: that a mask, whose "
-                   "positions `iota` counts, hides what comes later");
+    return fail_at(w, id, "tokens that depend on later ones",
+                   "a causal model, whose mask "
+                   "compares positions made by `iota` and hides later tokens");
 }
 
 static int fail_merged(const struct work *w, cr_id id)
 {
     if (cr_kind_of(w->from, id) == CR_KIND_SCAN)
-        return fail_at(w, id, "sums over tokens, one after another", "a sum along another axis");
+        return fail_at(w, id, "cumulative sums over tokens", "a sum along another axis");
     return fail_at(w, id, "tokens cut, joined or merged with another axis",
                    "tokens that stay an axis of their own");
 }
@@ -282,7 +282,7 @@ static int want_along(struct work *w, cr_id id, const struct cr_gather_axis *alo
     if (a->dtype == CR_BOOL || a->rank == CR_MAX_RANK)
         return fail_merged(w, id);
     if (axis == along->axis || is_token_axis(w, along->a, along->axis))
-        return fail_at(w, id, "tokens that are chosen by number, later ones among them",
+        return fail_at(w, id, "tokens chosen by a constant index, perhaps later ones",
                        "elements of each token's own");
     want(w, along->a, variant + axis);
     want(w, along->index, variant + axis);

@@ -310,10 +310,10 @@ static bool check_order(const struct finder *f, int length)
     for (int a = 0; a < f->node->rank; a++) {
         n += f->found[a] == batch;
         if ((f->found[a] == length && n == 0 && is_by_row(f, f->node, length)) || n > 1)
-            return fail_ragged(f, length, "expected that one axis, left of its own");
+            return fail_ragged(f, length, "expected one axis of the batch, left of the length's axis");
     }
     if (f->node->op == CR_OP_input && n == 0)
-        return fail_ragged(f, length, "expected that axis left of its own");
+        return fail_ragged(f, length, "expected an axis of the batch left of the length's axis");
     return true;
 }
 
@@ -352,11 +352,11 @@ static bool check_operand(const struct finder *f, int i, int length)
         (kind == CR_KIND_GATHER && consumes == length))
         return fail_ragged(f, length, "expected another op, or a length without rows");
     if (consumes == length && !is_by_row(f, in, length) && !other_is_by_row(f, i, length))
-        return fail_ragged(f, length, "expected that axis in an operand");
+        return fail_ragged(f, length, "expected an axis of the batch in an operand");
     if (is_by_row(f, in, length) &&
         (consumes == f->g->lengths[length - 1].batch ||
          (has_length(f->node, length) && !is_by_row(f, f->node, length))))
-        return fail_ragged(f, length, "expected that axis in the result, too");
+        return fail_ragged(f, length, "expected the axis of the batch in the result, too");
     return true;
 }
 

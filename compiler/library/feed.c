@@ -121,8 +121,8 @@ int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *e,
         const char *name = e->inputs[i].name, *path = path_of(source, name);
         if (path && source->is_state[i])
             return cr_fail(error,
-                           "%.400s: %s %.100s: an output of that name is its value, expected an "
-                           "input that is data",
+                           "%.400s: %s %.100s: found a state, whose next value is the output of "
+                           "that name, expected an input of data",
                            e->path, source->option, name);
         if (path && open_feed(feeds, e, i, path, data[i], source->hash, error))
             return -1;

@@ -256,7 +256,7 @@ static void compile_look(struct compiling *c, struct part inside, bool negated)
 {
     enum { DEEPEST = 8 };
     if (++c->depth > DEEPEST)
-        refuse(c, "many looks inside each other");
+        refuse(c, "lookarounds nested more than 8 deep");
     int look = put(c, CR_OP_LOOK, 0, negated);
     compile_choice(c, inside);
     put(c, CR_OP_MATCH, 0, 0);
@@ -299,7 +299,7 @@ static void compile_group(struct compiling *c, struct part item)
     case BEHIND:
     case NOT_BEHIND:
         if (!is_choice_single(c->text, inside))
-            refuse(c, "a look behind at more than a character");
+            refuse(c, "a lookbehind of more than one character");
         else
             put_set(c, inside, c->text[item.begin + 3] == '!' ? CR_OP_NOT_BEHIND : CR_OP_BEHIND);
         break;
@@ -373,7 +373,7 @@ static void compile_loop(struct compiling *c, struct part item, const struct rep
     int split = put(c, CR_OP_SPLIT, 0, 0), begin = c->program->n;
     compile_item(c, item);
     if (!c->wrong && may_be_empty(c, begin))
-        refuse(c, "a loop over what may be empty");
+        refuse(c, "a repetition of a part that may match nothing");
     put(c, CR_OP_JUMP, split, 0);
     set_choice(c, split, c->program->n, how->lazy);
     if (how->possessive)

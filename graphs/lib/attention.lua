@@ -51,7 +51,7 @@ function attention.grouped(q, k, v, mask, drop, how)
     local B, H, T, d = unpack(q.shape)
     local G, S = k:size(2), k:size(3)
     if G == H then return (attention.attend(q, k, v, mask, drop, how)) end
-    if H % G ~= 0 then error(H .. " heads of queries, expected a multiple of the " .. G .. " of keys") end
+    if H % G ~= 0 then error("found " .. H .. " heads of queries, expected a multiple of the " .. G .. " of keys") end
     local each = {}
     for name, value in pairs(how or {}) do each[name] = value end
     if each.bias then

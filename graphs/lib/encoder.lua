@@ -38,7 +38,7 @@ function encoder.texts(o, most)
     if alone and (o.pooling ~= "none" or o.classes > 0) then
         T = length("T", math.min(T, most))
     elseif T > most then
-        error(T .. " tokens, expected at most " .. most .. ", the number of positions")
+        error("found " .. T .. " tokens, expected at most " .. most .. ", the number of positions")
     end
     if o.padding then present = input("attention_mask", {o.B, T}, "i32", {fill = 1}) end
     return {T = T, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}
@@ -151,7 +151,9 @@ local function classify(x, o, texts, heads)
     else
         local first = encoder.first_of(x, texts)
         if not heads.classifier then
-            if not heads.pooler then error("classes " .. o.classes .. " of a model without such a head, expected 0") end
+            if not heads.pooler then
+                error("found classes = " .. o.classes .. " for a model without a classifier, expected 0")
+            end
             first = heads.pooler(first)
         end
         prefix("")
@@ -174,7 +176,9 @@ function encoder.outputs(x, o, texts, heads)
     if o.classes > 0 then return {logits = classify(x, o, texts, heads)} end
     if o.token_classes > 0 or o.masked_lm then
         prefix("")
-        if o.masked_lm and not heads.words then error("masked_lm of a model without such a head, expected false") end
+        if o.masked_lm and not heads.words then
+            error("found masked_lm = true for a model without a head for words, expected false")
+        end
         return {logits = o.masked_lm and heads.words(x) or classify_tokens(x, o, heads)}
     end
     if o.pooling ~= "none" then

@@ -350,10 +350,10 @@ for name, default in pairs(huggingface.rope_options()) do
     huggingface.of_rope[name] = {type(value), value}
 end
 
--- What `name` says, or an error if that is nothing.
+-- Returns an option; raises an error if it has no value.
 local function given(o, name)
     if o[name] == 0 or o[name] == "" then
-        error("rope_type " .. o.rope_type .. " without " .. name .. ", expected a value for it")
+        error("found rope_type " .. o.rope_type .. " without " .. name .. ", expected a value for " .. name)
     end
     return o[name]
 end
@@ -414,7 +414,7 @@ local kinds = {
 function huggingface.rope(o, T, d)
     o = layer_options("huggingface.rope", o, huggingface.of_rope)
     if d < 2 or d % 2 ~= 0 then
-        error("rotary positions of " .. d .. " numbers of a head, expected an even number")
+        error("found rotary positions for " .. d .. " numbers of each head, expected an even number")
     end
     local w, scale = rotary.frequencies(d, o.rope_theta), 1
     if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end

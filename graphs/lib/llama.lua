@@ -49,7 +49,7 @@ local function check_length(o)
     local limits = {dynamic = o.max_position_embeddings, longrope = o.rope_original_max_position_embeddings}
     local limit = limits[o.rope_type]
     if limit and limit > 0 and o.T > limit then
-        error("rope_type " .. o.rope_type .. ": texts of up to " .. o.T .. " tokens, expected at most " .. limit)
+        error("rope_type " .. o.rope_type .. ": found texts of up to " .. o.T .. " tokens, expected at most " .. limit)
     end
 end
 
@@ -58,7 +58,7 @@ end
 function llama.layers(o, windows)
     o = layer_options("llama.layers", o, of_model, huggingface.of_rope, of_layers)
     if windows and #windows ~= o.num_hidden_layers then
-        error(#windows .. " windows, expected one for each of " .. o.num_hidden_layers .. " layers")
+        error("found " .. #windows .. " windows, expected one for each of " .. o.num_hidden_layers .. " layers")
     end
     check_length(o)
     local d = o.head_dim > 0 and o.head_dim or attention.head_size(o.hidden_size, o.num_attention_heads)

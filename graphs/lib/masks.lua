@@ -17,7 +17,7 @@ end
 
 -- [T, T]: the tokens that are at most `reach` away, before or behind (Beltagy, Peters, Cohan, as above).
 function masks.local_window(T, reach)
-    if reach < 0 then error("a window that reaches " .. reach .. " tokens, expected 0 or more") end
+    if reach < 0 then error("found a window that reaches " .. reach .. " tokens, expected 0 or more") end
     return le(abs(iota({T, T}, 1) - iota({T, T}, 2)), reach)
 end
 

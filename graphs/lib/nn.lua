@@ -159,7 +159,7 @@ function nn.patches(pixels, n_out, size, bias)
     local h, w = size[1], size[2]
     local rows, columns = math.floor(height / h), math.floor(width / w)
     if rows * columns == 0 then
-        error("an image of " .. height .. " x " .. width .. ", expected at least one patch of " .. h .. " x " .. w)
+        error("found an image of " .. height .. " x " .. width .. ", expected at least one patch of " .. h .. " x " .. w)
     end
     local weight = param("weight", {n_out, channels, h, w}, {normal = 0.02})
     if rows * h < height or columns * w < width then
@@ -177,7 +177,7 @@ end
 function nn.learned_positions(x, n, std)
     local o = layer_options("nn.learned_positions", {n = n, std = std}, {n = "size", std = {"number", 1}})
     local T, C = x:size(-2), x:size(-1)
-    if T > n then error(T .. " tokens, expected at most " .. n .. ", the number of positions") end
+    if T > n then error("found " .. T .. " tokens, expected at most " .. n .. ", the number of positions") end
     return x + param("weight", {n, C}, {normal = o.std}):slice({0, 0}, {T, C})
 end
 
@@ -195,7 +195,7 @@ end
 -- is dropped.  p is rounded to 24 bits, as many as random numbers have.
 function nn.dropout(x, p, seed)
     layer_options("nn.dropout", {p = p, seed = seed}, {p = "number", seed = "number|tensor?"})
-    if p < 0 or p >= 1 then error("dropout " .. p .. ", expected at least 0 and less than 1") end
+    if p < 0 or p >= 1 then error("found dropout " .. p .. ", expected at least 0 and less than 1") end
     if not seed or p == 0 then return x end
     local threshold = math.floor(p * 2 ^ 24 + 0.5) / 2 ^ 24
     return where(ge(random(seed, x.shape), threshold), x * (1 / (1 - p)), 0)

@@ -27,7 +27,8 @@ local function window(name, config, a0, a1, a2)
     local o = layer_options(name, config or {}, {
         size = "number|table", periodic = {"whole", 1}, output_datatype = {"whole", 1}})
     local size, list = number(o.size), {}
-    assert(type(size) == "number" and size >= 1 and size <= 2 ^ 16, "expected a size of 1 to 65536")
+    assert(type(size) == "number" and size >= 1 and size <= 2 ^ 16,
+        "found a size of " .. tostring(size) .. ", expected 1 to 65536")
     local turn = 2 * math.acos(-1) / (o.periodic ~= 0 and size or size - 1)
     for i = 0, size - 1 do list[i + 1] = a0 - a1 * math.cos(turn * i) + a2 * math.cos(2 * turn * i) end
     return const(list)
@@ -239,7 +240,7 @@ function onnx.cum_prod(x, config)
         axis = "number|table", exclusive = {"whole", 0}, reverse = {"whole", 0}})
     local axis, parts, total = axis_of(x, number(o.axis)), {}, nil
     local n = x:size(axis)
-    assert(n <= 256, "products of " .. n .. " elements, expected at most 256")
+    assert(n <= 256, "found products of " .. n .. " elements, expected at most 256")
     for i = 1, n do
         local at = o.reverse ~= 0 and n + 1 - i or i
         local part = narrow(x, axis, at - 1, 1)

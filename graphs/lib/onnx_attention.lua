@@ -29,7 +29,7 @@ end
 -- New keys or values after those of before.
 local function with_past(past, x)
     if not past then return x end
-    assert(past.rank == 4, "past keys of " .. past.rank .. " axes, expected 4")
+    assert(past.rank == 4, "found past keys of " .. past.rank .. " axes, expected 4")
     return concat({past, x}, 3)
 end
 
@@ -111,7 +111,8 @@ local function heads_of(q, k, v, past_keys, past_values, o)
         q, k, v = split_heads(q, o.q_num_heads), split_heads(k, groups), split_heads(v, groups)
     end
     assert(q.rank == 4 and k.rank == 4 and v.rank == 4,
-        "expected queries, keys and values of 3 or 4 axes")
+        "found queries, keys and values of " .. q.rank .. ", " .. k.rank .. " and " .. v.rank ..
+        " axes, expected 3 or 4")
     return q, with_past(past_keys, k), with_past(past_values, v)
 end
 
@@ -153,7 +154,7 @@ end
 local function rotate(x, cosines, sines, interleaved)
     local rotary = require "rotary"
     assert(x.rank == 4 and cosines.rank == 3 and sines.rank == 3,
-        "cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 3 for 4")
+        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 3 for 4")
     local B, T, n = unpack(cosines.shape)
     assert(2 * n <= x:size(4), "found " .. n .. " angles for heads of " .. x:size(4) ..
         ", expected at most half as many")
@@ -166,7 +167,7 @@ function onnx_attention.rotary(x, cosines, sines, at, config)
     local o = layer_options("onnx_attention.rotary", config or {}, {
         interleaved = {"whole", 0}, num_heads = {"whole", 0}, rotary_embedding_dim = {"whole", 0}})
     assert((x.rank == 3 or x.rank == 4) and cosines.rank >= 2 and sines.rank >= 2,
-        "expected tables of 2 or 3 axes for a tensor of 3 or 4")
+        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 2 or 3 for 3 or 4")
     local flat, heads, width = x.rank == 3, o.num_heads, o.rotary_embedding_dim
     if width == 0 then width = 2 * cosines:size(-1) end
     if flat and heads == 0 then heads = math.floor(x:size(3) / width) end
@@ -204,8 +205,10 @@ local function linear(name, q, k, v, state, decay, beta, config)
     local heads, groups, parts = o.q_num_heads, o.kv_num_heads, {}
     local rule = tools.choose("update_rule", update_rules, o.update_rule)
     q, k, v = split_heads(q, heads), split_heads(k, groups), split_heads(v, groups)
-    assert(q:size(3) <= 256 and (beta or not rule.delta) and (not decay) == (not rule.gated),
-        "expected inputs that its update_rule has, and at most 256 steps")
+    assert((beta or not rule.delta) and (not decay) == (not rule.gated),
+        "found inputs that do not fit update_rule " .. o.update_rule ..
+            ", expected decay if it is gated, and beta if it has a delta")
+    assert(q:size(3) <= 256, "found " .. q:size(3) .. " steps, expected at most 256")
     decay, beta = decay and by_heads(decay, groups), beta and by_heads(beta, groups)
     state = state or const(0, {q:size(1), groups, k:size(4), v:size(4)})
     local scale = o.scale and o.scale ~= 0 and o.scale or 1 / math.sqrt(q:size(4))
@@ -302,7 +305,7 @@ local multi_head_options = {
 -- may have heads already.
 local function part_with_heads(x, which, bias, start, past, heads)
     if not (x.rank == 4 and which > 1 and not bias) then
-        assert(x.rank == 3, "expected queries, keys and values of 3 axes")
+        assert(x.rank == 3, "found queries, keys or values of " .. x.rank .. " axes, expected 3")
         if bias then x = x + narrow(bias, 1, start, x:size(3)) end
         x = split_heads(x, heads)
     end
@@ -348,7 +351,8 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
         smooth_softmax = {"whole", 0}, softcap = "number?", total_sequence_length = "number|table?"})
     local H, G, first = o.num_heads, o.kv_num_heads, nil
     local fits = q.rank == 3 and H >= 1 and G >= 1 and (k and v or q:size(3) % (H + 2 * G) == 0)
-    assert(fits, "expected queries, keys and values of [batch, tokens, heads * size]")
+    assert(fits, "found queries " .. tostring(q) .. " for " .. H .. " heads and " .. G ..
+        " of keys, expected [batch, tokens, heads * size]")
     assert(o.smooth_softmax <= 0 and (not past_keys) == (not past_values), "found a smooth softmax or keys without values, expected neither")
     if k and v then
         q, k, v = split_heads(q, H), split_heads(k, G), split_heads(v, G)
@@ -361,7 +365,7 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
         local total, P = o.total_sequence_length and number(o.total_sequence_length), past_keys:size(3)
         assert(total, "found a total_sequence_length that is known only when the model runs, expected a constant")
         assert(past_keys.rank == 4 and past_values.rank == 4 and S == T and total >= T and total <= P + T,
-            "total_sequence_length " .. total .. ", expected the number of past and new keys")
+            "found total_sequence_length " .. total .. ", expected the number of past and new keys")
         if lengths and total ~= T then first = along(lengths, 4, 1) + (1 - T) end -- T: a prompt
         S = math.max(P, total) -- the buffer has room for the new keys, or grows
     end

@@ -16,7 +16,7 @@ local MOST_PLACES = 1024
 -- Numbers of an attribute, or the same number for each axis.
 local function list_of(list, n, otherwise, name)
     if list and #list > 0 then
-        assert(#list == n, #list .. " " .. name .. ", expected " .. n)
+        assert(#list == n, "found " .. #list .. " " .. name .. ", expected " .. n)
         return list
     end
     list = {}
@@ -52,7 +52,7 @@ end
 -- The window of that kernel over the axes of x from the third on, and its number of places.
 local function read_window(x, o, kernel)
     local n, w = x.rank - 2, {}
-    assert(n >= 1 and n <= 3, "a tensor of " .. x.rank .. " axes, expected 3 to 5")
+    assert(n >= 1 and n <= 3, "found a tensor of " .. x.rank .. " axes, expected 3 to 5")
     kernel = list_of(kernel, n, 1, "kernel_shape")
     local strides, dilations = list_of(o.strides, n, 1, "strides"), list_of(o.dilations, n, 1, "dilations")
     local pads = list_of(o.pads, 2 * n, 0, "pads")
@@ -165,7 +165,7 @@ function onnx_conv.max_pool_index(x, config)
         at = at and at + part or where(hit, part, -4 * MOST_INDEX)
         step = step * w[i].size
     end
-    assert(step <= MOST_INDEX, "indices into " .. step .. " elements, expected at most " .. MOST_INDEX)
+    assert(step <= MOST_INDEX, "found indices into " .. step .. " elements, expected at most " .. MOST_INDEX)
     at = -max(at, axes, false)
     if o.storage_order ~= 0 then at = column_major(at, w) end
     local shape = {x:size(1), x:size(2)}
@@ -231,7 +231,7 @@ function onnx_conv.max_unpool(x, index, config)
     local o = layer_options("onnx_conv.max_unpool", config or {}, {
         kernel_shape = "table?", output_shape = "table?", pads = "table?", strides = "table?"})
     local n, shape, total = x.rank - 2, x.shape, 1
-    assert(n >= 1, "a tensor of " .. x.rank .. " axes, expected [N, C, ..]")
+    assert(n >= 1, "found a tensor of " .. x.rank .. " axes, expected [N, C, ..]")
     local kernel = list_of(o.kernel_shape, n, 1, "kernel_shape")
     local strides = list_of(o.strides, n, 1, "strides")
     local pads = list_of(o.pads, 2 * n, 0, "pads")
@@ -289,7 +289,7 @@ end
 -- The sizes of a kernel [.., .., k..].
 local function kernel_of(x, weights)
     local kernel = weights.shape
-    assert(weights.rank == x.rank, "weights of " .. weights.rank .. " axes, expected " .. x.rank)
+    assert(weights.rank == x.rank, "found weights of " .. weights.rank .. " axes, expected " .. x.rank)
     table.remove(kernel, 1)
     table.remove(kernel, 1)
     return kernel
@@ -318,7 +318,7 @@ end
 local function turned(weights, groups)
     local C, M = weights:size(1), weights:size(2)
     assert(groups >= 1 and C % groups == 0,
-        groups .. " groups of " .. C .. " channels, expected a divisor of them")
+        "found " .. groups .. " groups of " .. C .. " channels, expected a number that divides the channels")
     for axis = 3, weights.rank do
         local list = {}
         for i = weights:size(axis) - 1, 0, -1 do list[#list + 1] = i end
@@ -339,7 +339,7 @@ function onnx_conv.conv_transpose(x, weights, bias, config)
         auto_pad = {"string", "NOTSET"}, dilations = "table?", group = {"whole", 1}, output_padding = "table?",
         output_shape = "table?", pads = "table?", strides = "table?"})
     local n, w, kernel = x.rank - 2, {}, kernel_of(x, weights)
-    assert(n >= 1 and n <= 3, "a tensor of " .. x.rank .. " axes, expected 3 to 5")
+    assert(n >= 1 and n <= 3, "found a tensor of " .. x.rank .. " axes, expected 3 to 5")
     local strides, dilations = list_of(o.strides, n, 1, "strides"), list_of(o.dilations, n, 1, "dilations")
     local pads, more = list_of(o.pads, 2 * n, 0, "pads"), list_of(o.output_padding, n, 0, "output_padding")
     local asked = o.output_shape and #o.output_shape > 0 and o.output_shape
@@ -364,7 +364,8 @@ end
 
 -- The past before x, or zeros.
 local function with_past(x, weights, past)
-    assert(x.rank == 3 and weights.rank == 3, "expected x [N, C, T] and weights [C, 1, k]")
+    assert(x.rank == 3 and weights.rank == 3, "found x of " .. x.rank .. " axes and weights of " .. weights.rank ..
+        ", expected x [N, C, T] and weights [C, 1, k]")
     return past and concat({past, x}, 3) or pad(x, 3, weights:size(3) - 1, 0, 0)
 end
 
@@ -389,7 +390,9 @@ function onnx_conv.col2im(x, config)
     local o = layer_options("onnx_conv.col2im", config or {}, {
         block_shape = "table", dilations = "table?", image_shape = "table", pads = "table?", strides = "table?"})
     local n, w, shape, total = #o.image_shape, {}, {}, nil
-    assert(x.rank == 3 and n >= 1 and n == #o.block_shape and n <= 5, "expected columns [N, C, L] of an image")
+    assert(x.rank == 3 and n >= 1 and n == #o.block_shape and n <= 5,
+        "found columns of " .. x.rank .. " axes, an image of " .. n .. " and blocks of " .. #o.block_shape ..
+            ", expected columns [N, C, L], and as many axes of a block as of the image, 1 to 5")
     local strides, dilations = list_of(o.strides, n, 1, "strides"), list_of(o.dilations, n, 1, "dilations")
     local pads = list_of(o.pads, 2 * n, 0, "pads")
     for i = 1, n do

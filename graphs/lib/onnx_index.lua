@@ -28,7 +28,7 @@ local function scatter_slices(x, values, index, axis, o)
     local merge = tools.choose("reduction", merges, o.reduction)
     if not merge then return scatter(x, values, index, axis) end
     local n = index:size(axis)
-    assert(n <= 64, n .. " values with a reduction, expected at most 64")
+    assert(n <= 64, "found " .. n .. " values with a reduction, expected at most 64")
     for i = 0, n - 1 do
         local at, value = narrow(index, axis, i, 1), narrow(values, axis, i, 1)
         x = scatter(x, wrap(merge(gather(x, at, axis), value), o.type), at, axis)
@@ -67,7 +67,8 @@ function onnx_index.scatter_nd(x, indices, values, config)
     local o = read_scatter("onnx_index.scatter_nd", config)
     if not indices then return x end
     local depth, rows, columns, index = indices:size(-1), 1, 1, nil
-    assert(depth <= x.rank, depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most so many")
+    assert(depth <= x.rank,
+        "found " .. depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most one for each axis")
     for i, size in ipairs(x.shape) do
         if i <= depth then
             local part = from_start(narrow(indices, -1, i - 1, 1), size)
@@ -99,7 +100,8 @@ end
 function onnx_index.one_hot(x, values, config)
     local o = layer_options("onnx_index.one_hot", config or {}, {depth = "number|table", axis = {"whole", -1}})
     local depth, axis = number(o.depth), o.axis < 0 and o.axis + x.rank + 2 or o.axis + 1
-    assert(axis >= 1 and axis <= x.rank + 1, "axis " .. o.axis .. ", expected one of the result")
+    assert(axis >= 1 and axis <= x.rank + 1,
+        "found axis " .. o.axis .. ", expected an axis of the result, which has " .. x.rank + 1)
     local narrower, wider = x.shape, x.shape
     table.insert(narrower, axis, 1)
     table.insert(wider, axis, depth)
@@ -126,7 +128,7 @@ function onnx_index.pad(x, config)
     local o = layer_options("onnx_index.pad", config or {}, {
         pads = "table", axes = "table?", mode = {"string", "constant"}, value = {"number|table", 0}})
     local n = o.axes and #o.axes or x.rank
-    assert(#o.pads == 2 * n, #o.pads .. " pads of " .. n .. " axes, expected two for each axis")
+    assert(#o.pads == 2 * n, "found " .. #o.pads .. " pads of " .. n .. " axes, expected two for each axis")
     for i = 1, n do
         local axis, before, after = axis_of(x, o.axes and o.axes[i] or i - 1), o.pads[i], o.pads[i + n]
         if o.mode == "constant" or (before <= 0 and after <= 0) then

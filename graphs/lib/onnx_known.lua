@@ -152,7 +152,8 @@ function onnx_known.non_max_suppression(config)
         least = {"number|table", -math.huge}, center_point_box = {"whole", 0}, shapes = "table"})
     local shape, of = o.shapes[1], o.shapes[2]
     assert(#shape == 3 and #of == 3 and shape[3] == 4 and shape[1] == of[1] and shape[2] == of[3]
-        and of[3] <= 4096, "expected at most 4096 boxes and a score of each")
+        and of[3] <= 4096, "found boxes of " .. #shape .. " axes and scores of " .. #of ..
+            ", expected [B, n, 4] and [B, classes, n] with n up to 4096")
     local n, rows, limits = of[3], {}, {
         most = tools.number(o.most), overlap = tools.to_float(tools.number(o.overlap)),
         least = tools.number(o.least)}

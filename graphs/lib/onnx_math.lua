@@ -183,7 +183,7 @@ function onnx_math.reduce_prod(x, config)
     local axes, remove = read_reduction("onnx_math.reduce_prod", x, config)
     for _, axis in ipairs(axes) do
         local n, total = x:size(axis), nil
-        assert(n <= 256, "a product of " .. n .. " elements, expected at most 256")
+        assert(n <= 256, "found a product of " .. n .. " elements, expected at most 256")
         for i = 0, n - 1 do
             local part = narrow(x, axis, i, 1)
             total = total and total * part or part

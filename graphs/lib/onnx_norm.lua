@@ -26,7 +26,7 @@ local batch_options = {epsilon = {"number", 1e-5}, momentum = "number?", trainin
 
 -- Mean and variance of the channels, axis 2: those that are given, or in training those of x.
 local function statistics(x, given_mean, given_variance, o)
-    assert(x.rank >= 2, "expected x [N, C, ..]")
+    assert(x.rank >= 2, "found " .. tostring(x) .. ", expected [N, C, ..]")
     if o.training_mode == 0 then
         return along(given_mean, x.rank, 2), along(given_variance, x.rank, 2)
     end
@@ -66,7 +66,7 @@ end
 -- Each channel of each picture by itself.
 function onnx_norm.instance(x, scale, bias, config)
     local o = layer_options("onnx_norm.instance", config or {}, {epsilon = {"number", 1e-5}})
-    assert(x.rank >= 3, "expected x [N, C, d..]")
+    assert(x.rank >= 3, "found " .. tostring(x) .. ", expected [N, C, d..]")
     local y = standardise(x, axes_of(x, 3), o.epsilon)
     return y * along(scale, x.rank, 2) + along(bias, x.rank, 2)
 end
@@ -77,7 +77,7 @@ function onnx_norm.group(x, scale, bias, config)
         epsilon = {"number", 1e-5}, num_groups = {"whole", 1}})
     local groups, shape = o.num_groups, x.shape
     assert(x.rank >= 2 and groups >= 1 and x:size(2) % groups == 0,
-        "expected groups with equal numbers of channels")
+        "found " .. groups .. " groups of " .. tostring(x) .. ", expected [N, C, ..] with C a multiple of the groups")
     local y = standardise(reshape(x, {x:size(1), groups, -1}), {3}, o.epsilon)
     local by_group = scale:size(1) == groups and groups ~= x:size(2)
     if not by_group then y = reshape(y, shape) end
@@ -87,7 +87,7 @@ end
 -- x / (sum of |x|^p)^(1 / p), 0 where that is.
 function onnx_norm.lp(x, config)
     local o = layer_options("onnx_norm.lp", config or {}, {axis = {"whole", -1}, p = {"whole", 2}})
-    assert(o.p == 1 or o.p == 2, "p = " .. o.p .. ", expected 1 or 2")
+    assert(o.p == 1 or o.p == 2, "found p = " .. o.p .. ", expected 1 or 2")
     local norm = sum(o.p == 1 and abs(x) or x ^ 2, axis_of(x, o.axis))
     if o.p == 2 then norm = sqrt(norm) end
     return where(eq(norm, 0), 0, x / norm)
@@ -107,7 +107,8 @@ function onnx_norm.lrn(x, config)
     local o = layer_options("onnx_norm.lrn", config or {}, {
         alpha = "number?", beta = {"number", 0.75}, bias = {"number", 1}, size = {"whole", 1}})
     local n, total = o.size, nil
-    assert(x.rank >= 2 and n >= 1 and n <= 64, n .. " channels, expected 1 to 64")
+    assert(x.rank >= 2 and n >= 1 and n <= 64,
+        "found size " .. n .. " and " .. tostring(x) .. ", expected [N, C, ..] and a size of 1 to 64")
     local before = math.floor((n - 1) / 2)
     local squares = pad(x ^ 2, 2, before, n - 1 - before, 0)
     for i = 0, n - 1 do
@@ -124,7 +125,7 @@ end
 -- merged into one.  Returns x, merged, and the axis in it.
 local function read_axis(name, x, config)
     local o = layer_options(name, config or {}, {axis = "whole?", version = "whole?"})
-    assert(x.rank > 0, "a tensor without axes, expected at least one")
+    assert(x.rank > 0, "found a tensor without axes, expected at least one")
     local axis, flat = axis_of(x, o.axis or (o.version and 1 or -1)), {1, 1}
     if not o.version or axis == x.rank then return x, axis end
     for i, size in ipairs(x.shape) do
@@ -150,7 +151,8 @@ local loss_options = {ignore_index = "whole?", reduction = {"string", "mean"}}
 -- 0 where the target is to be ignored.
 local function loss_of(scores, target, weight, o)
     assert(scores.rank >= 2 and target and target.rank == scores.rank - 1,
-        "expected scores [N, C, ..] and targets [N, ..]")
+        "found scores " .. tostring(scores) .. " and targets " .. tostring(target) ..
+            ", expected [N, C, ..] and [N, ..]")
     local wide, count = target.shape, 1
     for _, size in ipairs(wide) do count = count * size end
     table.insert(wide, 2, 1)
@@ -188,7 +190,7 @@ end
 
 -- The logarithm of softmax over classes, axis 2.
 local function log_classes(x)
-    assert(x.rank >= 2, "expected scores [N, C, ..]")
+    assert(x.rank >= 2, "found scores " .. tostring(x) .. ", expected [N, C, ..]")
     return log_softmax(x, 2)
 end
 

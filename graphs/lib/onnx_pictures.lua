@@ -231,7 +231,7 @@ local function read_axes(x, o)
     end
     local cropped = o.coordinates == coordinates.tf_crop_and_resize
     local fits = #given == #named and #named > 0 and (not cropped or (o.roi and #o.roi == 2 * #named))
-    assert(fits, "expected " .. #named .. " scales or sizes, one for each axis" ..
+    assert(fits, "found " .. #given .. " scales or sizes, expected " .. #named .. ", one for each axis" ..
         (cropped and ", and a known region of twice as many" or ""))
     for i, a in ipairs(named) do
         if o.scales then set_scale(a, given[i]) else set_size(a, given[i]) end
@@ -408,7 +408,8 @@ function onnx_pictures.grid_sample(x, grid, config)
     choose("padding_mode", {zeros = true, border = true, reflection = true}, o.padding_mode)
     local fits = r >= 1 and r <= 3 and grid.rank == x.rank and grid:size(-1) == r and
         grid:size(1) == x:size(1)
-    assert(fits, "expected a picture of 1 to 3 axes and as many coordinates")
+    assert(fits, "found a picture " .. tostring(x) .. " and a grid " .. tostring(grid) ..
+        ", expected [N, C, d..] with 1 to 3 axes d, and [N, d.., coordinates] with one for each of them")
     local found, axes = {}, {}
     for a = 1, r do
         local at = grid_coordinate(grid, a, x:size(2 + a), corners)
@@ -439,7 +440,8 @@ function onnx_pictures.affine_grid(theta, config)
         fits = fits and type(n) == "number" and n >= 1 and n <= MOST_SIZE
     end
     fits = fits and r >= 2 and r <= 3 and theta.rank == 3 and theta:size(2) == r and theta:size(3) == r + 1
-    assert(fits, "expected matrices for a picture of 2 or 3 axes, and its sizes")
+    assert(fits, "found matrices " .. tostring(theta) .. " and " .. #o.size ..
+        " sizes, expected [N, r, r + 1] and r + 2 known sizes with r = 2 or 3")
     local shape = {theta:size(1)}
     for a = 2, r + 1 do shape[a] = 1 end
     shape[r + 2] = r
@@ -481,7 +483,8 @@ function onnx_pictures.roi_align(x, rois, batch, config)
     local h, w, each, mean = o.output_height, o.output_width, o.sampling_ratio, o.mode == "avg"
     local fits = x.rank == 4 and rois.rank == 2 and rois:size(2) == 4 and each >= 1 and each <= 64 and
         h >= 1 and h <= 2 ^ 12 and w >= 1 and w <= 2 ^ 12
-    assert(fits, "expected regions [n, 4] and a sampling_ratio of 1 to 64")
+    assert(fits, "found pictures " .. tostring(x) .. ", regions " .. tostring(rois) .. " and sampling_ratio " .. each ..
+        ", expected [N, C, H, W], [n, 4] and 1 to 64")
     local scale = to_float(o.spatial_scale)
     local shifted = not o.version and o.coordinate_transformation_mode == "half_pixel"
     local found = {

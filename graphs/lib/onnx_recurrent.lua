@@ -38,7 +38,7 @@ local activations = {
 -- activation_beta are used up, one by each activation that has one.
 local function read_activations(o, cell, directions)
     local names, n, list, used = o.activations or {}, #cell.keys, {}, {alpha = 0, beta = 0}
-    assert(#names == 0 or #names == n * directions, #names .. " activations, expected " .. n * directions)
+    assert(#names == 0 or #names == n * directions, "found " .. #names .. " activations, expected " .. n * directions)
     local function take(what, usual)
         local numbers = o["activation_" .. what] or {}
         if not usual or used[what] >= #numbers then return usual end
@@ -50,7 +50,7 @@ local function read_activations(o, cell, directions)
         for i, key in ipairs(cell.keys) do
             local name = tostring(names[(d - 1) * n + i] or cell.usual[i])
             local row = activations[string.lower(name)]
-            assert(row, "the activation " .. name .. ", expected one that the operator has")
+            assert(row, "found the activation " .. name .. ", expected one that ONNX names for the operator")
             list[key][d] = row[1](take("alpha", row[2]), take("beta", row[3]))
         end
     end
@@ -71,7 +71,7 @@ local cells = {
 local function of_shape(x, shape, number)
     local fits = not x or x.rank == #shape
     for axis, size in ipairs(shape) do fits = fits and (not x or x.shape[axis] == size) end
-    assert(fits, "input " .. number .. " has another shape, expected that of the operator")
+    assert(fits, "input " .. number .. ": found " .. tostring(x) .. ", expected " .. #shape .. " axes that fit x and r")
     return x
 end
 
@@ -83,13 +83,14 @@ local function run(name, result, x, w, r, bias, lengths, h, c, peepholes, config
         direction = {"string", "forward"}, hidden_size = "whole?", input_forget = {"whole", 0},
         layout = {"whole", 0}, linear_before_reset = {"whole", 0}, only_shape = {"boolean", false}})
     assert(x.rank == 3 and w and w.rank == 3 and r and r.rank == 3,
-        "expected x [T, B, n], w [directions, gates H, n] and r [directions, gates H, H]")
+        "found x " .. tostring(x) .. ", w " .. tostring(w) .. " and r " .. tostring(r) ..
+            ", expected x [T, B, n], w [directions, gates H, n] and r [directions, gates H, H]")
     local direction, rows_first = string.lower(o.direction), o.layout == 1
     if rows_first then x = permute(x, {2, 1, 3}) end
     local T, B, H, D, G = x.shape[1], x.shape[2], r.shape[3], direction == "bidirectional" and 2 or 1, cell.n_gates
-    assert(T <= MOST_STEPS, T .. " steps, expected at most " .. MOST_STEPS)
+    assert(T <= MOST_STEPS, "found " .. T .. " steps, expected at most " .. MOST_STEPS)
     assert((o.hidden_size or H) == H,
-        "a hidden_size of " .. tostring(o.hidden_size) .. ", expected " .. H .. " as in r")
+        "found a hidden_size of " .. tostring(o.hidden_size) .. ", expected " .. H .. " as in r")
     local function state(s, number)
         of_shape(s, rows_first and {B, D, H} or {D, B, H}, number)
         return s and (rows_first and permute(s, {2, 1, 3}) or s)

@@ -12,7 +12,7 @@ local most_length, most_matrix = 2 ^ 20, 2 ^ 24
 
 local function check_length(length, what)
     assert(type(length) == "number" and length >= 1 and length <= most_length,
-        what .. " of " .. tostring(length) .. " elements, expected a number of 1 to " .. most_length)
+        "found " .. what .. " of " .. tostring(length) .. " elements, expected 1 to " .. most_length)
     return length
 end
 
@@ -82,7 +82,8 @@ function onnx_signal.stft(x, window, config)
     local size, step = x.rank == 3 and check_length(x:size(2), "an axis") or 0, number(o.frame_step)
     local length = o.frame_length and number(o.frame_length) or window and window:size(1) or size
     assert(x.rank == 3 and x:size(3) <= 2 and not (window and window:size(1) ~= length),
-        "expected a signal [N, n, 1 or 2] and a window as long as a frame")
+        "found a signal " .. tostring(x) .. " and frames of " .. length .. " with a window " .. tostring(window) ..
+            ", expected [N, n, 1 or 2] and a window as long as a frame")
     assert(length >= 1 and step >= 1 and length <= size, "found frames of " .. length .. " elements by steps of "
         .. step .. " over " .. size .. ", expected them to fit")
     local shape = {math.floor((size - length) / step) + 1, length}

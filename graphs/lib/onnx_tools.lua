@@ -21,7 +21,7 @@ end
 -- An axis of ONNX as one of the language.
 function tools.axis_of(x, axis)
     assert(axis >= -x.rank and axis < x.rank,
-        "axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected one that it has")
+        "found axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected an axis of the tensor")
     return axis < 0 and axis + x.rank + 1 or axis + 1
 end
 
@@ -76,7 +76,7 @@ end
 
 -- The choice of a name; an error says what it is that has no such name.
 function tools.choose(what, choices, name)
-    assert(choices[name] ~= nil, what .. " '" .. name .. "' is not known, expected one of the operator's")
+    assert(choices[name] ~= nil, "found " .. what .. " '" .. name .. "', expected a value that ONNX names for it")
     return choices[name]
 end
 
@@ -86,7 +86,7 @@ function tools.pad(x, axis, before, after, value)
     if before < 0 or after < 0 then
         local start, finish = math.max(0, -before), size + math.min(0, after)
         assert(finish > start,
-            "an empty slice of an axis of size " .. size .. ", expected at least one element")
+            "found an empty slice of an axis of size " .. size .. ", expected at least one element")
         x = narrow(x, axis, start, finish - start)
     end
     local parts, shape = {}, x.shape

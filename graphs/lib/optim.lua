@@ -132,7 +132,8 @@ end
 -- `prepare(p, g, decay)` returns the parameter and the gradient that the step begins with.
 local function adam(params, grads, o, prepare)
     local state, beta1, beta2 = o.state, o.betas[1], o.betas[2]
-    assert(type(beta1) == "number" and type(beta2) == "number", "betas: expected two numbers")
+    assert(type(beta1) == "number" and type(beta2) == "number",
+        "betas: found " .. tostring(beta1) .. " and " .. tostring(beta2) .. ", expected two numbers")
     local part1 = average(state("adam.part1", {}), 1, beta1)
     local part2 = average(state("adam.part2", {}), 1, beta2)
     local next = {["adam.part1"] = part1, ["adam.part2"] = part2}
@@ -201,7 +202,7 @@ function optim.cosine_schedule(step, config)
         lr = "number|tensor", min_lr = {"number|tensor", 0}, warmup = {"number", 0}, steps = "number"})
     local s, warmup, low = float(step), o.warmup, o.min_lr
     if o.steps <= warmup then
-        error("steps " .. o.steps .. ", expected more than warmup " .. warmup)
+        error("found steps " .. o.steps .. ", expected more than warmup " .. warmup)
     end
     local progress = minimum(maximum((s - warmup) / (o.steps - warmup), 0), 1)
     local share = maximum(0.5 * (1 + cos_pi(progress)), 0) -- whose error might make it less

@@ -28,7 +28,7 @@ local function part(z, axis, gates, letter)
     for i, name in ipairs(gates) do
         if name == letter then return narrow(z, axis, (i - 1) * size, size) end
     end
-    error("no gate '" .. letter .. "' in the order of the gates, expected each gate once")
+    error("found no gate '" .. letter .. "' in the order of the gates, expected each gate once")
 end
 
 local function project(x, weight, bias)
@@ -82,8 +82,9 @@ local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
     local rank, H = weight_ih.rank, weight_hh:size(-1)
     local fits = x.rank == 3 and (rank == 2 or rank == 3) and weight_hh.rank == rank and
         weight_ih:size(-2) == n_gates * H and weight_hh:size(-2) == n_gates * H and weight_ih:size(-1) == x:size(3)
-    assert(fits, "expected x [T, B, n], weights [" .. n_gates .. " * H, n] and [" .. n_gates .. " * H, H]")
-    assert(not o.gates or #o.gates == n_gates, "expected " .. n_gates .. " gates")
+    assert(fits, "found x " .. tostring(x) .. ", " .. tostring(weight_ih) .. " and " .. tostring(weight_hh) ..
+        ", expected x [T, B, n], weights [" .. n_gates .. " * H, n] and [" .. n_gates .. " * H, H]")
+    assert(not o.gates or #o.gates == n_gates, "found " .. #(o.gates or {}) .. " gates, expected " .. n_gates)
     local known = {y = true, h = true, c = n_states == 2}
     assert(known[o.result or "y"], "found another result, expected y or h, or c of an LSTM")
 end

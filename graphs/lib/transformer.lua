@@ -78,7 +78,7 @@ end
 
 -- Blocks one after another, in the scopes name.0, name.1, ...
 function transformer.stack(x, name, n, block, ...)
-    if n < 1 then error("a stack of " .. n .. " blocks, expected at least 1") end
+    if n < 1 then error("found a stack of " .. n .. " blocks, expected at least 1") end
     for i = 0, n - 1 do
         x = scope(name .. "." .. i, block, x, ...)
     end
