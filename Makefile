@@ -86,6 +86,8 @@ object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 frontend = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(frontend_sources))
 module   = $(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$(module_sources))
 suites   = $(patsubst tests/%.c,$(BUILD)/$(1)/tests/%,$(test_sources))
+# Of the suites one includes Lua's headers; the others are compiled once for all Luas.
+sandbox  = $(BUILD)/obj/$(1)/tests/test_sandbox.o
 fuzzers  = $(fuzz_targets:%=$(BUILD)/$(1)/fuzz/%)
 
 # What runs the fuzz targets: nothing where libFuzzer does.
@@ -138,7 +140,10 @@ $(BUILD)/obj/lua: always
 $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 	$(compile) -c $< -o $@
 
-$(call object,$(marks)): private CFLAGS += $(check_flags)
+$(call object,$(test_sources) $(marks)): private CFLAGS += $(check_flags)
+
+# It has a runtime of its own, whose optimisation takes a minute and proves nothing.
+$(call object,tests/test_int8.c): private CFLAGS += -O0
 
 $(call object,compiler/emit/runtime_text.c): $(embedded_runtime)
 
@@ -164,7 +169,7 @@ define rules_of_a_lua
 $(BUILD)/obj/$(1)/incdir: always
 	$$(call remember,$$(LUA_INCDIR))
 
-$(call frontend,$(1)) $(call module,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags \
+$(call frontend,$(1)) $(call module,$(1)) $(call sandbox,$(1)): $(BUILD)/obj/$(1)/%.o: %.c $(BUILD)/obj/flags \
     $(BUILD)/obj/$(1)/incdir
 	$$(compile) $$(call lua_flags,$(1)) -c $$< -o $$@
 
@@ -210,13 +215,10 @@ $(addprefix $(BUILD)/$(1)/,call_library search_folder): $(BUILD)/$(1)/%: docs/%.
     $(BUILD)/obj/flags
 	$$(link) -MF $$@.d $$< $$(filter %.a,$$^) -o $$@ $$(call libraries,$(1))
 
-$(call suites,$(1)): $(BUILD)/$(1)/tests/%: tests/%.c $(call object,$(marks)) \
-    $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
-	$$(link) $$(call lua_flags,$(1)) $$(check_flags) -MF $$@.d -Wl,--wrap=_mark_point \
-	    $$< $$(filter %.o %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
-
-# It has a runtime of its own, whose optimisation takes a minute and proves nothing.
-$(BUILD)/$(1)/tests/test_int8: private CFLAGS += -O0
+$(filter-out %/test_sandbox,$(call suites,$(1))): $(BUILD)/$(1)/tests/%: $(BUILD)/obj/tests/%.o
+$(BUILD)/$(1)/tests/test_sandbox: $(call sandbox,$(1))
+$(call suites,$(1)): $(call object,$(marks)) $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
+	$$(link) -Wl,--wrap=_mark_point $$(filter %.o,$$^) $$(filter %.a,$$^) -o $$@ $$(check_libraries) $$(call libraries,$(1))
 
 $(call fuzzers,$(1)): $(BUILD)/$(1)/fuzz/%: tests/fuzz_readers/%.c $(call object,$(FUZZ_DRIVER)) \
     $(BUILD)/$(1)/libcrescent.a $(runtime_library) $(BUILD)/obj/flags
@@ -272,8 +274,8 @@ setup:
 	@$(if $(with_ranks),sh tests/setup.sh mpi$(if $(MPI),, || echo 'Without MPI, tests of several ranks are skipped.'))
 
 everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
-    $(call object,$(fuzz_sources) $(marks)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
-    $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
+    $(call object,$(fuzz_sources) $(test_sources) $(marks)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
+    $(call sandbox,$(lua)) $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
 sets_up := $(MPI)$(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
 $(everything_compiled): | $(if $(sets_up),setup,libraries-found)
 
