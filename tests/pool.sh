@@ -5,7 +5,8 @@
 # steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
 # under ThreadSanitizer where there is one.  The functions of the runtime are compiled once, without
 # optimisation, and linked to what each compiler makes of the model and the pool, see plain_c.sh; tcc has
-# whole files.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# whole files.  ThreadSanitizer watches those with the vectors of this machine, which read and write more than an
+# element at once.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -30,23 +31,23 @@ try() {
     holds "$3 $4: step" ${5-} "$T/step"
 }
 
-# runtimes NAME OPTIONS: the functions of the runtime as objects, MODEL_NAME.o.
+# runtimes NAME SET OPTIONS: the functions of the runtime with one set of vectors as objects, MODEL_NAME.o.
 runtimes() {
     for model in model train_add; do
-        holds "the runtime of $model: $2" cc -w $2 -c "$T/apart/${model}_runtime.c" -o "$T/${model}_$1.o"
+        apart "$2" "$T/$model.c" "$T/apart"
+        report $? "the runtime of $model: $2"
+        holds "the runtime of $model: $2 $3" cc -w $3 -c "$T/apart/${model}_runtime.c" -o "$T/${model}_$1.o"
     done
 }
 
 mkdir "$T/apart"
-isa=$(fastest "$crescent")
 cp generated/train_add.[ch] "$T"
-"$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1 &&
-    apart "$isa" "$T/model.c" "$T/apart" && apart "$isa" "$T/train_add.c" "$T/apart"
+"$crescent" emit tests/pool/model.lua -o "$T/model.c" >"$log" 2>&1
 report $? "tests/pool/model.lua"
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror"
 seven="-DMODEL_THREADS=7 -DTRAIN_ADD_THREADS=7 -pthread"
-runtimes here -O0
+runtimes here plain -O0
 for compiler in gcc clang; do
     command -v $compiler >"$log" || { echo "skipped: $compiler is not installed"; continue; }
     try "$T/apart" here $compiler "$strict -O2 $seven"
@@ -63,7 +64,7 @@ fi
 watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
 if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
     setarch -R "$T/probe" 2>"$log"; then
-    runtimes watched "-O1 -g -fsanitize=thread"
+    runtimes watched "$(fastest "$crescent")" "-O0 -g -fsanitize=thread"
     try "$T/apart" watched cc "$watch" "setarch -R"
 else
     echo 'skipped: ThreadSanitizer is not here'
