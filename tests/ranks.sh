@@ -15,6 +15,8 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/plain_c.sh"
+mkdir "$T/apart"
 
 # ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
 ranks() {
@@ -106,13 +108,16 @@ models() {
     refuses 'unknown option --wrong' run "$T/m.lua" --wrong
 }
 
-# build NAME N MODEL OPTIONS...: the C of a model for N ranks as $T/emitted.
+# build NAME N MODEL OPTIONS...: the C of a model for N ranks as $T/emitted.  The runtime, whose text is the same
+# for all N and MPIs, is compiled once, see plain_c.sh.
 build() {
     name=$1 n=$2
     shift 2
     "$crescent" emit "$@" --ranks "$n" --isa plain -o "$T/emitted.c" >"$T/out" 2>"$log" &&
-        $mpicc -O1 -Wall -Wextra -Werror "-D${name}_MPI" "-D${name}_MAIN" "$T/emitted.c" -lm -o "$T/emitted" \
-            >"$log" 2>&1
+        apart plain "$T/emitted.c" "$T/apart" &&
+        runtime_object "$T/apart/emitted_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
+        $mpicc -O1 -Wall -Wextra -Werror "-D${name}_MPI" "-D${name}_MAIN" -I"$T" "$T/apart/emitted.c" \
+            "$T/apart/runtime.o" -lm -o "$T/emitted" >"$log" 2>&1
 }
 
 # emits NAME OUTPUT MODEL OPTIONS...: its output has the bytes of one process; $files are the others.
