@@ -145,7 +145,7 @@ for family in openmpi mpich; do
     [ $family != openmpi ] || options='--allow-run-as-root --oversubscribe'
     for n in 1 2 3 4 8; do
         rm -f "$T/tensors"
-        timeout 1200 "$mpirun" $options -np $n "$T/call_ranks" "$T/start" 20 "$T/tensors" "$T/ids.npy" \
+        timeout -k 60 1200 "$mpirun" $options -np $n "$T/call_ranks" "$T/start" 20 "$T/tensors" "$T/ids.npy" \
             "$T/target.npy" >"$log" 2>&1 </dev/null
         report $? "$family: twenty steps in C on $n ranks"
         same "$family: twenty steps in C on $n ranks: the same bits" "$T/tensors" "$T/expected"

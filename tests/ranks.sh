@@ -19,12 +19,13 @@ BUILD=$(realpath "${BUILD:-build}")
 mkdir "$T/apart"
 
 # ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
+# mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever after all ranks have ended, and ignores TERM then.
 ranks() {
     n=$1
     shift
     case $family in
-    openmpi) timeout 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout 1200 "$mpirun" -np "$n" "$@" ;;
+    openmpi) timeout -k 60 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
+    *) timeout -k 60 1200 "$mpirun" -np "$n" "$@" ;;
     esac
 }
 

@@ -17,12 +17,13 @@ sort='graphs/train_sort.lua --set B=4 --set digits=3 --set n_embd=16 --set n_hea
     --set micro_batches=5 --set warmup=2 --threads 1'
 
 # ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
+# mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever after all ranks have ended, and ignores TERM then.
 ranks() {
     n=$1
     shift
     case $family in
-    openmpi) timeout 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout 1200 "$mpirun" -np "$n" "$@" ;;
+    openmpi) timeout -k 60 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
+    *) timeout -k 60 1200 "$mpirun" -np "$n" "$@" ;;
     esac
 }
 
