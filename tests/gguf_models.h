@@ -122,6 +122,19 @@ static const char *const names[][2] = {
     {"ln_2", "ffn_norm"},
     {"mlp.c_fc", "ffn_up"},
     {"mlp.c_proj", "ffn_down"},
+    {"embeddings.word_embeddings", "token_embd"},
+    {"embeddings.position_embeddings", "position_embd"},
+    {"embeddings.token_type_embeddings", "token_types"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"attention.self.query", "attn_q"},
+    {"attention.self.key", "attn_k"},
+    {"attention.self.value", "attn_v"},
+    {"attention.output.dense", "attn_output"},
+    {"attention.output.LayerNorm", "attn_output_norm"},
+    {"intermediate.dense", "ffn_up"},
+    {"output.dense", "ffn_down"},
+    {"output.LayerNorm", "layer_output_norm"},
+    {"pooler.dense", "cls"},
 };
 
 /* "model.layers.1.mlp.up_proj.weight" as "blk.1.ffn_up.weight" */
@@ -134,7 +147,8 @@ static inline void gguf_name(char *out, size_t size, const char *name)
     const char *end = name + (dot - stem);
     *dot = '\0';
     if (sscanf(stem, "model.layers.%d.%n", &number, &n) == 1 ||
-        sscanf(stem, "transformer.h.%d.%n", &number, &n) == 1) {
+        sscanf(stem, "transformer.h.%d.%n", &number, &n) == 1 ||
+        sscanf(stem, "encoder.layer.%d.%n", &number, &n) == 1) {
         snprintf(layer, sizeof layer, "blk.%d.", number);
         from += n;
     }

@@ -266,6 +266,55 @@ START_TEST(cuts_words_as_bert)
 }
 END_TEST
 
+/* Writes the vectors of three texts, one of them too long for the model; `pooling` may be null. */
+static void embed_three(const char *path, const char *pooling, float vectors[3][32])
+{
+    static char many[400];
+    const char *const texts[] = {"The graph, graphs", "", many};
+    const crescent_embedder_options options = {.pooling = pooling};
+    crescent_embedder *embedder;
+    crescent_embedder_facts facts;
+    for (int i = 0; i < 100; i++)
+        strcpy(many + 4 * i, i % 2 ? "the " : "s, ,");
+    many[399] = '\0';
+    GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &embedder));
+    GOOD(crescent_embedder_look(embedder, &facts));
+    ck_assert_int_eq(facts.dimensions, 32);
+    for (int i = 0; i < 3; i++)
+        GOOD(crescent_embed(embedder, texts[i], strlen(texts[i]), vectors[i], NULL));
+    crescent_embedder_close(embedder);
+}
+
+/* An encoder's file gives the vectors of its folder; its pooling is the file's. */
+START_TEST(embeds_as_a_folder)
+{
+    static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ","};
+    static const char *const poolings[] = {"mean", "mean", "cls", "lasttoken"};
+    static const int32_t types[] = {3, 3, 3, 3, 1, 1, 1, 1};
+    static const struct family bert = {
+        "bert",
+        "{\"model_type\": \"bert\", \"hidden_size\": 32, \"intermediate_size\": 64, \"num_hidden_layers\": 2,"
+        " \"num_attention_heads\": 2, \"vocab_size\": 8, \"max_position_embeddings\": 48, \"layer_norm_eps\": 1e-5}",
+        true, false, true, true, 2, 16, NULL};
+    float of_folder[3][32], of_file[3][32];
+    struct gguf g = {.n_values = 0};
+    write_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ngraph\n##s\n,\n");
+    if (_i > 0)
+        put_integer(&g, "bert.pooling_type", (uint32_t)_i);
+    put_bool(&g, "bert.attention.causal", 0);
+    put_text(&g, "tokenizer.ggml.model", "bert");
+    put_texts(&g, "tokenizer.ggml.tokens", tokens, 8);
+    put_numbers(&g, "tokenizer.ggml.token_type", GGUF_I32, types, 8);
+    put_integer(&g, "tokenizer.ggml.cls_token_id", 2);
+    put_integer(&g, "tokenizer.ggml.seperator_token_id", 3);
+    make_both(&bert, _i == 1 ? GGML_BF16 : _i == 2 ? GGML_Q8_0 : GGML_F32, &g);
+    embed_three(folder, poolings[_i], of_folder);
+    embed_three(in_folder("model.gguf"), NULL, of_file);
+    ck_assert_mem_eq(of_file, of_folder, sizeof of_file);
+    ck_assert(of_file[0][0] == of_file[0][0] && of_file[0][0] != of_file[2][0]);
+}
+END_TEST
+
 /* SentencePiece's unigram model: of two ways the likelier one; spaces are trimmed, and a text has an end. */
 START_TEST(finds_the_likeliest_tokens)
 {
@@ -381,7 +430,7 @@ START_TEST(refuses_other_models)
     static const char *const keys[] = {NULL, "mamba", "llama", "gpt2"};
     static const char *const expected[] = {
         "no general.architecture, expected the name of one",
-        "the architecture 'mamba', expected llama, qwen2, qwen3 or gpt2",
+        "the architecture 'mamba', expected llama, qwen2, qwen3, gpt2 or bert",
         "no llama.block_count, expected one", "no gpt2.block_count, expected one"};
     for (int i = 0; i < COUNT(keys); i++) {
         struct gguf g = {.n_values = 0};
@@ -440,6 +489,7 @@ int main(void)
     tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);
     tcase_add_test(tests, cuts_words_as_bert);
+    tcase_add_loop_test(tests, embeds_as_a_folder, 0, 4);
     tcase_add_test(tests, finds_the_likeliest_tokens);
     tcase_add_test(tests, cuts_as_the_file_says);
     tcase_add_loop_test(tests, refuses_what_no_script_knows, 0, COUNT(wrongs));

@@ -18,7 +18,7 @@ struct reading {
     const struct cr_gguf_family *family;
     struct cr_gguf_model *model;
     struct cr_error *error;
-    bool gpt2;
+    bool gpt2, bert;
 };
 
 static void set(struct reading *r, const char *name, const char *value)
@@ -100,39 +100,42 @@ static const struct row {
                                                   model */
     const char *llama, *gpt2;                  /* options; null: the key is refused */
     bool needed;
-    double neutral; /* NEUTRAL: the only value that is accepted */
+    double neutral;   /* NEUTRAL: the only value that is accepted */
+    const char *bert; /* the option of encoders */
 } rows[] = {
-    {"block_count", COUNT, "num_hidden_layers", "n_layer", true, 0},
-    {"context_length", COUNT, "max_position_embeddings", "n_positions", true, 0},
-    {"embedding_length", COUNT, "hidden_size", "n_embd", true, 0},
-    {"feed_forward_length", COUNT, "intermediate_size", "n_inner", true, 0},
-    {"attention.head_count", COUNT, "num_attention_heads", "n_head", true, 0},
-    {"attention.head_count_kv", COUNT, "num_key_value_heads", NULL, false, 0},
-    {"attention.key_length", COUNT, "head_dim", NULL, false, 0},
-    {"attention.layer_norm_epsilon", REAL, NULL, "layer_norm_epsilon", false, 0},
-    {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL, false, 0},
-    {"rope.freq_base", REAL, "rope_theta", NULL, false, 0},
-    {"attention.value_length", OTHER, "", NULL, false, 0},
-    {"rope.dimension_count", OTHER, "", NULL, false, 0},
-    {"rope.scale_linear", OTHER, "", NULL, false, 0},
-    {"rope.scaling.type", OTHER, "", NULL, false, 0},
-    {"rope.scaling.factor", OTHER, "", NULL, false, 0},
-    {"rope.scaling.original_context_length", OTHER, "", NULL, false, 0},
-    {"rope.scaling.yarn_beta_fast", OTHER, "", NULL, false, 0},
-    {"rope.scaling.yarn_beta_slow", OTHER, "", NULL, false, 0},
-    {"rope.scaling.finetuned", OTHER, "", "", false, 0},
-    {"rope.scaling.attn_factor", NEUTRAL, "", NULL, false, 1},
-    {"rope.scaling.yarn_attn_factor", NEUTRAL, "", NULL, false, 1},
-    {"rope.scaling.yarn_ext_factor", NEUTRAL, "", NULL, false, 1},
-    {"tensor_data_layout", OTHER, "", "", false, 0},
-    {"vocab_size", OTHER, "", "", false, 0}, /* the embedding table determines it */
-    {"attention.causal", NEUTRAL, "", "", false, 1},
-    {"attention.clamp_kqv", NEUTRAL, "", "", false, 0},
-    {"attention.max_alibi_bias", NEUTRAL, "", "", false, 0},
-    {"attention.sliding_window", NEUTRAL, "", "", false, 0},
-    {"expert_count", NEUTRAL, "", "", false, 0},
-    {"expert_used_count", NEUTRAL, "", "", false, 0},
-    {"use_parallel_residual", NEUTRAL, "", "", false, 0},
+    {"block_count", COUNT, "num_hidden_layers", "n_layer", true, 0, "num_hidden_layers"},
+    {"context_length", COUNT, "max_position_embeddings", "n_positions", true, 0, "max_position_embeddings"},
+    {"embedding_length", COUNT, "hidden_size", "n_embd", true, 0, "hidden_size"},
+    {"feed_forward_length", COUNT, "intermediate_size", "n_inner", true, 0, "intermediate_size"},
+    {"attention.head_count", COUNT, "num_attention_heads", "n_head", true, 0, "num_attention_heads"},
+    {"attention.head_count_kv", COUNT, "num_key_value_heads", NULL, false, 0, NULL},
+    {"attention.key_length", COUNT, "head_dim", NULL, false, 0, NULL},
+    {"attention.layer_norm_epsilon", REAL, NULL, "layer_norm_epsilon", false, 0, "layer_norm_eps"},
+    {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL, false, 0, NULL},
+    {"rope.freq_base", REAL, "rope_theta", NULL, false, 0, NULL},
+    {"attention.value_length", OTHER, "", NULL, false, 0, NULL},
+    {"rope.dimension_count", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scale_linear", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.type", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.factor", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.original_context_length", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.yarn_beta_fast", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.yarn_beta_slow", OTHER, "", NULL, false, 0, NULL},
+    {"rope.scaling.finetuned", OTHER, "", "", false, 0, NULL},
+    {"rope.scaling.attn_factor", NEUTRAL, "", NULL, false, 1, NULL},
+    {"rope.scaling.yarn_attn_factor", NEUTRAL, "", NULL, false, 1, NULL},
+    {"rope.scaling.yarn_ext_factor", NEUTRAL, "", NULL, false, 1, NULL},
+    {"tensor_data_layout", OTHER, "", "", false, 0, ""},
+    {"vocab_size", OTHER, "", "", false, 0, ""}, /* the embedding table determines it */
+    {"attention.causal", NEUTRAL, "", "", false, 1, NULL},
+    {"attention.causal", NEUTRAL, NULL, NULL, false, 0, ""},
+    {"pooling_type", OTHER, "", "", false, 0, ""}, /* of vectors: sentence.h */
+    {"attention.clamp_kqv", NEUTRAL, "", "", false, 0, NULL},
+    {"attention.max_alibi_bias", NEUTRAL, "", "", false, 0, NULL},
+    {"attention.sliding_window", NEUTRAL, "", "", false, 0, NULL},
+    {"expert_count", NEUTRAL, "", "", false, 0, NULL},
+    {"expert_used_count", NEUTRAL, "", "", false, 0, NULL},
+    {"use_parallel_residual", NEUTRAL, "", "", false, 0, NULL},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -156,10 +159,16 @@ static int check_neutral(const struct reading *r, const struct row *row,
                    expected);
 }
 
+/* The option of the family for a row's key, or null. */
+static const char *option_of(const struct reading *r, const struct row *row)
+{
+    return r->bert ? row->bert : r->gpt2 ? row->gpt2 : row->llama;
+}
+
 /* Converts or checks a value as its row says. */
 static int take_value(struct reading *r, const struct row *row, const struct cr_gguf_value *value)
 {
-    const char *option = r->gpt2 ? row->gpt2 : row->llama;
+    const char *option = option_of(r, row);
     int64_t count;
     double real;
     if (!option)
@@ -177,14 +186,16 @@ static int take_value(struct reading *r, const struct row *row, const struct cr_
     return 0;
 }
 
-/* Returns the row of a key of the architecture, or null. */
+/* Returns the row of a key of the architecture, or null; of several the one with an option of the family. */
 static const struct row *row_of(const struct reading *r, const struct cr_gguf_value *value)
 {
     size_t skip = strlen(r->family->name) + 1, n = value->key.length - skip;
+    const struct row *found = NULL;
     for (int i = 0; i < N_ROWS; i++)
-        if (strlen(rows[i].name) == n && memcmp(rows[i].name, value->key.text + skip, n) == 0)
-            return &rows[i];
-    return NULL;
+        if (strlen(rows[i].name) == n && memcmp(rows[i].name, value->key.text + skip, n) == 0 &&
+            (!found || option_of(r, &rows[i])))
+            found = &rows[i];
+    return found;
 }
 
 /* Reads all keys of the architecture; fails for unknown ones and for missing ones that are
@@ -325,6 +336,14 @@ static int read_tensors(struct reading *r)
         return cr_fail(r->error, "%.400s: %s token_embd.weight, expected one of two axes",
                        r->file.path, table ? "another shape of" : "no tensor");
     set_integer(r, "vocab_size", table->shape[0]);
+    if (r->bert) {
+        const struct cr_gguf_tensor *types = cr_gguf_find_tensor(&r->file, "token_types.weight");
+        if (!types || types->rank != 2)
+            return cr_fail(r->error, "%.400s: %s token_types.weight, expected one of two axes", r->file.path,
+                           types ? "another shape of" : "no tensor");
+        set_integer(r, "type_vocab_size", types->shape[0]);
+        return 0;
+    }
     set(r, "tie_word_embeddings", has_tensor(r, "output.weight") ? "false" : "true");
     if (r->gpt2)
         set(r, "layout", "linear");
@@ -350,7 +369,7 @@ static int check_sizes(struct reading *r)
         return cr_fail(r->error, "%.400s: %" PRId64 " blocks of %d tensors, expected some for each",
                        r->file.path, layers, r->file.n_tensors);
     d /= heads;
-    if (r->gpt2)
+    if (r->gpt2 || r->bert)
         return 0;
     if (value && read_count(r, value, &d))
         return -1;
@@ -379,6 +398,7 @@ int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_
         return -1;
     r.family = cr_gguf_family_of(&r.file, error);
     r.gpt2 = r.family && strcmp(r.family->name, "gpt2") == 0;
+    r.bert = r.family && strcmp(r.family->name, "bert") == 0;
     int status =
         !r.family || check_whole(&r) || read_keys(&r) || read_tensors(&r) || check_sizes(&r) ? -1
                                                                                              : 0;
@@ -394,6 +414,26 @@ void cr_gguf_model_free(struct cr_gguf_model *model)
     for (int i = 0; i < model->n_settings; i++)
         free((char *)model->settings[i].value);
     *model = (struct cr_gguf_model){0};
+}
+
+int cr_gguf_pooling(const char *path, const char **pooling, int64_t *positions, struct cr_error *error)
+{
+    static const char *const names[] = {"mean", "mean", "cls", "lasttoken"};
+    struct cr_gguf file;
+    int64_t kind = 0;
+    if (cr_gguf_open(&file, path, error->text, sizeof error->text))
+        return -1;
+    const struct cr_gguf_family *family = cr_gguf_family_of(&file, error);
+    const struct cr_gguf_value *type = family ? cr_gguf_find_of(&file, family, "pooling_type") : NULL;
+    const struct cr_gguf_value *length = family ? cr_gguf_find_of(&file, family, "context_length") : NULL;
+    int status = family ? 0 : -1;
+    if (type && (type->is_array || !cr_gguf_integer(type, 0, &kind) || kind < 0 || kind > 3))
+        status = cr_fail(error, "%.400s: found the pooling_type %" PRId64 ", expected one of 0 to 3", path, kind);
+    if (length)
+        cr_gguf_count(length, positions);
+    *pooling = status ? NULL : names[kind];
+    cr_gguf_close(&file);
+    return status;
 }
 
 int cr_gguf_text_ends(struct cr_text_ends *ends, const char *path, struct cr_error *error)

@@ -19,6 +19,9 @@ struct cr_gguf_model {
 int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error);
 void cr_gguf_model_free(struct cr_gguf_model *model);
 
+/* Reads how the vectors of a text are pooled, the mean if the file says nothing, and the number of positions. */
+int cr_gguf_pooling(const char *path, const char **pooling, int64_t *positions, struct cr_error *error);
+
 /* Reads the tokens that end a text, and the token that begins it, from the file's tokenizer. */
 int cr_gguf_text_ends(struct cr_text_ends *ends, const char *path, struct cr_error *error);
 

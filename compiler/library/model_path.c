@@ -194,9 +194,11 @@ int cr_check_script_path(const char *path, struct cr_error *error)
 
 int cr_check_folder_path(const char *path, struct cr_error *error)
 {
+    if (cr_is_gguf(path))
+        return 0;
     if (cr_check_script_path(path, error))
         return -1;
-    return cr_is_folder(path) || cr_is_gguf(path)
+    return cr_is_folder(path)
                ? 0
                : cr_fail(error, "%.300s: found a file, expected the folder of a model with its tokenizer", path);
 }

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/files/gguf.h"
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "compiler/json/document.h"
+#include "gguf_model.h"
 
 enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
 
@@ -438,10 +440,22 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     return is_siglip ? read_pad(s, folder, error) : status;
 }
 
+/* Reads the pooling of a GGUF file, which has no prompts and no layers after it. */
+static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *error)
+{
+    const char *pooling;
+    int status = cr_gguf_pooling(path, &pooling, &s->positions, error);
+    if (status == 0)
+        set(&s->pooling, pooling);
+    return status;
+}
+
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
                      struct cr_error *error)
 {
     *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
+    if (cr_is_gguf(folder))
+        return read_gguf(s, folder, error);
     return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
                    read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
                    read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
