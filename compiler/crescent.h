@@ -390,7 +390,7 @@ char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape
 /* Says if files of weights may hold tensors that the model does not have. */
 typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surplus_rule;
 
-/* The tensors in files of weights that the model does not have. */
+/* Tensors that files of weights contain and the model does not use. */
 typedef struct {
     int count;
     char name[160];   /* name of the first one, without control characters */

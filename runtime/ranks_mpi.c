@@ -124,8 +124,8 @@ static void barrier(struct cr_ranks *ranks)
     finish(&request);
 }
 
-/* Waits until the launcher has read from the pipe what this rank has printed, and for a moment in which it
- * passes that on: MPICH's loses what is under way when ranks are ended. */
+/* Waits until the launcher has read this rank's output from the pipe, and then for 0.3 s, in which the
+ * launcher passes it on.  MPICH's launcher drops output that it has not passed on when ranks end. */
 static void wait_for_launcher(void)
 {
     const struct timespec pause = {.tv_nsec = 10000000}, moment = {.tv_nsec = 300000000};

@@ -62,7 +62,7 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
-/* Reads a file.  Standard input is that of rank 0, which the others get from it. */
+/* Reads a file.  Of several ranks, rank 0 reads standard input and sends it to the others. */
 static int read_file(const struct generate *g, const char *path, size_t most, struct cr_bytes *bytes,
                      struct cr_error *error)
 {
@@ -162,7 +162,7 @@ static int read_prompt(struct generate *g, struct cr_error *error)
                : 0;
 }
 
-/* Checks the options, and reads the ids of a prompt that is given so. */
+/* Checks the options of prompts, and reads the ids of --prompt-ids. */
 static int check_prompts(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;

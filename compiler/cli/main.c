@@ -85,8 +85,7 @@ static int join(const struct cr_options *options, struct cr_error *error)
     return 0;
 }
 
-/* Lets all processes end, if there are several, as this one has failed, or nobody reads what it
- * writes. */
+/* Ends all processes of the group if this one has failed or cannot write its output. */
 static void end_ranks(const crescent_context *context, int status, const struct cr_error *error)
 {
     if ((status < 2 && !ferror(stdout)) || crescent_ranks_of(context).count == 1)

@@ -21,7 +21,7 @@ struct joining {
         int64_t *by_rank; /* by place, see number_at: a number for each rank */
     } * of;               /* by function */
     int64_t
-        *more; /* by binding and rank: the offset of its locations from those of rank 1, in bytes */
+        *more; /* by binding and rank: bytes from the location on rank 1 to the one on this rank */
 };
 
 /* ---- numbers that may depend on the rank ---- */
@@ -244,7 +244,7 @@ static bool same_literals(const struct cr_program *p, const struct cr_program *o
 }
 
 /* Compares a rank's program with that of rank 1, and records the rank's numbers.  Returns false if
- * they differ in anything else. */
+ * the programs differ in more than numbers. */
 static bool take_program(struct joining *j, const struct cr_program *other, int rank)
 {
     const struct cr_program *p = j->p;
@@ -377,8 +377,8 @@ static void add_to_expr(struct cr_function *f, cr_expr expr, int slot)
         (struct cr_expr_node){.op = CR_EXPR_ADD, .a = f->n_exprs - 2, .b = f->n_exprs - 1};
 }
 
-/* Sets the number at a place to that of rank 0 and, if ranks differ, adds to it a slot with the
- * difference of each rank. `more` has room for a number of each rank. */
+/* Sets the number at a place to the number of rank 0.  If the numbers of ranks differ, adds to it a
+ * slot with the difference of each rank.  `more` has room for one number a rank. */
 static void set_place(struct joining *j, int function, int place, int first, int *rows,
                       int64_t *more)
 {

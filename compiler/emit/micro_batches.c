@@ -52,8 +52,8 @@ static int read_number(const struct cr_graph *g, int update, const char *path, i
     return 0;
 }
 
-/* Fails if an entry reads what it cannot have: micro_batch a sum, or update the data of a
- * micro-batch. */
+/* Fails if an entry reads an input that does not exist when it runs: micro_batch a sum, or update
+ * the data of a micro-batch. */
 static int check_input(const struct cr_graph *g, const struct cr_node *node, unsigned needed,
                        const char *path, struct cr_error *error)
 {

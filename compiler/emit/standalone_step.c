@@ -162,7 +162,7 @@ static void put_port_lines(struct cr_text *t, const struct cr_standalone *w)
             put_port_line(t, w, "output", &w->p->outputs[i]);
 }
 
-/* Prints the number of elements of an argument: n times those of a port. */
+/* Prints the number of elements of an argument: n times the elements of a port. */
 static void put_elements(struct cr_text *t, const struct cr_standalone *w, const char *side,
                          const struct cr_port *port, int n)
 {

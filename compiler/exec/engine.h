@@ -78,8 +78,8 @@ struct cr_engine {
     double **wanted; /* the members of `exact` that the current run computes; null: not computed */
     int *to_state;   /* by output that is the next value of a state: the index of the state */
     struct cr_program *layout; /* a program that packs weights, if a format of one rounds; or null */
-    float **rounded;           /* by parameter: values rounded to its format; null: those of
-                                  `tensors` */
+    float **rounded;           /* by parameter: values rounded to its format; null: the
+                                  values in `tensors` */
 
     /* the compilers */
     struct cr_program *program;

@@ -25,9 +25,9 @@ void cr_ranks_close(struct cr_ranks *ranks);
  * that of rank 0, or -1 if all are equal. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
-/* Called by a rank that fails, before it prints its error.  It waits long enough that, if
- * several ranks fail for the same reason, the first one has printed the error and ended the
- * others.  A process that has not joined has no `ranks`. */
+/* Delays the error message of a failed rank.  If several ranks fail for the same reason, the first
+ * one then prints the error and ends the others.  `ranks` is null in a process that has not
+ * joined. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
 
 /* Ends all processes that were launched together, by a signal to this one, which has not joined the

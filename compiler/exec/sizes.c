@@ -22,6 +22,8 @@ static int32_t size_of_length(const struct cr_engine *e, int length, const void 
     return most;
 }
 
+/* Sets the sizes of a port in a run.  An axis has the size of its length; without a length, or as
+ * the whole batch of a ragged one, it has the bound. */
 static void find_sizes(const struct cr_engine *e, const struct cr_port *port,
                        const signed char *axes, const void *const *inputs, int64_t *sizes)
 {

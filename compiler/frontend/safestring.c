@@ -1,6 +1,6 @@
 /*
- * safestring.c - safe versions of string.rep, string.format and tostring; other functions are those
- * of Lua.
+ * safestring.c - safe versions of string.rep, string.format and tostring; other functions are
+ * Lua's own.
  *
  * There are no patterns: matching one can take exponential time.  No text contains an address, so
  * that two runs of a script print the same.

@@ -66,7 +66,7 @@ int64_t cr_size_of_symbol(double symbol);
 /* Returns the value of a number in a sample. */
 double cr_number_at(const struct cr_symbols *symbols, double number, int sample);
 
-/* Returns the number that has these values in the samples. */
+/* Returns a number, a symbol if needed, whose value in sample i is values[i]. */
 double cr_symbols_number(struct cr_symbols *symbols, const double *values);
 
 /* Returns f of n numbers, of which some may be symbols. */

@@ -14,7 +14,7 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As cr_fail, with the place in front, such as "kernel" and its number: "kernel 3: ...". */
+/* Does the same, with a place in front: "kernel 3: ..." for the place "kernel" and number 3. */
 int cr_fail_at(struct cr_error *error, const char *place, int number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

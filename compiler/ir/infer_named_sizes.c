@@ -1,6 +1,6 @@
-/* Infers the named sizes of a graph's nodes: from those of inputs, states and parameters, by the
- * rules of the ops.  Where an axis is cut in several, the sizes of the script's own nodes of that
- * shape say how. */
+/* Infers the named sizes of a graph's nodes from the sizes of inputs, states and parameters, by the
+ * rules of the ops.  If an op splits an axis, a node of the script with the result's shape names the
+ * parts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -182,7 +182,7 @@ static int put_powers(const struct cr_named_sizes *sizes, const struct cr_named_
     return factors;
 }
 
-/* Sets *rest to a size divided by the one that is written HEAD_DIM; false if that is no factor. */
+/* Divides a size by the size HEAD_DIM into *rest; false if HEAD_DIM is no factor of it. */
 static bool take_head_dim(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
                           struct cr_named_size *rest)
 {

@@ -441,7 +441,7 @@ struct cr_program {
     const char *name; /* a C identifier: the model's */
     char target[48];  /* name of the target whose tile sizes loops have */
 
-    struct cr_named_sizes *sizes; /* what sizes are made of, for readers; or null */
+    struct cr_named_sizes *sizes; /* names and products for sizes, which emitted C shows; or null */
     struct cr_length *lengths; /* input_of_length[i] is the input that holds length i */
     int *input_of_length;
     int n_lengths;

@@ -73,7 +73,7 @@ static int fail_reading(const struct reading *r, struct cr_error *error)
     return cr_fail(error, "%s", crescent_error(r->context));
 }
 
-/* Waits for the thread.  A failure of the tokenizer replaces another error. */
+/* Waits for the thread that reads the tokenizer.  Its error replaces an earlier one. */
 static int await_reading(struct reading *r, struct cr_error *error)
 {
     if (r->is_running)
@@ -118,7 +118,7 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
 }
 
 /* Finds the inputs (ids, segments if the model has them, and the length) and the output vector.
- * The caller requested a limit of this many tokens, or 0. */
+ * `asked` is the limit of tokens that the caller requested, or 0. */
 static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     static const char *const names[] = {"ids", "token_type_ids", "T"};

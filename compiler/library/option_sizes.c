@@ -107,7 +107,7 @@ static bool set_power(struct axis *axis, int name, int64_t size, int64_t changed
     return true;
 }
 
-/* Compares a node with the one that it is after a change; returns true if a size differs. */
+/* Compares a node with the same node after an option has changed; true if a size differs. */
 static bool compare(struct search *s, cr_id id, const struct cr_node *other, int name, int change)
 {
     bool differs = false;
@@ -188,8 +188,8 @@ static void try_option(struct search *s, const struct cr_script_option *option)
     }
 }
 
-/* Adds the sizes of the script's nodes to the table; if the graph to compile has other nodes, as
- * that of a generator, only those of parameters. */
+/* Adds sizes of the script's nodes to the table: of all nodes if the graph to compile has the same
+ * nodes, else of parameters only.  A generator compiles another graph than the script's. */
 static void add_facts(struct search *s)
 {
     bool same = has_nodes_of(s->graph->graph, s->g);

@@ -5,8 +5,8 @@
 #include "compiler/ir/named_sizes.h"
 #include "handles.h"
 
-/* Returns what is known of the sizes of the script's nodes (compiler/ir/named_sizes.h), or null if
- * none is made of an option.  Runs the script once or more for each option that is a number. */
+/* Expresses sizes of the script's nodes by its options (compiler/ir/named_sizes.h); returns null if
+ * no size depends on an option.  Runs the script once or more for each option that is a number. */
 struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph);
 
 #endif

@@ -242,8 +242,8 @@ static bool is_seen(const struct cr_program *program, int at)
     return cr_step_kinds[step].traits & CR_STEP_PARALLEL;
 }
 
-/* Replaces rt->parallel.  Emitted code never reads the pool it was given, so that is a struct
- * watched here. */
+/* Replaces rt->parallel.  Emitted code never reads the pool that it was given, so the "pool" is a
+ * struct watched. */
 static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {

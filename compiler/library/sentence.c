@@ -422,8 +422,8 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
                                      folder);
 }
 
-/* Sets the pooling of a folder without modules.json: the vectors of CLIP and SigLIP are their
- * features, others the mean. */
+/* Sets the pooling of a folder without modules.json: CLIP and SigLIP have a vector of their
+ * own; other models get the mean over tokens. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];

@@ -26,8 +26,8 @@ struct cr_pattern_op {
 
 enum { CR_MOST_OPS = 512 };
 
-/* What makes one piece: a match alone; a match and the text before it; a match and the text behind
- * it; adjacent matches. */
+/* The text that becomes one piece: a match alone; a match with the text before it; a match with the
+ * text behind it; adjacent matches together. */
 enum cr_match_joins { CR_MATCHES_APART, CR_MATCHES_BEHIND_TEXT, CR_MATCHES_BEFORE_TEXT, CR_MATCHES_TOGETHER };
 
 struct cr_cutter {

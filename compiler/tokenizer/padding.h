@@ -7,8 +7,8 @@
 
 /* The settings of a file; all zero adds nothing. */
 struct cr_padding {
-    int64_t length, multiple; /* the least number of ids, and what it is made a multiple of (0: of nothing) */
-    bool longest;             /* the least number is that of the text instead */
+    int64_t length, multiple; /* the least number of ids, and a number that divides it; 0: none */
+    bool longest;             /* the least number is the number of the text's own ids instead */
     int32_t id, type;
     bool left; /* in front of the ids */
 };

@@ -1,5 +1,5 @@
-/* read_config.c - the tokens that tokenizer_config.json and special_tokens_map.json add to those of
- * other files; see read.h. */
+/* read_config.c - reads the tokens that tokenizer_config.json and special_tokens_map.json add to a
+ * tokenizer; see read.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static int take_names(struct reading *config, struct reading *map)
 
 static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
 
-/* Adds tokens without names: those of lists[first] and the lists behind it. */
+/* Adds the tokens of lists[first] and the lists after it. */
 static int take_lists(struct reading *r, int first)
 {
     for (int i = first; r->d && i < 2; i++) {

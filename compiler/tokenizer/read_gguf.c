@@ -34,7 +34,7 @@ struct reading {
     struct cr_tokenizer *t;
     struct cr_error *error;
     const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
-    bool words;  /* tokens are those of WordPiece */
+    bool words;  /* the model is WordPiece */
     bool scored; /* a unigram model finds tokens of the user by their scores */
 };
 
@@ -481,8 +481,8 @@ static int find_special(const struct reading *r, const char *const *keys, const 
     return id >= 0 && id < r->t->vocabulary.n ? 0 : wrong_value(r, keys[0], "the id of a token, which is put around texts");
 }
 
-/* Adds the ids around the texts of an encoder, which the file may leave out.  Segments are those of
- * BERT. */
+/* Adds the ids that an encoder puts before and after a text or a pair; the file may lack them.
+ * Segment ids are BERT's: 0 for the first text, 1 for the second. */
 static int read_pair_frame(const struct reading *r, bool begins)
 {
     static const char *const first[] = {KEY "bos_token_id", KEY "cls_token_id", NULL},

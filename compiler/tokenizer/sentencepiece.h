@@ -8,8 +8,8 @@
  * settings of spaces.  It puts a space in front of the first piece of a text only. */
 struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers);
 
-/* Returns the score of a user-defined token of a unigram model, which files do not say: a tenth for
- * each byte but the first, as in SentencePiece 0.2.3.  It is better than that of any path over
+/* Returns the score of a user-defined token of a unigram model, which files do not store: a tenth
+ * for each byte but the first, as in SentencePiece 0.2.3.  It exceeds the score of any path over
  * normal tokens. */
 double cr_user_score(size_t length);
 

@@ -18,7 +18,7 @@
 #include "compiler/passes/rewrite/users.h"
 #include "softmax.h"
 
-/* What the gradients of attentions are searched in. */
+/* The graph in which gradients of attentions are searched, and facts of its nodes. */
 struct cr_search {
     const struct cr_module *module;
     const struct cr_graph *g; /* the module's */

@@ -547,8 +547,7 @@ static bool lifts_any(const struct lift *l)
     return false;
 }
 
-/* Does nothing for a model with lengths, which has no gradients except those that the script spells
- * out. */
+/* Does nothing for a model with lengths: its gradients, if any, are plain ops of the script. */
 void cr_pass_lift_grads(struct cr_module *module)
 {
     if (module->graph->n_lengths)

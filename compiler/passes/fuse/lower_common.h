@@ -45,10 +45,10 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split);
 void cr_number_atoms(struct cr_lowering *lw);
 
 /*
- * Assigns the root's atoms, except the column: those in `outer` become outer loops, the innermost
- * of the rest becomes the row, merged with its neighbours where possible, and the others outer
- * loops.  So does the batch of a ragged length that a loop runs to: the size is that of the item's
- * row.
+ * Assigns a loop to each atom of the root but the column.  Atoms in `outer` become outer loops.  The
+ * innermost of the rest becomes the row, merged with its neighbours where possible; the others
+ * become outer loops.  The batch axis of a ragged length is an outer loop, too, so that each item
+ * has one size.
  */
 void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 

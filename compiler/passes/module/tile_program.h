@@ -59,8 +59,8 @@ struct cr_tiles {
     int n;
     union {
         int result;                 /* the value that is stored, or that another program reads */
-        int results[CR_MAX_STORED]; /* TILE: the index of the first stored value, then those of
-                                       the values of the other stored nodes */
+        int results[CR_MAX_STORED]; /* TILE: the indices of the values of all stored nodes, in
+                                       the order of `stored` */
     };
     int n_more; /* number of results after the first */
 };

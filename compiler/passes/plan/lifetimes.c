@@ -122,7 +122,7 @@ static void sort_layers(struct finder *f)
     qsort(f->layers, (size_t)f->n_loops, sizeof *f->layers, by_layers);
 }
 
-/* Returns the first loop over exactly these layers that is not before `layers->loop`, or null. */
+/* Returns the first loop at or after `layers->loop` that runs over the same layers, or null. */
 static const struct cr_loop *first_over(const struct finder *f, const struct layers *layers)
 {
     int low = 0, high = f->n_loops;
