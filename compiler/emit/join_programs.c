@@ -521,7 +521,7 @@ struct cr_program *cr_join_programs(struct cr_program **programs, int n, const c
     else
         status = cr_fail(
             error,
-            "%.400s: nothing of it is cut for %d ranks, expected a product by at least 32 columns "
+            "%.400s: found nothing to divide among %d ranks, expected a product by at least 32 columns "
             "of weights, and neither ragged lengths nor gradients of attentions",
             path, n);
     close_joining(&j);
