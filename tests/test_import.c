@@ -1109,16 +1109,17 @@ START_TEST(refuses_what_cannot_be)
         const char *op, *inputs, *attribute, *text, *words;
         int64_t number;
     } nodes[] = {
-        {"Resize", "x - - n", "mode", "nearest", "expected 2 scales or sizes, one for each axis", 4},
+        {"Resize", "x - - n", "mode", "nearest", "found 1 scales or sizes, expected 2, one for each axis", 4},
         {"Resize", "x - - x", "mode", "linear", "known only when the model runs", 0},
-        {"Resize", "x - - n n", "mode", "nearer", "mode 'nearer' is not known", 0},
+        {"Resize", "x - - n n", "mode", "nearer", "found mode 'nearer', expected a value", 0},
         {"Resize", "x - - n", "coordinate_transformation_mode", "tf_crop_and_resize",
          "a known region", 4},
         {"BitwiseAnd", "x x", "none", "", "found an operand of f32, expected integers", 0},
         {"BitShift", "x n", "direction", "LEFT", "found an operand of f32, expected integers", 1},
-        {"GridSample", "x x", "mode", "linear", "a picture of 1 to 3 axes", 0},
-        {"GridSample", "x x", "mode", "sinc", "mode 'sinc' is not known", 0},
-        {"RoiAlign", "x x n", "mode", "avg", "a sampling_ratio of 1 to 64", 0},
+        {"GridSample", "x x", "mode", "linear", "expected [N, C, d..] with 1 to 3 axes d", 0},
+        {"GridSample", "x x", "mode", "sinc", "found mode 'sinc', expected a value", 0},
+        {"RoiAlign", "x x n", "mode", "avg",
+         "found pictures tensor f32 [2, 8], regions tensor f32 [2, 8] and sampling_ratio 0", 0},
         {"MaxUnpool", "x n", "none", "", "a tensor of 2 axes", 0},
         {"DFT", "x n", "none", "", "expected one before the last, which has 1 or 2 elements", 1 << 24},
         {"STFT", "x n", "none", "", "found frames of 8 elements by steps of -1", -1},
