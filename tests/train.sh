@@ -579,7 +579,7 @@ unsavable 'no data for the validation, expected --validation-input NAME' "$T/dro
     --steps 1 --validate-every 1
 unsavable 'input ids has no data for the validation' $one --validate-every 1
 unsavable '--validation-input x: no input of that name' $one $held --validation-input "x=$T/0.npy"
-unsavable '--validation-input step: an output of that name' $one $held \
+unsavable '--validation-input step: found a state' $one $held \
     --validation-input "step=$T/0.npy"
 unsavable 'the array has shape [2, 6], expected [12]' $one $held \
     --validation-input "ids=$T/shape.npy"
