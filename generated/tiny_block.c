@@ -1369,7 +1369,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
  *
  * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
  * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
- * has descheduled, delays nobody.  Workers poll for the next job for some microseconds, since the
+ * has descheduled, delays nobody.  Workers poll for the next job for a millisecond, since the
  * next kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
@@ -1465,9 +1465,11 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a worker polls before it sleeps, about 10 to 100 microseconds, and how often it
- * polls between two calls of sched_yield: the thread that it waits for may need the processor. */
-enum { CR_LOOKS = 2000, CR_LOOKS_BETWEEN = 128 };
+/* How often a thread polls before it sleeps, about a millisecond, and how often it polls between two
+ * calls of sched_yield: the thread that it waits for may need the processor.  Shares of one kernel
+ * end some 100 microseconds apart on a machine that others use, too, and a virtual processor takes
+ * as long to wake. */
+enum { CR_LOOKS = 50000, CR_LOOKS_BETWEEN = 128 };
 
 /* Waits a moment between two polls. */
 static void cr_look_away(int looks)
