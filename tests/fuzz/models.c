@@ -1055,8 +1055,8 @@ static void choose_sizes(struct model *a)
     a->T = cr_chance(m, 2) ? 131 + cr_below(m, 20) : tokens[cr_below(m, 14)];
     a->B = a->T > 40 ? 1 : texts[cr_below(m, 6)];
     do {
-        a->G = 1 + cr_below(m, 2);
-        a->H = a->G * (1 + cr_below(m, 3));
+        a->G = 1 + cr_below(m, cr_chance(m, 40) ? 5 : 2);
+        a->H = a->G * (1 + cr_below(m, cr_chance(m, 40) ? 9 : 3));
         a->d = widths[cr_below(m, 8)];
     } while (a->B * a->H * a->T * a->T * a->d > 60000 && a->H * a->d > 1);
     a->C = cr_chance(m, 60) ? a->H * a->d : 1 + cr_below(m, 34);
