@@ -45,9 +45,9 @@ void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *s);
 void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const char *function,
                      const char *arguments);
 
-/* A function of type cr_needs_op (runtime_text.h), of a struct cr_standalone: false for
- * `ranks`, which marks what models of one process do without, and for that of `vectors` and `scores` which an encoder
- * of texts does not make. */
+/* Returns false for the name of a part of the templates that a struct cr_standalone does without:
+ * `ranks` in a model of one process; of `vectors` and `scores` the one that an encoder does not
+ * compute.  It has the type cr_needs_op (runtime_text.h). */
 bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */

@@ -126,7 +126,8 @@ static int put_first(struct tables *s, int32_t id, struct cr_error *error)
     return status;
 }
 
-/* Appends the decoded texts of all tokens, and those that some have as the first token. */
+/* Appends the decoded text of each token, and a second text of tokens that are decoded otherwise at
+ * the beginning of a text. */
 static int put_tokens(struct tables *s, struct cr_error *error)
 {
     cr_put_bytes(&s->bytes, "", 0);

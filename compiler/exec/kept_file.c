@@ -18,7 +18,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-/* What the names of kept files end in. */
+/* The suffixes of the names of kept files. */
 static const char *const suffixes[] = {".weights", ".tokens"};
 enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
 
@@ -234,7 +234,7 @@ int cr_kept_open(const struct cr_kept_key *key, int64_t *bytes)
 
 /* ---- room ---- */
 
-/* True if a name is that of a kept file. */
+/* Returns true if a file name has the suffix of a kept file. */
 static bool is_kept_name(const char *name)
 {
     size_t length = strlen(name);
@@ -259,7 +259,7 @@ struct kept_files {
     int64_t bytes; /* total size */
 };
 
-/* Appends a file if its name is that of a kept one. */
+/* Appends a file of the folder to the list if it is a kept file. */
 static void add_file(struct kept_files *files, const char *folder, const char *name)
 {
     char path[CR_CACHE_PATH];

@@ -118,8 +118,8 @@ static int write_packed(struct cr_writing *w, struct cr_error *error)
     return cr_writer_finish(&w->pack, error->text, sizeof error->text);
 }
 
-/* Lists the weights that the program has as an array: those of the model or, of several ranks, of all, one
- * after another. */
+/* Sets the weights that the program embeds as an array: the weights of the model or, for several
+ * ranks, the weights of all ranks, one after another. */
 static int list_weights(struct cr_writing *w, struct cr_error *error)
 {
     int64_t bytes = w->program->weights_bytes;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What a tokenizer knows of its tables, besides their addresses. */
+/* The numbers and sizes of the tables of an image. */
 struct image_header {
     uint64_t bytes; /* of the whole image */
     struct cr_json_hole holes[CR_TOKENIZER_HOLES];
