@@ -1464,8 +1464,8 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
 
 /* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that
  * prints the same vectors as crescent_embed, bit by bit; or the scores of labels, if `options` ask
- * for them, or if the folder is one of a classifier and no pooling is asked for.  `path`, `how` and `options` are the
- * arguments of crescent_embedder_open; `what` gives only the weights; the others are as in
+ * for them, or if the folder is one of a classifier or a decoder that ranks and no pooling is asked for.  `path`, `how`
+ * and `options` are the arguments of crescent_embedder_open; `what` gives only the weights; the others are as in
  * crescent_emit_generator. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,

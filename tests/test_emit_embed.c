@@ -138,14 +138,15 @@ START_TEST(takes_packed_and_embedded_weights)
 }
 END_TEST
 
-/* Emits a classifier, and compares what its program prints with `verb` and its options. */
+/* Emits a classifier, and compares what its program prints with `verb` and its options.  --max-length, which `verb` gets,
+ * too, is the last of those of emit. */
 static void check_scores(const char *compiler, const char *model, const char *verb, const char *of_emit, const char *options,
                          const char *weights)
 {
     RUN("crescent emit %s --embed-text --isa plain %s -o $T/x.c", model, of_emit);
     RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
     RUN("crescent %s %s %s %s $T/texts >$T/expected 2>$T/expected.notes", verb, model,
-        strstr(of_emit, "--max-length") ? "--max-length 9" : "", options);
+        strstr(of_emit, "--max-length") ? strstr(of_emit, "--max-length") : "", options);
     RUN("$T/x %s %s <$T/texts >$T/found 2>$T/found.notes", weights, options);
     RUN("test $(wc -l <$T/found) -gt 30 && cmp $T/found $T/expected");
     RUN("sed '/: note: ignored/d; s/^[^:]*: note: //' $T/found.notes >$T/a; sed 's/^[^:]*: note: //; s/^note: //' "
@@ -195,6 +196,26 @@ START_TEST(ranks_alike)
     make_classifier("plain", "\"0\":\"relevance\"",
                     "\"sentence_transformers\":{\"activation_fn\":\"torch.nn.modules.linear.Identity\"},");
     check_scores("tcc -w", "$T/plain", "rank", "--max-length 9", "--query ''", "$T/plain/model.safetensors");
+}
+END_TEST
+
+/* Decoders that rank: one with a template of its own, also where documents are cut before its end, and one that only its
+ * class makes a Qwen3-Reranker. */
+START_TEST(asks_alike)
+{
+    static const char fixture[] = "tests/fixtures/embed_qwen3_score";
+    static const char weights[] = "tests/fixtures/embed_qwen3_score/model.safetensors";
+    check_scores("gcc -O0" WARN, fixture, "rank", "", "--query 'What is it?'", weights);
+    check_scores("gcc -O0", fixture, "rank", "--pack $T/w --max-length 70", "--query ''", "$T/w");
+    char said[400];
+    ck_assert_int_eq(run(said, "$T/x $T/w --text a"), 2 << 8);
+    ck_assert_msg(strstr(said, "--query: found no question, expected one"), "said %s", said);
+    RUN("cp -r %s $T/judge && rm -r $T/judge/modules.json $T/judge/1_LogitScore", fixture);
+    RUN("crescent emit $T/judge --embed-text --isa plain -o $T/x.c && ! grep -q _asked $T/x.c");
+    RUN("echo '{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"yes\":1,\"no\":2,\"the\":3,\"a\":4,\"of\":5}},"
+        "\"pre_tokenizer\":{\"type\":\"Whitespace\"}}' >$T/judge/tokenizer.json");
+    check_scores("gcc -O0", "$T/judge", "rank", "", "--query 'What is it?'", weights);
+    RUN("crescent emit $T/judge --embed-text --isa plain --pooling mean -o $T/x.c && ! grep -q _asked $T/x.c");
 }
 END_TEST
 
@@ -266,6 +287,7 @@ int main(void)
     tcase_add_test(t, takes_packed_and_embedded_weights);
     tcase_add_test(t, makes_the_same_scores);
     tcase_add_test(t, ranks_alike);
+    tcase_add_test(t, asks_alike);
     tcase_add_test(t, classifies_from_c);
     tcase_add_test(t, goes_on_behind_a_text_that_fails);
     tcase_add_loop_test(t, refuses_in_one_line, 0, COUNT(refused));

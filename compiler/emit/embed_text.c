@@ -35,6 +35,15 @@ static struct layout lay_out(const struct cr_standalone *w)
     return l;
 }
 
+/* Returns the bytes of the texts that are put around each text. */
+static size_t prompt_bytes(const struct cr_encoder_ports *e)
+{
+    size_t n = e->asked ? 0 : strlen(e->prompt);
+    for (int i = 0; i < e->n_asked; i++)
+        n += e->asked[i].text ? strlen(e->asked[i].text) : 0;
+    return n;
+}
+
 void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -43,12 +52,12 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "\n/* ---- %s of texts ---- */\n\n"
            "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
-           "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put in front of each text */\n"
+           "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
            "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
            "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
            scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
            (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
-           strlen(g->encoder->prompt), upper, (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
+           prompt_bytes(g->encoder), g->encoder->asked ? "around" : "in front of", upper, (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
     cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_TEXTS);
     cr_put(t, "\n");
     cr_put_named_template(t, w, "compiler/emit/embed_header.inc");
@@ -74,6 +83,29 @@ static void put_labels(struct cr_text *t, const struct cr_standalone *w)
     cr_add_runtime(t, "compiler/emit/probabilities.h", &done, NULL, NULL);
 }
 
+/* Prints what is put around texts: a prompt, or the parts of what a decoder that ranks is asked. */
+static void put_prompt(struct cr_text *t, const struct cr_encoder_ports *e, const char *name)
+{
+    if (!e->asked) {
+        cr_put(t, "/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", name);
+        cr_put_string(t, e->prompt);
+        cr_put(t, ";\n");
+        return;
+    }
+    cr_put(t,
+           "/* What the decoder is asked: texts, and places for the question and the document, whose text is null. */\n"
+           "static const struct %s_asked_part {\n    const char *text;\n    size_t n;\n    int is_document;\n} %s_asked[] = {\n",
+           name, name);
+    for (int i = 0; i < e->n_asked; i++) {
+        const struct cr_asked_part *part = &e->asked[i];
+        cr_put(t, "    {");
+        if (part->text)
+            cr_put_string(t, part->text);
+        cr_put(t, "%s, %zu, %d},\n", part->text ? "" : "NULL", part->text ? strlen(part->text) : 0, part->is_document);
+    }
+    cr_put(t, "};\n");
+}
+
 void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -91,8 +123,7 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
            upper, (long long)l.arena, w->p->name);
     for (int i = 0; i < w->p->n_inputs; i++)
         cr_put(t, "%lldL, ", (long long)(i == e->ids ? l.ids : i == e->types ? l.types : l.n));
-    cr_put(t, "};\n\n/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", w->p->name);
-    cr_put_string(t, e->prompt);
-    cr_put(t, ";\n");
+    cr_put(t, "};\n\n");
+    put_prompt(t, e, w->p->name);
     put_labels(t, w);
 }

@@ -16,12 +16,20 @@ enum cr_embedding {
     CR_EMBED_ARRAY /* as an array */
 };
 
+/* A part of what a decoder that ranks is asked: a text, or the question or the document if it is null. */
+struct cr_asked_part {
+    const char *text;
+    bool is_document;
+};
+
 /* The inputs of an encoder, as indices of ports: ids, segments or -1, and the number of tokens; its
  * output is one vector. */
 struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */
     const char *prompt; /* put in front of each text */
+    struct cr_asked_part *asked; /* of a decoder that ranks; null for other models */
+    int n_asked;
     char *const *labels; /* of a classifier, whose vector has a logit for each label */
     int n_labels;        /* 0: an encoder of vectors */
     bool sigmoid, plain; /* how scores are made of logits: each by a sigmoid; not at all */

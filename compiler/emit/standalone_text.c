@@ -135,6 +135,10 @@ bool cr_is_needed_by_program(void *standalone, const char *name)
         return e && e->n_labels == 0;
     if (strcmp(name, "scores") == 0)
         return e && e->n_labels > 0;
+    if (strcmp(name, "encoders") == 0)
+        return e && !e->asked;
+    if (strcmp(name, "judges") == 0)
+        return e && e->asked;
     return strcmp(name, "ranks") != 0 || w->p->ranks;
 }
 

@@ -47,7 +47,7 @@ void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const cha
 
 /* Returns false for the name of a part of the templates that a struct cr_standalone does without:
  * `ranks` in a model of one process; of `vectors` and `scores` the one that an encoder does not
- * compute.  It has the type cr_needs_op (runtime_text.h). */
+ * compute; `judges` unless it is a decoder that ranks, else `encoders`.  It has the type cr_needs_op (runtime_text.h). */
 bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */

@@ -178,11 +178,7 @@ static int read_classifier(crescent_embedder *e, const char *folder, struct cr_e
         if (await_reading(&e->reading, error))
             return -1;
         int yes = crescent_token_id(e->reading.tokenizer, "yes"), no = crescent_token_id(e->reading.tokenizer, "no");
-        if (yes == CRESCENT_NONE || no == CRESCENT_NONE)
-            return cr_fail(error, "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
-                                  "decoder that ranks",
-                           folder);
-        if (cr_set_judge(&e->sentence, yes, no, error))
+        if (cr_set_judge(&e->sentence, folder, yes, no, error))
             return -1;
     }
     return cr_read_labels(&e->sentence, folder, error);

@@ -17,15 +17,32 @@ struct embedder_writing {
     struct cr_encoder_ports ports;
 };
 
+/* Reads what a decoder that ranks is asked where only its class says that it ranks.  One without the tokens of its
+ * answer makes vectors unless it is asked for scores. */
+static int read_judge(struct embedder_writing *e, const char *folder, bool *classifies, struct cr_error *error)
+{
+    bool is_judge = false;
+    if (e->sentence.score || e->sentence.pools || cr_is_judge(folder, &is_judge, error))
+        return e->sentence.score || e->sentence.pools ? 0 : -1;
+    int yes = cr_token_id(e->w.tokenizer, "yes", 3), no = cr_token_id(e->w.tokenizer, "no", 2);
+    if (!is_judge || ((yes < 0 || no < 0) && !*classifies))
+        return 0;
+    *classifies = true;
+    return cr_set_judge(&e->sentence, folder, yes, no, error);
+}
+
 /* Reads the labels, if the program is to make scores of them: if it is asked to, or if the folder is one of a classifier
- * and no vectors are asked for. */
+ * or of a decoder that ranks and no vectors are asked for. */
 static int read_classes(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                         struct cr_error *error)
 {
+    const bool vectors = o->pooling || o->normalize;
     bool classifies = o->classify != CRESCENT_NO_CLASSES;
-    if (cr_check_vectors(&e->sentence, folder, error) ||
-        (!classifies && !o->pooling && !o->normalize && cr_has_classes(&e->sentence, folder, &classifies, error)) ||
-        (classifies && cr_read_labels(&e->sentence, folder, error)))
+    if (vectors && !classifies)
+        return cr_check_vectors(&e->sentence, folder, error);
+    if ((!classifies && cr_has_classes(&e->sentence, folder, &classifies, error)) ||
+        read_judge(e, folder, &classifies, error) ||
+        ((classifies || e->sentence.score) && cr_read_labels(&e->sentence, folder, error)))
         return -1;
     e->sentence.plain |= o->classify == CRESCENT_LOGITS;
     return 0;
@@ -36,8 +53,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
                        struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    if (cr_read_sentence(s, folder, o->role, error) || read_classes(e, folder, o, error) ||
-        !(e->w.tokenizer = cr_tokenizer_open(folder, error)))
+    if (cr_read_sentence(s, folder, o->role, error) || !(e->w.tokenizer = cr_tokenizer_open(folder, error)) ||
+        read_classes(e, folder, o, error))
         return -1;
     if (s->pad)
         s->pad_id = cr_token_id(e->w.tokenizer, s->pad, strlen(s->pad));
@@ -63,6 +80,15 @@ static int open_graph(struct embedder_writing *e, crescent_context *context, con
     return status;
 }
 
+/* Sets what a decoder that ranks is asked. */
+static void set_asked(struct cr_encoder_ports *ports, const struct cr_ranking_prompt *asked)
+{
+    ports->asked = asked->n ? cr_calloc((size_t)asked->n, sizeof *ports->asked) : NULL;
+    ports->n_asked = asked->n;
+    for (int i = 0; i < asked->n; i++)
+        ports->asked[i] = (struct cr_asked_part){asked->parts[i].text, asked->parts[i].kind == CR_PROMPT_DOCUMENT};
+}
+
 /* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector
  * of ids. */
 static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error *error)
@@ -73,6 +99,7 @@ static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error
                                        .prompt = e->sentence.prompt ? e->sentence.prompt : "",
                                        .labels = e->sentence.labels, .n_labels = e->sentence.n_labels,
                                        .sigmoid = e->sentence.sigmoid, .plain = e->sentence.plain};
+    set_asked(ports, &e->sentence.template);
     int found = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         int *port = strcmp(p->inputs[i].name, "ids") == 0              ? &ports->ids
@@ -136,6 +163,7 @@ int crescent_emit_embedder(crescent_context *context, const char *path, const cr
         report->name = NULL;
     }
     cr_writing_free(&e.w);
+    free(e.ports.asked);
     cr_free_sentence(&e.sentence);
     free(folder);
     return cr_done(&guard, status);

@@ -254,7 +254,7 @@ int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_cl
     return 0;
 }
 
-int cr_set_judge(struct cr_sentence *s, int yes, int no, struct cr_error *error)
+int cr_set_judge(struct cr_sentence *s, const char *folder, int yes, int no, struct cr_error *error)
 {
     static const char template[] =
         "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
@@ -264,6 +264,10 @@ int cr_set_judge(struct cr_sentence *s, int yes, int no, struct cr_error *error)
         "<Query>: {{ messages | selectattr('role', 'eq', 'query') | map(attribute='content') | first }}\n"
         "<Document>: {{ messages | selectattr('role', 'eq', 'document') | map(attribute='content') | first }}"
         "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n\n";
+    if (yes < 0 || no < 0)
+        return cr_fail(error, "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
+                              "decoder that ranks",
+                       folder);
     set_score(s, yes, no);
     return cr_read_ranking_prompt(&s->template, template, sizeof template - 1, s->prompt, "Qwen3-Reranker", 0, error);
 }

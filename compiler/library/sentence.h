@@ -76,8 +76,9 @@ int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error);
  * names no class but labels. */
 int cr_has_classes(const struct cr_sentence *sentence, const char *folder, bool *has_classes, struct cr_error *error);
 
-/* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is. */
-int cr_set_judge(struct cr_sentence *sentence, int yes, int no, struct cr_error *error);
+/* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is.  Fails if one is -1: the
+ * tokenizer of the folder has no such token. */
+int cr_set_judge(struct cr_sentence *sentence, const char *folder, int yes, int no, struct cr_error *error);
 void cr_free_sentence(struct cr_sentence *sentence);
 
 #endif
