@@ -1057,6 +1057,18 @@ START_TEST(takes_options)
 }
 END_TEST
 
+/* The only choice "false" or "true" is a boolean. */
+START_TEST(makes_a_boolean_of_the_only_choice)
+{
+    static const char text[] = "local o = options {a = {'false'}, b = {'true'}, c = {'false', 'x'}}\n"
+                               "if o.a ~= false or o.b ~= true or o.c ~= 'false' then error('wrong') end\n"
+                               "return {y = input('x', {1})}";
+    struct cr_script script = must_run(text, "a=false c=false");
+    cr_script_free(&script);
+    must_fail(text, "a=true", "t.lua:1: option a: found 'true', expected false");
+}
+END_TEST
+
 START_TEST(checks_options)
 {
     must_fail("return {y = input('x', {1})}", "n=3",
@@ -1302,6 +1314,7 @@ static Suite *suite(void)
     tcase_add_test(tests, survives_deep_nesting);
     tcase_add_test(tests, reads_only_scripts);
     tcase_add_loop_test(tests, takes_options, 0, COUNT(option_cases));
+    tcase_add_test(tests, makes_a_boolean_of_the_only_choice);
     tcase_add_test(tests, checks_options);
     tcase_add_test(tests, blames_the_users_line);
     tcase_add_loop_test(tests, has_the_models_parameters, 0, COUNT(model_cases));

@@ -50,6 +50,9 @@ static const struct {
              "local n = o.T == 0 and T or const(o.T, {}, 'i32')\n"
              "local last = reshape(n, {1}) - 1\n"
              "return {y = gather(x, last), z = gather(exp(x), last + 1), w = gather(x, iota({9}, 1))}"},
+    {"shift", "local x = input('x', {1, T, 6})\n" /* a row further on, and behind the last one NaN */
+              "local y = gather(x, iota({1, T, 1}, 2) + 1, 2)\n"
+              "return {y = y, z = where(eq(y, y), gather(exp(x), iota({1, T, 1}, 2) - 2, -2), 0)}"},
     {"groups", "local x = input('x', {1, T, 12})\n" /* words, looked up by column in a mask */
                "local of = cumsum(const(0, {T}, 'i32'), 1)\n"
                "local query = gather(of, iota({1, 1, T, 1}, 3))\n"

@@ -70,12 +70,16 @@ static struct grid grid_of(const struct cr_node *node, int axis)
                          cr_elements(node->rank - axis - 1, node->shape + axis + 1)};
 }
 
-/* Broadcasts an index to the shape of `a`, except along the axis.  Raises unless its other sizes
- * are equal to the sizes of `a`, or 1. */
-static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
+/* True if axes first .. last - 1 all have size 1. */
+static bool are_ones(const struct cr_node *node, int first, int last)
+{
+    return cr_elements(last - first, node->shape + first) == 1;
+}
+
+/* Raises unless the sizes of an index are those of `a`, or 1, except along the axis. */
+static void check_index(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
-    struct cr_attr wide = cr_attr_of(&from);
     char left[200], right[200];
     bool fits = node.rank == from.rank;
     for (int i = 0; fits && i < node.rank; i++)
@@ -87,6 +91,14 @@ static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, i
                  "that are equal or 1 on all axes but %d", name, left, right, axis + 1);
     if (node.dtype != CR_I32)
         cr_raise(L, "%s: index is %s, expected i32", name, cr_dtype_name(node.dtype));
+}
+
+/* Broadcasts an index to the shape of `a`, except along the axis. */
+static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
+{
+    struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
+    struct cr_attr wide = cr_attr_of(&from);
+    check_index(L, name, a, index, axis);
     wide.shape[axis] = node.shape[axis];
     return shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
 }
@@ -114,10 +126,35 @@ static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
     return choose(L, inside, number, constant(L, number, CR_I32, -1));
 }
 
+/* True if all axes before `axis` have size 1, and all axes of the index after it: then rows of a table are read. */
+static bool reads_rows(lua_State *L, cr_id a, cr_id index, int axis)
+{
+    struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
+    return are_ones(&from, 0, axis) && are_ones(&node, axis + 1, node.rank);
+}
+
+/* Makes rows of `a`, whose axes are those from `axis` on.  All of its axes may be lengths. */
+static cr_id rows_along(lua_State *L, cr_id a, cr_id index, int axis)
+{
+    const struct cr_node from = cr_node_copy(L, a);
+    const int64_t n = cr_node_copy(L, index).shape[axis];
+    int64_t shape[CR_MAX_RANK];
+    cr_id table = shaped(L, CR_OP_reshape, a, from.rank - axis, from.shape + axis);
+    cr_id taken = two(L, CR_OP_gather, table, shaped(L, CR_OP_reshape, index, 1, &n));
+    memcpy(shape, from.shape, (size_t)from.rank * sizeof *shape);
+    shape[axis] = n;
+    return shaped(L, CR_OP_reshape, taken, from.rank, shape);
+}
+
 int cr_lua_gather_along(lua_State *L)
 {
     cr_id a = cr_arg_tensor(L, 1, "gather"), index = cr_arg_tensor(L, 2, "gather");
     int axis = cr_arg_axis(L, 3, "gather", cr_node_copy(L, a).rank);
+    check_index(L, "gather", a, index, axis);
+    if (reads_rows(L, a, index, axis)) {
+        cr_push_tensor(L, rows_along(L, a, index, axis));
+        return 1;
+    }
     index = index_along(L, "gather", a, index, axis);
     struct cr_node from = cr_node_copy(L, a), to = cr_node_copy(L, index);
     const int64_t flat[] = {cr_elements(from.rank, from.shape)};
@@ -140,12 +177,6 @@ static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int
     cr_id hit = two(L, CR_OP_eq, named, positions(L, 4, all, 1));
     cr_id last = reduced(L, CR_OP_max, choose(L, hit, at, constant(L, at, CR_I32, -1)), 2);
     return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
-}
-
-/* True if axes first .. last - 1 all have size 1. */
-static bool are_ones(const struct cr_node *node, int first, int last)
-{
-    return cr_elements(last - first, node->shape + first) == 1;
 }
 
 /* Does the same for a tensor `a`, in its shape.  If the index does not vary along other axes, the

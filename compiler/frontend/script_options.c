@@ -417,6 +417,15 @@ static void push_boolean_option(lua_State *L, const char *name, bool initial, st
     lua_pushboolean(L, given.text ? strcmp(given.text, "true") == 0 : initial);
 }
 
+/* Makes the only choice on top of the stack a boolean if it is "true" or "false": the one value of a boolean that a
+ * script supports. */
+static void push_only_boolean(lua_State *L)
+{
+    const char *text = lua_tostring(L, -1);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        lua_pushboolean(L, strcmp(text, "true") == 0);
+}
+
 /* Pushes one of the strings of the list on top of the stack; the first is the default. */
 static void push_choice_option(lua_State *L, const char *name, struct given given)
 {
@@ -434,8 +443,11 @@ static void push_choice_option(lua_State *L, const char *name, struct given give
         if (strlen(choice) >= MAX_TEXT)
             cr_raise(L, "options: %s: found a choice of %zu bytes, expected a shorter one", name,
                      strlen(choice));
-        if (given.text && !given.null ? strcmp(choice, given.text) == 0 : i == 1)
+        if (given.text && !given.null ? strcmp(choice, given.text) == 0 : i == 1) {
+            if (n == 1)
+                push_only_boolean(L);
             return;
+        }
         if (at < sizeof list)
             at +=
                 (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 1 ? " or " : "", choice);

@@ -433,7 +433,7 @@ function huggingface.partial_rope(o, d)
     return huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
 end
 
--- A feed-forward part of two layers with these names, as a function of its input.
+-- A feed-forward part of two layers with these names in the scope "mlp", as a function of its input.
 function huggingface.feed_forward(o, in_name, out_name)
     o = layer_options("huggingface.feed_forward", o,
         {intermediate_size = "size", hidden_act = "string"})
