@@ -9,7 +9,8 @@ local o = options(encoder.options {
 }, huggingface.keys({}, true), huggingface.sizes)
 
 local texts = encoder.texts(o, o.max_position_embeddings)
-texts.types = encoder.types(o, texts)
+local one_type = o.type_vocab_size == 1 -- as of a RoBERTa in a GGUF file
+texts.types = one_type and const(0, {o.B, texts.T}, "i32") or encoder.types(o, texts)
 
 prefix(o.name_prefix)
 local x = scope("embeddings", encoder.embeddings, texts, o, o.hidden_size)

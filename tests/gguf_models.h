@@ -56,20 +56,21 @@ static const struct family {
     bool gpt2, interleaved, tied, biased;
     int kv_heads, head;  /* rows of a head */
     const char *scaling; /* of rotary positions, or null */
+    const char *script, *classes; /* the script's name if it is another one; of a classifier: how many */
 } families[] = {
     {"llama",
      "{\"model_type\": \"llama\", \"hidden_size\": 32, \"intermediate_size\": 64,"
      " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"num_key_value_heads\": 1,"
      " \"vocab_size\": 40, \"max_position_embeddings\": 48, \"rope_theta\": 500.0,"
      " \"rms_norm_eps\": 1e-5}",
-     false, true, false, false, 1, 16, NULL},
+     false, true, false, false, 1, 16, NULL, NULL, NULL},
     {"llama",
      "{\"model_type\": \"llama\", \"hidden_size\": 32, \"intermediate_size\": 64,"
      " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"
      " \"vocab_size\": 40, \"max_position_embeddings\": 48, \"rope_theta\": 500.0,"
      " \"rms_norm_eps\": 1e-5, \"tie_word_embeddings\": true, \"attention_bias\": true,"
      " \"mlp_bias\": true, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0}}",
-     false, true, true, true, 2, 16, "linear"},
+     false, true, true, true, 2, 16, "linear", NULL, NULL},
     {"llama",
      "{\"model_type\": \"llama\", \"hidden_size\": 32, \"intermediate_size\": 64,"
      " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"
@@ -77,23 +78,23 @@ static const struct family {
      " \"rms_norm_eps\": 1e-5, \"tie_word_embeddings\": true,"
      " \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0,"
      " \"original_max_position_embeddings\": 12}}",
-     false, true, true, false, 2, 16, "yarn"},
+     false, true, true, false, 2, 16, "yarn", NULL, NULL},
     {"qwen2",
      "{\"model_type\": \"qwen2\", \"hidden_size\": 32, \"intermediate_size\": 64,"
      " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"num_key_value_heads\": 1,"
      " \"vocab_size\": 40, \"max_position_embeddings\": 48, \"rope_theta\": 500.0,"
      " \"rms_norm_eps\": 1e-5, \"tie_word_embeddings\": true}",
-     false, false, true, true, 1, 16, NULL},
+     false, false, true, true, 1, 16, NULL, NULL, NULL},
     {"qwen3",
      "{\"model_type\": \"qwen3\", \"hidden_size\": 32, \"intermediate_size\": 64,"
      " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"num_key_value_heads\": 1,"
      " \"vocab_size\": 40, \"max_position_embeddings\": 48, \"rope_theta\": 500.0,"
      " \"rms_norm_eps\": 1e-5, \"head_dim\": 32}",
-     false, false, false, false, 1, 32, NULL},
+     false, false, false, false, 1, 32, NULL, NULL, NULL},
     {"gpt2",
      "{\"model_type\": \"gpt2\", \"n_embd\": 32, \"n_layer\": 2, \"n_head\": 2, \"vocab_size\": 40,"
      " \"n_positions\": 48, \"n_inner\": 64}",
-     true, false, true, true, 2, 16, NULL},
+     true, false, true, true, 2, 16, NULL, NULL, NULL},
 };
 
 /* Names of tensors in Hugging Face's layout and in GGUF files, without .weight or .bias; for tensors of
@@ -135,6 +136,25 @@ static const char *const names[][2] = {
     {"output.dense", "ffn_down"},
     {"output.LayerNorm", "layer_output_norm"},
     {"pooler.dense", "cls"},
+    {"classifier", "cls.output"},
+    {"emb_ln", "token_embd_norm"},
+    {"attn.Wqkv", "attn_qkv"},
+    {"attn.out_proj", "attn_output"},
+    {"norm1", "attn_output_norm"},
+    {"norm2", "layer_output_norm"},
+    {"mlp.fc11", "ffn_up"},
+    {"mlp.fc12", "ffn_gate"},
+    {"mlp.fc2", "ffn_down"},
+    {"model.embeddings.tok_embeddings", "token_embd"},
+    {"model.embeddings.norm", "token_embd_norm"},
+    {"model.final_norm", "output_norm"},
+    {"attn_norm", "attn_norm"},
+    {"attn.Wo", "attn_output"},
+    {"mlp_norm", "ffn_norm"},
+    {"mlp.Wi", "ffn_up"},
+    {"mlp.Wo", "ffn_down"},
+    {"head.dense", "cls"},
+    {"head.norm", "cls.norm"},
 };
 
 /* "model.layers.1.mlp.up_proj.weight" as "blk.1.ffn_up.weight" */
@@ -148,7 +168,8 @@ static inline void gguf_name(char *out, size_t size, const char *name)
     *dot = '\0';
     if (sscanf(stem, "model.layers.%d.%n", &number, &n) == 1 ||
         sscanf(stem, "transformer.h.%d.%n", &number, &n) == 1 ||
-        sscanf(stem, "encoder.layer.%d.%n", &number, &n) == 1) {
+        sscanf(stem, "encoder.layer.%d.%n", &number, &n) == 1 ||
+        sscanf(stem, "encoder.layers.%d.%n", &number, &n) == 1) {
         snprintf(layer, sizeof layer, "blk.%d.", number);
         from += n;
     }
@@ -409,9 +430,10 @@ static inline void make_both(const struct family *f, int type, struct gguf *g)
 {
     crescent_model *model;
     char script[64];
-    snprintf(script, sizeof script, "graphs/%s.lua", f->name);
+    snprintf(script, sizeof script, "graphs/%s.lua", f->script ? f->script : f->name);
     write_text("config.json", f->config);
-    const crescent_script how = {.config = in_folder("config.json")};
+    const crescent_setting classes = {"classes", f->classes};
+    const crescent_script how = {.config = in_folder("config.json"), .settings = &classes, .n_settings = f->classes != NULL};
     GOOD(crescent_open(context, script, &how, NULL, &model));
     GOOD(crescent_keep_weights(model));
     GOOD(crescent_draw_weights(model, 3));

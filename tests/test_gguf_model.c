@@ -266,12 +266,12 @@ START_TEST(cuts_words_as_bert)
 }
 END_TEST
 
-/* Writes the vectors of three texts, one of them too long for the model; `pooling` may be null. */
-static void embed_three(const char *path, const char *pooling, float vectors[3][32])
+/* Writes what a model makes of three texts, one of them too long for it, n numbers each; `pooling` may be null. */
+static void embed_three(const char *path, const char *pooling, crescent_classification classify, int n, float *vectors)
 {
     static char many[400];
     const char *const texts[] = {"The graph, graphs", "", many};
-    const crescent_embedder_options options = {.pooling = pooling};
+    const crescent_embedder_options options = {.pooling = pooling, .classify = classify};
     crescent_embedder *embedder;
     crescent_embedder_facts facts;
     for (int i = 0; i < 100; i++)
@@ -279,39 +279,96 @@ static void embed_three(const char *path, const char *pooling, float vectors[3][
     many[399] = '\0';
     GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &embedder));
     GOOD(crescent_embedder_look(embedder, &facts));
-    ck_assert_int_eq(facts.dimensions, 32);
+    ck_assert_int_eq(facts.dimensions, n);
     for (int i = 0; i < 3; i++)
-        GOOD(crescent_embed(embedder, texts[i], strlen(texts[i]), vectors[i], NULL));
+        GOOD(crescent_embed(embedder, texts[i], strlen(texts[i]), vectors + i * n, NULL));
+    if (classify)
+        ck_assert_str_eq(crescent_embedder_label(embedder, n - 1), n > 1 ? "bad" : "LABEL_0");
     crescent_embedder_close(embedder);
+}
+
+/* A tokenizer of words in the folder and in the file. */
+static void put_bert_words(struct gguf *g)
+{
+    static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ","};
+    static const int32_t types[] = {3, 3, 3, 3, 1, 1, 1, 1};
+    write_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ngraph\n##s\n,\n");
+    put_text(g, "tokenizer.ggml.model", "bert");
+    put_texts(g, "tokenizer.ggml.tokens", tokens, 8);
+    put_numbers(g, "tokenizer.ggml.token_type", GGUF_I32, types, 8);
+    put_integer(g, "tokenizer.ggml.cls_token_id", 2);
+    put_integer(g, "tokenizer.ggml.seperator_token_id", 3);
+}
+
+#define ENCODER                                                                                                       \
+    " \"hidden_size\": 32, \"intermediate_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"         \
+    " \"vocab_size\": 8, \"max_position_embeddings\": 48,"
+
+/* Encoders, and classifiers of them. */
+static const struct family encoders[] = {
+    {"bert", "{\"model_type\": \"bert\"," ENCODER " \"layer_norm_eps\": 1e-5}",
+     true, false, true, true, 2, 16, NULL, NULL, NULL},
+    {"nomic-bert", "{\"model_type\": \"nomic_bert\"," ENCODER " \"layer_norm_eps\": 1e-5, \"rope_theta\": 500.0}",
+     true, false, true, true, 2, 16, NULL, "nomic_bert", NULL},
+    {"modern-bert", "{\"model_type\": \"modernbert\"," ENCODER " \"local_attention\": 6, \"global_rope_theta\": 500.0,"
+                    " \"global_attn_every_n_layers\": 2}",
+     true, false, true, true, 2, 16, NULL, "modernbert", NULL},
+    {"bert", "{\"model_type\": \"bert\"," ENCODER " \"layer_norm_eps\": 1e-5, \"num_labels\": 1}",
+     true, false, true, true, 2, 16, NULL, NULL, "1"},
+    {"modern-bert", "{\"model_type\": \"modernbert\"," ENCODER " \"local_attention\": 6, \"global_rope_theta\": 500.0,"
+                    " \"global_attn_every_n_layers\": 2, \"id2label\": {\"0\": \"good\", \"1\": \"bad\"}}",
+     true, false, true, true, 2, 16, NULL, "modernbert", "2"},
+};
+
+/* Writes an encoder's folder and its file; `pooling` is llama.cpp's number, 0 for none. */
+static void make_encoder(const struct family *f, int type, int pooling)
+{
+    static const char *const labels[] = {"good", "bad"};
+    struct gguf g = {.n_values = 0};
+    if (pooling > 0)
+        put_integer(&g, key_of(f, "pooling_type"), (uint32_t)pooling);
+    put_bool(&g, key_of(f, "attention.causal"), 0);
+    if (f->script) {
+        put_real(&g, key_of(f, "rope.freq_base"), 500);
+        put_integer(&g, key_of(f, "rope.dimension_count"), 16);
+        put_text(&g, key_of(f, "rope.scaling.type"), "none");
+    }
+    if (f->script && strcmp(f->script, "modernbert") == 0) {
+        put_integer(&g, key_of(f, "attention.sliding_window"), 6);
+        put_integer(&g, key_of(f, "attention.sliding_window_pattern"), 2);
+        put_real(&g, key_of(f, "rope.freq_base_swa"), 10000);
+    }
+    if (f->classes && *f->classes == '2')
+        put_texts(&g, key_of(f, "classifier.output_labels"), labels, 2);
+    put_bert_words(&g);
+    make_both(f, type, &g);
 }
 
 /* An encoder's file gives the vectors of its folder; its pooling is the file's. */
 START_TEST(embeds_as_a_folder)
 {
-    static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ","};
     static const char *const poolings[] = {"mean", "mean", "cls", "lasttoken"};
-    static const int32_t types[] = {3, 3, 3, 3, 1, 1, 1, 1};
-    static const struct family bert = {
-        "bert",
-        "{\"model_type\": \"bert\", \"hidden_size\": 32, \"intermediate_size\": 64, \"num_hidden_layers\": 2,"
-        " \"num_attention_heads\": 2, \"vocab_size\": 8, \"max_position_embeddings\": 48, \"layer_norm_eps\": 1e-5}",
-        true, false, true, true, 2, 16, NULL};
     float of_folder[3][32], of_file[3][32];
-    struct gguf g = {.n_values = 0};
-    write_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\ngraph\n##s\n,\n");
-    if (_i > 0)
-        put_integer(&g, "bert.pooling_type", (uint32_t)_i);
-    put_bool(&g, "bert.attention.causal", 0);
-    put_text(&g, "tokenizer.ggml.model", "bert");
-    put_texts(&g, "tokenizer.ggml.tokens", tokens, 8);
-    put_numbers(&g, "tokenizer.ggml.token_type", GGUF_I32, types, 8);
-    put_integer(&g, "tokenizer.ggml.cls_token_id", 2);
-    put_integer(&g, "tokenizer.ggml.seperator_token_id", 3);
-    make_both(&bert, _i == 1 ? GGML_BF16 : _i == 2 ? GGML_Q8_0 : GGML_F32, &g);
-    embed_three(folder, poolings[_i], of_folder);
-    embed_three(in_folder("model.gguf"), NULL, of_file);
+    const int pooling = _i % 4;
+    make_encoder(&encoders[_i / 4], pooling == 1 ? GGML_BF16 : pooling == 2 ? GGML_Q8_0 : GGML_F32, pooling);
+    embed_three(folder, poolings[pooling], CRESCENT_NO_CLASSES, 32, of_folder[0]);
+    embed_three(in_folder("model.gguf"), NULL, CRESCENT_NO_CLASSES, 32, of_file[0]);
     ck_assert_mem_eq(of_file, of_folder, sizeof of_file);
     ck_assert(of_file[0][0] == of_file[0][0] && of_file[0][0] != of_file[2][0]);
+}
+END_TEST
+
+/* A classifier's file gives the probabilities and the labels of its folder. */
+START_TEST(classifies_as_a_folder)
+{
+    const struct family *f = &encoders[3 + _i];
+    float of_folder[6], of_file[6];
+    const int n = *f->classes - '0';
+    make_encoder(f, GGML_F32, 4);
+    embed_three(folder, NULL, CRESCENT_PROBABILITIES, n, of_folder);
+    embed_three(in_folder("model.gguf"), NULL, CRESCENT_PROBABILITIES, n, of_file);
+    ck_assert_mem_eq(of_file, of_folder, 3 * (size_t)n * sizeof(float));
+    ck_assert(of_file[0] > 0 && of_file[0] < 1 && of_file[0] != of_file[2 * n]);
 }
 END_TEST
 
@@ -388,6 +445,27 @@ START_TEST(cuts_as_the_file_says)
 }
 END_TEST
 
+/* Byte-level tokenizers of encoders have pairs, with one token between the texts or with two. */
+START_TEST(pairs_as_the_encoder)
+{
+    static const char *const cuts[] = {"modern-bert", "roberta-bpe"};
+    static const int32_t expected[2][7] = {{9, 7, 9, 0, 9}, {9, 7, 9, 9, 0, 9}};
+    const crescent_text pair = {.text = "ab", .length = 2, .pair = "a", .pair_length = 1, .framing = CRESCENT_FRAMED};
+    struct gguf g = {.n_values = 0};
+    crescent_encoding encoding;
+    put_words(&g, cuts[_i]);
+    put_integer(&g, "tokenizer.ggml.eos_token_id", 9);
+    put_bool(&g, "tokenizer.ggml.add_sep_token", 1);
+    crescent_tokenizer *t = open_tokenizer(&g);
+    check_ids(t, "aba", "9 7 0 9");
+    GOOD(crescent_encode_text(t, &pair, &encoding));
+    ck_assert_uint_eq(encoding.n, 5 + (size_t)_i);
+    ck_assert_mem_eq(encoding.ids, expected[_i], encoding.n * sizeof *encoding.ids);
+    crescent_free(encoding.ids);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 /* ---- errors in a file ---- */
 
 /* A value in addition to a Llama's, and the expected error. */
@@ -430,7 +508,7 @@ START_TEST(refuses_other_models)
     static const char *const keys[] = {NULL, "mamba", "llama", "gpt2"};
     static const char *const expected[] = {
         "no general.architecture, expected the name of one",
-        "the architecture 'mamba', expected llama, qwen2, qwen3, gpt2 or bert",
+        "the architecture 'mamba', expected llama, qwen2, qwen3, gpt2, bert, nomic-bert or modern-bert",
         "no llama.block_count, expected one", "no gpt2.block_count, expected one"};
     for (int i = 0; i < COUNT(keys); i++) {
         struct gguf g = {.n_values = 0};
@@ -489,8 +567,10 @@ int main(void)
     tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);
     tcase_add_test(tests, cuts_words_as_bert);
-    tcase_add_loop_test(tests, embeds_as_a_folder, 0, 4);
+    tcase_add_loop_test(tests, embeds_as_a_folder, 0, 12);
+    tcase_add_loop_test(tests, classifies_as_a_folder, 0, COUNT(encoders) - 3);
     tcase_add_test(tests, finds_the_likeliest_tokens);
+    tcase_add_loop_test(tests, pairs_as_the_encoder, 0, 2);
     tcase_add_test(tests, cuts_as_the_file_says);
     tcase_add_loop_test(tests, refuses_what_no_script_knows, 0, COUNT(wrongs));
     tcase_add_test(tests, refuses_other_models);

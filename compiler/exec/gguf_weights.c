@@ -8,14 +8,14 @@
 
 /* ---- families ---- */
 
-enum { AS_LLAMA, AS_GPT2, AS_BERT, N_NAMES };
-
 static const struct cr_gguf_family families[] = {
-    {"llama", "model.layers.", AS_LLAMA, true},
-    {"qwen2", "model.layers.", AS_LLAMA, false},
-    {"qwen3", "model.layers.", AS_LLAMA, false},
-    {"gpt2", "transformer.h.", AS_GPT2, false},
-    {"bert", "encoder.layer.", AS_BERT, false},
+    {"llama", "llama", "model.layers.", CR_AS_LLAMA, true},
+    {"qwen2", "qwen2", "model.layers.", CR_AS_LLAMA, false},
+    {"qwen3", "qwen3", "model.layers.", CR_AS_LLAMA, false},
+    {"gpt2", "gpt2", "transformer.h.", CR_AS_GPT2, false},
+    {"bert", "bert", "encoder.layer.", CR_AS_BERT, false},
+    {"nomic-bert", "nomic_bert", "encoder.layers.", CR_AS_NOMIC, false},
+    {"modern-bert", "modernbert", "layers.", CR_AS_MODERN, false},
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
@@ -32,7 +32,8 @@ const struct cr_gguf_family *cr_gguf_family_of(const struct cr_gguf *file, struc
         if (strlen(families[i].name) == name.length &&
             memcmp(families[i].name, name.text, name.length) == 0)
             return &families[i];
-    cr_fail(error, "%.400s: the architecture %s, expected llama, qwen2, qwen3, gpt2 or bert", file->path,
+    cr_fail(error, "%.400s: the architecture %s, expected llama, qwen2, qwen3, gpt2, bert, "
+                   "nomic-bert or modern-bert", file->path,
             cr_show(name.text, name.length).text);
     return NULL;
 }
@@ -51,29 +52,35 @@ const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
  * Face's names by family.  `turned`: Q or K, whose rows may be reordered. */
 static const struct row {
     const char *gguf;
-    const char *names[N_NAMES]; /* by family; null: the family has no such tensor */
-    const char *turned;         /* metadata key of the number of heads in the rows, or null */
+    const char *names[CR_GGUF_NAMES]; /* by family; null: the family has no such tensor */
+    const char *turned; /* metadata key of the number of heads in the rows, or null */
 } rows[] = {
-    {"token_embd", {"model.embed_tokens", "transformer.wte", "embeddings.word_embeddings"}, NULL},
-    {"position_embd", {NULL, "transformer.wpe", "embeddings.position_embeddings"}, NULL},
-    {"token_types", {NULL, NULL, "embeddings.token_type_embeddings"}, NULL},
-    {"token_embd_norm", {NULL, NULL, "embeddings.LayerNorm"}, NULL},
-    {"output_norm", {"model.norm", "transformer.ln_f", NULL}, NULL},
-    {"output", {"lm_head", "lm_head", NULL}, NULL},
-    {"blk.attn_norm", {"input_layernorm", "ln_1", NULL}, NULL},
-    {"blk.attn_qkv", {NULL, "attn.c_attn", NULL}, NULL},
-    {"blk.attn_q", {"self_attn.q_proj", NULL, "attention.self.query"}, "attention.head_count"},
-    {"blk.attn_k", {"self_attn.k_proj", NULL, "attention.self.key"}, "attention.head_count_kv"},
-    {"blk.attn_v", {"self_attn.v_proj", NULL, "attention.self.value"}, NULL},
-    {"blk.attn_q_norm", {"self_attn.q_norm", NULL, NULL}, NULL},
-    {"blk.attn_k_norm", {"self_attn.k_norm", NULL, NULL}, NULL},
-    {"blk.attn_output", {"self_attn.o_proj", "attn.c_proj", "attention.output.dense"}, NULL},
-    {"blk.attn_output_norm", {NULL, NULL, "attention.output.LayerNorm"}, NULL},
-    {"blk.ffn_norm", {"post_attention_layernorm", "ln_2", NULL}, NULL},
-    {"blk.ffn_gate", {"mlp.gate_proj", NULL, NULL}, NULL},
-    {"blk.ffn_up", {"mlp.up_proj", "mlp.c_fc", "intermediate.dense"}, NULL},
-    {"blk.ffn_down", {"mlp.down_proj", "mlp.c_proj", "output.dense"}, NULL},
-    {"blk.layer_output_norm", {NULL, NULL, "output.LayerNorm"}, NULL},
+    {"token_embd",
+     {"model.embed_tokens", "transformer.wte", "embeddings.word_embeddings", "embeddings.word_embeddings",
+      "embeddings.tok_embeddings"}, NULL},
+    {"position_embd", {NULL, "transformer.wpe", "embeddings.position_embeddings", NULL, NULL}, NULL},
+    {"token_types", {NULL, NULL, "embeddings.token_type_embeddings", "embeddings.token_type_embeddings", NULL}, NULL},
+    {"token_embd_norm", {NULL, NULL, "embeddings.LayerNorm", "emb_ln", "embeddings.norm"}, NULL},
+    {"output_norm", {"model.norm", "transformer.ln_f", NULL, NULL, "final_norm"}, NULL},
+    {"output", {"lm_head", "lm_head", NULL, NULL, NULL}, NULL},
+    /* the two layers of RoBERTa's classifier are the pooler and the classifier of BERT */
+    {"cls", {NULL, NULL, "pooler.dense", "pooler.dense", "head.dense"}, NULL},
+    {"cls.norm", {NULL, NULL, NULL, NULL, "head.norm"}, NULL},
+    {"cls.output", {NULL, NULL, "classifier", "classifier", "classifier"}, NULL},
+    {"blk.attn_norm", {"input_layernorm", "ln_1", NULL, NULL, "attn_norm"}, NULL},
+    {"blk.attn_qkv", {NULL, "attn.c_attn", NULL, "attn.Wqkv", "attn.Wqkv"}, NULL},
+    {"blk.attn_q", {"self_attn.q_proj", NULL, "attention.self.query", NULL, NULL}, "attention.head_count"},
+    {"blk.attn_k", {"self_attn.k_proj", NULL, "attention.self.key", NULL, NULL}, "attention.head_count_kv"},
+    {"blk.attn_v", {"self_attn.v_proj", NULL, "attention.self.value", NULL, NULL}, NULL},
+    {"blk.attn_q_norm", {"self_attn.q_norm", NULL, NULL, NULL, NULL}, NULL},
+    {"blk.attn_k_norm", {"self_attn.k_norm", NULL, NULL, NULL, NULL}, NULL},
+    {"blk.attn_output", {"self_attn.o_proj", "attn.c_proj", "attention.output.dense", "attn.out_proj", "attn.Wo"}, NULL},
+    {"blk.attn_output_norm", {NULL, NULL, "attention.output.LayerNorm", "norm1", NULL}, NULL},
+    {"blk.ffn_norm", {"post_attention_layernorm", "ln_2", NULL, NULL, "mlp_norm"}, NULL},
+    {"blk.ffn_gate", {"mlp.gate_proj", NULL, NULL, "mlp.fc12", NULL}, NULL},
+    {"blk.ffn_up", {"mlp.up_proj", "mlp.c_fc", "intermediate.dense", "mlp.fc11", "mlp.Wi"}, NULL},
+    {"blk.ffn_down", {"mlp.down_proj", "mlp.c_proj", "output.dense", "mlp.fc2", "mlp.Wo"}, NULL},
+    {"blk.layer_output_norm", {NULL, NULL, "output.LayerNorm", "norm2", NULL}, NULL},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
 

@@ -9,11 +9,15 @@
 #include "compiler/files/safetensors.h"
 #include "compiler/ir/error.h"
 
+/* The names of tensors and options, which several architectures share. */
+enum cr_gguf_names { CR_AS_LLAMA, CR_AS_GPT2, CR_AS_BERT, CR_AS_NOMIC, CR_AS_MODERN, CR_GGUF_NAMES };
+
 /* Names and row order of an architecture's tensors. */
 struct cr_gguf_family {
-    const char *name;  /* general.architecture, and the model_type of config.json */
+    const char *name;  /* general.architecture */
+    const char *type;  /* the model_type of config.json */
     const char *block; /* prefix of the names in block N: "model.layers." */
-    int names;         /* column of the table of names */
+    enum cr_gguf_names names; /* column of the tables of names and options */
     bool interleaved;  /* rows of Q and K are interleaved pairs, not halves */
 };
 

@@ -18,7 +18,7 @@ struct reading {
     const struct cr_gguf_family *family;
     struct cr_gguf_model *model;
     struct cr_error *error;
-    bool gpt2, bert;
+    enum cr_gguf_names names;
 };
 
 static void set(struct reading *r, const char *name, const char *value)
@@ -98,44 +98,52 @@ static const struct row {
     const char *name;
     enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read elsewhere, or without effect on the
                                                   model */
-    const char *llama, *gpt2;                  /* options; null: the key is refused */
+    const char *options[CR_GGUF_NAMES];        /* by family; null: the key is refused */
     bool needed;
-    double neutral;   /* NEUTRAL: the only value that is accepted */
-    const char *bert; /* the option of encoders */
+    double neutral; /* NEUTRAL: the only value that is accepted */
 } rows[] = {
-    {"block_count", COUNT, "num_hidden_layers", "n_layer", true, 0, "num_hidden_layers"},
-    {"context_length", COUNT, "max_position_embeddings", "n_positions", true, 0, "max_position_embeddings"},
-    {"embedding_length", COUNT, "hidden_size", "n_embd", true, 0, "hidden_size"},
-    {"feed_forward_length", COUNT, "intermediate_size", "n_inner", true, 0, "intermediate_size"},
-    {"attention.head_count", COUNT, "num_attention_heads", "n_head", true, 0, "num_attention_heads"},
-    {"attention.head_count_kv", COUNT, "num_key_value_heads", NULL, false, 0, NULL},
-    {"attention.key_length", COUNT, "head_dim", NULL, false, 0, NULL},
-    {"attention.layer_norm_epsilon", REAL, NULL, "layer_norm_epsilon", false, 0, "layer_norm_eps"},
-    {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL, false, 0, NULL},
-    {"rope.freq_base", REAL, "rope_theta", NULL, false, 0, NULL},
-    {"attention.value_length", OTHER, "", NULL, false, 0, NULL},
-    {"rope.dimension_count", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scale_linear", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.type", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.factor", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.original_context_length", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.yarn_beta_fast", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.yarn_beta_slow", OTHER, "", NULL, false, 0, NULL},
-    {"rope.scaling.finetuned", OTHER, "", "", false, 0, NULL},
-    {"rope.scaling.attn_factor", NEUTRAL, "", NULL, false, 1, NULL},
-    {"rope.scaling.yarn_attn_factor", NEUTRAL, "", NULL, false, 1, NULL},
-    {"rope.scaling.yarn_ext_factor", NEUTRAL, "", NULL, false, 1, NULL},
-    {"tensor_data_layout", OTHER, "", "", false, 0, ""},
-    {"vocab_size", OTHER, "", "", false, 0, ""}, /* the embedding table determines it */
-    {"attention.causal", NEUTRAL, "", "", false, 1, NULL},
-    {"attention.causal", NEUTRAL, NULL, NULL, false, 0, ""},
-    {"pooling_type", OTHER, "", "", false, 0, ""}, /* of vectors: sentence.h */
-    {"attention.clamp_kqv", NEUTRAL, "", "", false, 0, NULL},
-    {"attention.max_alibi_bias", NEUTRAL, "", "", false, 0, NULL},
-    {"attention.sliding_window", NEUTRAL, "", "", false, 0, NULL},
-    {"expert_count", NEUTRAL, "", "", false, 0, NULL},
-    {"expert_used_count", NEUTRAL, "", "", false, 0, NULL},
-    {"use_parallel_residual", NEUTRAL, "", "", false, 0, NULL},
+    {"block_count", COUNT,
+     {"num_hidden_layers", "n_layer", "num_hidden_layers", "num_hidden_layers", "num_hidden_layers"}, true, 0},
+    {"context_length", COUNT,
+     {"max_position_embeddings", "n_positions", "max_position_embeddings", "max_position_embeddings", "max_position_embeddings"}, true, 0},
+    {"embedding_length", COUNT,
+     {"hidden_size", "n_embd", "hidden_size", "hidden_size", "hidden_size"}, true, 0},
+    {"feed_forward_length", COUNT,
+     {"intermediate_size", "n_inner", "intermediate_size", "intermediate_size", "intermediate_size"}, true, 0},
+    {"attention.head_count", COUNT,
+     {"num_attention_heads", "n_head", "num_attention_heads", "num_attention_heads", "num_attention_heads"}, true, 0},
+    {"attention.head_count_kv", COUNT, {"num_key_value_heads", NULL, NULL, NULL, NULL}, false, 0},
+    {"attention.key_length", COUNT, {"head_dim", NULL, NULL, NULL, NULL}, false, 0},
+    {"attention.layer_norm_epsilon", REAL, {NULL, "layer_norm_epsilon", "layer_norm_eps", "layer_norm_eps", "norm_eps"}, false, 0},
+    {"attention.layer_norm_rms_epsilon", REAL, {"rms_norm_eps", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.freq_base", REAL, {"rope_theta", NULL, NULL, "rope_theta", "global_rope_theta"}, false, 0},
+    {"rope.freq_base_swa", REAL, {NULL, NULL, NULL, NULL, "local_rope_theta"}, false, 0},
+    {"attention.value_length", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.dimension_count", OTHER, {"", NULL, NULL, "", ""}, false, 0},
+    {"rope.scale_linear", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.type", OTHER, {"", NULL, NULL, "", ""}, false, 0},
+    {"rope.scaling.factor", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.original_context_length", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.yarn_beta_fast", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.yarn_beta_slow", OTHER, {"", NULL, NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.finetuned", OTHER, {"", "", NULL, NULL, NULL}, false, 0},
+    {"rope.scaling.attn_factor", NEUTRAL, {"", NULL, NULL, NULL, NULL}, false, 1},
+    {"rope.scaling.yarn_attn_factor", NEUTRAL, {"", NULL, NULL, NULL, NULL}, false, 1},
+    {"rope.scaling.yarn_ext_factor", NEUTRAL, {"", NULL, NULL, NULL, NULL}, false, 1},
+    {"tensor_data_layout", OTHER, {"", "", "", "", ""}, false, 0},
+    {"vocab_size", OTHER, {"", "", "", "", ""}, false, 0}, /* the embedding table determines it */
+    {"attention.causal", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 1},
+    {"attention.causal", NEUTRAL, {NULL, NULL, "", "", ""}, false, 0},
+    {"pooling_type", OTHER, {"", "", "", "", ""}, false, 0}, /* of vectors: sentence.h */
+    {"classifier.output_labels", OTHER, {NULL, NULL, "", "", ""}, false, 0}, /* of a classifier: sentence.h */
+    {"attention.clamp_kqv", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
+    {"attention.max_alibi_bias", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
+    {"attention.sliding_window", COUNT, {NULL, NULL, NULL, NULL, "local_attention"}, false, 0},
+    {"attention.sliding_window", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
+    {"attention.sliding_window_pattern", COUNT, {NULL, NULL, NULL, NULL, "global_attn_every_n_layers"}, false, 0},
+    {"expert_count", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
+    {"expert_used_count", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
+    {"use_parallel_residual", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -162,7 +170,7 @@ static int check_neutral(const struct reading *r, const struct row *row,
 /* The option of the family for a row's key, or null. */
 static const char *option_of(const struct reading *r, const struct row *row)
 {
-    return r->bert ? row->bert : r->gpt2 ? row->gpt2 : row->llama;
+    return row->options[r->names];
 }
 
 /* Converts or checks a value as its row says. */
@@ -303,6 +311,13 @@ static int read_scaling(struct reading *r, int64_t positions)
     return yarn ? read_yarn(r, factor, positions) : 0;
 }
 
+/* Fails if the positions of an encoder are scaled. */
+static int check_unscaled(const struct reading *r)
+{
+    const struct cr_gguf_value *type = find(r, "rope.scaling.type");
+    return type && !is_text(type, "none") ? wrong_value(r, type, "'none'") : 0;
+}
+
 /* Fails if only a part of each head is rotated, or if values have another size than keys. */
 static int check_heads(struct reading *r, int64_t d)
 {
@@ -327,6 +342,40 @@ static bool has_tensor(const struct reading *r, const char *name)
     return cr_gguf_find_tensor(&r->file, name) != NULL;
 }
 
+static bool is_encoder(const struct reading *r)
+{
+    return r->names == CR_AS_BERT || r->names == CR_AS_NOMIC || r->names == CR_AS_MODERN;
+}
+
+static void set_bias(struct reading *r, const char *option, const char *tensor)
+{
+    set(r, option, has_tensor(r, tensor) ? "true" : "false");
+}
+
+/* Reads an encoder's options from its tensors: the kinds of segments, and which layers have biases. */
+static int read_encoder(struct reading *r)
+{
+    const struct cr_gguf_tensor *types = cr_gguf_find_tensor(&r->file, "token_types.weight");
+    if (r->names == CR_AS_MODERN) {
+        set(r, "name_prefix", "");
+        set_bias(r, "norm_bias", "token_embd_norm.bias");
+        set_bias(r, "attention_bias", "blk.0.attn_qkv.bias");
+        set_bias(r, "mlp_bias", "blk.0.ffn_up.bias");
+        set_bias(r, "classifier_bias", "cls.bias");
+        return 0;
+    }
+    if (types ? types->rank != 2 : r->names == CR_AS_BERT)
+        return cr_fail(r->error, "%.400s: %s token_types.weight, expected one of two axes", r->file.path,
+                       types ? "another shape of" : "no tensor");
+    set_integer(r, "type_vocab_size", types ? types->shape[0] : 0);
+    if (r->names == CR_AS_NOMIC) {
+        set_bias(r, "qkv_proj_bias", "blk.0.attn_qkv.bias");
+        set_bias(r, "mlp_fc1_bias", "blk.0.ffn_up.bias");
+        set_bias(r, "mlp_fc2_bias", "blk.0.ffn_down.bias");
+    }
+    return 0;
+}
+
 /* Reads options from the tensors: the size of the vocabulary, whether the head shares the embedding
  * table, and which projections have biases. */
 static int read_tensors(struct reading *r)
@@ -336,19 +385,13 @@ static int read_tensors(struct reading *r)
         return cr_fail(r->error, "%.400s: %s token_embd.weight, expected one of two axes",
                        r->file.path, table ? "another shape of" : "no tensor");
     set_integer(r, "vocab_size", table->shape[0]);
-    if (r->bert) {
-        const struct cr_gguf_tensor *types = cr_gguf_find_tensor(&r->file, "token_types.weight");
-        if (!types || types->rank != 2)
-            return cr_fail(r->error, "%.400s: %s token_types.weight, expected one of two axes", r->file.path,
-                           types ? "another shape of" : "no tensor");
-        set_integer(r, "type_vocab_size", types->shape[0]);
-        return 0;
-    }
+    if (is_encoder(r))
+        return read_encoder(r);
     set(r, "tie_word_embeddings", has_tensor(r, "output.weight") ? "false" : "true");
-    if (r->gpt2)
+    if (r->names == CR_AS_GPT2)
         set(r, "layout", "linear");
     bool is_llama = strcmp(r->family->name, "llama") == 0;
-    if (!r->gpt2 && strcmp(r->family->name, "qwen2") != 0)
+    if (r->names == CR_AS_LLAMA && strcmp(r->family->name, "qwen2") != 0)
         set(r, "attention_bias", has_tensor(r, "blk.0.attn_q.bias") ? "true" : "false");
     if (is_llama)
         set(r, "mlp_bias", has_tensor(r, "blk.0.ffn_gate.bias") ? "true" : "false");
@@ -369,11 +412,11 @@ static int check_sizes(struct reading *r)
         return cr_fail(r->error, "%.400s: %" PRId64 " blocks of %d tensors, expected some for each",
                        r->file.path, layers, r->file.n_tensors);
     d /= heads;
-    if (r->gpt2 || r->bert)
+    if (r->names == CR_AS_GPT2 || r->names == CR_AS_BERT)
         return 0;
     if (value && read_count(r, value, &d))
         return -1;
-    return check_heads(r, d) || read_scaling(r, positions) ? -1 : 0;
+    return check_heads(r, d) || (is_encoder(r) ? check_unscaled(r) : read_scaling(r, positions)) ? -1 : 0;
 }
 
 /* Fails for a file that is only one of several parts of a model. */
@@ -397,12 +440,11 @@ int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_
     if (cr_gguf_open(&r.file, path, error->text, sizeof error->text))
         return -1;
     r.family = cr_gguf_family_of(&r.file, error);
-    r.gpt2 = r.family && strcmp(r.family->name, "gpt2") == 0;
-    r.bert = r.family && strcmp(r.family->name, "bert") == 0;
+    r.names = r.family ? r.family->names : CR_AS_LLAMA;
     int status =
         !r.family || check_whole(&r) || read_keys(&r) || read_tensors(&r) || check_sizes(&r) ? -1
                                                                                              : 0;
-    model->family = r.family ? r.family->name : NULL;
+    model->family = r.family ? r.family->type : NULL;
     cr_gguf_close(&r.file);
     if (status)
         cr_gguf_model_free(model);
@@ -416,22 +458,69 @@ void cr_gguf_model_free(struct cr_gguf_model *model)
     *model = (struct cr_gguf_model){0};
 }
 
-int cr_gguf_pooling(const char *path, const char **pooling, int64_t *positions, struct cr_error *error)
+/* Reads the pooling of a family's file; a reranker's is that of the first token. */
+static int read_pooling(const struct cr_gguf *file, const struct cr_gguf_family *family,
+                        struct cr_gguf_pooling *pooling, struct cr_error *error)
 {
-    static const char *const names[] = {"mean", "mean", "cls", "lasttoken"};
-    struct cr_gguf file;
+    static const char *const names[] = {"mean", "mean", "cls", "lasttoken", "cls"};
+    enum { RANK = 4 };
     int64_t kind = 0;
+    const struct cr_gguf_value *type = cr_gguf_find_of(file, family, "pooling_type");
+    const struct cr_gguf_value *length = cr_gguf_find_of(file, family, "context_length");
+    if (type && (type->is_array || !cr_gguf_integer(type, 0, &kind) || kind < 0 || kind > RANK))
+        return cr_fail(error, "%.400s: found the pooling_type %" PRId64 ", expected one of 0 to 4", file->path, kind);
+    if (length)
+        cr_gguf_count(length, &pooling->positions);
+    pooling->name = names[kind];
+    pooling->ranks = kind == RANK;
+    return 0;
+}
+
+int cr_gguf_read_pooling(struct cr_gguf_pooling *pooling, const char *path, struct cr_error *error)
+{
+    struct cr_gguf file;
+    *pooling = (struct cr_gguf_pooling){0};
     if (cr_gguf_open(&file, path, error->text, sizeof error->text))
         return -1;
     const struct cr_gguf_family *family = cr_gguf_family_of(&file, error);
-    const struct cr_gguf_value *type = family ? cr_gguf_find_of(&file, family, "pooling_type") : NULL;
-    const struct cr_gguf_value *length = family ? cr_gguf_find_of(&file, family, "context_length") : NULL;
-    int status = family ? 0 : -1;
-    if (type && (type->is_array || !cr_gguf_integer(type, 0, &kind) || kind < 0 || kind > 3))
-        status = cr_fail(error, "%.400s: found the pooling_type %" PRId64 ", expected one of 0 to 3", path, kind);
-    if (length)
-        cr_gguf_count(length, positions);
-    *pooling = status ? NULL : names[kind];
+    int status = family ? read_pooling(&file, family, pooling, error) : -1;
+    cr_gguf_close(&file);
+    return status;
+}
+
+/* Copies the names of the labels, or counts the rows of the last layer where the file has none. */
+static int read_labels(const struct cr_gguf *file, const struct cr_gguf_family *family, char ***names, int *n,
+                       struct cr_error *error)
+{
+    enum { MOST_LABELS = 100000 };
+    const struct cr_gguf_value *labels = cr_gguf_find_of(file, family, "classifier.output_labels");
+    const struct cr_gguf_tensor *last = cr_gguf_find_tensor(file, "cls.output.weight");
+    if (labels && (!labels->is_array || labels->kind != CR_GGUF_STRING))
+        return cr_fail(error, "%.400s: classifier.output_labels is %s, expected an array of texts", file->path,
+                       cr_gguf_kind_of(labels));
+    if (!last || last->rank != 2 || last->shape[0] > MOST_LABELS || (labels && labels->n != (uint64_t)last->shape[0]))
+        return cr_fail(error, "%.400s: %s cls.output.weight, expected one with a row for each of at most %d labels",
+                       file->path, last ? "another shape of" : "no tensor", MOST_LABELS);
+    *n = (int)last->shape[0];
+    *names = cr_calloc((size_t)*n, sizeof **names);
+    const unsigned char *at = labels ? labels->data : NULL;
+    for (int i = 0; i < *n; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "LABEL_%d", i);
+        struct cr_gguf_string s = labels ? cr_gguf_next_string(&at) : (struct cr_gguf_string){number, strlen(number)};
+        (*names)[i] = cr_calloc(s.length + 1, 1);
+        memcpy((*names)[i], s.text, s.length);
+    }
+    return 0;
+}
+
+int cr_gguf_labels(const char *path, char ***names, int *n, struct cr_error *error)
+{
+    struct cr_gguf file;
+    if (cr_gguf_open(&file, path, error->text, sizeof error->text))
+        return -1;
+    const struct cr_gguf_family *family = cr_gguf_family_of(&file, error);
+    int status = family ? read_labels(&file, family, names, n, error) : -1;
     cr_gguf_close(&file);
     return status;
 }

@@ -19,8 +19,17 @@ struct cr_gguf_model {
 int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error);
 void cr_gguf_model_free(struct cr_gguf_model *model);
 
-/* Reads how the vectors of a text are pooled, the mean if the file says nothing, and the number of positions. */
-int cr_gguf_pooling(const char *path, const char **pooling, int64_t *positions, struct cr_error *error);
+/* How the vectors of a text are pooled, the mean if the file says nothing. */
+struct cr_gguf_pooling {
+    const char *name;
+    bool ranks;        /* the model scores texts: a classifier or a reranker */
+    int64_t positions; /* of a text; 0: not given */
+};
+
+int cr_gguf_read_pooling(struct cr_gguf_pooling *pooling, const char *path, struct cr_error *error);
+
+/* Reads the names of a classifier's labels, to be freed. */
+int cr_gguf_labels(const char *path, char ***names, int *n, struct cr_error *error);
 
 /* Reads the tokens that end a text, and the token that begins it, from the file's tokenizer. */
 int cr_gguf_text_ends(struct cr_text_ends *ends, const char *path, struct cr_error *error);

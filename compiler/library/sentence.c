@@ -243,8 +243,8 @@ int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_cl
     static const char suffix[] = "ForSequenceClassification";
     char path[PATH_SIZE];
     struct cr_document d;
-    int found = s->pools ? 0 : open_object(&d, path, folder, "config.json", error);
-    *has_classes = false;
+    int found = s->pools || s->ranks ? 0 : open_object(&d, path, folder, "config.json", error);
+    *has_classes = s->ranks;
     if (found <= 0)
         return found;
     const char *class = first_class(&d);
@@ -447,11 +447,13 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
 /* Reads the pooling of a GGUF file, which has no prompts and no layers after it. */
 static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *error)
 {
-    const char *pooling;
-    int status = cr_gguf_pooling(path, &pooling, &s->positions, error);
-    if (status == 0)
-        set(&s->pooling, pooling);
-    return status;
+    struct cr_gguf_pooling pooling;
+    if (cr_gguf_read_pooling(&pooling, path, error))
+        return -1;
+    set(&s->pooling, pooling.name);
+    s->positions = pooling.positions;
+    s->ranks = pooling.ranks;
+    return 0;
 }
 
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
@@ -612,6 +614,11 @@ int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *e
 {
     char path[PATH_SIZE];
     struct cr_document d;
+    if (cr_is_gguf(folder)) {
+        int status = cr_gguf_labels(folder, &s->labels, &s->n_labels, error);
+        s->sigmoid = s->n_labels == 1;
+        return status;
+    }
     int found = open_object(&d, path, folder, "config.json", error);
     if (found <= 0)
         return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);

@@ -17,6 +17,7 @@ struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* the layers after the pooling, as embedding.vector takes them, but ... */
     bool pools;         /* modules.json has a Pooling */
+    bool ranks;         /* a GGUF file of a classifier or reranker */
     bool normalize;     /* ... a Normalize at the end; null: nothing */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
     int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */

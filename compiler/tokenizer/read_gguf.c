@@ -36,6 +36,7 @@ struct reading {
     const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
     bool words;  /* the model is WordPiece */
     bool scored; /* a unigram model finds tokens of the user by their scores */
+    int separators; /* of a byte-level encoder: between the texts of a pair; else 0 */
 };
 
 /* ---- values ---- */
@@ -191,19 +192,23 @@ static const struct cut {
     const char *name;
     struct cr_pattern *(*pattern)(void);
     bool nfc, whole, begins; /* a piece that is a token is not split; texts begin with bos */
+    int separators;          /* between the texts of a pair of an encoder; 0: of another model */
 } cuts[] = {
-    {"", NULL, false, false, false},
-    {"default", NULL, false, false, false},
-    {"gpt-2", NULL, false, false, false},
-    {"phi-2", NULL, false, false, false},
-    {"llama-bpe", cr_pattern_llama3, false, true, true},
-    {"llama-v3", cr_pattern_llama3, false, true, true},
-    {"llama3", cr_pattern_llama3, false, true, true},
-    {"qwen2", cr_pattern_qwen2, true, false, false},
-    {"deepseek-r1-qwen", cr_pattern_qwen2, true, false, false},
+    {"", NULL, false, false, false, 0},
+    {"default", NULL, false, false, false, 0},
+    {"gpt-2", NULL, false, false, false, 0},
+    {"phi-2", NULL, false, false, false, 0},
+    {"llama-bpe", cr_pattern_llama3, false, true, true, 0},
+    {"llama-v3", cr_pattern_llama3, false, true, true, 0},
+    {"llama3", cr_pattern_llama3, false, true, true, 0},
+    {"qwen2", cr_pattern_qwen2, true, false, false, 0},
+    {"deepseek-r1-qwen", cr_pattern_qwen2, true, false, false, 0},
+    {"roberta-bpe", NULL, false, false, true, 2},
+    {"modern-bert", NULL, true, false, true, 1},
 };
 enum { N_CUTS = sizeof cuts / sizeof *cuts };
 
+/* Returns the pre-tokenizer that the file names, or null with an error. */
 static const struct cut *find_cut(const struct reading *r)
 {
     char name[64];
@@ -212,7 +217,8 @@ static const struct cut *find_cut(const struct reading *r)
     for (int i = 0; i < N_CUTS; i++)
         if (strcmp(name, cuts[i].name) == 0)
             return &cuts[i];
-    cr_fail(r->error, "%.400s: found %s for " KEY "pre, expected gpt-2, llama-bpe or qwen2",
+    cr_fail(r->error, "%.400s: found %s for " KEY "pre, expected gpt-2, llama-bpe, qwen2, roberta-bpe "
+                       "or modern-bert",
             r->file.path, cr_show(name, strlen(name)).text);
     return NULL;
 }
@@ -239,6 +245,7 @@ static int read_merges(const struct reading *r)
     return 0;
 }
 
+/* Reads byte-level BPE, and by its pre-tokenizer whether it is that of an encoder. */
 static int read_byte_level(struct reading *r, bool *begins)
 {
     bool prefix_space = false;
@@ -248,6 +255,7 @@ static int read_byte_level(struct reading *r, bool *begins)
     r->t->bpe.unknown = -1;
     r->t->bpe.ignore_merges = cut->whole;
     *begins = cut->begins;
+    r->separators = cut->separators;
     cr_add_byte_level_parts(r->t, cut->pattern ? cut->pattern() : NULL, cut->nfc, prefix_space);
     return 0;
 }
@@ -490,14 +498,21 @@ static int read_pair_frame(const struct reading *r, bool begins)
                                                     KEY "eos_token_id", NULL},
                              *const pieces_last[] = {KEY "eos_token_id", NULL};
     struct cr_pair_template pair = {.cls = -1, .sep = -1, .second_type = r->words};
+    const bool brackets = r->words || r->separators == 1; /* the names are BERT's */
     bool ends = true;
     if (find_bool(r, KEY "add_bos_token", &begins) || find_bool(r, KEY "add_eos_token", &ends) ||
-        (begins && find_special(r, first, r->words ? "[CLS]" : "<s>", &pair.cls)) ||
-        (ends && find_special(r, r->words ? words_last : pieces_last, r->words ? "[SEP]" : "</s>", &pair.sep)))
+        (begins && find_special(r, first, brackets ? "[CLS]" : "<s>", &pair.cls)) ||
+        (ends && find_special(r, brackets ? words_last : pieces_last, brackets ? "[SEP]" : "</s>", &pair.sep)))
         return -1;
-    pair.separators = ends ? 1 + (begins && !r->words) : 0;
+    pair.separators = !ends ? 0 : r->separators ? r->separators : 1 + (begins && !r->words);
     cr_add_pair_template(&r->t->post_processors, &pair);
     return 0;
+}
+
+/* Adds the ids of a byte-level tokenizer: those of an encoder, where the pre-tokenizer is one's. */
+static int read_byte_frame(const struct reading *r, bool begins)
+{
+    return r->separators ? read_pair_frame(r, begins) : read_frame(r, begins);
 }
 
 /* ---- files ---- */
@@ -509,7 +524,7 @@ static const struct kind {
     int (*frame)(const struct reading *r, bool begins);
     bool words, scored, begins;
 } kinds[] = {
-    {"gpt2", read_byte_level, read_frame, false, false, false},
+    {"gpt2", read_byte_level, read_byte_frame, false, false, false},
     {"llama", read_sentence_piece, read_frame, false, false, false},
     {"t5", read_unigram, read_pair_frame, false, true, false},
     {"bert", read_word_pieces, read_pair_frame, true, false, true},
