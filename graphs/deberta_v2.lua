@@ -98,12 +98,8 @@ end
 local function convolve(x)
     local size = o.conv_kernel_size
     local weight, y = param("weight", {C, C, size}, {normal = 0.02}), param("bias", {C}, {fill = 0})
-    local tokens, past = x:permute{2, 1, 3}, (size - 1) / 2
-    local last = iota({T}, 1) * 0 + T - 1
     for i = 0, size - 1 do
-        local at = iota({T}, 1) + (i - math.floor(past))
-        local there = logical_and(ge(at, 0), le(at, last)):reshape{T, 1, 1}
-        local moved = where(there, gather(tokens, maximum(minimum(at, last), 0)), 0):permute{2, 1, 3}
+        local moved = encoder.shifted(x, i - math.floor((size - 1) / 2), texts)
         y = matmul(moved, narrow(weight, 3, i, 1):reshape{C, C}:transpose(1, 2)) + y
     end
     return y

@@ -28,7 +28,7 @@ function encoder.options(own)
 end
 
 -- The inputs for texts of up to `most` tokens, of which the model has positions: ids [B, T] and, if there is
--- padding, mask.  T is a length if there is one text, of which one vector is made.
+-- padding, mask.  T is a length if there is one text, of which one vector is made; n is T for arithmetic in f32.
 function encoder.texts(o, most)
     local T, alone, present = o.T, o.B == 1 and not o.padding, nil
     if o.pooling ~= "none" and not alone then
@@ -41,7 +41,8 @@ function encoder.texts(o, most)
         error("found " .. T .. " tokens, expected at most " .. most .. ", the number of positions")
     end
     if o.padding then present = input("attention_mask", {o.B, T}, "i32", {fill = 1}) end
-    return {T = T, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}
+    local n = type(T) == "number" and T or float(T)
+    return {T = T, n = n, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}
 end
 
 -- Which of two texts a token belongs to, i32 [B, T]; zeros if no file is given.
@@ -68,6 +69,14 @@ function encoder.embeddings(texts, o, size)
         x = scope("position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
     end
     return (scope("LayerNorm", nn.layer_norm, x, {eps = o.layer_norm_eps}))
+end
+
+-- x [B, T, C] moved along the tokens: row t is row t + by, or zeros where a text has no such token.
+function encoder.shifted(x, by, texts)
+    local T = texts.T
+    local at, last = iota({T}, 1) + by, iota({T}, 1) * 0 + T - 1
+    local there = logical_and(ge(at, 0), le(at, last)):reshape{T, 1, 1}
+    return where(there, gather(x:permute{2, 1, 3}, maximum(minimum(at, last), 0)), 0):permute{2, 1, 3}
 end
 
 -- The names of a block's parameters, as BERT has them.
