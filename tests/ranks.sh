@@ -4,6 +4,7 @@
 # exchange   every function of ranks.h, and that all ranks end when one fails
 # run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
 # generate   so have a text and its logits
+# embed      so have vectors and scores of texts
 # errors     one line, and all ranks end
 # emitted    so have programs of `emit --ranks N`
 # memory     a rank reads and keeps its share: four of them run a model under a limit (ulimit -v) that is too
@@ -61,6 +62,16 @@ generates() {
     done
 }
 
+# encodes VERB OPTIONS...: so is what it prints of each line of $T/lines, which rank 0 reads.
+encodes() {
+    "$crescent" "$@" "$T/lines" --threads 2 >"$T/one" 2>"$log"
+    report $? "$*"
+    for n in $counts; do
+        ranks $n "$crescent" "$@" - --threads 1 <"$T/lines" >"$T/all" 2>"$log"
+        same "$family: $* on $n ranks" "$T/one" "$T/all"
+    done
+}
+
 # refuses WORDS COMMAND...: on three ranks it says one line with these words, and ends.
 refuses() {
     words=$1
@@ -86,6 +97,13 @@ models() {
         --set vocab_size=301 --set num_hidden_layers=1 --set num_attention_heads=4 --set num_key_value_heads=2 \
         --set intermediate_size=96 # in q4, a table takes most of the weights
     generates tests/fixtures/model_gpt2 --prompt-ids 3,1,4,1,5 --ids --ignore-eos
+    printf 'A fox\n\nOnce upon a time there was a frog.\r\nThe end' >"$T/lines"
+    encodes embed graphs/fables --normalize
+    encodes rank tests/fixtures/embed_qwen3_score --query 'What is it?'
+    rm -f "$T/all.npy"
+    "$crescent" embed graphs/fables "$T/lines" -o "$T/one.npy" >"$T/out" 2>"$log"
+    ranks 3 "$crescent" embed graphs/fables "$T/lines" -o "$T/all.npy" >"$T/out" 2>"$log"
+    same "$family: a file of vectors" "$T/one.npy" "$T/all.npy"
     counts=2
     echo 'A fox' >"$T/prompt"
     "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"
@@ -97,6 +115,7 @@ models() {
     grep -q "has sent 20,160 bytes" "$log"
     report $? "$family: bytes that are sent"
     refuses 'nowhere.lua' run "$T/nowhere.lua"
+    refuses 'nowhere: cannot be opened' embed graphs/fables "$T/nowhere"
     refuses 'cannot be opened' generate graphs/fables --weights "$T/nowhere.safetensors"
     crescent_of="$crescent" crescent="$T/by_rank"
     refuses 'the model of rank 1 differs from that of rank 0' run "$T/m.lua" --set N=

@@ -69,7 +69,8 @@ static int write_array(struct embedding *e, struct cr_error *error)
     return status ? -1 : 0;
 }
 
-/* Opens the encoder, embeds all texts, and writes the file if one is wanted. */
+/* Opens the encoder, embeds all texts, and writes the file if one is wanted, which of several ranks the first one
+ * does. */
 int cr_verb_embed(const struct cr_options *o, struct cr_error *error)
 {
     struct embedding e = {.rows = NULL};
@@ -77,11 +78,11 @@ int cr_verb_embed(const struct cr_options *o, struct cr_error *error)
     int status = cr_check_files(o, files, o->file && strcmp(o->file, "-") != 0 ? 2 : 1, error);
     if (status == 0)
         status = cr_encoder_open(&e.encoder, o, CRESCENT_NO_CLASSES, error);
-    if (status == 0 && o->out && !(e.rows = tmpfile()))
+    if (status == 0 && o->out && crescent_ranks_of(o->context).rank == 0 && !(e.rows = tmpfile()))
         status = cr_fail(error, "a temporary file cannot be made: %s", strerror(errno));
     if (status == 0)
         status = cr_encode_texts(&e.encoder, false, take_vector, &e, error);
-    if (status == 0 && o->out)
+    if (status == 0 && e.rows)
         status = write_array(&e, error);
     if (status == 0)
         cr_encoder_end(&e.encoder);

@@ -17,13 +17,19 @@
 
 enum { DEFAULT_BATCH = 32 };
 
+/* True for the process that reads texts, and writes: of several ranks the first one. */
+static bool is_first(const struct cr_options *o)
+{
+    return crescent_ranks_of(o->context).rank == 0;
+}
+
 /* Opens the file of the texts, so that a missing one is found before the model is loaded. */
 static int open_texts(struct cr_encoder *e, struct cr_error *error)
 {
     const struct cr_options *o = e->o;
     if (o->text && o->file)
         return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
-    if (o->text)
+    if (o->text || !is_first(o))
         return 0;
     e->in = o->file && strcmp(o->file, "-") != 0 ? fopen(o->file, "r") : stdin;
     return e->in ? 0 : cr_fail(error, "%.300s: cannot be opened: %s", o->file, strerror(errno));
@@ -41,7 +47,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
                                                .role = o->as_query ? "query" : o->document ? "document" : NULL,
                                                .classify = classify};
     *e = (struct cr_encoder){.o = o};
-    e->shows = isatty(STDERR_FILENO) == 1 && (o->out || isatty(STDOUT_FILENO) != 1);
+    e->shows = is_first(o) && isatty(STDERR_FILENO) == 1 && (o->out || isatty(STDOUT_FILENO) != 1);
     if (o->as_query && o->document)
         return cr_fail(error, "--query: found --document, too, expected one of them");
     if (open_texts(e, error))
@@ -104,7 +110,7 @@ static void end_progress(const struct cr_encoder *e)
 {
     if (e->written)
         fputs("\r\033[K", stderr);
-    if (e->n_texts && (e->o->stats || e->written)) {
+    if (e->n_texts && (e->o->stats || e->written) && is_first(e->o)) {
         print_speed(e, crescent_clock());
         fputc('\n', stderr);
     }
@@ -208,23 +214,44 @@ static int add_text(struct stream *s, char *text, size_t n, struct cr_error *err
     return e->n < e->batch ? 0 : run_batch(s, error);
 }
 
+/* Reads a line of the file without its end; returns its length, or -1 at the end of the file. */
+static ssize_t read_line(FILE *in, char **line, size_t *room)
+{
+    ssize_t n = getline(line, room, in);
+    n -= n > 0 && (*line)[n - 1] == '\n';
+    n -= n > 0 && (*line)[n - 1] == '\r';
+    return n;
+}
+
+/* Returns the next line, to be freed, or null at the end of the file.  Of several ranks the first one reads it and
+ * sends it to the others. */
+static char *next_line(const struct cr_encoder *e, char **line, size_t *room, size_t *length)
+{
+    const crescent_context *context = e->o->context;
+    ssize_t n = e->in ? read_line(e->in, line, room) : 0;
+    crescent_ranks_share(context, &n, sizeof n);
+    if (n < 0)
+        return NULL;
+    char *text = cr_calloc((size_t)n + 1, 1);
+    if (e->in)
+        memcpy(text, *line, (size_t)n);
+    if (n > 0)
+        crescent_ranks_share(context, text, (size_t)n);
+    *length = (size_t)n;
+    return text;
+}
+
 /* Adds each line of the file. */
 static int add_lines(struct stream *s, struct cr_error *error)
 {
-    FILE *in = s->encoder->in;
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t n;
+    const struct cr_encoder *e = s->encoder;
+    char *line = NULL, *text;
+    size_t room = 0, n;
     int status = 0;
-    while (status == 0 && (n = getline(&line, &room, in)) >= 0) {
-        n -= n > 0 && line[n - 1] == '\n';
-        n -= n > 0 && line[n - 1] == '\r';
-        char *text = cr_calloc((size_t)n + 1, 1);
-        memcpy(text, line, (size_t)n);
-        status = add_text(s, text, (size_t)n, error);
-    }
-    if (status == 0 && ferror(in))
-        status = cr_fail(error, "%.300s: cannot be read: %s", cr_text_name(s->encoder->o), strerror(errno));
+    while (status == 0 && (text = next_line(e, &line, &room, &n)) != NULL)
+        status = add_text(s, text, n, error);
+    if (status == 0 && e->in && ferror(e->in))
+        status = cr_fail(error, "%.300s: cannot be read: %s", cr_text_name(e->o), strerror(errno));
     free(line);
     return status;
 }
