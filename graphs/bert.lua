@@ -9,7 +9,8 @@ local o = options(encoder.options {
 }, huggingface.keys({}, true), huggingface.sizes)
 
 local texts = encoder.texts(o, o.max_position_embeddings)
-local one_type = o.type_vocab_size == 1 -- as of a RoBERTa in a GGUF file
+-- A text alone is all of the only segment, as of a RoBERTa in a GGUF file, whatever its tokenizer says.
+local one_type = o.type_vocab_size == 1 and type(texts.T) ~= "number"
 texts.types = one_type and const(0, {o.B, texts.T}, "i32") or encoder.types(o, texts)
 
 prefix(o.name_prefix)
