@@ -182,6 +182,26 @@ static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *bu
                                            cr_elements(scores->rank, scores->shape);
 }
 
+/* True if arithmetic on parameters and constants alone computes a node, as a weight that is normalised, with at most
+ * `budget` nodes visited. */
+static bool is_made_of_weights(const struct cr_graph *g, cr_id id, int *budget)
+{
+    const struct cr_node *node = &g->nodes[id];
+    enum cr_kind kind = cr_kind_of(g, id);
+    bool good = --*budget >= 0 && (node->op == CR_OP_param || node->op == CR_OP_const || kind == CR_KIND_ELEMENTWISE ||
+                                   kind == CR_KIND_REDUCE || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT ||
+                                   kind == CR_KIND_CONTRACT);
+    for (int i = 0; i < node->n_in && good; i++)
+        good = is_made_of_weights(g, cr_in(g, id, i), budget);
+    return good;
+}
+
+static bool is_computed_weight(const struct cr_graph *g, cr_id id)
+{
+    int budget = 4 * CR_MAX_VALUES;
+    return is_made_of_weights(g, id, &budget);
+}
+
 /* True if a product multiplies activations of a head: no operand is a weight, and the inner size or
  * the columns are no more than a wide head's, so that one operand stays in a cache while queries go
  * by. */
@@ -195,7 +215,7 @@ static bool is_of_head(const struct matcher *m, const bool *weights, cr_id produ
     bool second = node->shape[node->rank - 1] <= WIDEST_HEAD;
     struct cr_stacked choice;
     return !weights[right] && !weights[left] && !cr_find_choice(m->g, right, &choice) &&
-           (first || second);
+           !is_computed_weight(m->g, right) && !is_computed_weight(m->g, left) && (first || second);
 }
 
 cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output)
