@@ -84,6 +84,15 @@ static const char *const words[] = {" ",
                                     "\xe2\x84\xab"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
+/* The character after c in loops over all of them.  Planes 4 to 13 have none, and those of planes 15 and 16 are for
+ * private use: each 61st stands for the others, and the last of each range are there. */
+static uint32_t next_character(uint32_t c)
+{
+    bool alike = (c >= 0x40000 && c < 0xdffc0) || (c >= 0xf0000 && c < 0x10ffc0);
+    c += alike ? 61 : 1;
+    return c == 0xd800 ? 0xe000 : c;
+}
+
 /* A few words and characters of all kinds. */
 static void put_random(struct cr_text *t)
 {
@@ -167,7 +176,7 @@ START_TEST(scans_as_pcre2)
 {
     struct both both = open_both(patterns[_i]);
     int known = 0;
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < 20000; i++) {
         struct cr_text text = {0};
         cr_put_bytes(&text, "", 0);
         put_random(&text);
@@ -177,7 +186,7 @@ START_TEST(scans_as_pcre2)
         }
         free(text.data);
     }
-    ck_assert_int_gt(known, 20000);
+    ck_assert_int_gt(known, 6000);
     close_both(&both);
 }
 END_TEST
@@ -188,9 +197,7 @@ START_TEST(knows_every_character)
     struct both both = open_both(patterns[_i]);
     struct cr_text text = {0};
     int known = 0;
-    for (uint32_t c = 0; c < 0x110000; c++) {
-        if (c >= 0xd800 && c < 0xe000)
-            continue;
+    for (uint32_t c = 0; c < 0x110000; c = next_character(c)) {
         text.length = 0;
         put_character(&text, c);
         if (is_known(&both, &text)) {
@@ -348,9 +355,7 @@ START_TEST(makes_normal_forms_as_utf8proc)
 {
     struct cr_text text = {0};
     cr_put_bytes(&text, "", 0);
-    for (uint32_t c = 0; c < 0x110000; c++) {
-        if (c >= 0xd800 && c < 0xe000)
-            continue;
+    for (uint32_t c = 0; c < 0x110000; c = next_character(c)) {
         text.length = 0;
         put_character(&text, c);
         check_normal(&text, _i);
@@ -359,7 +364,7 @@ START_TEST(makes_normal_forms_as_utf8proc)
         cr_put_bytes(&text, "\xcc\xa3", 2);
         check_normal(&text, _i);
     }
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < 20000; i++) {
         text.length = 0;
         put_random(&text);
         check_normal(&text, _i);
@@ -421,9 +426,7 @@ static void check_graphemes(const struct cr_text *text)
 START_TEST(ends_graphemes_as_utf8proc)
 {
     struct cr_text text = {0};
-    for (uint32_t c = 0; c < 0x110000; c++) {
-        if (c >= 0xd800 && c < 0xe000)
-            continue;
+    for (uint32_t c = 0; c < 0x110000; c = next_character(c)) {
         text.length = 0;
         for (int i = 0; i < N_JOINING; i++) {
             put_character(&text, c);
@@ -431,7 +434,7 @@ START_TEST(ends_graphemes_as_utf8proc)
         }
         check_graphemes(&text);
     }
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 50000; i++) {
         text.length = 0;
         for (uint32_t n = 1 + draw(12); n > 0; n--)
             cr_put(&text, "%s", joining[draw(N_JOINING)]);
@@ -602,7 +605,7 @@ static void make_texts(const char *folder, struct cr_tokenizer *t, struct cr_tex
         add_text(&texts, json_string_value(text), json_string_length(text));
         put(expected, t, json_string_value(text), json_string_length(text), number++);
     }
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < 1000; i++) {
         struct cr_text text = {0};
         cr_put_bytes(&text, "", 0);
         put_random(&text);
@@ -628,14 +631,17 @@ static void make_source(const char *folder, const struct cr_tokenizer *t, const 
     free(source.data);
 }
 
-/* Compiles and runs it, if there is such a compiler; whether there is. */
-static bool run_with(const char *folder, const char *compiler, const struct cr_text *expected)
+static bool have(const char *compiler)
+{
+    char command[200];
+    snprintf(command, sizeof command, "command -v %.*s >/dev/null 2>&1", (int)strcspn(compiler, " "), compiler);
+    return system(command) == 0;
+}
+
+/* Compiles and runs it. */
+static void run_with(const char *folder, const char *compiler, const struct cr_text *expected)
 {
     char command[600];
-    snprintf(command, sizeof command, "command -v %.*s >/dev/null 2>&1",
-             (int)strcspn(compiler, " "), compiler);
-    if (system(command) != 0)
-        return false;
     snprintf(command, sizeof command, "%s %s/small.c -o %s/small && %s/small %s/texts >%s/out",
              compiler, folder, folder, folder, folder, folder);
     ck_assert_msg(system(command) == 0, "failed: %s", command);
@@ -647,7 +653,14 @@ static bool run_with(const char *folder, const char *compiler, const struct cr_t
     ck_assert_uint_eq(n, expected->length);
     ck_assert_mem_eq(found, expected->data, n);
     free(found);
-    return true;
+}
+
+/* Compiles it only as far as warnings. */
+static void parse_with(const char *folder, const char *compiler)
+{
+    char command[600];
+    snprintf(command, sizeof command, "%s -fsyntax-only %s/small.c", compiler, folder);
+    ck_assert_msg(system(command) == 0, "failed: %s", command);
 }
 
 static const char *const emitted[] = {
@@ -663,11 +676,12 @@ enum { N_EMITTED = sizeof emitted / sizeof *emitted };
 
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
-static void check_emitted(const char *path, enum cr_tokenizer_use use)
+/* By gcc with sanitizers, by TinyCC, and of three tokenizers one by clang, which warns of all. */
+static void check_emitted(const char *path, int number, enum cr_tokenizer_use use)
 {
     static const char *const compilers[] = {
-        "gcc -O0" WARN " -fsanitize=address,undefined -fno-sanitize-recover=undefined",
-        "clang -O1" WARN, "tcc -Wall -Werror"};
+        "gcc -O0" WARN " -fsanitize=address,undefined -fno-sanitize-recover=undefined", "tcc -Wall -Werror",
+        "clang -O1" WARN};
     char folder[] = "/tmp/emit_tokenizer.XXXXXX", command[100];
     struct cr_error error;
     struct cr_text expected = {0};
@@ -679,8 +693,15 @@ static void check_emitted(const char *path, enum cr_tokenizer_use use)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     make_texts(folder, t, &expected, use == CR_FOR_TEXTS ? put_expected_texts : put_expected);
     make_source(folder, t, path, use);
-    for (int i = 0; i < 3; i++)
-        n += run_with(folder, compilers[i], &expected);
+    for (int i = 0; i < 3; i++) {
+        if (!have(compilers[i]))
+            continue;
+        if (i < 2 || number % 3 == 0)
+            run_with(folder, compilers[i], &expected);
+        else
+            parse_with(folder, compilers[i]);
+        n++;
+    }
     ck_assert_int_gt(n, 0);
     snprintf(command, sizeof command, "rm -r %s", folder);
     ck_assert_int_eq(system(command), 0);
@@ -690,7 +711,7 @@ static void check_emitted(const char *path, enum cr_tokenizer_use use)
 
 START_TEST(emits_what_encodes_alike)
 {
-    check_emitted(emitted[_i], CR_FOR_PROMPTS);
+    check_emitted(emitted[_i], _i, CR_FOR_PROMPTS);
 }
 END_TEST
 
@@ -710,7 +731,7 @@ enum { N_OF_TEXTS = sizeof of_texts / sizeof *of_texts };
 
 START_TEST(emits_what_lays_texts_alike)
 {
-    check_emitted(of_texts[_i], CR_FOR_TEXTS);
+    check_emitted(of_texts[_i], _i, CR_FOR_TEXTS);
 }
 END_TEST
 
