@@ -93,13 +93,27 @@ static bool has(const char *compiler)
     return run(said, "command -v %s", compiler) == 0;
 }
 
+/* Of programs whose compiler is not the matter, see plain_c.sh. */
+#define ANY "$(quickest)"
+
+/* Compiles the main of $T/x.c as $T/x: by TinyCC and ANY as it is, else without the functions of the runtime, whose
+ * object is kept, see plain_c.sh. */
+static void build_main(const char *compiler)
+{
+    if (strncmp(compiler, "tcc", 3) == 0 || strcmp(compiler, ANY) == 0)
+        RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
+    else
+        RUN("mkdir -p $T/apart && apart plain $T/x.c $T/apart && runtime_object $T/apart/x_runtime.c $T/runtime.o && "
+            "%s -DX_MAIN $T/apart/x.c $T/runtime.o -lm -o $T/x", compiler);
+}
+
 /* Emits an encoder with options, compiles its main, and compares its output and notes, except the note on
  * tensors, with crescent embed. */
 static void check_alike(const char *compiler, const char *encoder, const char *options,
                         const char *of_embed, const char *weights)
 {
     RUN("crescent emit %s --embed-text --isa plain %s %s -o $T/x.c", encoder, options, of_embed);
-    RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
+    build_main(compiler);
     RUN("crescent embed %s %s $T/texts >$T/expected 2>$T/expected.notes", encoder, of_embed);
     RUN("$T/x %s <$T/texts >$T/found 2>$T/found.notes", weights);
     RUN("cmp $T/found $T/expected");
@@ -131,10 +145,10 @@ END_TEST
 START_TEST(takes_packed_and_embedded_weights)
 {
     make_bert("bert", "bert_uncased.json");
-    check_alike("gcc -O0", "$T/bert", "--pack $T/w", "--normalize --pooling cls --format q8", "$T/w");
+    check_alike(ANY, "$T/bert", "--pack $T/w", "--normalize --pooling cls --format q8", "$T/w");
     check_alike("gcc -O0", "$T/bert", "--embed", "--normalize", "");
-    check_alike("gcc -O0", "tests/fixtures/embed_gemma3", "--embed-array", "--query", "");
-    check_alike("gcc -O0", "tests/fixtures/embed_qwen3", "", "", "tests/fixtures/embed_qwen3/model.safetensors");
+    check_alike(ANY, "tests/fixtures/embed_gemma3", "--embed-array", "--query", "");
+    check_alike(ANY, "tests/fixtures/embed_qwen3", "", "", "tests/fixtures/embed_qwen3/model.safetensors");
 }
 END_TEST
 
@@ -144,7 +158,7 @@ static void check_scores(const char *compiler, const char *model, const char *ve
                          const char *weights)
 {
     RUN("crescent emit %s --embed-text --isa plain %s -o $T/x.c", model, of_emit);
-    RUN("%s -DX_MAIN $T/x.c -lm -o $T/x", compiler);
+    build_main(compiler);
     RUN("crescent %s %s %s %s $T/texts >$T/expected 2>$T/expected.notes", verb, model,
         strstr(of_emit, "--max-length") ? strstr(of_emit, "--max-length") : "", options);
     RUN("$T/x %s %s <$T/texts >$T/found 2>$T/found.notes", weights, options);
@@ -177,10 +191,10 @@ START_TEST(makes_the_same_scores)
     static const char three[] = "\"0\":\"good\",\"1\":\"b%%d \\\\u0022x\",\"2\":\"\303\251\"";
     make_classifier("three", three, "");
     check_scores("gcc -O0" WARN, "$T/three", "classify", "", "", "$T/three/model.safetensors");
-    check_scores("gcc -O0", "$T/three", "classify", "--pack $T/w --max-length 9", "", "$T/w");
+    check_scores(ANY, "$T/three", "classify", "--pack $T/w --max-length 9", "", "$T/w");
     make_classifier("several", three, "\"problem_type\":\"multi_label_classification\",");
-    check_scores("gcc -O0", "$T/several", "classify", "", "", "$T/several/model.safetensors");
-    check_scores("gcc -O0", "tests/fixtures/embed_qwen3_classes", "classify", "", "",
+    check_scores(ANY, "$T/several", "classify", "", "", "$T/several/model.safetensors");
+    check_scores(ANY, "tests/fixtures/embed_qwen3_classes", "classify", "", "",
                  "tests/fixtures/embed_qwen3_classes/model.safetensors");
     char said[400];
     ck_assert_int_eq(run(said, "$T/x tests/fixtures/embed_qwen3_classes/model.safetensors --query a --text b"), 2 << 8);
@@ -233,7 +247,10 @@ START_TEST(classifies_from_c)
         "'if (bert_classify(0, weights, &text, score, 0, work, 0) != 1 || bert_classify(0, weights, 0, score, memory, work, 0) != 1) return 4;' "
         "'if (bert_classify(0, weights, &text, score, memory, work, 0)) return 5;' "
         "'printf(\"%%.9g %%s\\n\", (double)score[0], bert_labels[0]); return 0; }' >$T/call.c");
-    RUN("gcc -std=c11 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -I$T $T/call.c $T/x.c -lm -o $T/call");
+    RUN("mkdir $T/apart && apart plain $T/x.c $T/apart && "
+        "runtime_object $T/apart/x_runtime.c $T/runtime.o -fsanitize=address");
+    RUN("gcc -std=c11 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -I$T/apart $T/call.c $T/apart/x.c "
+        "$T/runtime.o -lm -o $T/call");
     RUN("ASAN_OPTIONS=detect_leaks=0 $T/call $T/w >$T/found");
     RUN("echo 'an answer' | crescent rank $T/one --query 'a question' - | sed 's/ 1$/ relevance/' >$T/expected && cmp $T/found $T/expected");
 }
@@ -249,7 +266,7 @@ START_TEST(goes_on_behind_a_text_that_fails)
     RUN("grep -q 'text 2: .*zebra' $T/notes && test \"$(wc -l <$T/expected)\" = 3 && sed -n 2p $T/expected | grep -q '^.null, null'");
     RUN("{ crescent embed $T/bert --text a; sed -n 2p $T/expected; crescent embed $T/bert --text b; } >$T/alone && "
         "cmp $T/alone $T/expected");
-    RUN("crescent emit $T/bert --embed-text --isa plain -o $T/x.c && gcc -O0 -DX_MAIN $T/x.c -lm -o $T/x");
+    RUN("crescent emit $T/bert --embed-text --isa plain -o $T/x.c && " ANY " -DX_MAIN $T/x.c -lm -o $T/x");
     RUN("$T/x $T/bert/model.safetensors <$T/three >$T/found 2>$T/notes && cmp $T/found $T/expected && "
         "grep -q 'text 2: a word has no token' $T/notes");
     RUN("! $T/x $T/bert/model.safetensors --text zebra && ! crescent embed $T/bert --text zebra");
