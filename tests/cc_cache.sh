@@ -6,8 +6,8 @@
 # text with the runtime in it, a standalone file, is compiled without optimisation and without vectors,
 # which takes a twentieth of the time: what it computes at each level, with each set, is the matter of
 # standalone.sh.  Of other texts each eighth, by its checksum, is compiled as the backend asks for, with -O2, and the
-# rest without optimisation, a third of the time; $KEPT_LEVEL chooses for all, as fixtures.sh does, and standalone.sh
-# has each level.  Any other call goes to the compiler, $KEPT_CC, as it is.
+# rest without optimisation, a third of the time; standalone.sh has each level.  Any other call goes to the compiler,
+# $KEPT_CC, as it is.
 set -u
 
 case " $* " in
@@ -26,8 +26,7 @@ if grep -q 'cr_has_plain' "$text"; then
         [ "$(grep -c '{&cr_runtime_' "$text")" -eq 1 ] || exit 1 # a text of four sets takes minutes
 else
     sum=$(cksum <"$text")
-    [ $((${sum%% *} % 8)) -eq 0 ] && level= || level=-O0
-    set -- "$@" ${KEPT_LEVEL-$level}
+    [ $((${sum%% *} % 8)) -eq 0 ] || set -- "$@" -O0
 fi
 
 # Without -o OBJECT, which differs from call to call.

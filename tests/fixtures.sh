@@ -49,12 +49,7 @@ expect() {
 if [ $# -eq 0 ]; then
     set -- $(cd tests/fixtures && ls)
 fi
-# The kernels of every third case are compiled as the backend asks for, with -O2, see cc_cache.sh, the others in half
-# the time, without optimisation: that the text means the same at each level is the matter of standalone.sh.
-number=0
 for case in "$@"; do
-    number=$((number + 1))
-    [ $((number % 3)) -ne 1 ] && export KEPT_LEVEL=-O0 || export KEPT_LEVEL=
     expect 0 outputs "$case"
     [ ! -e "tests/fixtures/$case/grads.safetensors" ] || expect 0 gradients "$case"
 done
