@@ -257,30 +257,35 @@ static void tear_down(void)
 
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
-/* A way to compile the emitted C: one file with plain C, $T/plain; or the runtime's functions in a file
- * of their own, with the instruction sets of this machine, see `runtime_apart`. */
+/* Of programs whose compiler is not the matter, see plain_c.sh. */
+#define ANY "$(quickest)"
+
+/* A way to compile the emitted C: the instruction set, and options of the runtime's functions. */
 struct build {
-    const char *compiler, *files;
+    const char *compiler, *isa, *of_runtime;
 };
 
-#define APART(name) "$T/apart/" name ".c $T/apart/" name "_runtime.o"
+#define HERE "$(fastest crescent)"
 
 static const struct build builds[] = {
-    {"gcc -O1 -march=native" WARN, APART("small")},
-    {"clang -O1" WARN, APART("small")},
-    {"gcc -O3" WARN, APART("small")},
-    {"gcc -O0 -fsanitize=address,undefined -fno-sanitize-recover" WARN, "$T/plain/small.c"},
-    {"clang -O3 -march=native -ffp-contract=fast" WARN, APART("small")},
-    {"gcc -O1 -U__unix__" WARN, APART("small")},
+    {"gcc -O1 -march=native" WARN, HERE, ""},
+    {"clang -O1" WARN, "plain", ""},
+    {"gcc -O3" WARN, "plain", ""},
+    {"gcc -O0 -fsanitize=address,undefined -fno-sanitize-recover" WARN, "plain", "-fsanitize=address"},
+    {"clang -O3 -march=native -ffp-contract=fast" WARN, HERE, ""},
+    {"gcc -O1 -U__unix__" WARN, "plain", ""},
 };
 
-/* The files of APART(name): a C compiler spends most of its time on the runtime, whose text is the same in
- * all files, and standalone.sh has it by each compiler at each level. */
-static void runtime_apart(const char *name)
+/* The files of a program: a C compiler spends most of its time on the runtime's functions, whose text is the
+ * same in all files.  So they are an object, see plain_c.sh, and standalone.sh has them by each compiler at each
+ * level. */
+#define APART(name) "$T/apart/" name ".c $T/apart/" name "_runtime.o"
+
+static void runtime_apart(const char *name, const char *isa, const char *options)
 {
-    out_of("mkdir $T/apart && apart $(fastest crescent) $T/%s.c $T/apart &&"
-           " cc -w -O0 -c $T/apart/%s_runtime.c -o $T/apart/%s_runtime.o",
-           name, name, name);
+    out_of("mkdir -p $T/apart && apart %s $T/%s.c $T/apart &&"
+           " runtime_object $T/apart/%s_runtime.c $T/apart/%s_runtime.o %s",
+           isa, name, name, name, options);
 }
 
 /* Arguments for crescent generate and for the emitted program. */
@@ -324,17 +329,15 @@ START_TEST(generates_alike)
         upper[i] = (char)(f->name[i] >= 'a' ? f->name[i] - 32 : f->name[i]);
     make_model(f);
     ask_crescent(expected);
-    out_of("crescent emit $M --generate -o $T/small.c >/dev/null && mkdir $T/plain &&"
-           " plain $T/small.c $T/plain");
+    out_of("crescent emit $M --generate -o $T/small.c >/dev/null");
     if (have("tcc")) {
         out_of("tcc -Wall -Werror -DSMALL_MAIN $T/small.c -lm -o $T/by_tcc");
         ask_program("$T/by_tcc", f->paths, expected);
     }
     if (have(b->compiler)) {
-        if (strstr(b->files, "apart"))
-            runtime_apart("small");
-        out_of("%s -DSMALL_MAIN -D%s_CHUNK=%d -D%s_THREADS=2 -pthread %s -lm -o $T/by_cc",
-               b->compiler, upper, 1 + 2 * _i, upper, b->files);
+        runtime_apart("small", b->isa, b->of_runtime);
+        out_of("%s -DSMALL_MAIN -D%s_CHUNK=%d -D%s_THREADS=2 -pthread " APART("small") " -lm -o $T/by_cc",
+               b->compiler, upper, 1 + 2 * _i, upper);
         ask_program("$T/by_cc", f->paths, expected);
     }
 }
@@ -347,13 +350,11 @@ START_TEST(takes_packed_weights)
     static char expected[COUNT(requests)][MAX_TEXT];
     make_model(&folders[0]);
     ask_crescent(expected);
-    out_of(
-        "crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
-        " plain $T/small.c $T/plain && cc -O0" WARN
-        " -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
+    out_of("crescent emit $M --generate --isa plain -o $T/small.c --pack $T/packed >/dev/null && " ANY
+           " -DSMALL_MAIN $T/small.c -lm -o $T/small");
     ask_program("$T/small", "$T/packed", expected);
     ask_program("$T/small", ONE, expected);
-    out_of("cc -O0 -U__unix__ -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
+    out_of(ANY " -U__unix__ -DSMALL_MAIN $T/small.c -lm -o $T/small");
     ask_program("$T/small", "$T/packed", expected);
     must_refuse("head -c 4000 $T/packed >$T/cut; $T/small $T/cut --tokens 3",
                 "cut: found packed weights that are truncated or of another program");
@@ -378,9 +379,10 @@ START_TEST(reads_packed_weights)
           "int __wrap_fflush(FILE *f) { return truncate(EMPTIED, 0) ? EOF : __real_fflush(f); }\n",
           file);
     fclose(file);
-    out_of("crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
-           " plain $T/small.c $T/plain && cc -O0 -DSMALL_MAIN -DEMPTIED=\"\\\"$T/copy\\\"\""
-           " $T/plain/small.c $T/empty.c -Wl,--wrap=fflush -lm -o $T/small");
+    out_of("crescent emit $M --generate -o $T/small.c --pack $T/packed >/dev/null");
+    runtime_apart("small", "plain", "");
+    out_of("cc -O0 -DSMALL_MAIN -DEMPTIED=\"\\\"$T/copy\\\"\" " APART("small")
+           " $T/empty.c -Wl,--wrap=fflush -lm -o $T/small");
     int emptied = 0;
     for (int i = 0; i < COUNT(requests); i++) {
         const char *found = out_of("cp $T/packed $T/copy; $T/small $T/copy --read %s", requests[i]);
@@ -399,12 +401,12 @@ START_TEST(embeds_weights)
     make_model(&folders[1]);
     ask_crescent(expected);
     out_of("crescent emit $M --generate -o $T/small.c --embed >/dev/null");
-    runtime_apart("small");
+    runtime_apart("small", "plain", "");
     for (int i = 0; i < 2; i++) {
         const char *compiler = i ? "clang" : "gcc";
         if (!have(compiler))
             continue;
-        out_of("%s -O1" WARN " -DSMALL_MAIN " APART("small") " -lm -o $T/small", compiler);
+        out_of("%s -O0" WARN " -DSMALL_MAIN " APART("small") " -lm -o $T/small", compiler);
         ask_program("$T/small", "", expected);
         must_refuse("$T/small $T/small.weights --tokens 3", "expected none");
     }
@@ -413,7 +415,8 @@ START_TEST(embeds_weights)
         out_of("tcc -Wall -Werror -DLLAMA_MAIN $T/array.c -lm -o $T/array");
         ask_program("$T/array", "", expected);
     }
-    out_of("cc -O0" WARN " -DLLAMA_MAIN $T/array.c -lm -o $T/array");
+    runtime_apart("array", "plain", "");
+    out_of("cc -O0" WARN " -DLLAMA_MAIN " APART("array") " -lm -o $T/array");
     ask_program("$T/array", "", expected);
 }
 END_TEST
@@ -427,21 +430,20 @@ START_TEST(takes_a_script)
     strcpy(expected,
            out_of("crescent generate %s --context 40 --prompt-ids 3,4 --tokens 30 --ids", model));
     out_of(
-        "crescent emit %s --context 40 --generate --ids --embed-array -o $T/small.c >/dev/null &&"
-        " mkdir $T/plain && plain $T/small.c $T/plain &&"
-        " cc -O0" WARN " -DGPT2_MAIN $T/plain/small.c -lm -o $T/small",
+        "crescent emit %s --context 40 --generate --ids --embed-array --isa plain -o $T/small.c >/dev/null && "
+        ANY " -DGPT2_MAIN $T/small.c -lm -o $T/small",
         model);
     ck_assert_str_eq(out_of("$T/small --prompt-ids 3,4 --tokens 30"), expected);
     must_refuse("$T/small --tokens 3", "found no prompt, and no token that the model begins with");
     must_refuse("$T/small --prompt a --tokens 3", "--prompt: unknown option");
     out_of("crescent emit %s --context 40 --generate --ids --pack $T/packed -o $T/small.c >/dev/null",
            model);
-    runtime_apart("small");
+    runtime_apart("small", "plain", "");
     for (int i = 0; i < 2; i++) {
         const char *compiler = i ? "clang" : "gcc";
         if (!have(compiler))
             continue;
-        out_of("%s -O1" WARN " -DGPT2_MAIN " APART("small") " -lm -o $T/small", compiler);
+        out_of("%s -O0" WARN " -DGPT2_MAIN " APART("small") " -lm -o $T/small", compiler);
         ck_assert_str_eq(out_of("$T/small $T/packed --prompt-ids 3,4 --tokens 30"), expected);
     }
 }
@@ -467,11 +469,10 @@ START_TEST(chats)
     static char said[MAX_TEXT], ids[MAX_TEXT], line[MAX_TEXT];
     static const char *const lines[] = {"the end of a", "more of it"};
     make_model(&folders[1]);
-    out_of(
-        "crescent emit $M --generate -o $T/llama.c --pack $T/packed >/dev/null && mkdir $T/plain &&"
-        " plain $T/llama.c $T/plain && sed 's/ANSWER = 64/ANSWER = 12/' docs/call_chat.c "
-        ">$T/chat.c &&"
-        " cc -O0" WARN " -I$T/plain $T/chat.c $T/plain/llama.c -lm -o $T/chat");
+    out_of("crescent emit $M --generate -o $T/llama.c --pack $T/packed >/dev/null &&"
+           " sed 's/ANSWER = 64/ANSWER = 12/' docs/call_chat.c >$T/chat.c");
+    runtime_apart("llama", "plain", "");
+    out_of("cc -O0" WARN " -I$T/apart $T/chat.c " APART("llama") " -lm -o $T/chat");
     for (int i = 0; i < 2; i++) {
         add_ids(ids, out_of("crescent tokenize $M --text '%s' %s", lines[i], i ? "--plain" : ""));
         strcat(said, out_of("crescent generate $M --prompt-ids %s" DRAWN, ids));
@@ -563,8 +564,8 @@ START_TEST(refuses_in_one_line)
     write_tensors("../half", tensors, n / 2);
     ((int64_t *)tensors[0].shape)[0] /= 2;
     write_tensors("../shape", tensors, n);
-    out_of("crescent emit $M --generate -o $T/small.c >/dev/null && mkdir $T/plain &&"
-           " plain $T/small.c $T/plain && cc -O0 -DSMALL_MAIN $T/plain/small.c -lm -o $T/small");
+    out_of("crescent emit $M --generate --isa plain -o $T/small.c >/dev/null && " ANY
+           " -DSMALL_MAIN $T/small.c -lm -o $T/small");
     for (int i = 0; i < COUNT(refused); i++) {
         snprintf(line, sizeof line, "$T/small %s", refused[i].arguments);
         must_refuse(line, refused[i].expected);
@@ -594,8 +595,8 @@ START_TEST(tells_the_story)
     ck_assert_ptr_nonnull(
         strstr(out_of("crescent generate $M --tokens 40"), "a little girl named Lily"));
     out_of("crescent emit $M --generate -o $T/stories.c --pack $T/packed >/dev/null");
-    runtime_apart("stories");
-    out_of("cc -O1" WARN " -DSTORIES_MAIN " APART("stories") " -lm -o $T/stories");
+    runtime_apart("stories", HERE, "");
+    out_of("cc -O0" WARN " -DSTORIES_MAIN " APART("stories") " -lm -o $T/stories");
     ask_program("$T/stories", ONE, expected);
     ask_program("$T/stories", "$T/packed", expected);
 }
