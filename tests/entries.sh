@@ -4,7 +4,7 @@
 # The file compiles without a warning, with and without optimisation and threads, by every compiler at hand,
 # an entry by one of gcc and clang where they optimise, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  The runtime,
 # whose text is the same in all files, is compiled once for a model, without vectors, and linked to what each
-# compiler makes of the rest, see plain_c.sh; tcc, and gcc without optimisation for one entry, have the file as it was emitted.
+# compiler makes of the rest, see plain_c.sh; tcc has the file as it was emitted.
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -51,11 +51,11 @@ return {logits = {y = y}, step = {loss = loss, dx = grad(loss, {input("x", {2, 8
 END
 cp docs/entries.lua docs/session.lua "$scratch"
 
-# files_of COMPILER OPTIONS NAME ENTRY: the C of a model, as it was emitted or with the runtime apart.
+# files_of COMPILER NAME: the C of a model, as it was emitted or with the runtime apart.
 files_of() {
-    case "$*" in
-    tcc* | "gcc -O0 entries both") echo "$scratch/$3.c" ;;
-    *) echo "$scratch/apart/$3.c $scratch/apart/$3_runtime.o" ;;
+    case $1 in
+    tcc) echo "$scratch/$2.c" ;;
+    *) echo "$scratch/apart/$2.c $scratch/apart/$2_runtime.o" ;;
     esac
 }
 
@@ -65,7 +65,7 @@ compare() {
     macro=$(echo "${name}_$4" | tr a-z A-Z)
     out="$scratch/main"
     check "$2 $3 of $name $4" $2 -std=c11 -Wall -Wextra -Wpedantic -Werror $3 "-D${macro}_MAIN" \
-        $(files_of "$2" "$3" "$name" "$4") -o "$out" -lm
+        $(files_of "$2" "$name") -o "$out" -lm
     inputs= outputs=
     for port in $5; do
         inputs="$inputs --input $port=$scratch/$port.npy"

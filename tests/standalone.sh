@@ -9,8 +9,8 @@
 #            whatever compiler, options, threads and machine (by qemu); gradients, too
 # The runtime, which takes a compiler most of its time, has the same text in all files but for the list of
 # ops, once for each set of vectors.  So what is about a model is compiled without it, see plain_c.sh, and of
-# the whole files each compiler has each level, each set of vectors, all sets in one file, and threads, but
-# not all of them with each model.
+# the whole files each compiler has each level with one set of vectors, all sets in one file without optimisation,
+# and threads, but not all of them with each model.
 #
 # A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
 # program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
@@ -177,7 +177,7 @@ daring="-march=native -ffp-contract=fast"
 programs() {
     case $case in
     gpt2_long)
-        here "$scratch" gcc 2 "-O3 $daring"
+        here "$fast" gcc 2 "-O3 $daring"
         here "$scratch" clang 1 "-O0 $daring"
         if [ -d /proc/self/task ]; then
             bits "$fast/$case.c" cc 2 "-O0 -g -fsanitize=address,undefined -fno-sanitize-recover"
@@ -191,7 +191,7 @@ programs() {
         ;;
     heads)
         here "$short" gcc 1 "-O0 $daring"
-        here "$scratch" clang 2 "-O1 $daring"
+        here "$fast" clang 2 "-O1 $daring"
         ;;
     stack_linear) here "$fast" gcc 1 "-O1 $daring" ;;
     stream) here "$fast" clang 2 "-O3 $daring" ;;
@@ -233,9 +233,11 @@ for case in gpt2_long decoder heads stack_linear stream tiny_nobias; do
     programs
     programs_of_others
     for compiler in $compilers; do
-        for level in -O0 -O1 -O3; do # fixtures.sh has -O2
-            kernels $compiler $level
-        done
+        kernels $compiler -O3
+        case $compiler in
+        gcc) kernels gcc -O1 ;; # -O0 and -O2: fixtures.sh
+        *) kernels $compiler -O0 ;;
+        esac
     done
 done
 
@@ -342,7 +344,7 @@ for compiler in $compilers; do
     esac
 done
 if [ -d /proc/self/task ]; then
-    integers "$fast" cc "-O0 -fsanitize=address,undefined -fno-sanitize-recover"
+    integers "$short" cc "-O0 -fsanitize=address,undefined -fno-sanitize-recover"
 fi
 for cpu in aarch64 riscv64; do
     if have $cpu-linux-gnu-gcc && have qemu-$cpu; then

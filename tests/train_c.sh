@@ -39,15 +39,15 @@ ten_in_c() {
     rm -f "$T/tensors"
 }
 
-mkdir "$T/plain" "$T/fast" "$T/apart"
+mkdir "$T/plain" "$T/apart"
 "$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1 &&
     "$crescent" train $sort --steps 10 --checkpoint "$T/steps" >"$log" 2>&1
 report $? 'checkpoints of no step and of ten'
 isa=$(fastest "$crescent")
 "$crescent" emit --train $sort -o "$T/train_sort.c" >"$log" 2>&1 && plain "$T/train_sort.c" "$T/plain" &&
-    only "$isa" "$T/train_sort.c" "$T/fast" && apart "$isa" "$T/train_sort.c" "$T/apart"
+    apart "$isa" "$T/train_sort.c" "$T/apart"
 report $? 'emit --train'
-cc -w -O0 -c "$T/apart/train_sort_runtime.c" -o "$T/runtime.o" >"$log" 2>&1
+runtime_object "$T/apart/train_sort_runtime.c" "$T/runtime.o" >"$log" 2>&1
 report $? 'the runtime of a step'
 strict='-std=c11 -Wextra -Wpedantic'
 daring='-march=native -ffp-contract=fast' # which the file undoes
@@ -65,7 +65,10 @@ else
     echo 'skipped: tcc is not installed'
 fi
 if [ -d /proc/self/task ]; then
-    ten_in_c "$T/fast/train_sort.c" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
+    # standalone.sh has the runtime under UBSan, too
+    runtime_object "$T/apart/train_sort_runtime.c" "$T/watched.o" -fsanitize=address >"$log" 2>&1
+    report $? 'the runtime of a step under AddressSanitizer'
+    ten_in_c "$T/apart/train_sort.c $T/watched.o" cc '-O0 -g -fsanitize=address,undefined -fno-sanitize-recover'
 else
     echo 'skipped: sanitizers need /proc'
 fi
