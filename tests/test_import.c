@@ -482,7 +482,7 @@ END_TEST
 static void put_block(struct message *graph, int i)
 {
     static const float w[] = {1, 0, 0, 1};
-    char in[8], out[8], product[8], weight[32], inputs[64];
+    char in[16], out[16], product[16], weight[32], inputs[64];
     snprintf(in, sizeof in, "x%d", i);
     snprintf(out, sizeof out, "x%d", i + 1);
     snprintf(product, sizeof product, "p%d", i);
