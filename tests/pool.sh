@@ -36,7 +36,7 @@ runtimes() {
     for model in model train_add; do
         apart "$2" "$T/$model.c" "$T/apart"
         report $? "the runtime of $model: $2"
-        holds "the runtime of $model: $2 $3" cc -w $3 -c "$T/apart/${model}_runtime.c" -o "$T/${model}_$1.o"
+        holds "the runtime of $model: $2 $3" runtime_object "$T/apart/${model}_runtime.c" "$T/${model}_$1.o" "$3"
     done
 }
 
@@ -47,7 +47,7 @@ report $? "tests/pool/model.lua"
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror"
 seven="-DMODEL_THREADS=7 -DTRAIN_ADD_THREADS=7 -pthread"
-runtimes here plain -O0
+runtimes here plain ''
 for compiler in gcc clang; do
     command -v $compiler >"$log" || { echo "skipped: $compiler is not installed"; continue; }
     try "$T/apart" here $compiler "$strict -O2 $seven"
@@ -64,7 +64,7 @@ fi
 watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
 if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
     setarch -R "$T/probe" 2>"$log"; then
-    runtimes watched "$(fastest "$crescent")" "-O0 -g -fsanitize=thread"
+    runtimes watched "$(fastest "$crescent")" "-g -fsanitize=thread"
     try "$T/apart" watched cc "$watch" "setarch -R"
 else
     echo 'skipped: ThreadSanitizer is not here'

@@ -136,7 +136,7 @@ build() {
     "$crescent" emit "$@" --ranks "$n" --isa plain -o "$T/emitted.c" >"$T/out" 2>"$log" &&
         apart plain "$T/emitted.c" "$T/apart" &&
         runtime_object "$T/apart/emitted_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
-        $mpicc -O1 -Wall -Wextra -Werror "-D${name}_MPI" "-D${name}_MAIN" -I"$T" "$T/apart/emitted.c" \
+        $mpicc -O0 -Wall -Wextra -Werror "-D${name}_MPI" "-D${name}_MAIN" -I"$T" "$T/apart/emitted.c" \
             "$T/apart/runtime.o" -lm -o "$T/emitted" >"$log" 2>&1
 }
 

@@ -19,7 +19,7 @@
 #include <dirent.h>
 #endif
 
-enum { ROUNDS = 12 };
+enum { ROUNDS = 6 };
 
 /* The memory of one caller; the weights are shared. */
 struct caller {
