@@ -332,18 +332,19 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # What does not depend on the Lua: the C that was emitted, under every compiler at hand, a copy of the
 # tree that is extended, files, the runtime on other processors, what comes after a script, programs
 # that are linked without a Lua, the numbers of graphs that scripts have built, as lua_versions.sh holds that
-# both Luas build the same, and programs that run no script but have contexts, with which a Lua is linked.
+# both Luas build the same, the command line, whose errors of scripts lua_versions.sh and golden.sh have with both,
+# and programs that run no script but have contexts, with which a Lua is linked.
 numbers := arena attention bf16_product bodies embed emit_embed emit_generate entries evaluation formats generate generator \
     gguf_formats half import_views incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged \
     state target variants verify verify_program
 without_script := compare kept_tokenizer tokenizer
 without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums ranks recompute_order ref runtime \
     sampler text
-of_one_lua := $(numbers) $(without_script) $(without_lua)
+of_one_lua := $(numbers) cli $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'
 standalone = $(foreach s,standalone extend fixtures encoders entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
-    $(call programs_of,$(LUA),$(numbers:%=test_%)) $(call programs_of,$(LUA),$(without_script:%=test_%)) \
+    $(call programs_of,$(LUA),$(numbers:%=test_%) test_cli $(without_script:%=test_%)) \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/train_ranks.sh' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
