@@ -30,6 +30,7 @@ struct cr_tensor {
 #define MPI_Comm_rank(group, rank) (*(rank) = 0)
 #define MPI_Abort(group, status) ((void)(status))
 #define MPI_Finalize() ((void)0)
+#define sleep(seconds) ((void)(seconds)) /* for other ranks, of which there is none */
 
 static const long cr_main_shapes[][2] = {{4, 3}, {3, 0}, {2, 4}, {2, 0}, {2, 3}};
 
