@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh COMMAND... - runs test suites, as many at a time as there are processors (or $JOBS), shows
+# run.sh COMMAND... - runs test suites, one more at a time than there are processors (or $JOBS), as some wait, shows
 # their output in order and sums up.  Long ones come first: one that is begun last runs alone.
 #
 # A suite reports either in libcheck's words ("100%: Checks: 12, Failures: 0, Errors: 0")
@@ -12,7 +12,7 @@ set -u
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-120}"
 export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-20}"
 here=$(cd "$(dirname "$0")" && pwd)
-jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
+jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 folder=$(mktemp -d) && KEPT=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder" "$KEPT"' EXIT
 trap 'exit 130' INT TERM
