@@ -311,10 +311,13 @@ static int number_of_g(const struct model *m)
     return m->script[0] && strcmp(m->script, VARIANTS) == 0 ? 1 : G;
 }
 
-/* Returns sum(y g) after a step of the inputs, by the interpreter. */
+/* Returns sum(y g) after a step of the inputs, by the interpreter, which evaluates no gradients for it. */
 static double loss_after(const struct model *m, struct step step)
 {
-    struct run r = run_from(m, &interpreted, step);
+    struct model forward = *m;
+    ck_assert_int_lt(m->n, MAX_SETTINGS);
+    forward.settings[forward.n++] = (crescent_setting){"wanted", "loss"};
+    struct run r = run_from(&forward, &interpreted, step);
     int y = output(&r, "y");
     float *g = numbers(r.size[y], (uint32_t)number_of_g(m));
     double loss = dot(r.size[y], r.out[y], g);

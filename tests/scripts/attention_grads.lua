@@ -7,7 +7,7 @@ local o = options {T = 40, keys = 0, width = 16, value_width = 0,
         "reach", "documents"},
     drop = {"none", "some", "half", "product"},
     softmax = {"library", "maximum", "reciprocal", "after"},
-    wanted = {"all", "queries", "keys"}}
+    wanted = {"all", "queries", "keys", "loss"}}
 local T, keys = o.T, o.keys > 0 and o.keys or o.T
 local wide = o.value_width > 0 and o.value_width or o.width
 local q, k = input("q", {2, 3, T, o.width}), input("k", {2, 3, keys, o.width})
@@ -53,6 +53,7 @@ else
     if o.softmax == "after" then y = matmul(e, v) / sum(e, -1) end
 end
 local loss = sum(sum(sum(sum(y * g, -1), -2), -3), -4)
+if o.wanted == "loss" then return {y = y, loss = loss} end
 if o.wanted == "queries" then return {y = y, dq = grad(loss, {q})[1]} end
 if o.wanted == "keys" then return {y = y, dk = grad(loss, {k})[1]} end
 local d = grad(loss, {q, k, v})

@@ -9,7 +9,7 @@ local o = options {B = 2, T = 40, keys = 0, width = 8, heads = 4, groups = 4, ca
         "weighted", "both", "sigmoid", "sigmoid_zero", "sigmoid_slopes", "sigmoid_sum", "relu", "softmax_one",
         "shifted_one", "sink", "sink_concat"},
     share = {"matmul", "rank5", "repeat", "transposed", "cycle", "rank3"},
-    drop = false, scaled = false, summed = false}
+    drop = false, scaled = false, summed = false, wanted = {"all", "loss"}}
 local B, T, H, G, D = o.B, o.T, o.heads, o.groups, o.width
 local K = o.keys > 0 and o.keys or T
 local q, g = input("q", {B, H, T, D}), input("g", {B, H, T, D})
@@ -120,6 +120,7 @@ if mask and zero then p = where(mask, p, 0) end
 if o.drop then p = nn.dropout(p, 0.3, 7) end
 local y = attend(p)
 local loss = sum(sum(sum(sum(o.summed and y or y * g, -1), -2), -3), -4)
+if o.wanted == "loss" then return {y = y, loss = loss} end
 local d = grad(loss, {q, k, v, w})
 if o.scaled then -- the gradient of w by its own length, as where gradients are clipped
     local square = d[4] * d[4]
