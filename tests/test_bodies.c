@@ -117,26 +117,30 @@ static void note(struct run *r, const struct cr_parameter *p, const struct cr_sl
         *writer = item;
 }
 
-/* Records a read or write of an area, element by element. */
+/* Records a read or write of an area: its lowest and highest element, which are corners, and who writes what. */
 static void touch(struct run *r, const struct cr_parameter *p, int slot, const struct area *a)
 {
     const struct cr_slot *s = &r->f->slots[slot];
     int64_t elements = s->kind == CR_SLOT_CONSTANT ? 1 : s->elements;
+    int64_t down = (a->rows - 1) * a->row_stride, across = (a->cols - 1) * a->col_stride;
+    int64_t lowest = a->at + (down < 0 ? down : 0) + (across < 0 ? across : 0);
+    int64_t highest = a->at + (down > 0 ? down : 0) + (across > 0 ? across : 0);
+    if (a->rows < 1 || a->cols < 1)
+        return;
+    if (!r->touched[slot] || lowest < r->lowest[slot])
+        r->lowest[slot] = lowest;
+    if (!r->touched[slot] || highest > r->highest[slot])
+        r->highest[slot] = highest;
+    r->touched[slot] = true;
+    if (s->kind != CR_SLOT_ARGUMENT && (lowest < 0 || highest >= elements)) {
+        flaw(r, "an element that is not there", s->name);
+        return;
+    }
+    if (!r->writers || !r->writers[slot])
+        return;
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < a->cols; j++) {
-            int64_t at = a->at + i * a->row_stride + j * a->col_stride;
-            if (!r->touched[slot] || at < r->lowest[slot])
-                r->lowest[slot] = at;
-            if (!r->touched[slot] || at > r->highest[slot])
-                r->highest[slot] = at;
-            r->touched[slot] = true;
-            if (s->kind != CR_SLOT_ARGUMENT && (at < 0 || at >= elements)) {
-                flaw(r, "an element that is not there", s->name);
-                return;
-            }
-            if (r->writers && r->writers[slot])
-                note(r, p, s, &r->writers[slot][at]);
-        }
+        for (int64_t j = 0; j < a->cols; j++)
+            note(r, p, s, &r->writers[slot][a->at + i * a->row_stride + j * a->col_stride]);
 }
 
 static void run_call(struct run *r, const struct cr_call *call)
