@@ -4,7 +4,7 @@
 #
 # Prints each package and why it is wanted before the package manager is called.
 # When nothing is missing it says nothing and touches neither network nor disk.
-# Tools that only some tests use (clang, tcc, cross compilers, qemu-user, valgrind) are
+# Tools that only some tests use (clang, cross compilers, qemu-user, valgrind) are
 # not asked for: those tests say that they were skipped.
 set -u
 
@@ -24,6 +24,7 @@ lua5.4|have lua5.4|runs the tests of the module for Lua
 luajit|have luajit|runs them, too
 lua-busted|has_busted|runs their specs
 libtcc-dev|links libtcc.h tcc_new tcc|TinyCC, which compiles generated C in memory
+tcc|have tcc|compiles emitted C for the tests, where gcc takes long
 libpcre2-dev|pkg-config --exists libpcre2-8|PCRE2, the patterns of tokenizers
 libutf8proc-dev|pkg-config --exists libutf8proc|utf8proc, the normal forms of Unicode for tokenizers
 check|pkg-config --exists check|the framework of the unit tests
