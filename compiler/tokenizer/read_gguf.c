@@ -245,7 +245,7 @@ static int read_merges(const struct reading *r)
     return 0;
 }
 
-/* Reads byte-level BPE, and by its pre-tokenizer whether it is that of an encoder. */
+/* Reads byte-level BPE; the name of its pre-tokenizer tells whether an encoder has it. */
 static int read_byte_level(struct reading *r, bool *begins)
 {
     bool prefix_space = false;
@@ -509,7 +509,7 @@ static int read_pair_frame(const struct reading *r, bool begins)
     return 0;
 }
 
-/* Adds the ids of a byte-level tokenizer: those of an encoder, where the pre-tokenizer is one's. */
+/* Adds the special ids that frame a text, those of an encoder if an encoder has the tokenizer. */
 static int read_byte_frame(const struct reading *r, bool begins)
 {
     return r->separators ? read_pair_frame(r, begins) : read_frame(r, begins);
