@@ -83,7 +83,7 @@ static void put_labels(struct cr_text *t, const struct cr_standalone *w)
     cr_add_runtime(t, "compiler/emit/probabilities.h", &done, NULL, NULL);
 }
 
-/* Prints what is put around texts: a prompt, or the parts of what a decoder that ranks is asked. */
+/* Prints the prompt of an encoder, or the template of a decoder that ranks. */
 static void put_prompt(struct cr_text *t, const struct cr_encoder_ports *e, const char *name)
 {
     if (!e->asked) {

@@ -45,9 +45,9 @@ void cr_put_pool_source(struct cr_text *t, const struct cr_standalone *s);
 void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const char *function,
                      const char *arguments);
 
-/* Returns false for the name of a part of the templates that a struct cr_standalone does without:
- * `ranks` in a model of one process; of `vectors` and `scores` the one that an encoder does not
- * compute; `judges` unless it is a decoder that ranks, else `encoders`.  It has the type cr_needs_op (runtime_text.h). */
+/* Returns true if the program of a struct cr_standalone needs the lines of a template that are marked
+ * "only for NAME": `ranks` for a model of several processes, `vectors` or `scores` for what an encoder computes,
+ * `judges` for a decoder that ranks and `encoders` for any other.  The type is cr_needs_op (runtime_text.h). */
 bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */

@@ -76,7 +76,7 @@ static bool are_ones(const struct cr_node *node, int first, int last)
     return cr_elements(last - first, node->shape + first) == 1;
 }
 
-/* Raises unless the sizes of an index are those of `a`, or 1, except along the axis. */
+/* Raises an error unless each axis of the index but `axis` has the size of that axis of `a`, or 1. */
 static void check_index(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);

@@ -458,7 +458,7 @@ void cr_gguf_model_free(struct cr_gguf_model *model)
     *model = (struct cr_gguf_model){0};
 }
 
-/* Reads the pooling of a family's file; a reranker's is that of the first token. */
+/* Reads the pooling that a file names; a reranker always takes the vector of the first token. */
 static int read_pooling(const struct cr_gguf *file, const struct cr_gguf_family *family,
                         struct cr_gguf_pooling *pooling, struct cr_error *error)
 {
