@@ -940,9 +940,8 @@ enum {
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
- * times scale[m]; start and scale may be null.  With `stream` the results are written by
- * non-temporal stores. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds;
+ * start may be null.  Results are written by non-temporal stores if `stream` is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -953,21 +952,20 @@ struct cr_product {
     long ldc;
     const float *start;
     long lds;
-    const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* columns of k inside the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
-    long pace;
+    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
+    const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
+    long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */
 };
 
-/* Computes the tile of a product at row m and column n. */
-typedef void cr_tile(const struct cr_product *p, long m, long n);
+/* Computes `count` tiles of a product one below the other, the first at row m and column n. */
+typedef void cr_tiles(const struct cr_product *p, long m, long n, long count);
 
 /* The tiles of one width, by height. */
 struct cr_tile_set {
     int height; /* at most */
-    cr_tile *const *of_height;
+    cr_tiles *const *of_height;
 };
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
@@ -4559,49 +4557,50 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* Reads a tile of start; columns past the last are zeros. */
-CR_INLINE void CR_NAME(v_read_start)(const int MR, const int NV, const struct cr_product *p, long m,
-                                     long n, VF (*total)[8])
+/* Where the sums of a tile are stored, and what they are added to: start, null, or the sums of the blocks of k
+ * before.  The results of a tile apart are stored in a buffer first: some of its columns lie past the last one,
+ * or it is to be stored past the caches. */
+struct CR_NAME(v_sums) {
+    float *c;
+    const float *from;
+    long ldc, ld; /* distances of their rows */
+    int apart;
+};
+
+/* Begins the tile at row m and column n. */
+CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int NV, const struct cr_product *p,
+                                                       long m, long n, float *buffer)
 {
-    const float *start = p->start + m * p->lds + n;
-    long lds = p->lds, left = p->N - n;
-    if (left >= NV * CR_W) {
-        CR_FOR_TILE(i, j) total[i][j] = v_load(start + i * lds + j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) {
-            total[i][j] = CR_NAME(v_load_cut)(start + i * lds + j * CR_W, left - j * CR_W);
-        }
+    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    const long left = p->N - n, cols = NV * CR_W;
+    if (!p->stream && left >= cols) {
+        return (struct CR_NAME(v_sums)){p->c + m * p->ldc + n, start, p->ldc, p->lds, 0};
     }
+    if (start) {
+        CR_NAME(cr_copy)(MR, CR_LEAST(left, cols), buffer, cols, start, p->lds);
+    }
+    return (struct CR_NAME(v_sums)){buffer, start ? buffer : NULL, cols, cols, 1};
 }
 
-/* Sets the totals that sums of blocks of k are added to: to start, to start * scale, or to -0, as x + -0 is x
- * for every x. */
-CR_INLINE void CR_NAME(v_start_total)(const int MR, const int NV, const struct cr_product *p, long m,
-                                      long n, VF (*total)[8])
+/* Adds the sums of a block of k. */
+CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, VF (*acc)[8])
 {
-    if (p->start) {
-        CR_NAME(v_read_start)(MR, NV, p, m, n, total);
-    } else {
-        CR_FOR_TILE(i, j) total[i][j] = v_set1(-0.0f);
+    if (s->from) {
+        CR_FOR_TILE(i, j) acc[i][j] = v_load(s->from + i * s->ld + j * CR_W) + acc[i][j];
     }
-    if (p->scale) {
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] * v_set1(p->scale[m + i]);
-    }
+    CR_FOR_TILE(i, j) v_store(s->c + i * s->ldc + j * CR_W, acc[i][j]);
+    s->from = s->c;
+    s->ld = s->ldc;
 }
 
-/* Stores a tile; columns past the last are not there.  See gemm_scaled for what becomes of -0. */
-CR_INLINE void CR_NAME(v_end)(const int MR, const int NV, const struct cr_product *p, long m,
-                              long n, VF (*acc)[8])
+/* Ends the tile: stores one that is apart. */
+CR_INLINE void CR_NAME(v_end_tile)(const int MR, const int NV, const struct cr_product *p, long m, long n,
+                                   const struct CR_NAME(v_sums) *s)
 {
     float *c = p->c + m * p->ldc + n;
-    long ldc = p->ldc, left = p->N - n;
-    if (p->scale) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_set1(0.0f);
-    }
-    if (left < NV * CR_W) {
-        CR_FOR_TILE(i, j) CR_NAME(v_store_cut)(c + i * ldc + j * CR_W, acc[i][j], left - j * CR_W);
-    } else {
-        CR_FOR_TILE(i, j) v_store(c + i * ldc + j * CR_W, acc[i][j]);
+    const long left = p->N - n, ldc = p->ldc;
+    if (s->apart) {
+        CR_NAME(cr_copy)(MR, CR_LEAST(left, NV * CR_W), c, ldc, s->c, NV * CR_W);
     }
 }
 
@@ -4691,42 +4690,51 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
 /*
- * Computes the tile at row m and column n.  MR and NV, the height and the width in vectors, are
- * constants in each call, so that all loops over them unroll and acc stays in registers.  Rows are
- * grouped by three, with a pointer for each group: an x86 address is a pointer and up to twice the
- * distance of rows.
+ * Computes `count` tiles one below the other, the first at row m and column n.  MR and NV, the height and
+ * the width in vectors, are constants in each call, so that all loops over them unroll and acc stays in
+ * registers.  Rows are grouped by three, with a pointer for each group: an x86 address is a pointer and up
+ * to twice the distance of rows.  Between blocks of k the sums lie in c.
  */
-CR_INLINE void CR_NAME(v_tile)(const int MR, const int NV, const struct cr_product *p, long m,
-                               long n)
+CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_product *p, long m, long n,
+                                long count)
 {
-    VF acc[CR_MOST_ROWS][8], total[CR_MOST_ROWS][8];
-    struct CR_NAME(v_place) at = {.next = p->next};
-    long k = 0, last = p->K * CR_PANEL;
-    CR_UNROLL
-    for (int i = 0; i < MR; i += 3) {
-        at.a[i / 3] = p->a + (m + i) * p->rs;
-    }
+    VF acc[CR_MOST_ROWS][8];
+    float buffer[CR_MOST_ROWS * 8 * CR_W];
+    struct CR_NAME(v_place) at;
+    const char *next = p->next;
     CR_UNROLL
     for (int j = 0; j < NV; j++) {
         at.b[j] = CR_IN_PANEL(NV) && j ? at.b[0] + j * CR_W
                                        : CR_NAME(v_column)(p, n + j * CR_W, n);
     }
-    CR_NAME(v_start_total)(MR, NV, p, m, n, total);
-    do {
-        long end = CR_LEAST(last, k + CR_SUM_BLOCK * CR_PANEL);
-        CR_NAME(v_sum)(MR, NV, p, &at, k, end, acc);
-        CR_FOR_TILE(i, j) total[i][j] = total[i][j] + acc[i][j];
-        k = end;
-    } while (k < last);
-    CR_NAME(v_end)(MR, NV, p, m, n, total);
+    for (long last = m + count * MR; m < last; m += MR) {
+        long k = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
+        const long end = CR_LEAST(p->K, p->end + m + MR - 1) * CR_PANEL;
+        struct CR_NAME(v_sums) sums = CR_NAME(v_begin_tile)(MR, NV, p, m, n, buffer);
+        CR_UNROLL
+        for (int i = 0; i < MR; i += 3) {
+            at.a[i / 3] = p->a + (m + i) * p->rs + k * p->cs;
+        }
+        at.next = next;
+        next += p->next_step;
+        k *= CR_PANEL;
+        do {
+            long block_end = CR_LEAST(end, k + CR_SUM_BLOCK * CR_PANEL);
+            CR_NAME(v_sum)(MR, NV, p, &at, k, block_end, acc);
+            CR_NAME(v_add_sums)(MR, NV, &sums, acc);
+            k = block_end;
+        } while (k < end);
+        CR_NAME(v_end_tile)(MR, NV, p, m, n, &sums);
+    }
 }
 
 #define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tile_##MR##x##NV)(const struct cr_product *p, long m, long n)           \
+    static void CR_NAME(cr_tiles_##MR##x##NV)(const struct cr_product *p, long m, long n,          \
+                                              long count)                                          \
     {                                                                                              \
-        CR_NAME(v_tile)(MR, NV, p, m, n);                                                          \
+        CR_NAME(v_tiles)(MR, NV, p, m, n, count);                                                  \
     }
-#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tile_##MR##x##NV),
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tiles_##MR##x##NV),
 
 /* Lists T(height, NV) for all heights up to one. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
@@ -4741,13 +4749,13 @@ CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
 CR_TILE(1, 8)
 
-static cr_tile *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
-static cr_tile *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
+static cr_tiles *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
+static cr_tiles *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
+static cr_tiles *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
+static cr_tiles *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
 /* By width. */
-static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
+static const struct cr_tile_set CR_NAME(cr_tile_sets)[] = {
     {0, NULL},
     {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
@@ -4755,72 +4763,52 @@ static const struct cr_tile_set CR_NAME(cr_tiles)[] = {
     {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one
- * tile covers all rows, it returns the widest tile of that height, so that weights are read
- * once.  Plain C ignores the caller's choice. */
+/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one tile covers all
+ * rows, it returns the widest of that height, so that weights are read once.  Plain C ignores `columns`. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
     int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tiles)[2].height) {
+    if (M > CR_NAME(cr_tile_sets)[2].height) {
         return width;
     }
-    for (width = 4; CR_NAME(cr_tiles)[width].height < M;) {
+    for (width = 4; CR_NAME(cr_tile_sets)[width].height < M;) {
         width--;
     }
     return width;
 }
 
-/* Computes a tile of this many rows at row m and column n.  If a is banded, only the part of k
- * inside the band of these rows is computed. */
-CR_INLINE void CR_NAME(v_tile_of)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long rows, long m, long n)
-{
-    struct cr_product part;
-    if (banded) {
-        long first = CR_LEAST(p->K, CR_MOST(0, p->begin + m));
-        part = *p;
-        part.K = CR_LEAST(p->K, p->end + m + rows - 1) - first;
-        part.a += first * p->cs;
-        part.b += first * CR_PANEL;
-        p = &part;
-    }
-    tiles->of_height[rows](p, m, n);
-}
-
-/* Sets what tile t prefetches, if `count` tiles read the same columns one after another: its
- * share of the next panel.  A single tile prefetches nothing, since it waits for memory all the
- * time. */
-CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long t, long n)
+/* Sets what the tiles of some columns prefetch: each of `count` tiles its share of the next panel.  A single
+ * tile prefetches nothing, since it waits for memory all the time. */
+CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    const long share = t + n % CR_PANEL / columns * count;
     p->next = (const char *)p->b;
-    p->pace = 0;
+    p->next_step = p->pace = 0;
     if (p->ahead && count > 1) {
+        p->next_step = p->K * bytes / tiles;
         p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
-                  p->K * bytes * share / tiles;
+                  n % CR_PANEL / columns * count * p->next_step;
         p->pace = (bytes + tiles - 1) / tiles;
     }
 }
 
 /* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
- * tiles of 10 and 11, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(const int banded, const struct cr_product *p,
-                                  const struct cr_tile_set *tiles, long from, long to, long n)
+ * tiles of 11 and 10, not five of 12 and one of 4. */
+CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
+                                  long n)
 {
-    long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
-    struct cr_product paced;
-    if (CR_PACED) {
-        paced = *p;
-    }
-    for (long t = 0; t < count; t++) {
-        long m = rows * t / count;
+    const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
+    if (rows > 0) {
+        const long height = rows / count, taller = rows - height * count;
         if (CR_PACED) {
-            CR_NAME(v_pace)(&paced, (tiles - CR_NAME(cr_tiles)) * CR_W, count, t, n);
+            CR_NAME(v_pace)(p, (tiles - CR_NAME(cr_tile_sets)) * CR_W, count, n);
         }
-        CR_NAME(v_tile_of)(banded, CR_PACED ? &paced : p, tiles, rows * (t + 1) / count - m, from + m,
-                           n);
+        if (taller) {
+            tiles->of_height[height + 1](p, from, n, taller);
+            p->next += taller * p->next_step;
+        }
+        tiles->of_height[height](p, from + taller * (height + 1), n, count - taller);
     }
 }
 
@@ -4834,9 +4822,8 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
-/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as
- * possible, but tiles of vectors of 8 floats do not cross panels, unless they are three vectors
- * wide. */
+/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as possible, but tiles
+ * of vectors of 8 floats do not cross panels, unless they are three vectors wide. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -4847,21 +4834,20 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
     return width == 3 ? 3 : (int)CR_LEAST(width, room);
 }
 
-/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too
- * little work to hide the latency of fma, so it uses 8 vectors while there are that many
- * columns. */
-CR_INLINE void CR_NAME(v_gemm)(const int banded, struct cr_product p)
+/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too little work to
+ * hide the latency of fma, so it uses 8 vectors while there are that many columns. */
+CR_INLINE void CR_NAME(v_gemm)(struct cr_product *p)
 {
-    int width = CR_NAME(cr_tile_width)(p.M, p.columns), step;
-    p.ahead = CR_NAME(v_ahead)(&p, width);
-    for (long n = 0; n < p.N; n += step * CR_W) {
-        long left = (p.N - n + CR_W - 1) / CR_W;
+    int width = CR_NAME(cr_tile_width)(p->M, p->columns), step;
+    p->ahead = CR_NAME(v_ahead)(p, width);
+    for (long n = 0; n < p->N; n += step * CR_W) {
+        long left = (p->N - n + CR_W - 1) / CR_W;
         step = CR_NAME(v_width)(width, left, n);
-        if (p.M == 1 && left >= 8 && !banded) {
+        if (p->M == 1 && left >= 8) {
             step = 8;
-            CR_NAME(cr_tile_1x8)(&p, 0, n);
+            CR_NAME(cr_tiles_1x8)(p, 0, n, 1);
         } else {
-            CR_NAME(v_columns)(banded, &p, &CR_NAME(cr_tiles)[step], 0, p.M, n);
+            CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
         }
     }
 }
@@ -4870,9 +4856,22 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
                              const float *b, long panel_stride, float *c, long ldc,
                              const float *start, long lds, long columns, long ahead)
 {
-    struct cr_product p = {M, N,   K,     a,   rs,   cs, b,       panel_stride,
-                           c, ldc, start, lds, NULL, 0,  columns, ahead,        0, 0, NULL, 0};
-    CR_NAME(v_gemm)(0, p);
+    struct cr_product p = {M,   N,     K,   a, rs,      cs,    b,  panel_stride, c, ldc,
+                           start, lds, 0, columns, ahead, -M, K,            (const char *)b, 0, 0};
+    CR_NAME(v_gemm)(&p);
+}
+
+/* Multiplies each row of c by its number in scale, and turns -0 into 0, so that sums never are -0. */
+CR_INLINE void CR_NAME(v_scale_rows)(long M, long N, float *c, long ldc, const float *scale)
+{
+    for (long m = 0; m < M; m++) {
+        VF factor = v_set1(scale[m]);
+        for (long n = 0; n < N; n += CR_W) {
+            float *at = c + m * ldc + n;
+            VF scaled = CR_NAME(v_load_cut)(at, N - n) * factor;
+            CR_NAME(v_store_cut)(at, scaled + v_set1(0.0f), N - n);
+        }
+    }
 }
 
 static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
@@ -4880,36 +4879,37 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
-    struct cr_product p = {M, N,   K, a,   rs,    cs, b,       panel_stride,
-                           c, ldc, c, ldc, scale, 0,  columns, ahead,        begin, end, NULL, 0};
-    CR_NAME(v_gemm)(begin + M > 1 || end < K, p);
-}
-
-/* Returns how many rows of a product lie above row m; 0 if m is negative. */
-CR_INLINE long CR_NAME(v_above)(const struct cr_product *p, long m)
-{
-    return CR_MOST(0, CR_LEAST(m, p->M));
+    struct cr_product p = {M, N,   K, a, rs,      cs,    b,     panel_stride, c, ldc,
+                           c, ldc, 0, columns, ahead, begin, end,          (const char *)b, 0, 0};
+    CR_NAME(v_scale_rows)(M, N, c, ldc, scale);
+    CR_NAME(v_gemm)(&p);
 }
 
 /*
- * Computes two vectors of columns at a time: first and last are the rows whose band reaches into
- * each.  Rows whose band reaches into only one of them use tiles of one vector.
+ * If the band has all columns of all rows, this is gemm.  Otherwise it computes two vectors of columns at a
+ * time: first and last are the rows whose band reaches into each.  Rows whose band reaches into only one of
+ * them use tiles of one vector.
  */
 static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
                                   const float *b, long panel_stride, float *c, long ldc, long begin,
                                   long end)
 {
-    struct cr_product p = {M, N, K, a, rs, cs, b, panel_stride, c, ldc, .begin = begin, .end = end};
-    const struct cr_tile_set *tiles = CR_NAME(cr_tiles);
+    struct cr_product p = {M,    N, K, a, rs, cs, b, panel_stride,    c, ldc,
+                           NULL, 0, 0, 0, 0,  -M, K, (const char *)b, 0, 0};
+    const struct cr_tile_set *tiles = CR_NAME(cr_tile_sets);
+    if (begin + M <= 1 && end >= N) {
+        CR_NAME(v_gemm)(&p);
+        return;
+    }
     for (long n = 0; n < N; n += 2 * CR_W) {
         long first[2] = {M, M}, last[2] = {M, M};
         for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
-            first[j] = CR_NAME(v_above)(&p, n + j * CR_W - end + 1);
-            last[j] = CR_NAME(v_above)(&p, n + (j + 1) * CR_W - begin);
+            first[j] = CR_MOST(0, CR_LEAST(M, n + j * CR_W - end + 1));
+            last[j] = CR_MOST(0, CR_LEAST(M, n + (j + 1) * CR_W - begin));
         }
-        CR_NAME(v_columns)(0, &p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
-        CR_NAME(v_columns)(0, &p, &tiles[2], first[1], last[0], n);
-        CR_NAME(v_columns)(0, &p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
+        CR_NAME(v_columns)(&p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
+        CR_NAME(v_columns)(&p, &tiles[2], first[1], last[0], n);
+        CR_NAME(v_columns)(&p, &tiles[1], CR_MOST(first[1], last[0]), last[1], n + CR_W);
     }
 }
 

@@ -34,9 +34,8 @@ enum {
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds,
- * times scale[m]; start and scale may be null.  With `stream` the results are written by
- * non-temporal stores. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds;
+ * start may be null.  Results are written by non-temporal stores if `stream` is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -47,21 +46,20 @@ struct cr_product {
     long ldc;
     const float *start;
     long lds;
-    const float *scale;
     int stream;
     long columns, ahead;
-    long begin, end; /* columns of k inside the band; see v_tile_of */
-    const char *next; /* what a tile prefetches, `pace` bytes further for each k; see v_pace */
-    long pace;
+    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
+    const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
+    long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */
 };
 
-/* Computes the tile of a product at row m and column n. */
-typedef void cr_tile(const struct cr_product *p, long m, long n);
+/* Computes `count` tiles of a product one below the other, the first at row m and column n. */
+typedef void cr_tiles(const struct cr_product *p, long m, long n, long count);
 
 /* The tiles of one width, by height. */
 struct cr_tile_set {
     int height; /* at most */
-    cr_tile *const *of_height;
+    cr_tiles *const *of_height;
 };
 
 /* y[r * ry + c * cy] = x[r * rx + c * cx] */
