@@ -287,12 +287,9 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        for (long row = 0; row < B; row += 24) {
-            const long m = B - row < 24 ? B - row : 24;
-            rt->gemm(m, 32, 2 * N_EMBD, a->embedding + row * (2 * N_EMBD), 2 * N_EMBD, 1,
-                a->hidden_weight + col0 * (2 * N_EMBD), 2 * N_EMBD * CR_PANEL,
-                a->out + row * WIDTH + col0, WIDTH, a->hidden_bias + col0, 0, 0, 16384);
-        }
+        rt->gemm(B, 32, 2 * N_EMBD, a->embedding, 2 * N_EMBD, 1,
+            a->hidden_weight + col0 * (2 * N_EMBD), 2 * N_EMBD * CR_PANEL, a->out + col0, WIDTH,
+            a->hidden_bias + col0, 0, 0, 16384);
     }
 }
 
@@ -343,11 +340,8 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long row = 0; row < B; row += 24) {
-        const long m = B - row < 24 ? B - row : 24;
-        rt->gemm(m, 10, WIDTH, a->act + row * WIDTH, WIDTH, 1, a->output_weight, WIDTH * CR_PANEL,
-            a->out + row * 10, 10, a->output_bias, 0, 0, 16384);
-    }
+    rt->gemm(B, 10, WIDTH, a->act, WIDTH, 1, a->output_weight, WIDTH * CR_PANEL, a->out, 10,
+        a->output_bias, 0, 0, 16384);
 }
 
 /*
@@ -621,33 +615,29 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
     const struct k17_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
-    float *const mul = scratch + 768, *const mul4 = mul; /* [24, 32] */
-    float *const square = scratch + 1536, *const fma2 = square; /* [24, 32] */
-    float *const fma = scratch + 2304, *const mul2 = fma, *const sigmoid = fma, *const mul5 = fma;
-        /* [24, 32] */
-    float *const sub = scratch + 3072, *const mul3 = sub; /* [24, 32] */
+    float *const mul = scratch + 2048, *const mul4 = mul; /* [B, 32] */
+    float *const square = scratch + 4096, *const fma2 = square; /* [B, 32] */
+    float *const fma = scratch + 6144, *const mul2 = fma, *const sigmoid = fma, *const mul5 = fma;
+        /* [B, 32] */
+    float *const sub = scratch + 8192, *const mul3 = sub; /* [B, 32] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32;
-        for (long row = 0; row < B; row += 24) {
-            const long m = B - row < 24 ? B - row : 24;
-            rt->gemm(m, 32, 10, a->d_output + row * 10, 10, 1, a->output_weight + col0 * 10,
-                10 * CR_PANEL, product, 32, 0, 0, 0, 16384);
-            /* act */
-            rt->mul_vv(m, 32, mul, 32, product, 32, a->hidden + row * WIDTH + col0, WIDTH);
-            rt->mul_vv(m, 32, square, 32, a->hidden + row * WIDTH + col0, WIDTH,
-                a->hidden + row * WIDTH + col0, WIDTH);
-            rt->fma_svs(m, 32, fma, 32, &(const float){0.071354814f}, 0, square, 32,
-                &(const float){1.5957692f}, 0);
-            rt->mul_vv(m, 32, mul2, 32, a->hidden + row * WIDTH + col0, WIDTH, fma, 32);
-            rt->sigmoid_v(m, 32, sigmoid, 32, mul2, 32);
-            rt->sub_sv(m, 32, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
-            rt->mul_vv(m, 32, mul3, 32, sigmoid, 32, sub, 32);
-            rt->mul_vv(m, 32, mul4, 32, mul, 32, mul3, 32);
-            rt->fma_svs(m, 32, fma2, 32, &(const float){0.21406445f}, 0, square, 32,
-                &(const float){1.5957692f}, 0);
-            rt->mul_vv(m, 32, mul5, 32, product, 32, sigmoid, 32);
-            rt->fma_vvv(m, 32, a->out + row * WIDTH + col0, WIDTH, mul4, 32, fma2, 32, mul5, 32);
-        }
+        rt->gemm(B, 32, 10, a->d_output, 10, 1, a->output_weight + col0 * 10, 10 * CR_PANEL,
+            product, 32, 0, 0, 0, 16384);
+        /* act */
+        rt->mul_vv(B, 32, mul, 32, product, 32, a->hidden + col0, WIDTH);
+        rt->mul_vv(B, 32, square, 32, a->hidden + col0, WIDTH, a->hidden + col0, WIDTH);
+        rt->fma_svs(B, 32, fma, 32, &(const float){0.071354814f}, 0, square, 32,
+            &(const float){1.5957692f}, 0);
+        rt->mul_vv(B, 32, mul2, 32, a->hidden + col0, WIDTH, fma, 32);
+        rt->sigmoid_v(B, 32, sigmoid, 32, mul2, 32);
+        rt->sub_sv(B, 32, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
+        rt->mul_vv(B, 32, mul3, 32, sigmoid, 32, sub, 32);
+        rt->mul_vv(B, 32, mul4, 32, mul, 32, mul3, 32);
+        rt->fma_svs(B, 32, fma2, 32, &(const float){0.21406445f}, 0, square, 32,
+            &(const float){1.5957692f}, 0);
+        rt->mul_vv(B, 32, mul5, 32, product, 32, sigmoid, 32);
+        rt->fma_vvv(B, 32, a->out + col0, WIDTH, mul4, 32, fma2, 32, mul5, 32);
     }
 }
 
@@ -695,11 +685,8 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    for (long row = 0; row < B; row += 24) {
-        const long m = B - row < 24 ? B - row : 24;
-        rt->gemm(m, 2 * N_EMBD, WIDTH, a->d_hidden + row * WIDTH, WIDTH, 1, a->hidden_weight,
-            WIDTH * CR_PANEL, a->out + row * (2 * N_EMBD), 2 * N_EMBD, 0, 0, 0, 16384);
-    }
+    rt->gemm(B, 2 * N_EMBD, WIDTH, a->d_hidden, WIDTH, 1, a->hidden_weight, WIDTH * CR_PANEL,
+        a->out, 2 * N_EMBD, 0, 0, 0, 16384);
 }
 
 /*
@@ -723,11 +710,8 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
     float *const rows = scratch + 2048; /* rows of the left operand */
     rt->load(WIDTH, B, rows, 80, a->d_hidden, 1, WIDTH);
     rt->pack(B, 2 * N_EMBD, panels, B * CR_PANEL, a->embedding, 2 * N_EMBD, 1);
-    for (long row = 0; row < WIDTH; row += 24) {
-        const long m = WIDTH - row < 24 ? WIDTH - row : 24;
-        rt->gemm(m, 2 * N_EMBD, B, rows + row * 80, 80, 1, panels, B * CR_PANEL,
-            a->out + row * (2 * N_EMBD), 2 * N_EMBD, 0, 0, 0, 16384);
-    }
+    rt->gemm(WIDTH, 2 * N_EMBD, B, rows, 80, 1, panels, B * CR_PANEL, a->out, 2 * N_EMBD, 0, 0, 0,
+        16384);
 }
 
 /*
@@ -1082,7 +1066,7 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
 int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 7168; /* for each thread */
+    const long scratch_floats = 10240; /* for each thread */
     float *const scratch = arena + 11920;
     const int *const in0 = inputs[0]; /* step[] */
     const float *const in1 = inputs[1]; /* adam.part1[] */

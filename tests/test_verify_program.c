@@ -3,6 +3,7 @@
  * addresses, its scratch, and the bindings of calls.
  */
 #include "compiler/ir/steps.h"
+#include "compiler/passes/module/target.h"
 #include "damage.h"
 
 #include "runtime/runtime.h"
@@ -44,6 +45,11 @@ static struct cr_module *make_module(enum subject subject)
 {
     struct cr_module *m =
         module_of(subjects[subject].path, subjects[subject].settings, subjects[subject].n);
+    static struct cr_target target; /* one with loops over the rows of an item */
+    target = cr_target_generic;
+    target.gemm_step_rows = 24;
+    target.gemm_step_floats = 3072;
+    m->settings.target = &target;
     run_until(m, "schedule");
     return m;
 }

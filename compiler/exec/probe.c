@@ -10,8 +10,8 @@
 #include "tensor_memory.h"
 
 /* The product: A [M, K] times packed weights [K, N], N columns for each thread.  N is as large as
- * time allows, so that the weights exceed the second-level cache. */
-enum { K = 768, MANY_ROWS = 48, FEW_ROWS = 10, LEAST_N = 128, MOST_N = 1024, MOST_COLUMNS = 4096 };
+ * time allows, so that the operands exceed the second-level cache. */
+enum { K = 768, MANY_ROWS = 256, FEW_ROWS = 10, LEAST_N = 128, MOST_N = 1024, MOST_COLUMNS = 4096 };
 enum { MOST_THREADS = 8 };
 
 struct probe {
@@ -118,28 +118,31 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
     return c->targets[best];
 }
 
-/* Choices of the tile width: 4, 2 and 3 vectors. */
+/* Choices of the tile width: that of the table if it has one, then 4, 2 and 3 vectors. */
 static struct choices widths(const struct cr_target *base, int floats)
 {
     static const int vectors[] = {4, 2, 3};
-    struct choices c = {.needed = 0.94}; /* less is noise: weights of few rows come from memory */
+    struct choices c = {.needed = 0.97};
+    if (base->tile_columns)
+        add_choice(&c, base);
     for (int i = 0; i < 3; i++)
-        add_choice(&c, base)->tile_columns = vectors[i] * floats;
+        if (vectors[i] * floats != base->tile_columns)
+            add_choice(&c, base)->tile_columns = vectors[i] * floats;
     return c;
 }
 
-/* Choices of the shape of a gemm call: 24 rows by 128 columns, 48 by 64, 48 by 32.  Vectors of 8
- * floats start with the second. */
-static struct choices steps(const struct cr_target *base, int floats)
+/* Choices of the shape of a gemm call: that of the table, 256 rows by 128 columns, 96 by 64, 48 by 32. */
+static struct choices steps(const struct cr_target *base)
 {
-    static const int rows[] = {24, 48, 48}, size[] = {3072, 3072, 1536};
-    const int first = floats == 8 ? 1 : 0;
+    static const int rows[] = {256, 96, 48}, size[] = {32768, 6144, 1536};
     struct choices c = {.needed = 0.97};
-    for (int i = first; i < first + 3; i++) {
-        struct cr_target *t = add_choice(&c, base);
-        t->gemm_step_rows = rows[i % 3];
-        t->gemm_step_floats = size[i % 3];
-    }
+    add_choice(&c, base);
+    for (int i = 0; i < 3; i++)
+        if (rows[i] != base->gemm_step_rows) {
+            struct cr_target *t = add_choice(&c, base);
+            t->gemm_step_rows = rows[i];
+            t->gemm_step_floats = size[i];
+        }
     return c;
 }
 
@@ -222,8 +225,9 @@ bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target
         int64_t now = cr_clock(), left = begin + CR_PROBE_NS - now;
         struct choices c = widths(target, floats);
         *target = choose(&p, &c, MANY_ROWS, now + left * 4 / 10);
-        c = steps(target, floats);
+        c = steps(target);
         *target = choose(&p, &c, MANY_ROWS, now + left * 7 / 10);
+        p.N = p.most_N;
         c = distances(target);
         *target = choose(&p, &c, FEW_ROWS, now + left);
     }

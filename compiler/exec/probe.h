@@ -18,7 +18,7 @@
 enum { CR_PROBE_NS = 25000000 };
 
 /* Incremented when the choices of a probe change, so that older stored results are not used. */
-enum { CR_PROBE_VERSION = 3 };
+enum { CR_PROBE_VERSION = 4 };
 
 /* Times the choices with a runtime's functions, on this many threads at once, and stores the
  * fastest in `target`.  Without vectors or memory nothing is measured, and the target is unchanged.

@@ -30,9 +30,9 @@ static const struct candidates {
 } table[] = {
     {"tile_columns", {16, 24, 32, 48, 64}},
     {"ahead", {1, 4096, 8192, 16384, 32768, 65536}},
-    {"gemm_step_rows", {12, 24, 36, 48}},
+    {"gemm_step_rows", {24, 48, 96, 128, 256}},
     {"gemm_step_cols", {64, 128, 256}},
-    {"gemm_step_floats", {1536, 3072, 6144}},
+    {"gemm_step_floats", {1536, 3072, 6144, 16384, 32768}},
     {"l2_bytes", {524288, 1048576, 1572864, 2097152, 3145728}},
     {"gemm_depth", {512, 768, 1024, 1536, 2048}},
     {"gemm_least_rows", {64, 128, 256}},

@@ -18,15 +18,11 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item / 2 * 150;
-        const long row1 = row0 + 150;
         const long col0 = item % 2 * 32;
         const long col1 = col0 + 32 < 36 ? col0 + 32 : 36;
         const long n = col1 - col0;
-        for (long row = row0; row < row1; row += 24) {
-            const long m = row1 - row < 24 ? row1 - row : 24;
-            rt->gemm(m, n, 12, a->x + row * 12, 12, 1, a->qkv_weight + col0 * 12, 384,
-                a->out + row * 36 + col0, 36, 0, 0, 0, 16384);
-        }
+        rt->gemm(150, n, 12, a->x + row0 * 12, 12, 1, a->qkv_weight + col0 * 12, 384,
+            a->out + row0 * 36 + col0, 36, 0, 0, 0, 16384);
     }
 }
 
@@ -107,12 +103,8 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item * 150;
-        const long row1 = row0 + 150;
-        for (long row = row0; row < row1; row += 24) {
-            const long m = row1 - row < 24 ? row1 - row : 24;
-            rt->gemm(m, 12, 12, a->y + row * 12, 12, 1, a->out_weight, 384, a->out + row * 12, 12,
-                0, 0, 0, 16384);
-        }
+        rt->gemm(150, 12, 12, a->y + row0 * 12, 12, 1, a->out_weight, 384, a->out + row0 * 12, 12,
+            0, 0, 0, 16384);
     }
 }
 
@@ -281,12 +273,8 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item * 150;
-        const long row1 = row0 + 150;
-        for (long row = row0; row < row1; row += 24) {
-            const long m = row1 - row < 24 ? row1 - row : 24;
-            rt->gemm(m, 12, 36, a->d_qkv + row * 36, 36, 1, a->qkv_weight, 1152, a->out + row * 12,
-                12, 0, 0, 0, 16384);
-        }
+        rt->gemm(150, 12, 36, a->d_qkv + row0 * 36, 36, 1, a->qkv_weight, 1152, a->out + row0 * 12,
+            12, 0, 0, 0, 16384);
     }
 }
 

@@ -26,9 +26,8 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
             rt->load(512, 2, rows, 2, a->x + row0, 1, 1024);
         for (long col = col0; col < col1; col += 128) {
             rt->pack(2, 128, panels, 64, a->dy + col, 512, 1);
-            for (long row = row0; row < row1; row += 24) {
-                const long m = row1 - row < 24 ? row1 - row : 24;
-                rt->gemm_stream(m, 128, 2, rows + (row - row0) * 2, 2, 1, panels, 64,
+            for (long row = row0; row < row1; row += 256) {
+                rt->gemm_stream(256, 128, 2, rows + (row - row0) * 2, 2, 1, panels, 64,
                     a->out + row * 512 + col, 512, 0, 16384);
             }
         }

@@ -22,11 +22,8 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
         const long depth = 1100 - k0 < 1024 ? 1100 - k0 : 1024;
         rt->load(70, depth, rows, 1040, a->x + k0 * 70, 1, 70);
         rt->pack(depth, 100, panels, 32768, a->dy + k0 * 100, 100, 1);
-        for (long row = 0; row < 70; row += 24) {
-            const long m = 70 - row < 24 ? 70 - row : 24;
-            rt->gemm(m, 100, depth, rows + row * 1040, 1040, 1, panels, 32768, a->out + row * 100,
-                100, k0 ? a->out + row * 100 : 0, 100, 0, 16384);
-        }
+        rt->gemm(70, 100, depth, rows, 1040, 1, panels, 32768, a->out, 100, k0 ? a->out : 0, 100, 0,
+            16384);
     }
 }
 
@@ -52,13 +49,8 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
     float *const rows = scratch + 5120; /* rows of the left operand */
     rt->load(70, 40, rows, 40, a->x, 1, 70);
     rt->pack(40, 100, panels, 1280, a->dy, 100, 1);
-    for (long row = 0; row < 70; row += 24) {
-        const long m = 70 - row < 24 ? 70 - row : 24;
-        rt->gemm(m, 100, 40, rows + row * 40, 40, 1, panels, 1280, a->out + row * 100, 100, 0, 0, 0,
-            16384);
-        rt->mul_vs(m, 100, a->out + row * 100, 100, a->out + row * 100, 100, &(const float){0.5f},
-            0);
-    }
+    rt->gemm(70, 100, 40, rows, 40, 1, panels, 1280, a->out, 100, 0, 0, 0, 16384);
+    rt->mul_vs(70, 100, a->out, 100, a->out, 100, &(const float){0.5f}, 0);
 }
 
 /* Computes the outputs. */

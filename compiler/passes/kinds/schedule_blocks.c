@@ -11,6 +11,9 @@
  */
 #include "schedule_gemm.h"
 
+/* Blocks of rows are multiples of two tiles of the micro-kernel, which have 12 rows, or of four of 6. */
+enum { TWO_TILES = 24 };
+
 /* The floats of the second-level cache that a kernel can count on: the rest is for other data. */
 static double kept_floats(const struct cr_target *t)
 {
@@ -109,7 +112,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
     for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
         for (int64_t cols = t->gemm_step_cols; cols >= CR_PANEL_FLOATS; cols /= 2)
             for (int i = 0; i < (many ? N_STEPS : 1); i++) {
-                int64_t most = many ? cr_min(limit, steps[i] * t->gemm_step_rows) : s.M;
+                int64_t most = many ? cr_min(limit, steps[i] * TWO_TILES) : s.M;
                 s.depth = cr_min(K, cr_round_up(cr_ceil_div(K, n), CR_SUM_BLOCK));
                 cut_rows(&s, cr_ceil_div(s.M, most), cols, t);
                 cut_columns(&s, outer, t);
@@ -125,7 +128,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
 /*
  * Cuts a product into more items if it has fewer than cr_count_shares wants.  The weights must stay
  * in the second-level cache, since several items read the same ones.  With a prologue, rows are
- * cut, into blocks of at least half of the rows or of a call's, so that no two items compute the
+ * cut, into blocks of at least half of the rows, or two tiles, so that no two items compute the
  * same row; not if the rows are a length, since all groups of a block need the same rows.  Without
  * a prologue, columns are cut, which keeps the tiles of the micro-kernel full.
  */
@@ -134,7 +137,7 @@ static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const 
     int64_t outer = cr_outer_items(k), others = outer * s->blocks;
     int64_t wanted = cr_count_shares(k, t->gemm_items, t);
     int64_t steps = cr_ceil_div(s->N, s->cols);
-    int64_t least = cr_min(t->gemm_step_rows, cr_max(t->gemm_step_rows / 2, cr_ceil_div(s->M, 2)));
+    int64_t least = cr_min(TWO_TILES, cr_max(TWO_TILES / 2, cr_ceil_div(s->M, 2)));
     double floats = (double)s->K * (double)s->N * element_floats(s->weights);
     if (others * steps >= wanted || floats > kept_floats(t) / 2)
         return;
