@@ -15,6 +15,7 @@
 #include "compiler/passes/module/index_map.h"
 #include "compiler/passes/rewrite/factors.h"
 #include "compiler/passes/rewrite/rule_tools.h"
+#include "compiler/passes/rewrite/rules.h"
 #include "compiler/passes/weights/weights.h"
 
 /* ---- views of one matrix ---- */
@@ -107,7 +108,7 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 /* ---- the products ---- */
 
 /* Returns the product x' y, or y' x with *turned set.  Returns CR_NONE unless there is exactly
- * one. */
+ * one.  A product y' x counts only if x' remains a permute of x when it replaces the product. */
 static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, bool *turned)
 {
     cr_id found = CR_NONE;
@@ -118,6 +119,7 @@ static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, boo
         bool fits = cr_is_op(s->g, product, CR_OP_matmul) && cr_in(s->g, product, 0) == user &&
                     cr_in(s->g, product, 1) == y;
         *turned = !fits && cr_is_op(s->g, user, CR_OP_matmul) && cr_in(s->g, user, 1) == x &&
+                  !cr_is_stored_transposed(s->g, x) &&
                   are_transposed(s->g, cr_in(s->g, user, 0), y);
         if (!fits && !*turned)
             continue;

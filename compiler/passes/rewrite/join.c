@@ -78,19 +78,38 @@ static cr_id moved(const struct cr_graph *g, cr_id id)
     return id;
 }
 
+/* True if a node is a vector, moved or not. */
+static bool is_vector(const struct cr_graph *g, cr_id id)
+{
+    return g->nodes[moved(g, id)].rank == 1;
+}
+
+/* True if an fma adds to `id` the product of two vectors, or of a vector and a number.  The pass
+ * fma makes such nodes of sums with a vector. */
+static bool adds_vectors(const struct cr_graph *g, cr_id fma, cr_id id)
+{
+    cr_id a = cr_in(g, fma, 0), b = cr_in(g, fma, 1);
+    bool numbers[] = {g->nodes[moved(g, a)].op == CR_OP_const, g->nodes[moved(g, b)].op == CR_OP_const};
+    return cr_in(g, fma, 2) == id && (is_vector(g, a) || is_vector(g, b)) &&
+           (is_vector(g, a) || numbers[0]) && (is_vector(g, b) || numbers[1]);
+}
+
 /* Returns the kind of the vector that is added to a product, directly or after movement ops. */
 static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
 {
     cr_id from = product, user = cr_only_user(users, product);
     while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !users->output[from])
         from = user, user = cr_only_user(users, user);
-    if (user == CR_NONE || g->nodes[user].op != CR_OP_add || users->output[from])
+    if (user == CR_NONE || users->output[from])
+        return NOTHING;
+    if (g->nodes[user].op == CR_OP_fma)
+        return adds_vectors(g, user, from) ? OTHER : NOTHING;
+    if (g->nodes[user].op != CR_OP_add)
         return NOTHING;
     cr_id other = cr_in(g, user, cr_in(g, user, 0) == from);
     if (from == product && bias_of(g, other) != CR_NONE)
         return BIAS;
-    other = moved(g, other);
-    return g->nodes[other].rank == 1 ? OTHER : NOTHING;
+    return is_vector(g, other) ? OTHER : NOTHING;
 }
 
 /* Finds the sum of each member and its bias. */

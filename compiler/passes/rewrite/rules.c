@@ -549,19 +549,25 @@ static bool is_weight(const struct cr_graph *g, cr_id id)
     return weight;
 }
 
+bool cr_is_stored_transposed(const struct cr_graph *g, cr_id product)
+{
+    return g->nodes[product].op == CR_OP_matmul &&
+           g->nodes[cr_in(g, product, 0)].op == CR_OP_permute && !is_weight(g, cr_in(g, product, 1));
+}
+
 /* Replaces the transpose of a' b by b' a, also if other axes are permuted.  So the product is
  * stored in the order in which it is read, and a gradient has the layout of its parameter.
  * Weights stay on the right, where products read them as panels in their own format. */
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
-    if (d->op != CR_OP_permute || cr_draft_in(rw, d, 0)->op != CR_OP_matmul)
+    if (d->op != CR_OP_permute || !cr_is_stored_transposed(g, d->in[0]))
         return CR_NONE;
     cr_id a = cr_in(g, d->in[0], 0), b = cr_in(g, d->in[0], 1);
     int rank = cr_draft_in(rw, d, 0)->rank, at[CR_MAX_RANK];
     for (int i = 0; i < rank; i++)
         at[d->attr->index[i]] = i;
-    if (g->nodes[a].op != CR_OP_permute || at[rank - 1] > at[rank - 2] || is_weight(g, b))
+    if (at[rank - 1] > at[rank - 2])
         return CR_NONE;
     a = cr_transpose_last(rw, a);
     cr_id product =

@@ -8,4 +8,7 @@
  * match. */
 extern const struct cr_rewrite_rules cr_rules;
 
+/* True if the rules replace transposes of this product by a product of the transposed operands. */
+bool cr_is_stored_transposed(const struct cr_graph *g, cr_id product);
+
 #endif
