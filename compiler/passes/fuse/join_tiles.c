@@ -2,15 +2,19 @@
  * join_tiles.c - joins elementwise kernels that read the same arrays into one kernel with several results.
  *
  * AdamW updates two moments and a weight of each parameter.  Three kernels read the gradient three times and
- * the moments twice.  One kernel reads each array once.
+ * the moments twice.  One kernel reads each array once.  A norm whose mean and deviation are stored, as
+ * for its gradient, reads its rows once in place of three times.
  *
  * A kernel joins the one before it if
- *   - both have the same loops, and the same index in the nodes that they store;
+ *   - both have the same loops;
  *   - both read some array at the same index, or the later one reads the result of the earlier so;
  *   - their programs differ: kernels with equal programs share a function, and may form a loop;
- *   - they store only outputs and states, so that no value of the arena lives longer;
- *   - no value reads a state after the result that is stored over it.
- * Values that both compute are computed once.  The bits do not change: each value is rounded to
+ *   - no value reads a state after the result that is stored over it;
+ *   - both store only outputs and states, with the same index, so that no value of the arena lives longer; or
+ *     the earlier one stores numbers of rows, and reads no array that the later one does not read.  Then the
+ *     rows have to fit the first-level cache if the later one would go through parts of them.
+ * With --max-arena numbers of rows keep their kernels: the pass recompute drops all that a kernel stores at
+ * once.  Values that both compute are computed once.  The bits do not change: each value is rounded to
  * the type of its node, stored or not.
  */
 #include <stdlib.h>
@@ -18,6 +22,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/kernel_kinds.h"
+#include "compiler/passes/module/target.h"
 #include "evaluate.h"
 #include "fuse.h"
 #include "in_place.h"
@@ -30,7 +35,9 @@ struct joint {
     const struct cr_kernel *earlier, *later;
     struct cr_kernel k;
     int map[CR_MAX_VALUES]; /* by value of the later program: its value in the joined program */
+    bool numbers;           /* the earlier one stores one number a row, and no arrays */
     bool shares;            /* both read some array */
+    bool in_both[CR_MAX_VALUES]; /* by value of the earlier program: the later one has it, too */
 };
 
 /* True if two programs have the same operations, perhaps on other operands. */
@@ -96,6 +103,7 @@ static int add_value(struct joint *j, const struct cr_value *v)
     for (int i = 0; i < tiles->n; i++)
         if (same_value(j->g, &tiles->values[i], v)) {
             j->shares |= is_array(&j->k, v);
+            j->in_both[i] = true;
             return i;
         }
     if (tiles->n == CR_MAX_VALUES)
@@ -146,6 +154,7 @@ static void set_results(struct joint *j)
     k->program.results[last] = k->program.results[0];
     k->program.n_more++;
     k->results[last] = k->results[0];
+    k->results[0] = j->later->dest;
     k->stored_in[last] = last;
     k->root = k->stored[0] = j->later->root;
     k->program.results[0] = j->map[j->later->program.result];
@@ -161,6 +170,46 @@ static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k
             return false;
     }
     return true;
+}
+
+/* True if a joined kernel does not read an array that the later kernel does not read. */
+static bool reads_no_more(const struct joint *j)
+{
+    const struct cr_tiles *tiles = &j->earlier->program;
+    for (int i = 0; i < tiles->n; i++) {
+        const struct cr_value *v = &tiles->values[i];
+        if ((v->source == CR_GATHER || is_array(j->earlier, v)) && !j->in_both[i])
+            return false;
+    }
+    return true;
+}
+
+static bool reduces(const struct cr_tiles *tiles)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == CR_REDUCE)
+            return true;
+    return false;
+}
+
+/* True if the first-level cache has room for a row of each array of the joined kernel, and of one
+ * temporary. */
+static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
+{
+    const struct cr_target *target = m->settings.target ? m->settings.target : &cr_target_generic;
+    int64_t arrays = 1;
+    for (int i = 0; i < k->program.n; i++)
+        arrays += is_array(k, &k->program.values[i]);
+    for (int i = 0; i < k->n_stored; i++)
+        arrays += k->results[i].coef[k->col] != 0;
+    return arrays * cr_extent(k, k->col) * (int64_t)sizeof(float) <= target->l1_bytes;
+}
+
+/* True if it is faster to compute numbers of rows together with what the later kernel computes.  A
+ * kernel without reductions goes through parts of wide rows; joined, it goes through whole rows. */
+static bool is_faster(const struct cr_module *m, const struct joint *j)
+{
+    return reads_no_more(j) && (reduces(&j->later->program) || rows_fit_cache(m, &j->k));
 }
 
 /* Joins two kernels with equal loops; false, and j->k is freed, if they cannot be joined. */
@@ -179,7 +228,7 @@ static bool join_programs(const struct cr_module *m, struct joint *j)
     if (fits && j->shares) {
         set_results(j);
         cr_count_work(j->g, &j->k);
-        if (writes_in_place(m, &j->k))
+        if (writes_in_place(m, &j->k) && (!j->numbers || is_faster(m, j)))
             return true;
     }
     cr_kernel_free(&j->k);
@@ -188,14 +237,27 @@ static bool join_programs(const struct cr_module *m, struct joint *j)
 
 /* ---- choosing kernels ---- */
 
-/* True if a kernel is elementwise and stores nothing in the arena; `apart` marks outputs, by
- * node. */
-static bool is_candidate(const struct cr_kernel *k, const bool *apart)
+static bool is_elementwise(const struct cr_kernel *k)
 {
-    bool candidate = cr_parts_of(k)->elementwise && k->root == k->buffer && !k->again;
+    return cr_parts_of(k)->elementwise && k->root == k->buffer && !k->again;
+}
+
+/* True if a kernel stores nothing in the arena; `apart` marks outputs, by node. */
+static bool stores_apart(const struct cr_kernel *k, const bool *apart)
+{
     for (int i = 0; i < k->n_stored; i++)
-        candidate &= apart[k->stored[i]];
-    return candidate;
+        if (!apart[k->stored[i]])
+            return false;
+    return true;
+}
+
+/* True if every result of a kernel is one number a row of several columns. */
+static bool stores_row_numbers(const struct cr_kernel *k)
+{
+    bool numbers = cr_extent(k, k->col) > 1;
+    for (int i = 0; numbers && i < k->n_stored; i++)
+        numbers = k->results[i].coef[k->col] == 0;
+    return numbers;
 }
 
 /* Replaces `before` by a kernel that computes both.  Returns false, and changes nothing, if they
@@ -204,9 +266,12 @@ static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_
                  const bool *apart)
 {
     struct joint j = {.g = m->graph, .earlier = before, .later = k};
-    if (!is_candidate(before, apart) || !is_candidate(k, apart) || !cr_same_loops(before, k) ||
-        before->entry != k->entry || memcmp(&before->dest, &k->dest, sizeof k->dest) ||
-        are_alike(&before->program, &k->program) || !join_programs(m, &j))
+    bool outside = stores_apart(before, apart) && stores_apart(k, apart) &&
+                   !memcmp(&before->dest, &k->dest, sizeof k->dest);
+    j.numbers = !outside && stores_row_numbers(before) && !m->settings.max_arena;
+    if ((!outside && !j.numbers) || !is_elementwise(before) || !is_elementwise(k) || !cr_same_loops(before, k) ||
+        before->entry != k->entry || are_alike(&before->program, &k->program) ||
+        !join_programs(m, &j))
         return false;
     cr_kernel_free(before);
     cr_kernel_free(k);

@@ -574,13 +574,26 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 
 /* ---- the result ---- */
 
-/* The destination of a result: all results have the same address, each in its own slot. */
-static struct cr_tile dest_of(const struct tiling *t, int result)
+/* The index of a result's element in its node. */
+static const struct cr_affine *index_of(const struct tiling *t, int result)
 {
-    struct cr_tile dest = t->job->dest;
-    if (result)
-        dest.address.slot = t->b->stored[result];
-    return dest;
+    const struct cr_tile_job *job = t->job;
+    return job->written ? &job->written->dest : &t->b->k->results[result];
+}
+
+/* True if the columns of a result are not contiguous, as where it is one number a row. */
+static bool is_strided(const struct tiling *t, int result)
+{
+    return result ? coef(index_of(t, result), t->job->col) != 1 : t->job->dest_strided;
+}
+
+/* The destination of a result whose columns are contiguous. */
+static struct cr_tile dest_of(struct tiling *t, int result)
+{
+    const struct cr_affine *index = index_of(t, result);
+    if (!result)
+        return t->job->dest;
+    return (struct cr_tile){element(t, t->b->stored[result], index), coef(index, t->job->row)};
 }
 
 /* Copies a result to the tile of the destination. */
@@ -597,7 +610,7 @@ static void store_strided(struct tiling *t, int result, struct spot *from)
 {
     const struct cr_tile_job *j = t->job;
     struct cr_builder *b = t->b;
-    const struct cr_affine *dest = j->written ? &j->written->dest : &b->k->dest;
+    const struct cr_affine *dest = index_of(t, result);
     struct cr_address start = element(t, b->stored[result], dest);
     if (j->written)
         start = cr_offset(b, start, j->written->var, CR_NONE, j->written->step);
@@ -633,7 +646,7 @@ static void store_value(struct tiling *t, int i)
         struct spot from = t->spots[i];
         if (tiles->results[r] != i)
             continue;
-        if (t->job->dest_strided)
+        if (is_strided(t, r))
             store_strided(t, r, &from);
         else
             store_in_tile(t, r, &from);
@@ -649,8 +662,8 @@ static void do_value(struct tiling *t, int i)
 {
     const struct cr_tile_job *job = t->job;
     int result = find_result(job->tiles, i);
-    const struct cr_tile dest = dest_of(t, result < 0 ? 0 : result);
-    bool direct = result >= 0 && !job->dest_strided && !job->tiles->values[i].by_row;
+    bool direct = result >= 0 && !is_strided(t, result) && !job->tiles->values[i].by_row;
+    const struct cr_tile dest = direct ? dest_of(t, result) : job->dest;
     place_value(t, i, direct ? &dest : NULL);
     if (result >= 0)
         store_value(t, i);

@@ -26,9 +26,8 @@ struct cr_tile_job {
     cr_expr rows, cols;
     struct cr_tile core; /* the tile that CR_CORE reads */
     struct cr_tile score; /* the tile that CR_SCORE reads */
-    struct cr_tile dest; /* the destination of the result unless dest_strided; further results have
-                          * the same address in their own nodes */
-    bool dest_strided;   /* columns are not contiguous: the kernel's `dest` gives the addresses */
+    struct cr_tile dest; /* the destination of the first result unless dest_strided */
+    bool dest_strided;   /* its columns are not contiguous: the kernel's `dest` gives the addresses */
     const struct cr_written_row *written; /* or null */
 };
 
