@@ -6,7 +6,7 @@
  *     compositions   what normal forms C and D need
  *     compatible     compatibility decompositions
  *     cases          the lower cases of capitals
- *     graphemes      by what characters join their neighbours to a grapheme
+ *     graphemes      the grapheme break class of each character
  *
  * Characters of one class stand in runs.  A run is a number, its first character * the number of classes +
  * its class, and lasts to the next run.
@@ -175,7 +175,7 @@ static void write_compositions(void)
     int n = 0;
     for (int c = 0; c < CHARACTERS; c++)
         add_row(c);
-    printf("/* compositions.inc - what characters of Unicode %s consist of; written by\n"
+    printf("/* compositions.inc - canonical decompositions and compositions of Unicode %s; written by\n"
            " * tests/make_unicode.c. */\n"
            "static const uint32_t cr_decompositions[][3] = {\n",
            utf8proc_unicode_version());
@@ -278,8 +278,8 @@ static int grapheme_class(int c)
 
 static void write_graphemes(void)
 {
-    printf("/* graphemes.inc - by what characters of Unicode %s join their neighbours to a\n"
-           " * grapheme; written by tests/make_unicode.c. */\n",
+    printf("/* graphemes.inc - the grapheme break classes of the characters of Unicode %s;\n"
+           " * written by tests/make_unicode.c. */\n",
            utf8proc_unicode_version());
     write_runs("cr_grapheme_runs", grapheme_class, 16);
 }

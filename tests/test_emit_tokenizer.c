@@ -244,8 +244,8 @@ static const struct {
                    {CR_REMOVED, true, CR_MATCHES_APART, 1},
                    {CR_CONTIGUOUS, false, CR_MATCHES_TOGETHER, 0},
                    {CR_CONTIGUOUS, true, CR_MATCHES_TOGETHER, 0},
-                   {CR_MERGED_WITH_PREVIOUS, false, CR_MATCHES_BEHIND_TEXT, 0},
-                   {CR_MERGED_WITH_NEXT, true, CR_MATCHES_BEHIND_TEXT, 0},
+                   {CR_MERGED_WITH_PREVIOUS, false, CR_MATCHES_AFTER_TEXT, 0},
+                   {CR_MERGED_WITH_NEXT, true, CR_MATCHES_AFTER_TEXT, 0},
                    {CR_MERGED_WITH_NEXT, false, CR_MATCHES_BEFORE_TEXT, 0},
                    {CR_MERGED_WITH_PREVIOUS, true, CR_MATCHES_BEFORE_TEXT, 0}};
 enum { N_WAYS = sizeof ways_to_cut / sizeof *ways_to_cut };

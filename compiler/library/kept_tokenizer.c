@@ -77,7 +77,7 @@ static void keep(const struct cr_kept_key *key, struct cr_tokenizer *t, int64_t 
     struct cr_text contents = {0};
     struct cr_error ignored;
     uint64_t hash[2] = {0};
-    cr_put_image(&contents, t);
+    cr_write_image(&contents, t);
     cr_kept_hash(hash, contents.data, contents.length);
     cr_put_bytes(&contents, (const char *)hash, sizeof hash);
     cr_kept_store(key, contents.data, (int64_t)contents.length, most, &ignored);

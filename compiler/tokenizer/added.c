@@ -73,7 +73,7 @@ const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
     return cr_word_text(&a->words, id) ? &a->tokens[a->places[id]] : NULL;
 }
 
-/* ---- the trees ---- */
+/* ---- the tries ---- */
 
 /* Stores the normalized text of a token. */
 static int normalize(struct cr_added_token *token, const struct cr_text_parts *normalizers,
@@ -104,8 +104,8 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
 {
     size_t taken = 0, made = 0;
     int status = 0;
-    cr_begin_trie(&a->raw);
-    cr_begin_trie(&a->normalized);
+    cr_trie_begin(&a->raw);
+    cr_trie_begin(&a->normalized);
     a->rules = cr_calloc((size_t)a->n, sizeof *a->rules);
     for (int i = 0; i < a->n; i++)
         a->rules[i] = rule_of(&a->tokens[i]);
@@ -115,7 +115,7 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
             if (token->special != special)
                 continue;
             if (!token->normalized) {
-                cr_plant(&a->raw, token->text, token->length, i);
+                cr_trie_add(&a->raw, token->text, token->length, i);
                 continue;
             }
             status = normalize(token, normalizers, error);
@@ -123,7 +123,7 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
             made += token->shown_length;
             if (status == 0)
                 status = cr_check_growth(made, taken, error);
-            cr_plant(&a->normalized, token->shown, token->shown_length, i);
+            cr_trie_add(&a->normalized, token->shown, token->shown_length, i);
         }
     return status;
 }

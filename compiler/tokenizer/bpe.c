@@ -88,12 +88,12 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
-/* True if a token is a single character with the affixes of a position; stores the character in
- * *character. */
-static bool is_letter(const struct cr_bpe *bpe, int place, int32_t id, uint32_t *character)
+/* True if a token is a single character with the affixes of that position in a piece; stores the
+ * character in *character. */
+static bool is_letter(const struct cr_bpe *bpe, int position, int32_t id, uint32_t *character)
 {
-    size_t before = place & CR_CONTINUES ? bpe->prefix_length : 0;
-    size_t after = place & CR_ENDS ? bpe->suffix_length : 0, bytes;
+    size_t before = position & CR_CONTINUES ? bpe->prefix_length : 0;
+    size_t after = position & CR_ENDS ? bpe->suffix_length : 0, bytes;
     size_t length = bpe->vocabulary->tokens[id].length;
     if (length <= before + after || length > before + after + 4)
         return false;
@@ -107,14 +107,15 @@ static bool is_letter(const struct cr_bpe *bpe, int place, int32_t id, uint32_t 
     return true;
 }
 
-/* Builds the hash table of the tokens that are one character at a place. */
-static void index_letters(struct cr_bpe *bpe, int place)
+/* Builds the hash table of the tokens that are a single character at a position in a piece
+ * (CR_CONTINUES, CR_ENDS). */
+static void index_letters(struct cr_bpe *bpe, int position)
 {
     const struct cr_vocabulary *v = bpe->vocabulary;
-    struct cr_letter_table *letters = &bpe->letters[place];
+    struct cr_letter_table *letters = &bpe->letters[position];
     uint32_t size = 4, n = 0, character;
     for (int id = 0; id < v->n; id++)
-        n += is_letter(bpe, place, id, &character);
+        n += is_letter(bpe, position, id, &character);
     while (size < 2 * n)
         size *= 2;
     letters->mask = size - 1;
@@ -122,14 +123,14 @@ static void index_letters(struct cr_bpe *bpe, int place)
     for (uint32_t i = 0; i < size; i++)
         letters->slots[i].id = -1;
     for (int id = 0; id < v->n; id++)
-        if (is_letter(bpe, place, id, &character))
+        if (is_letter(bpe, position, id, &character))
             letters->slots[cr_letter_slot(letters->slots, letters->mask, character)] =
                 (struct cr_letter){character, id};
 }
 
 /* Returns the position of a character that determines its token: only positions with an affix
  * are distinguished. */
-static int place_of(const struct cr_bpe *bpe, bool continues, bool ends)
+static int position_of(const struct cr_bpe *bpe, bool continues, bool ends)
 {
     return (continues && bpe->prefix_length > 0 ? CR_CONTINUES : 0) |
            (ends && bpe->suffix_length > 0 ? CR_ENDS : 0);
@@ -146,9 +147,9 @@ static void make_tables(struct cr_bpe *bpe)
     memset(bpe->slots, 0xff, size * sizeof *bpe->slots);
     for (int i = 0; i < bpe->n_merges; i++)
         bpe->slots[slot_of(bpe, bpe->left[i], bpe->right[i])] = i;
-    for (int place = 0; place < CR_PLACES; place++)
-        if (place == place_of(bpe, place & CR_CONTINUES, place & CR_ENDS))
-            index_letters(bpe, place);
+    for (int position = 0; position < CR_POSITIONS; position++)
+        if (position == position_of(bpe, position & CR_CONTINUES, position & CR_ENDS))
+            index_letters(bpe, position);
 }
 
 void cr_index_bpe(struct cr_bpe *bpe)
@@ -169,8 +170,8 @@ void cr_free_bpe(struct cr_bpe *bpe)
     free(bpe->made);
     free(bpe->levels);
     free(bpe->slots);
-    for (int place = 0; place < CR_PLACES; place++)
-        free(bpe->letters[place].slots);
+    for (int position = 0; position < CR_POSITIONS; position++)
+        free(bpe->letters[position].slots);
     *bpe = (struct cr_bpe){0};
 }
 
@@ -208,7 +209,7 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
     struct cr_symbols symbols = {.items = work->symbols};
     for (size_t at = 0, bytes; at < n; at += bytes) {
         uint32_t character = cr_character(text, at, &bytes);
-        const struct cr_letter_table *letters = &bpe->letters[place_of(bpe, at > 0, at + bytes == n)];
+        const struct cr_letter_table *letters = &bpe->letters[position_of(bpe, at > 0, at + bytes == n)];
         tables.letters = letters->slots;
         tables.letter_mask = letters->mask;
         cr_add_letter(&tables, &symbols, character);

@@ -16,7 +16,7 @@ struct cr_letter_table {
 };
 
 /* The position of a character in a piece, if it changes the text of its token. */
-enum { CR_CONTINUES = 1, CR_ENDS = 2, CR_PLACES = 4 };
+enum { CR_CONTINUES = 1, CR_ENDS = 2, CR_POSITIONS = 4 };
 
 struct cr_bpe {
     const struct cr_vocabulary *vocabulary;
@@ -29,7 +29,7 @@ struct cr_bpe {
      * end_of_word_suffix, which follows tokens that end one; or null.  The document owns both. */
     const char *prefix, *suffix;
     size_t prefix_length, suffix_length;
-    struct cr_letter_table letters[CR_PLACES]; /* by position; the first table has the characters
+    struct cr_letter_table letters[CR_POSITIONS]; /* by position; the first table has the characters
                                                   without affixes */
     int32_t unknown;    /* the id of the unknown token, or -1 */
     int32_t bytes[256]; /* by byte: the id of its token <0xHH>, if there is byte_fallback; else

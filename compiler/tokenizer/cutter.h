@@ -7,16 +7,18 @@
 /* Flags: adjacent characters of these classes, 1 or 2, stay in one piece. */
 enum { CR_JOINS_11 = 1, CR_JOINS_12 = 2, CR_JOINS_21 = 4, CR_JOINS_22 = 8 };
 
-/* An operation of a pattern: it goes on with the next one, unless it says where. */
+/* The operations of the program that a pattern is compiled to.  Control passes to the next
+ * operation unless the operation names a target. */
 enum cr_pattern_code {
-    CR_OP_SET,        /* takes a character of the `b` ranges at sets[a] */
-    CR_OP_SPLIT,      /* goes on at a or, where that fails, at b */
-    CR_OP_JUMP,       /* goes on at a */
-    CR_OP_LOOK,       /* fails unless what stands up to its CR_OP_MATCH matches or, with b, does not; then at a */
-    CR_OP_BEHIND,     /* fails unless the character before is in the set */
-    CR_OP_NOT_BEHIND, /* fails if it is */
+    CR_OP_SET,        /* consumes a character that is in the `b` ranges at sets[a] */
+    CR_OP_SPLIT,      /* continues at a, and at b with lower priority */
+    CR_OP_JUMP,       /* continues at a */
+    CR_OP_LOOK,       /* a look-ahead: fails unless the operations up to its CR_OP_MATCH match
+                       * here or, if b is 1, do not; then continues at a */
+    CR_OP_BEHIND,     /* fails unless the previous character is in the set */
+    CR_OP_NOT_BEHIND, /* fails if the previous character is in the set */
     CR_OP_LINE_BEGIN, CR_OP_LINE_END, CR_OP_BEGIN, CR_OP_END,
-    CR_OP_LAST_END, /* the end, or a newline before it */
+    CR_OP_LAST_END, /* fails unless only a final newline may follow */
     CR_OP_MATCH
 };
 
@@ -28,7 +30,7 @@ enum { CR_MOST_OPS = 512 };
 
 /* The text that becomes one piece: a match alone; a match with the text before it; a match with the
  * text behind it; adjacent matches together. */
-enum cr_match_joins { CR_MATCHES_APART, CR_MATCHES_BEHIND_TEXT, CR_MATCHES_BEFORE_TEXT, CR_MATCHES_TOGETHER };
+enum cr_match_joins { CR_MATCHES_APART, CR_MATCHES_AFTER_TEXT, CR_MATCHES_BEFORE_TEXT, CR_MATCHES_TOGETHER };
 
 struct cr_cutter {
     /* Returns the end of the next piece that begins at or after `at`, and sets where it begins;

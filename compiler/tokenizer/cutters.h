@@ -1,4 +1,5 @@
-/* cutters.h - pre-tokenizers that cut text character by character: where which kind cuts. */
+/* cutters.h - the table of pre-tokenizers that cut text between characters, by the classes of
+ * both. */
 #ifndef CR_CUTTERS_H
 #define CR_CUTTERS_H
 
@@ -19,10 +20,10 @@ enum cr_cut_kind {
     CR_CUT_KINDS
 };
 
-/* Functions of cuts.inc. */
+/* A kind of cut: the names of its functions in cuts.inc, and a cutter with these functions. */
 struct cr_cut_row {
     const char *piece, *class_of; /* the latter may be null */
-    struct cr_cutter cutter;      /* with these functions */
+    struct cr_cutter cutter;      /* calls these functions */
 };
 
 extern const struct cr_cut_row cr_cut_rows[CR_CUT_KINDS];

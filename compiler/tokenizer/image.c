@@ -10,7 +10,7 @@ struct image_header {
     uint64_t n_texts;
     double unknown_score;
     int32_t n_tokens, n_merges, n_scores, has_levels, has_longest, n_slots, n_words, longest_token;
-    int32_t merge_slots, letter_slots[CR_PLACES]; /* 0: no table */
+    int32_t merge_slots, letter_slots[CR_POSITIONS]; /* 0: no table */
 };
 
 /* Reads the numbers of a tokenizer. */
@@ -27,7 +27,7 @@ static void get_numbers(struct image_header *h, const struct cr_tokenizer *t)
     h->n_merges = bpe->n_merges;
     h->has_levels = bpe->levels != NULL;
     h->merge_slots = bpe->slots ? (int32_t)bpe->mask + 1 : 0;
-    for (int i = 0; i < CR_PLACES; i++)
+    for (int i = 0; i < CR_POSITIONS; i++)
         h->letter_slots[i] = bpe->letters[i].slots ? (int32_t)bpe->letters[i].mask + 1 : 0;
     h->n_scores = t->unigram.n_scores;
     h->has_longest = t->unigram.longest != NULL;
@@ -46,7 +46,7 @@ static void set_numbers(struct cr_tokenizer *t, const struct image_header *h)
     t->vocabulary.n_slots = (uint32_t)h->n_slots;
     bpe->n_merges = h->n_merges;
     bpe->mask = (uint32_t)h->merge_slots - 1;
-    for (int i = 0; i < CR_PLACES; i++)
+    for (int i = 0; i < CR_POSITIONS; i++)
         bpe->letters[i].mask = (uint32_t)h->letter_slots[i] - 1;
     t->unigram.n_scores = h->n_scores;
 }
@@ -87,7 +87,7 @@ static struct tables list_tables(struct cr_tokenizer *t, const struct image_head
     add_table(&list, &bpe->made, merges, sizeof *bpe->made);
     add_table(&list, &bpe->levels, h->has_levels ? merges : 0, sizeof *bpe->levels);
     add_table(&list, &bpe->slots, (size_t)h->merge_slots, sizeof *bpe->slots);
-    for (int i = 0; i < CR_PLACES; i++)
+    for (int i = 0; i < CR_POSITIONS; i++)
         add_table(&list, &bpe->letters[i].slots, (size_t)h->letter_slots[i], sizeof *bpe->letters[i].slots);
     add_table(&list, &t->unigram.scores, (size_t)h->n_scores, sizeof *t->unigram.scores);
     add_table(&list, &t->unigram.longest, h->has_longest ? CR_UNIGRAM_HEADS : 0, sizeof *t->unigram.longest);
@@ -102,7 +102,7 @@ static void put_padded(struct cr_text *out, const void *bytes, size_t n)
     cr_put_bytes(out, zeros, (8 - n % 8) % 8);
 }
 
-void cr_put_image(struct cr_text *out, struct cr_tokenizer *t)
+void cr_write_image(struct cr_text *out, struct cr_tokenizer *t)
 {
     struct image_header h;
     memset(&h, 0, sizeof h); /* padding, too */

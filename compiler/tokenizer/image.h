@@ -1,18 +1,18 @@
 /*
  * image.h - the large tables of a tokenizer as one block of bytes, which a file can hold.
  *
- * Of a tokenizer of 50,000 tokens and as many merges, nearly all time of reading goes into its
- * tables.  None of them holds an address: tokens name their texts by offsets, and hash tables name
- * tokens by ids.  So they can stand one after another in an image, and a later process uses them
- * where they lie:
+ * Reading a tokenizer of 50,000 tokens and as many merges spends nearly all its time on these tables.
+ * They contain no addresses: tokens refer to their texts by offsets, and hash tables refer to tokens
+ * by ids.  So the tables can stand one after another in an image, and a later process uses them in
+ * place:
  *
  *     struct cr_image_header   numbers of items, and where tokenizer.json lists tokens and merges
  *     vocabulary               tokens, slots, texts
  *     BPE                      left, right, made, levels, slots, letters
  *     unigram                  scores, longest tokens
  *
- * Each table begins at a multiple of 8 bytes.  image.c has the list of them, by which they are
- * written and found.
+ * Each table begins at a multiple of 8 bytes.  Writing and mapping an image use one list of the
+ * tables, in image.c.
  *
  * A tokenizer that is opened with an image reads everything else from its files: parts, added
  * tokens and settings.  Functions that add tokens or merges then do nothing, and the reader of JSON
@@ -33,7 +33,7 @@ struct cr_tokenizer *cr_tokenizer_open_image(const char *path, const void *image
                                              struct cr_error *error);
 
 /* Appends the image of a tokenizer; its length is then a multiple of 8. */
-void cr_put_image(struct cr_text *out, struct cr_tokenizer *tokenizer);
+void cr_write_image(struct cr_text *out, struct cr_tokenizer *tokenizer);
 
 /* Lets an empty tokenizer use the tables of an image, which must outlive it.  Returns false if the
  * image has another size than its header says. */

@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Merge r makes symbol made[r] of left[r] and right[r].  slots[] is a hash table of the ranks: open
- * addressing, -1 is free, mask + 1 slots, which are a power of two and not all taken.  levels[r] is what
- * ranks are compared by, so that some may be alike; null: r itself. */
+/* Merge r makes symbol made[r] of left[r] and right[r].  slots[] is a hash table of the ranks
+ * with open addressing: -1 marks a free slot, and it has mask + 1 slots, a power of two, of
+ * which some are free. Merges are made in the order of levels[r], where several may be equal, or
+ * of r if levels is null. */
 struct cr_merges {
     const int32_t *left, *right, *made, *slots;
     uint32_t mask;
@@ -40,7 +41,8 @@ enum cr_prepending {
     CR_PREPEND_ONCE_UNLESS_THERE
 };
 
-/* A tree of the bytes of tokens; children of a node are linked.  Node 0 is the root. */
+/* A node of a trie of the bytes of tokens; the children of a node are a linked list.  Node 0 is
+ * the root. */
 struct cr_trie_node {
     int child, sibling, token; /* or -1 */
     unsigned char byte;
@@ -49,11 +51,11 @@ struct cr_trie_node {
 enum {
     CR_ADDED_SPECIAL = 1,
     CR_ADDED_SINGLE_WORD = 2, /* not inside a word */
-    CR_ADDED_LSTRIP = 4,      /* it also matches the white space before it */
-    CR_ADDED_RSTRIP = 8       /* or behind it */
+    CR_ADDED_LSTRIP = 4,      /* the match includes the white space before the token */
+    CR_ADDED_RSTRIP = 8       /* the match includes the white space after the token */
 };
 
-/* What a tree's token is. */
+/* The id and the flags of an added token, by the number that the trie has for it. */
 struct cr_added_rule {
     int32_t id;
     int flags;

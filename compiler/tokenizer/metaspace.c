@@ -99,7 +99,8 @@ int cr_shape_metaspace(const struct cr_text_part *part, struct cr_shape *s, stru
     return 0;
 }
 
-/* Lists the visible space, and the cut before each. */
+/* Adds the replacement of spaces, and the cut before each replacement, to the stages of emitted
+ * C. */
 int cr_list_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];

@@ -7,8 +7,10 @@
 
 /* The settings of a file; all zero adds nothing. */
 struct cr_padding {
-    int64_t length, multiple; /* the least number of ids, and a number that divides it; 0: none */
-    bool longest;             /* the least number is the number of the text's own ids instead */
+    int64_t length, multiple; /* ids are filled up to at least `length`, and to a multiple of
+                               * `multiple`; 0: no such rule */
+    bool longest;             /* texts are filled up to the longest of the batch: a text alone is
+                               * not filled up to a length */
     int32_t id, type;
     bool left; /* in front of the ids */
 };

@@ -12,10 +12,10 @@
 #include "pattern.h"
 #include "scanner.h"
 
-/* Steps of PCRE2's matcher at one position of a text, and the KiB that it may remember meanwhile.
- * A repetition takes a step for each byte and each of its ends: hence some steps for each byte of
- * the text.  A pattern with nested repetitions, whose steps double with each byte, soon takes
- * more. */
+/* Limits of PCRE2's matcher at one position of a text: steps, further steps for each byte of the
+ * text, and KiB of memory.  A repetition takes a step for each byte and for each of its possible
+ * ends.  A pattern with nested repetitions, whose steps double with each byte, soon exceeds the
+ * limit. */
 enum { MATCH_LIMIT = 2000000, STEPS_OF_A_BYTE = 64, HEAP_LIMIT = 1 << 18 };
 
 /* From 10.40 on \p{Han} includes characters that the script shares with others. */
@@ -248,7 +248,7 @@ static int find_literal(const struct cr_pattern *p, const char *text, size_t n, 
     return 1;
 }
 
-/* Returns the most steps at one position of a text of n bytes. */
+/* Returns the limit of the steps at one position of a text of n bytes. */
 static uint32_t most_steps(size_t n)
 {
     size_t most = (UINT32_MAX - MATCH_LIMIT) / STEPS_OF_A_BYTE;

@@ -54,9 +54,10 @@ bool cr_put_pcre2(struct cr_text *out, const struct cr_pattern *pattern);
 /* Appends all characters of Unicode, one behind another. */
 void cr_put_all_characters(struct cr_text *all);
 
-/* Returns the characters of `all` that an item of PCRE2 for one character matches, options before
- * it, as n pairs of the first and the last one of a range; null if it is none.  PCRE2 repeats an
- * escape or a class in half the time that a group takes.  The caller frees them. */
+/* Finds the characters of `all` that a part of a PCRE2 pattern matches; the part matches one
+ * character, and may begin with options.  Returns n ranges, each the first and the last
+ * character of it, which the caller frees; null if the part matches none, or cannot be run.  A
+ * part that is an escape or a class is found in half the time of a group. */
 uint32_t *cr_characters_of(const struct cr_text *all, const char *pcre2, size_t length, int *n);
 
 struct cr_match {

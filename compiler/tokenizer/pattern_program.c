@@ -16,15 +16,15 @@ struct known_set {
     int at, n;
 };
 
-/* What is compiled. */
+/* The state of a compilation. */
 struct compiling {
     struct cr_pattern_program *program;
     const char *text;
-    struct cr_text all; /* all characters, once a set asks for them */
+    struct cr_text all; /* all characters of Unicode; empty before the first set */
     struct known_set *known;
     int n_known, known_cap;
     const char *wrong; /* the part that is not supported, or null */
-    int depth;         /* of looks inside looks */
+    int depth;         /* nesting depth of look-aheads */
 };
 
 /* A part of the expression, and the options that hold there, as "(?i-s)". */
@@ -205,9 +205,10 @@ static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
     return p->n_sets - 2 * n;
 }
 
-/* Returns the set of an expression for one character, whose ranges it appends where no earlier item
- * has the expression; null if it is none.  To find a set takes milliseconds, as PCRE2 reads all
- * characters, and copies of an item share it. */
+/* Returns the set of characters that an expression for one character matches; null if it matches
+ * none. The set's ranges are appended to the program, unless an earlier item has the same
+ * expression: finding a set takes milliseconds, since PCRE2 reads all characters, so the copies
+ * of an item share a set. */
 static const struct known_set *find_set(struct compiling *c, const struct cr_text *text)
 {
     int n = 0;
@@ -243,7 +244,8 @@ static void put_set(struct compiling *c, struct part part, enum cr_pattern_code 
 
 /* ---- compiling ---- */
 
-/* Sets where a choice goes besides the operation after it: a lazy one goes there first. */
+/* Sets the second target of a split, whose first target is the operation after it.  A lazy split
+ * gives the second target priority. */
 static void set_choice(struct compiling *c, int split, int other, bool lazy)
 {
     if (!c->wrong)
@@ -265,8 +267,8 @@ static void compile_look(struct compiling *c, struct part inside, bool negated)
     c->depth--;
 }
 
-/* Compiles \R, the atomic (?>A|B) with A a newline of two characters: A, or B where A does not
- * match. */
+/* Compiles \R, the atomic group (?>A|B) in which A is a newline of two characters: matches A, or
+ * B where A does not match. */
 static void compile_newline(struct compiling *c, struct part inside)
 {
     struct part first = inside, rest = inside;
@@ -282,7 +284,7 @@ static void compile_newline(struct compiling *c, struct part inside)
         c->program->ops[jump].a = c->program->n;
 }
 
-/* Compiles a group: alternatives, a look, or the newline of \R. */
+/* Compiles a group: alternatives, a look-ahead, a look-behind, or the newline of \R. */
 static void compile_group(struct compiling *c, struct part item)
 {
     static const char newline[] = "(?>\\r\\n|";
@@ -336,8 +338,8 @@ static void compile_item(struct compiling *c, struct part item)
         refuse(c, "a reference, \\K or \\G");
 }
 
-/* Fails a possessive repetition where another character of the item follows. */
-static void put_not_next(struct compiling *c, struct part item)
+/* Ends a possessive repetition: adds an assertion that fails if one more item could follow. */
+static void put_not_followed(struct compiling *c, struct part item)
 {
     int look = put(c, CR_OP_LOOK, 0, 1);
     compile_item(c, item);
@@ -346,13 +348,13 @@ static void put_not_next(struct compiling *c, struct part item)
         c->program->ops[look].a = c->program->n;
 }
 
-/* True if operations from `begin` on reach the end without a character. */
+/* True if the operations from `begin` on can reach the end without consuming a character. */
 static bool may_be_empty(const struct compiling *c, int begin)
 {
     const struct cr_pattern_program *p = c->program;
     bool reached[CR_MOST_OPS + 1] = {false};
     reached[begin] = true;
-    for (int round = begin; round < p->n; round++) /* choices may lead back */
+    for (int round = begin; round < p->n; round++) /* splits may lead back */
         for (int i = begin; i < p->n; i++) {
             const struct cr_pattern_op *op = &p->ops[i];
             if (!reached[i] || op->code == CR_OP_SET || op->code == CR_OP_MATCH)
@@ -367,7 +369,7 @@ static bool may_be_empty(const struct compiling *c, int begin)
     return reached[p->n];
 }
 
-/* Compiles the repetitions of an item above the least number, without an end. */
+/* Compiles the unlimited repetitions of an item that follow the required ones. */
 static void compile_loop(struct compiling *c, struct part item, const struct repetition *how)
 {
     int split = put(c, CR_OP_SPLIT, 0, 0), begin = c->program->n;
@@ -377,11 +379,11 @@ static void compile_loop(struct compiling *c, struct part item, const struct rep
     put(c, CR_OP_JUMP, split, 0);
     set_choice(c, split, c->program->n, how->lazy);
     if (how->possessive)
-        put_not_next(c, item);
+        put_not_followed(c, item);
 }
 
-/* Compiles up to `n` repetitions: X(?:X(?:X)?)?; a possessive one ends before another character or
- * at the most. */
+/* Compiles up to `n` optional repetitions, X(?:X(?:X)?)?.  A possessive repetition ends only
+ * where no further item matches, or after n. */
 static void compile_some(struct compiling *c, struct part item, const struct repetition *how, int n)
 {
     int splits[CR_MOST_OPS];
@@ -398,7 +400,7 @@ static void compile_some(struct compiling *c, struct part item, const struct rep
         set_choice(c, splits[i], c->program->n, how->lazy);
     if (jump < 0)
         return;
-    put_not_next(c, item);
+    put_not_followed(c, item);
     if (!c->wrong)
         c->program->ops[jump].a = c->program->n;
 }

@@ -1,11 +1,11 @@
 /*
- * pattern_program.h - a regular expression as a program for emitted C, which has no library for
- * them; match.inc runs it.
+ * pattern_program.h - compiles a regular expression to a program for emitted C, which has no
+ * library for them; match.inc runs it.
  *
- * All that matches exactly one character is a set, whose characters PCRE2 finds.  The rest are
- * choices, jumps, looks and places.  Not supported are references, \K, \G, atomic groups,
- * possessive repetitions of more than a character, looks behind at more than a character, and loops
- * over what may be empty.
+ * A part of the expression that matches exactly one character becomes a set, whose characters PCRE2
+ * finds.  The rest becomes splits, jumps, look-arounds and anchors.  Not supported are references,
+ * \K, \G, atomic groups, possessive repetitions of more than one character, look-behinds at more
+ * than one character, and unlimited repetitions of a part that may match nothing.
  */
 #ifndef CR_PATTERN_PROGRAM_H
 #define CR_PATTERN_PROGRAM_H

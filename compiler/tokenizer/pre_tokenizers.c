@@ -100,7 +100,7 @@ static int list_pattern(const struct cr_text_part *part, struct cr_shape *s, str
     else if (part->behavior == CR_CONTIGUOUS)
         cut.cutter.joins = CR_MATCHES_TOGETHER;
     else if (part->behavior != CR_ISOLATED)
-        cut.cutter.joins = (part->behavior == CR_MERGED_WITH_NEXT) == part->invert ? CR_MATCHES_BEHIND_TEXT
+        cut.cutter.joins = (part->behavior == CR_MERGED_WITH_NEXT) == part->invert ? CR_MATCHES_AFTER_TEXT
                                                                                    : CR_MATCHES_BEFORE_TEXT;
     return cr_list_cut(s, &cut, error);
 }

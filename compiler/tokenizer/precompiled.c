@@ -121,8 +121,9 @@ int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, 
 
 /* ---- in emitted C ---- */
 
-/* A walk through the trie: how many times as long the longest result is as its text, if a space has
- * `space` bytes; texts have at most `deepest` bytes, and `left` steps may be taken. */
+/* The state of a walk through the trie that computes `growth`: the largest ratio of a result's
+ * length to the length of its text, if a space in the result has `space` bytes.  Texts have at
+ * most `deepest` bytes, and `left` steps may still be taken. */
 struct walk {
     const struct cr_text_map *map;
     size_t space, deepest;
@@ -141,7 +142,8 @@ static void take_result(struct walk *w, uint32_t value, size_t depth)
         w->growth = (double)made / (double)depth;
 }
 
-/* Visits the units below the one at `at`, whose children begin at an offset from it. */
+/* Visits the children of a unit, which lie at `at` XOR their byte; `depth` is the number of
+ * bytes so far. */
 static void visit(struct walk *w, size_t at, size_t depth)
 {
     const struct cr_text_map *map = w->map;

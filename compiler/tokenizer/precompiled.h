@@ -1,12 +1,12 @@
 /*
- * precompiled.h - Precompiled: SentencePiece's normalizer, a map from texts of a few characters to
- * others, as its files have it.
+ * precompiled.h - Precompiled: SentencePiece's normalizer, which maps texts of a few characters to
+ * others by a table in its files.
  *
- * The map is the size of a double-array trie, its units, 32 bits each, and the results, each with a
- * zero behind it; the trie gives the offset of a result.  Source: darts-clone, whose units have a
- * label, an offset and a flag for a leaf.
+ * The table has the size of a double-array trie, the trie's units of 32 bits, and the results, each
+ * terminated by a zero; a leaf of the trie has the offset of a result.  Source: darts-clone, whose
+ * units have a label, an offset and a flag for a leaf.
  *
- * SentencePiece replaces, from left to right, the longest text that the map has.  Hugging Face's
+ * SentencePiece replaces, from left to right, the longest text that the table has.  Hugging Face's
  * Precompiled does the same for most texts, but grapheme by grapheme.
  */
 #ifndef CR_PRECOMPILED_H
@@ -25,8 +25,8 @@ void cr_free_text_map(struct cr_text_map *map);
 
 struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map);
 
-/* Returns how many times as long the map can make a text of up to `deepest` bytes, where a space
- * becomes `space` bytes; 0 if that takes too long to find. */
+/* Returns the largest factor by which the map can lengthen a text of up to `deepest` bytes, if a
+ * space becomes `space` bytes; 0 if finding it takes too long. */
 double cr_growth_of_map(const struct cr_text_map *map, size_t space, size_t deepest);
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,

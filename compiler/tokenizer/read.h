@@ -67,8 +67,8 @@ int cr_read_sentencepiece(struct cr_tokenizer *tokenizer, const char *path, cons
 void cr_add_byte_level_parts(struct cr_tokenizer *tokenizer, struct cr_pattern *pattern, bool nfc,
                              bool prefix_space);
 
-/* Adds the decoders of SentencePiece's tokens: visible spaces become spaces, tokens of bytes bytes
- * if `bytes`, and one space at the beginning of the text is removed if `strips`. */
+/* Adds the decoders of SentencePiece's tokens.  Visible spaces become spaces.  With `bytes`,
+ * tokens <0xHH> become bytes.  With `strips`, one space at the beginning of the text is removed. */
 void cr_add_space_decoders(struct cr_tokenizer *tokenizer, bool bytes, bool strips);
 
 /* Reads the tokenizer of a GGUF file, and the ids that end a text. */

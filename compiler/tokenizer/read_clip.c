@@ -40,9 +40,9 @@ static int add_parts(struct cr_tokenizer *t, const char *path, struct cr_error *
     return 0;
 }
 
-/* Adds a special token of the configuration with its flags, or gives it those if it was added
- * before, as several names may have one token.  Its id is stored if `id` is not null; then it must
- * be there. */
+/* Adds a special token of the configuration with its flags, or updates the flags of a token that
+ * was added before: several names may denote one token.  If `id` is not null, stores the token's
+ * id there, and fails if the vocabulary lacks the token. */
 static int add_special(struct cr_tokenizer *t, const struct cr_document *d, const char *name,
                        const char *otherwise, int32_t *id, struct cr_error *error)
 {

@@ -35,8 +35,9 @@ struct reading {
     struct cr_error *error;
     const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
     bool words;  /* the model is WordPiece */
-    bool scored; /* a unigram model finds tokens of the user by their scores */
-    int separators; /* of a byte-level encoder: between the texts of a pair; else 0 */
+    bool scored; /* the unigram model itself finds user-defined tokens, by their scores */
+    int separators; /* of a byte-level tokenizer of an encoder: number between the texts of a
+                     * pair; else 0 */
 };
 
 /* ---- values ---- */
@@ -192,7 +193,8 @@ static const struct cut {
     const char *name;
     struct cr_pattern *(*pattern)(void);
     bool nfc, whole, begins; /* a piece that is a token is not split; texts begin with bos */
-    int separators;          /* between the texts of a pair of an encoder; 0: of another model */
+    int separators;          /* of an encoder: number between the texts of a pair; 0: the model
+                              * is no encoder */
 } cuts[] = {
     {"", NULL, false, false, false, 0},
     {"default", NULL, false, false, false, 0},
@@ -245,7 +247,8 @@ static int read_merges(const struct reading *r)
     return 0;
 }
 
-/* Reads byte-level BPE; the name of its pre-tokenizer tells whether an encoder has it. */
+/* Reads byte-level BPE.  The name of the pre-tokenizer decides whether the model is an encoder
+ * (r->separators). */
 static int read_byte_level(struct reading *r, bool *begins)
 {
     bool prefix_space = false;
@@ -262,7 +265,7 @@ static int read_byte_level(struct reading *r, bool *begins)
 
 /* ---- SentencePiece ---- */
 
-/* Reads the scores and types of the tokens, which say how pairs merge. */
+/* Makes the merges from the scores and types of the tokens. */
 static int add_scored_merges(const struct reading *r)
 {
     int n = r->t->vocabulary.n, status = 0;
@@ -345,7 +348,7 @@ static int read_scores(const struct reading *r)
     return 0;
 }
 
-/* Adds SentencePiece's normalizer, which keeps the tokens of the user. */
+/* Adds SentencePiece's normalizer, which leaves user-defined tokens unchanged. */
 static int add_normalizer(const struct reading *r, const struct cr_spaces *spaces)
 {
     static const char key[] = KEY "precompiled_charsmap";
@@ -354,7 +357,7 @@ static int add_normalizer(const struct reading *r, const struct cr_spaces *space
     part->spaces = *spaces;
     for (int i = 0; i < r->t->vocabulary.n; i++)
         if (type_of(r, i) == USER_DEFINED)
-            cr_plant(&part->kept, cr_word_text(&r->t->vocabulary, i), r->t->vocabulary.tokens[i].length, i);
+            cr_trie_add(&part->kept, cr_word_text(&r->t->vocabulary, i), r->t->vocabulary.tokens[i].length, i);
     if (!map)
         return 0;
     if (!map->is_array || (map->kind != CR_GGUF_U8 && map->kind != CR_GGUF_I8))
@@ -509,7 +512,7 @@ static int read_pair_frame(const struct reading *r, bool begins)
     return 0;
 }
 
-/* Adds the special ids that frame a text, those of an encoder if an encoder has the tokenizer. */
+/* Adds the special ids around a text: those of an encoder, if the model is one. */
 static int read_byte_frame(const struct reading *r, bool begins)
 {
     return r->separators ? read_pair_frame(r, begins) : read_frame(r, begins);

@@ -61,9 +61,9 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
 
 /* ---- how text is cut ---- */
 
-/* Classes of tokenizer_config.json with such files; the pattern that cuts before ByteLevel, or null
- * for GPT-2's; true if text is normalized to NFC; or what adds the parts and tokens of the
- * class. */
+/* A tokenizer_class of tokenizer_config.json with such files: the pattern that cuts before
+ * ByteLevel (null: GPT-2's), whether text is normalized to NFC, and a function that adds the
+ * parts and tokens of the class instead, or null. */
 static const struct class
 {
     const char *name;

@@ -285,9 +285,9 @@ static int add_template(const struct file *f, const struct class *class)
 
 /* ---- the model ---- */
 
-/* Adds the tokens to the vocabulary.  Special tokens become added tokens, too, which are found in a
- * text first.  A unigram model finds those of the user by their scores; for BPE normalized text is
- * cut at them. */
+/* Adds the tokens to the vocabulary.  Special tokens also become added tokens, which are found
+ * in a text first.  A unigram model itself finds user-defined tokens, by their scores; for BPE,
+ * normalized text is cut at user-defined tokens. */
 static int add_tokens(struct file *f)
 {
     struct cr_tokenizer *t = f->t;
@@ -368,7 +368,7 @@ static int add_normalizer(struct file *f)
                                       .visible = f->escape_whitespaces};
     for (int i = 0; i < f->n; i++)
         if (f->pieces[i].type == USER_DEFINED)
-            cr_plant(&part->kept, f->pieces[i].text, f->pieces[i].length, i);
+            cr_trie_add(&part->kept, f->pieces[i].text, f->pieces[i].length, i);
     size_t n = (size_t)(f->charsmap.end - f->charsmap.at);
     return n ? cr_set_text_map(&part->map, f->charsmap.at, n, f->path, f->error) : 0;
 }

@@ -13,7 +13,7 @@
 #include "scanner.h"
 #include "tokenizer.h"
 
-/* A stage of normalizing: its settings, and how much longer it makes a text. */
+/* A stage of normalizing: its settings, and a bound on the length of its result. */
 struct cr_listed_stage {
     enum cr_stage_kind kind;
     const char *from, *to;
@@ -21,13 +21,14 @@ struct cr_listed_stage {
     const struct cr_text_map *map;
     const struct cr_trie *kept; /* null: none */
     int flags;
-    double growth, more; /* bytes for a byte of text, and for each text besides */
+    double growth, more; /* the result of n bytes has at most growth * n + more bytes */
 };
 
 struct cr_listed_cut {
     struct cr_cutter cutter;
     const char *piece, *class_of; /* its functions in emitted C; class_of may be null */
-    const struct cr_pattern *pattern; /* of cr_piece_by_pattern, whose program the cutter gets; else null */
+    const struct cr_pattern *pattern; /* of cr_piece_by_pattern: the pattern whose program the
+                                       * cutter runs; else null */
 };
 
 enum { CR_MOST_STAGES = 32 };
@@ -37,12 +38,12 @@ struct cr_stage_list {
     struct cr_listed_stage stages[CR_MOST_STAGES];
     struct cr_listed_cut cuts[CR_MOST_STAGES];
     int n_stages, n_cuts;
-    int spaced; /* the index of the cut before which spaces become visible, or one is put before
-                   the text; -1: none */
+    int spaced; /* the index of the cut before which spaces become visible, or a space is put
+                 * before the text; -1: none */
     const char *piece; /* the function that encodes a piece */
     bool prefixed; /* of a ByteLevel: a space is put before a text that has none */
-    double growth, more; /* bytes of normalized text for a byte of text, and for each text besides */
-    double work;         /* uint32_t that normalizing needs for a byte of text */
+    double growth, more; /* n bytes of text become at most growth * n + more bytes */
+    double work;         /* scratch memory of normalizing: number of uint32_t per byte of text */
 };
 
 /* The settings of emitted C; zeros at first, with the path set. */
@@ -57,13 +58,13 @@ struct cr_shape {
     enum cr_prepending prepending;
     int64_t strips;    /* number of spaces that decoding removes at the beginning */
     bool strips_first; /* decoding removes all spaces of the first token */
-    /* while parts are read */
+    /* state while parts are read */
     const struct cr_text_part *prepend;
     const struct cr_text_parts *parts, *normalizers;
     int at;               /* index of the part that is read */
     const char *expected; /* the supported parts, for messages */
     struct cr_stage_list *list; /* owned by the caller; null: there is none */
-    bool lists; /* parts are listed now */
+    bool lists; /* true while parts are listed */
 };
 
 /* Collect the settings of the parts that encode (normalizers and pre-tokenizers), and of the

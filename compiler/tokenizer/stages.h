@@ -33,8 +33,9 @@ enum cr_stage_kind {
     CR_STAGE_KINDS
 };
 
-/* The greatest length of the result is n * up / down, and `work` is how many uint32_t a byte of the
- * text needs meanwhile.  The growth of stages with settings depends on these. */
+/* The result of n bytes has at most n * up / down bytes, and computing it needs `work` * n
+ * uint32_t of scratch memory.  For stages with settings, the settings determine the bound
+ * instead. */
 struct cr_stage_row {
     const char *function; /* in emitted C */
     size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);

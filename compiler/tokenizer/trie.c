@@ -1,4 +1,4 @@
-/* trie.c - a tree of the bytes of texts; see trie.h. */
+/* trie.c - a trie of the bytes of texts; see trie.h. */
 #include "trie.h"
 
 #include <stdlib.h>
@@ -21,16 +21,16 @@ static int child_of(const struct cr_trie *t, int node, unsigned char byte)
     return child;
 }
 
-void cr_begin_trie(struct cr_trie *t)
+void cr_trie_begin(struct cr_trie *t)
 {
     if (t->n == 0)
         add_node(t, 0);
 }
 
-void cr_plant(struct cr_trie *t, const char *text, size_t n, int token)
+void cr_trie_add(struct cr_trie *t, const char *text, size_t n, int token)
 {
     int node = 0;
-    cr_begin_trie(t);
+    cr_trie_begin(t);
     for (size_t i = 0; i < n; i++) {
         int child = child_of(t, node, (unsigned char)text[i]);
         if (child < 0) {

@@ -1,4 +1,4 @@
-/* trie.h - a tree of the bytes of texts, by which the longest one at a place is found. */
+/* trie.h - a trie of the bytes of texts, for finding the longest one at a position. */
 #ifndef CR_TRIE_H
 #define CR_TRIE_H
 
@@ -10,11 +10,11 @@ struct cr_trie {
     int n, cap;
 };
 
-/* Adds the root, if there is none, so that the tree can be searched. */
-void cr_begin_trie(struct cr_trie *trie);
+/* Adds the root, if there is none, so that the trie can be searched. */
+void cr_trie_begin(struct cr_trie *trie);
 
 /* Adds a text with the number `token`.  Of two equal texts the first one wins. */
-void cr_plant(struct cr_trie *trie, const char *text, size_t n, int token);
+void cr_trie_add(struct cr_trie *trie, const char *text, size_t n, int token);
 void cr_free_trie(struct cr_trie *trie);
 
 #endif

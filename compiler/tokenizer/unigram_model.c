@@ -15,8 +15,8 @@ struct decimal {
     int exponent;
 };
 
-/* Takes digits as long as they fit; further ones of a fraction are dropped.  Returns the place
- * behind all. */
+/* Appends digits to a number as long as they fit in 64 bits; further digits only change the
+ * exponent. Returns the end of the digits. */
 static const char *take_digits(const char *at, bool fraction, struct decimal *number)
 {
     for (; *at >= '0' && *at <= '9'; at++) {
@@ -31,9 +31,9 @@ static const char *take_digits(const char *at, bool fraction, struct decimal *nu
     return at;
 }
 
-/* Returns a number of the file as the tokenizers library reads it: the digits are rounded to a
- * double, and so is that divided by a power of ten.  Such a number may be off in its last bit,
- * which decides between paths that are equally likely. */
+/* Returns a score as the tokenizers library reads it: the digits are rounded to a double, which
+ * is divided by a power of ten and rounded again.  The last bit may thus differ from the
+ * correctly rounded score, and it decides between paths that are equally likely. */
 static double score_of(const struct cr_document *d, int value)
 {
     enum { EXACT = 22 }; /* powers of ten up to this are doubles */

@@ -123,7 +123,7 @@ void cr_reserve_words(struct cr_vocabulary *v, int n)
 }
 
 /* Copies a text and returns its token. */
-static struct cr_token keep_text(struct cr_vocabulary *v, const char *text, size_t length, uint32_t hash)
+static struct cr_token copy_word(struct cr_vocabulary *v, const char *text, size_t length, uint32_t hash)
 {
     if (v->texts.length == 0)
         cr_put_bytes(&v->texts, "", 1);
@@ -156,7 +156,7 @@ int cr_add_word(struct cr_vocabulary *v, const char *text, size_t length, int64_
         make_tokens(v, id < 2 * v->cap ? 2 * v->cap : (int)id + 1);
     if (2 * (v->n_words + 1) > v->n_slots)
         make_slots(v, v->n_words + 1);
-    v->tokens[id] = keep_text(v, text, length, hash);
+    v->tokens[id] = copy_word(v, text, length, hash);
     v->n = id < v->n ? v->n : (int)id + 1;
     v->longest = length > v->longest ? (uint32_t)length : v->longest;
     v->n_words++;

@@ -16,7 +16,7 @@ int cr_read_wordpiece_decoder(struct cr_text_part *part, const struct cr_documen
 }
 
 /* Replacements of `cleanup`, made in this order. */
-static const char *const tidied[][2] = {
+static const char *const cleanups[][2] = {
     {" .", "."},     {" ?", "?"},     {" !", "!"},           {" ,", ","},   {" ' ", "'"},    {" n't", "n't"},
     {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
@@ -51,8 +51,8 @@ int cr_decode_wordpiece(const struct cr_text_part *part, struct cr_decoding *sta
     else
         cr_put_bytes(&token, text, n);
     state->text.begun = true;
-    for (size_t i = 0; part->cleanup && i < sizeof tidied / sizeof *tidied; i++)
-        replace_all(&token, tidied[i][0], tidied[i][1]);
+    for (size_t i = 0; part->cleanup && i < sizeof cleanups / sizeof *cleanups; i++)
+        replace_all(&token, cleanups[i][0], cleanups[i][1]);
     cr_put_bytes(out, token.data, token.length);
     free(token.data);
     return 0;

@@ -1,4 +1,5 @@
-/* words.h - the tokens of the library as the texts that emitted C has, too, look them up. */
+/* words.h - looks up the tokens of a vocabulary, for the .inc files that emitted C contains,
+ * too: there word_table.inc takes its place. */
 #ifndef CR_WORDS_H
 #define CR_WORDS_H
 
