@@ -1384,7 +1384,7 @@ typedef struct {
     int normalized;
     const char *prompt; /* or null */
     int labels;         /* the number of labels of a classifier, else 0 */
-    int pairs;          /* 1: each text needs a pair, as a decoder that ranks needs a question and a document */
+    int pairs; /* 1: each text needs a pair, as a reranking decoder needs a question and a document */
 } crescent_embedder_facts;
 
 int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);
@@ -1464,7 +1464,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
 
 /* Writes an encoder of texts as standalone C: the model, its tokenizer, pooling, and a main that
  * prints the same vectors as crescent_embed, bit by bit; or the scores of labels, if `options` ask
- * for them, or if the folder is one of a classifier or a decoder that ranks and no pooling is asked for.  `path`, `how`
+ * for them, or if the folder is one of a classifier or a reranking decoder and no pooling is asked for.  `path`, `how`
  * and `options` are the arguments of crescent_embedder_open; `what` gives only the weights; the others are as in
  * crescent_emit_generator. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,

@@ -1,5 +1,5 @@
 /*
- * bf16_product.h - products in the arithmetic bf16: what all instruction sets share.
+ * bf16_product.h - products in the arithmetic bf16: definitions that all instruction sets share.
  */
 #ifndef CR_BF16_PRODUCT_H
 #define CR_BF16_PRODUCT_H

@@ -1,7 +1,7 @@
 /*
  * members.h - the structure cr_runtime, whose members follow from the tables of ops and functions.
  *
- * An emitted file has it with those members alone that its model needs.
+ * In an emitted file it has only the members that the model needs.
  */
 #ifndef CR_MEMBERS_H
 #define CR_MEMBERS_H

@@ -108,16 +108,16 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a thread polls before it sleeps, about a millisecond, and how often it polls between two
- * calls of sched_yield: the thread that it waits for may need the processor.  Shares of one kernel
- * end some 100 microseconds apart on a machine that others use, too, and a virtual processor takes
- * as long to wake. */
-enum { CR_LOOKS = 50000, CR_LOOKS_BETWEEN = 128 };
+/* CR_POLLS: number of polls before a thread sleeps, about a millisecond.  The shares of a kernel
+ * end some 100 microseconds apart if other programs use the machine, too, and waking a virtual
+ * processor takes as long.  CR_POLLS_BETWEEN: number of polls between two calls of sched_yield,
+ * which lets the awaited thread run if it needs this processor. */
+enum { CR_POLLS = 50000, CR_POLLS_BETWEEN = 128 };
 
 /* Waits a moment between two polls. */
-static void cr_look_away(int looks)
+static void cr_pause_poll(int polls)
 {
-    if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
+    if (polls % CR_POLLS_BETWEEN == CR_POLLS_BETWEEN - 1) {
         sched_yield();
     } else {
         CR_RELAX();
@@ -147,24 +147,24 @@ struct cr_pool {
     pthread_mutex_t mutex; /* for sleeping alone */
     pthread_cond_t done;
     int waiting; /* the caller waits, or is about to wait, for `done` */
-    int looks;   /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    int polls;   /* CR_POLLS, or 0 if there are fewer cores than threads */
     int threads;
 };
 
 /* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
-union cr_seat {
+union cr_worker_slot {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
 /* Compilation fails here if CR_POOL_BYTES is too small. */
-typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
+typedef char cr_pool_is_small[sizeof(union cr_worker_slot) == CR_POOL_BYTES(1) ? 1 : -1];
 
 /* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
-    return &((union cr_seat *)(void *)pool)[t].worker;
+    return &((union cr_worker_slot *)(void *)pool)[t].worker;
 }
 
 /* Changes the state of a worker if it is `from`; returns true if it was. */
@@ -182,7 +182,7 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
  * that the worker is about to sleep, or the worker sees the new state, because each stores before
  * it loads.
  */
-static void cr_worker_tell(struct cr_worker *worker, int state)
+static void cr_worker_signal(struct cr_worker *worker, int state)
 {
     cr_worker_change(worker, CR_IDLE, state);
     if (CR_SLEEPS(&worker->asleep)) {
@@ -198,11 +198,11 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) != CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&worker->asleep, 1);
@@ -241,11 +241,11 @@ static void *cr_worker_main(void *argument)
 /* Waits until a worker has done the job that it took. */
 static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) == CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&pool->waiting, 1);
@@ -271,7 +271,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     for (long t = 1; t < shares; t++) {
         struct cr_worker *worker = cr_pool_worker(pool, t);
         worker->job = cr_job_of(items, shares, t, body, args, scratch, scratch_stride);
-        cr_worker_tell(worker, CR_OPEN);
+        cr_worker_signal(worker, CR_OPEN);
     }
     own = cr_job_of(items, shares, 0, body, args, scratch, scratch_stride);
     cr_job_do(&own);
@@ -314,10 +314,10 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->waiting = 0;
-    pool->looks = 0;
+    pool->polls = 0;
 #ifndef __TINYC__
     if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
-        pool->looks = CR_LOOKS;
+        pool->polls = CR_POLLS;
     }
 #endif
     while (n < threads && cr_worker_start(cr_pool_worker(pool, n), pool) == 0) {
@@ -330,7 +330,7 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 CR_API void cr_pool_stop(struct cr_pool *pool)
 {
     for (int t = 1; t < pool->threads; t++) {
-        cr_worker_tell(cr_pool_worker(pool, t), CR_STOP);
+        cr_worker_signal(cr_pool_worker(pool, t), CR_STOP);
     }
     for (int t = 1; t < pool->threads; t++) {
         pthread_join(cr_pool_worker(pool, t)->thread, NULL);

@@ -11,16 +11,18 @@
 #include <stddef.h>
 
 struct cr_ranks {
-    /* Gives every rank `bytes` from every rank: what rank r has at `from` goes to `to` + r * stride.  It is the
-     * first member, as compiled models declare no other; those of several ranks declare the rank, too. */
+    /* Gathers a block from every rank on every rank: the `bytes` bytes at `from` on rank r are
+     * copied to `to` + r * stride.  It is the first member, because compiled models declare only
+     * this one; models for several ranks declare `rank`, too. */
     void (*gather_blocks)(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride);
 
     int rank, count; /* 0 <= rank < count */
     long long sent;  /* bytes that this rank has sent through each function, counted once for
                         each receiving rank */
 
-    /* Completes `data` in place: rank r has filled the bytes first[r] .. first[r + 1] - 1, which may be none,
-     * and gets those of all others.  `first` has count + 1 members, the same on all ranks. */
+    /* Gathers the parts of `data` in place: each rank r has written the bytes first[r] ..
+     * first[r + 1] - 1, possibly none, and receives the parts of all other ranks.  `first` has
+     * count + 1 members, the same on all ranks. */
     void (*all_gather)(struct cr_ranks *ranks, void *data, const size_t *first);
 
     /* Copies data from rank `from` to all others. */

@@ -55,7 +55,7 @@ CR_INLINE double cr_sample_exp(double x)
     return p * power.f;
 }
 
-/* The likeliest token. */
+/* Returns the most likely token. */
 static long cr_sample_first(const float *logits, long n)
 {
     float best = -INFINITY;
@@ -72,7 +72,7 @@ static long cr_sample_first(const float *logits, long n)
     return at;
 }
 
-/* Computes the masses of the tokens that are left, those whose mass is not 0; the likeliest has
+/* Computes the masses of the tokens whose mass was not set to 0; the most likely token has mass
  * 1. */
 static void cr_sample_masses(const float *logits, long n, float best, double temperature,
                              double *mass)

@@ -1,14 +1,16 @@
 /*
- * sampler.h - the next token, from the logits of all.
+ * sampler.h - chooses the next token from the logits of all tokens.
  *
  * The rules are those of Hugging Face's generation, in this order:
- *   - logits are divided by the temperature; at temperature 0 the likeliest token is taken;
- *   - top-k leaves the k likeliest tokens;
- *   - top-p leaves the smallest set of the likeliest of these whose mass reaches p of theirs;
- *   - one of what is left is drawn by its mass, exp(logit / temperature).
- * Of equal logits the lower id is the likelier.  The number that is drawn is a function of seed, stream
- * and position; masses are doubles, added in the order of ids, and exp is this file's own: so the
- * token does not depend on the machine.
+ *   - temperature: logits are divided by it; at temperature 0 the most likely token is chosen;
+ *   - top-k: only the k most likely tokens remain;
+ *   - top-p: of these, the fewest most likely tokens remain whose mass is at least p times the mass of
+ *     all of these;
+ *   - one of the remaining tokens is drawn, with a probability proportional to its mass,
+ *     exp(logit / temperature).
+ * Of equal logits, the token with the lower id counts as more likely.  The random number is a function
+ * of seed, stream and position; masses are doubles that are added in the order of ids; exp is computed
+ * by sampler.c itself.  So the token does not depend on the machine.
  */
 #ifndef CR_SAMPLER_H
 #define CR_SAMPLER_H

@@ -1,4 +1,4 @@
-/* select.h - which runtime this machine can run. */
+/* select.h - selects the runtime for an instruction set of this machine. */
 #ifndef CR_SELECT_H
 #define CR_SELECT_H
 

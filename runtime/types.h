@@ -1,4 +1,5 @@
-/* types.h - what generated code is written in besides the functions of the runtime. */
+/* types.h - the types and constants that generated code uses, besides the functions of the
+ * runtime. */
 #ifndef CR_TYPES_H
 #define CR_TYPES_H
 

@@ -12,7 +12,7 @@
 #define VF float32x4_t
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)

@@ -12,7 +12,7 @@
 #define VF float
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
-#define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)

@@ -90,8 +90,8 @@ refuses "$classifier: found a classifier of 3 labels, expected one of 1, as a re
     rank "$classifier" --query a "$T/texts"
 refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" rank "$embedder" --query a "$T/texts"
 refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" classify "$embedder" --text a
-refuses "$judge: found a decoder that ranks, expected a classifier (crescent rank takes it)" classify "$judge" --text a
-refuses "$judge: found a decoder that ranks (LogitScore), expected a model of vectors" embed "$judge" --text a
+refuses "$judge: found a reranking decoder, expected a classifier (crescent rank takes it)" classify "$judge" --text a
+refuses "$judge: found a reranking decoder (LogitScore), expected a model of vectors" embed "$judge" --text a
 for verb in "embed" "classify" "rank --query a"; do
     refuses "nowhere: cannot be read: No such file or directory" $verb nowhere "$T/texts"
     refuses "$embedder/tokenizer.json: a tokenizer, expected the folder of the model: $embedder" \

@@ -141,7 +141,7 @@ def make_modules(folder, how, layers, rng):
 
 
 def make_score(folder, name):
-    """Writes the files of sentence-transformers for a decoder that ranks."""
+    """Writes the files of sentence-transformers for a reranking decoder."""
     yes, no = SCORES[name]
     write_json(folder, "modules.json", [
         {"idx": i, "name": str(i), "path": path, "type": "sentence_transformers." + kind} for i, (path, kind) in

@@ -200,7 +200,7 @@ step='local next = optim.sgd(params, micro.mean(optim.gradients(loss, params)), 
 refuse 'the loss of one micro-batch as that of the step' \
     'entry update reads input x, of which each micro-batch has its own' \
     "$step next.loss = loss return micro.step(next)"
-refuse 'random numbers by the step' 'refused.lua:6: random numbers by the number of the step' \
+refuse 'random numbers by the step' 'refused.lua:6: found random numbers that depend on the number of the step' \
     "loss = loss * nn.dropout(const(1, {1}), 0.5, step):reshape{}
     $step next.step, next.loss = next_step, micro.mean(loss, 'loss') return micro.step(next)"
 refuse 'a micro-batch that depends on a mean' 'depends on the mean of loss over all of them' \

@@ -733,7 +733,7 @@ START_TEST(puts_prompts_in_front)
 }
 END_TEST
 
-/* ---- decoders that rank ---- */
+/* ---- reranking decoders ---- */
 
 #define PLACE(role) "{{ messages | selectattr('role', 'eq', '" role "') | map(attribute='content') | first }}"
 #define LOGIT_SCORE                                                                                                   \
@@ -812,7 +812,7 @@ START_TEST(cuts_documents_before_the_answer)
 }
 END_TEST
 
-/* Opens a decoder that ranks, which must fail. */
+/* Opens a reranking decoder, which must fail. */
 static void expect_no_judge(const char *expected)
 {
     crescent_embedder *e;
@@ -853,7 +853,7 @@ START_TEST(refuses_what_does_not_rank)
     write_text("modules.json", LOGIT_SCORE);
     expect_no_judge(": found no chat_template.jinja, expected it");
     write_text("chat_template.jinja", PLACE("query") PLACE("document") "<|im_end|>assistant");
-    expect_refusal(NULL, ": found a decoder that ranks (LogitScore), expected a model of vectors");
+    expect_refusal(NULL, ": found a reranking decoder (LogitScore), expected a model of vectors");
     write_text("1/config.json", "{\"true_token_id\":12}");
     expect_no_judge("option score: found '12', expected an id from 0 to 11");
     write_text("1/config.json", "{\"false_token_id\":1}");
@@ -869,7 +869,7 @@ START_TEST(refuses_what_does_not_rank)
     crescent_embedder_close(e);
     remove(in_folder("modules.json"));
     write_text("tokenizer.json", "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0}}}");
-    expect_no_judge(": found a tokenizer without \"yes\" and \"no\", expected these tokens of a decoder that ranks");
+    expect_no_judge(": found a tokenizer without \"yes\" and \"no\", expected these tokens of a reranking decoder");
 }
 END_TEST
 

@@ -213,7 +213,7 @@ START_TEST(ranks_alike)
 }
 END_TEST
 
-/* Decoders that rank: one with a template of its own, also where documents are cut before its end, and one that only its
+/* Reranking decoders: one with a template of its own, also where documents are cut before its end, and one that only its
  * class makes a Qwen3-Reranker. */
 START_TEST(asks_alike)
 {

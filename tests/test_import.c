@@ -1205,7 +1205,7 @@ START_TEST(refuses_other_operands)
         {"Gather", FLOAT, 1, {2}, "an operand of type float, expected integers"},
         {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
         {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
-        {"Concat", INT64, 2, {2, 2}, "parts of type int64 and float, expected ones alike"},
+        {"Concat", INT64, 2, {2, 2}, "found parts of type int64 and float, expected equal types"},
         {"Resize", FLOAT, 1, {0}, "found onnx_pictures.resize of a tensor without elements"},
         {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "found 0 heads of a tensor of 3 axes"},
     };
@@ -1360,7 +1360,7 @@ START_TEST(refuses_names_with_nul)
     for (size_t i = 0; i + 7 <= graph.n; i++)
         if (memcmp(graph.at + i, "far.bin", 7) == 0)
             graph.at[i + 3] = 0;
-    expect_refusal(&graph, "found a zero byte in a name or a place of external data");
+    expect_refusal(&graph, "found a zero byte in a name or in the location of external data");
 }
 END_TEST
 

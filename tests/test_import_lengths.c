@@ -437,8 +437,8 @@ static const struct {
     {make_twice, "Concat ('the_node'): found a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
     {make_beside, "CumSum ('the_node'): cumsum: cannot run beside the length n (axis 1)"},
-    {make_row_before_last, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
-    {make_second, "it takes elements that are not there if it is 1, of the length n (axis 1)"},
+    {make_row_before_last, "it takes elements that do not exist if the size is 1, along the length n (axis 1)"},
+    {make_second, "it takes elements that do not exist if the size is 1, along the length n (axis 1)"},
     {make_at_most_five, "Slice ('the_node'): found a size of 5 with n = 12, 3 with 3"},
     {make_reversed, "other numbers with n = 11 than with 12"},
 };

@@ -716,13 +716,13 @@ static const struct {
      "    local flat = reshape(x, {B * T * C})\n"
      "    return expand(narrow(flat, 1, 0, 1), {B, T, C})\n"
      "end",
-     "layer.lua:17: reshape: found tokens cut, joined or merged"},
+     "layer.lua:17: reshape: found an op that cuts, joins or merges the axis of tokens"},
     {"mix = function() return gather(x, T - 1 - query({B, T, C}), 2) end",
      ": gather: found tokens chosen by a constant index"},
     {"mix = function() return cumsum(x, 2) end", ": cumsum: found cumulative sums over tokens"},
     {"mix = function() return concat({slice(x, {0, 1, 0}, {B, T - 1, C}), const(0, {B, 1, C})}, 2) "
      "end",
-     "found tokens cut, joined or merged"},
+     "found an op that cuts, joins or merges the axis of tokens"},
     {"mix = function() return cumsum(x, 3) end",
      ": cumsum: cannot run beside the length n (axis 2), expected it to stay an axis of its own"},
     {"mix = function() return x + input('z', {B, T, C}) end",

@@ -717,7 +717,7 @@ static const struct refused {
     {PART("added_tokens", "[{\"id\":1,\"content\":\"a\"}]"),
      ": found the id 1 of added token 'a', expected 0 as in the vocabulary"},
     {PART("added_tokens", "[{\"id\":1,\"content\":\"z\"}]"),
-     ": found the id 1 of added token 'z', which the vocabulary has for 'b'"},
+     ": found the id 1 of added token 'z', which the vocabulary has for 'b', expected another id"},
     {PART("added_tokens", "[{\"id\":8,\"content\":\"\"}]"),
      ": found an added token without text, expected some"},
     {PART("added_tokens", "[{\"id\":8,\"content\":\"y\"},{\"id\":8,\"content\":\"z\"}]"),

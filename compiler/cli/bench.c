@@ -128,9 +128,9 @@ static int measure(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Measures a round for each line of standard input: another program decides when, so that both take
- * turns. */
-static int take_turns(struct cr_bench *b, struct cr_error *error)
+/* Measures a round for each line of standard input, so that another program can alternate rounds
+ * of this bench with its own. */
+static int alternate(struct cr_bench *b, struct cr_error *error)
 {
     for (int c; (c = getchar()) != EOF;) {
         if (c != '\n')
@@ -139,7 +139,7 @@ static int take_turns(struct cr_bench *b, struct cr_error *error)
         if (cr_bench_case_round(&b->cases[0], (int64_t)(b->options->seconds * 1e9), error))
             return -1;
         cr_sample_add(&b->peak, crescent_machine_flops(b->machine));
-        cr_bench_report_turn(b);
+        cr_bench_report_round(b);
     }
     return 0;
 }
@@ -156,7 +156,7 @@ static int run(struct cr_bench *b, struct cr_error *error)
         cr_bench_report_compilation(b);
         return 0;
     }
-    if (prepare(b, error) || (b->options->turns ? take_turns(b, error) : measure(b, error)))
+    if (prepare(b, error) || (b->options->turns ? alternate(b, error) : measure(b, error)))
         return 2;
     if (!b->options->turns)
         cr_bench_report(b);

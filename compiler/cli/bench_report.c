@@ -392,7 +392,7 @@ void cr_bench_report_compilation(struct cr_bench *b)
         print_compilation(&f);
 }
 
-void cr_bench_report_turn(struct cr_bench *b)
+void cr_bench_report_round(struct cr_bench *b)
 {
     struct figures f = figures_of(b);
     printf("{\"runs\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, \"flops\": %.0f, "

@@ -10,7 +10,7 @@ void cr_bench_report(struct cr_bench *bench);
 /* Prints compile times and sizes, which are known before the first run. */
 void cr_bench_report_compilation(struct cr_bench *bench);
 
-/* Prints the latest round as one line of JSON. */
-void cr_bench_report_turn(struct cr_bench *bench);
+/* Prints the latest round of an alternating bench as one line of JSON. */
+void cr_bench_report_round(struct cr_bench *bench);
 
 #endif

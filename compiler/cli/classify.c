@@ -67,8 +67,10 @@ int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
     struct cr_encoder e;
     int status = cr_encoder_open(&e, o, CRESCENT_PROBABILITIES, error);
     if (status == 0 && e.facts.pairs)
-        status = cr_fail(error, "%.300s: found a decoder that ranks, expected a classifier (crescent rank takes it)",
-                         o->model);
+        status = cr_fail(
+            error,
+            "%.300s: found a reranking decoder, expected a classifier (crescent rank takes it)",
+            o->model);
     if (status == 0)
         status = cr_encode_texts(&e, false, take_labels, &e, error);
     if (status == 0)

@@ -299,8 +299,9 @@ static void print_bytes(struct generate *g, const char *text, size_t n)
     g->printed = text[n - 1];
 }
 
-/* Passes the prompt to the stream without printing it. */
-static int say_nothing(struct generate *g, struct cr_error *error)
+/* Feeds the prompt to the text stream and discards its text: the text of the continuation
+ * depends on it. */
+static int skip_text(struct generate *g, struct cr_error *error)
 {
     const char *text;
     size_t n;
@@ -311,7 +312,7 @@ static int say_nothing(struct generate *g, struct cr_error *error)
 }
 
 /* Prints an id, or the text that becomes certain with it. */
-static int say(struct generate *g, int32_t id, struct cr_error *error)
+static int print_token(struct generate *g, int32_t id, struct cr_error *error)
 {
     char number[16];
     const char *text = number;
@@ -327,7 +328,7 @@ static int say(struct generate *g, int32_t id, struct cr_error *error)
 }
 
 /* Prints the rest of the text and a final newline. */
-static int say_end(struct generate *g, struct cr_error *error)
+static int print_rest(struct generate *g, struct cr_error *error)
 {
     const char *text;
     size_t n = 0;
@@ -353,7 +354,7 @@ static bool is_end(const struct generate *g, int32_t id)
 }
 
 /* Generates until a token ends the text, a limit is reached, output fails, or a signal comes. */
-static int go_on(struct generate *g, struct cr_error *error)
+static int generate_tokens(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
     const crescent_sampling sampling = {o->temperature, o->top_k, o->top_p, o->seed};
@@ -365,7 +366,7 @@ static int go_on(struct generate *g, struct cr_error *error)
         g->end = crescent_clock();
         if (!g->n)
             g->chosen = g->end;
-        if (say(g, *id, error))
+        if (print_token(g, *id, error))
             return -1;
         g->n++;
         ended = g->n == g->limit || (!o->ignore_eos && is_end(g, *id));
@@ -460,8 +461,8 @@ static int run(struct generate *g, struct cr_error *error)
     cr_catch_signals();
     g->started = crescent_clock();
     struct cr_error later;
-    int status = say_nothing(g, error) || feed_prompt(g, error) || go_on(g, error);
-    if (say_end(g, status ? &later : error) || status || write_logits(g, error))
+    int status = skip_text(g, error) || feed_prompt(g, error) || generate_tokens(g, error);
+    if (print_rest(g, status ? &later : error) || status || write_logits(g, error))
         return 2;
     cr_note_surplus(&g->surplus);
     if (g->full)

@@ -16,8 +16,8 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
 
 struct cr_bytes;
 
-/* Reads the text of --text, or of the file that is the second argument, or of standard input; the
- * caller frees the bytes.  And its name for messages. */
+/* Read the text of --text, or of the file that is the second argument, or of standard input,
+ * which the caller frees; and return the name of that source for messages. */
 int cr_read_text(const struct cr_options *options, struct cr_bytes *bytes, struct cr_error *error);
 const char *cr_text_name(const struct cr_options *options);
 

@@ -38,9 +38,9 @@ static struct layout lay_out(const struct cr_standalone *w)
 /* Returns the bytes of the texts that are put around each text. */
 static size_t prompt_bytes(const struct cr_encoder_ports *e)
 {
-    size_t n = e->asked ? 0 : strlen(e->prompt);
-    for (int i = 0; i < e->n_asked; i++)
-        n += e->asked[i].text ? strlen(e->asked[i].text) : 0;
+    size_t n = e->prompt_parts ? 0 : strlen(e->prompt);
+    for (int i = 0; i < e->n_prompt_parts; i++)
+        n += e->prompt_parts[i].text ? strlen(e->prompt_parts[i].text) : 0;
     return n;
 }
 
@@ -49,15 +49,17 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_generation *g = w->generation;
     const bool scores = g->encoder->n_labels > 0;
     const char *upper = w->upper;
-    cr_put(t,
-           "\n/* ---- %s of texts ---- */\n\n"
-           "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
-           "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
-           "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
-           "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
-           scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
-           (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
-           prompt_bytes(g->encoder), g->encoder->asked ? "around" : "in front of", upper, (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
+    cr_put(
+        t,
+        "\n/* ---- %s of texts ---- */\n\n"
+        "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
+        "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
+        "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
+        "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
+        scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
+        (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
+        prompt_bytes(g->encoder), g->encoder->prompt_parts ? "around" : "in front of", upper,
+        (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
     cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_TEXTS);
     cr_put(t, "\n");
     cr_put_named_template(t, w, "compiler/emit/embed_header.inc");
@@ -83,21 +85,23 @@ static void put_labels(struct cr_text *t, const struct cr_standalone *w)
     cr_add_runtime(t, "compiler/emit/probabilities.h", &done, NULL, NULL);
 }
 
-/* Prints the prompt of an encoder, or the template of a decoder that ranks. */
+/* Prints the prompt of an encoder, or the template of a reranking decoder. */
 static void put_prompt(struct cr_text *t, const struct cr_encoder_ports *e, const char *name)
 {
-    if (!e->asked) {
+    if (!e->prompt_parts) {
         cr_put(t, "/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", name);
         cr_put_string(t, e->prompt);
         cr_put(t, ";\n");
         return;
     }
     cr_put(t,
-           "/* What the decoder is asked: texts, and places for the question and the document, whose text is null. */\n"
-           "static const struct %s_asked_part {\n    const char *text;\n    size_t n;\n    int is_document;\n} %s_asked[] = {\n",
+           "/* The parts of the decoder's prompt: fixed texts, and the question and the document, "
+           "for which `text` is\n * null. */\n"
+           "static const struct %s_prompt_part {\n    const char *text;\n    size_t n;\n    int "
+           "is_document;\n} %s_prompt_parts[] = {\n",
            name, name);
-    for (int i = 0; i < e->n_asked; i++) {
-        const struct cr_asked_part *part = &e->asked[i];
+    for (int i = 0; i < e->n_prompt_parts; i++) {
+        const struct cr_emitted_prompt_part *part = &e->prompt_parts[i];
         cr_put(t, "    {");
         if (part->text)
             cr_put_string(t, part->text);

@@ -16,8 +16,8 @@ enum cr_embedding {
     CR_EMBED_ARRAY /* as an array */
 };
 
-/* A part of what a decoder that ranks is asked: a text, or the question or the document if it is null. */
-struct cr_asked_part {
+/* A part of the prompt of a reranking decoder: a fixed text or, if `text` is null, the question or the document. */
+struct cr_emitted_prompt_part {
     const char *text;
     bool is_document;
 };
@@ -28,8 +28,8 @@ struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */
     const char *prompt; /* put in front of each text */
-    struct cr_asked_part *asked; /* of a decoder that ranks; null for other models */
-    int n_asked;
+    struct cr_emitted_prompt_part *prompt_parts; /* of a reranking decoder; null for other models */
+    int n_prompt_parts;
     char *const *labels; /* of a classifier, whose vector has a logit for each label */
     int n_labels;        /* 0: an encoder of vectors */
     bool sigmoid, plain; /* how scores are made of logits: each by a sigmoid; not at all */

@@ -488,8 +488,7 @@ static int join(struct joining *j, struct cr_program *const *programs, const cha
     for (int r = 0; r < j->ranks; r++)
         if (!take_program(j, programs[r], r))
             return cr_fail(error,
-                           "%.400s: ranks %d and 1 of %d differ in more than where their parts "
-                           "begin, expected "
+                           "%.400s: ranks %d and 1 of %d differ in more than the offsets of their parts, expected "
                            "another number of ranks",
                            path, r, j->ranks);
     set_bindings(j);

@@ -97,8 +97,7 @@ static int check_random(const struct cr_graph *g, const unsigned *needed, const 
             by[id] |= by[cr_in(g, id, i)];
         if (cr_kind_of(g, id) == CR_KIND_RANDOM && (needed[id] >> micro & 1) && by[id] == BY_STEP)
             status = cr_fail(error,
-                             "%.400s:%d: random numbers by the number of the step, which all "
-                             "micro-batches share, expected that of the micro-batch (micro.number)",
+                             "%.400s:%d: found random numbers that depend on the number of the step, which all micro-batches share, expected the number of the micro-batch (micro.number)",
                              *node->where.file ? node->where.file : path, node->where.line);
     }
     free(by);

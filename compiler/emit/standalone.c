@@ -811,7 +811,7 @@ static int check_path(const char *path, struct cr_error *error)
 {
     size_t length = strlen(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0)
-        return cr_fail(error, "%s: a C file is written, its name must end in .c", path);
+        return cr_fail(error, "%s: found another ending, expected a name that ends in .c", path);
     return check_include(path, error);
 }
 

@@ -136,9 +136,9 @@ bool cr_is_needed_by_program(void *standalone, const char *name)
     if (strcmp(name, "scores") == 0)
         return e && e->n_labels > 0;
     if (strcmp(name, "encoders") == 0)
-        return e && !e->asked;
-    if (strcmp(name, "judges") == 0)
-        return e && e->asked;
+        return e && !e->prompt_parts;
+    if (strcmp(name, "rerankers") == 0)
+        return e && e->prompt_parts;
     return strcmp(name, "ranks") != 0 || w->p->ranks;
 }
 

@@ -47,7 +47,7 @@ void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const cha
 
 /* Returns true if the program of a struct cr_standalone needs the lines of a template that are marked
  * "only for NAME": `ranks` for a model of several processes, `vectors` or `scores` for what an encoder computes,
- * `judges` for a decoder that ranks and `encoders` for any other.  The type is cr_needs_op (runtime_text.h). */
+ * `rerankers` for a reranking decoder and `encoders` for any other.  The type is cr_needs_op (runtime_text.h). */
 bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds a file; in identifiers, replaces the prefixes name_ and NAME_ by the model's name. */

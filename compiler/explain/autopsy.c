@@ -210,7 +210,7 @@ static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node
 
 /* True for a leaf that contains infinities, such as a mask.  If a node makes NaN of them, that
  * node is the culprit, not the leaf. */
-static bool is_handed_in(const struct finding *f)
+static bool has_given_infinities(const struct finding *f)
 {
     return f->node.verdict == CRESCENT_INFINITE && f->is_leaf;
 }
@@ -222,7 +222,7 @@ static int inherited_origin(const crescent_autopsy *a, const crescent_node *node
     for (int i = 0; i < node->n_operands; i++) {
         int in = node->operands[i];
         if (a->not_finite[in] && a->origin[in] >= 0 &&
-            !(made & HAS_NAN && is_handed_in(&a->findings[a->origin[in]])))
+            !(made & HAS_NAN && has_given_infinities(&a->findings[a->origin[in]])))
             return a->origin[in];
     }
     return CRESCENT_NONE;
@@ -230,7 +230,7 @@ static int inherited_origin(const crescent_autopsy *a, const crescent_node *node
 
 /* True if the node makes no NaN or infinity, or is a constant that the script sets to infinity,
  * such as a mask. */
-static bool is_meant(const crescent_node *node, unsigned made)
+static bool is_intended(const crescent_node *node, unsigned made)
 {
     const char *op = op_of(node).name;
     bool written = strcmp(op, "const") == 0 || strcmp(op, "literal") == 0;
@@ -263,7 +263,7 @@ static void trace(crescent_autopsy *a, const crescent_replayed *value)
                                                                   : 0;
     a->not_finite[id] = (unsigned char)s.flags;
     a->origin[id] = s.flags ? inherited_origin(a, node, made) : CRESCENT_NONE;
-    if (is_meant(node, made) || (made == HAS_NAN && a->origin[id] >= 0))
+    if (is_intended(node, made) || (made == HAS_NAN && a->origin[id] >= 0))
         return;
     a->origin[id] = a->n;
     crescent_tapped *f = &add_finding(a, value)->node;

@@ -71,7 +71,8 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* The name of a format that is sometimes taken for safetensors; null if the bytes are of none. */
+/* Returns the name of a format that is sometimes taken for safetensors; null if the bytes are of
+ * none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -189,7 +190,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- a tensor in the header ---- */
 
-/* The value of "dtype": one of the types of the format, by name. */
+/* Reads the value of "dtype", the name of one of the types of the format. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -281,7 +282,7 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
                               "data_offsets",
                               name.text, cr_st_show(key).text);
         if (seen & 1 << field)
-            return cr_st_fail_json(r, "a duplicate name in an object");
+            return cr_st_fail_json(r, "found a name twice in an object, expected it once");
         seen |= 1 << field;
         status = field == 0   ? cr_st_read_type(r, tensor)
                  : field == 1 ? cr_st_read_shape(r, tensor)
@@ -303,7 +304,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     int status;
     const char *key;
     if (file->metadata)
-        return cr_st_fail_json(r, "a duplicate name in an object");
+        return cr_st_fail_json(r, "found a name twice in an object, expected it once");
     if (!cr_json_take(&r->json, '{'))
         return CR_ST_FAIL(r, "__metadata__ is not an object, expected a map of strings");
     file->metadata = malloc((r->values + 1) * sizeof *file->metadata);
@@ -342,7 +343,7 @@ static int cr_st_read_header(struct cr_st_reader *r)
             return -1;
     }
     if (status == 0 && !cr_json_ended(&r->json))
-        status = cr_st_fail_json(r, "text after the object");
+        status = cr_st_fail_json(r, "found text after the object, expected none");
     return status;
 }
 
@@ -433,8 +434,9 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     return -1;
 }
 
-/* Maps the header alone, if its length can be right; else enough to say what the file is instead.  The elements
- * are read. */
+/* Maps only the header; the elements are read later, not mapped.  If the file's first 8 bytes
+ * cannot be the length of a header, maps the beginning of the file, so that the error message
+ * can name its format. */
 static int cr_st_map(struct cr_mapping *mapping, const char *path, char *error, size_t size)
 {
     uint64_t n;
@@ -480,7 +482,7 @@ CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensor
 
 /* ---- elements ---- */
 
-/* The type as numbers.h knows it, or -1: no floats. */
+/* Returns the corresponding type of numbers.h, or -1 if the type is no floating-point type. */
 static int cr_st_number(enum cr_st_type type)
 {
     return type == CR_ST_F32    ? CR_NUMBER_F32

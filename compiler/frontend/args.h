@@ -38,8 +38,8 @@ int cr_arg_list(lua_State *L, int index, const char *op, const char *what, int64
 /* Returns the number of the length that is on top of the stack, or CR_NONE. */
 int cr_length_on_top(lua_State *L);
 
-/* Does the same for a shape.  A length counts as its bound; lengths[i] is 1 + the number of the
- * length at item i, or 0.  If `lengths` is null, a length is an error. */
+/* Reads a shape like cr_arg_list; returns its rank.  A length counts as its bound; lengths[i] is
+ * 1 + the number of the length at item i, or 0.  If `lengths` is null, a length is an error. */
 int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int64_t *list,
                  signed char *lengths);
 

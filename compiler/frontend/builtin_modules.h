@@ -23,8 +23,9 @@ const char *cr_builtin_module_with(const char *function);
  * copied to buf, and names[] points there.  Returns their number. */
 int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
 
-/* Does the same for the script of a model, graphs/NAME.lua; the name is the model_type of
- * config.json, NAME or one of its aliases. */
+/* Returns the text of a model's script, graphs/NAME.lua, and sets its path from the project's
+ * root and its size; null if there is no such model.  The name is the model_type of config.json:
+ * NAME or one of its aliases. */
 const char *cr_builtin_model(const char *name, const char **path, size_t *size);
 
 /* Returns the prefix of tensor names in files of a model with a head, by its model_type: the

@@ -179,8 +179,9 @@ static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int
     return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
 }
 
-/* Does the same for a tensor `a`, in its shape.  If the index does not vary along other axes, the
- * positions are computed once and expanded. */
+/* Makes for each element of a tensor `a`, in the shape of `a`, the last position in an index
+ * that refers to it, or -1.  If the index does not vary along other axes, the positions are
+ * computed once and expanded. */
 static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node node = cr_node_copy(L, a), named = cr_node_copy(L, index), found = node;

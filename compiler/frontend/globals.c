@@ -20,7 +20,7 @@ enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched
 
 /* Returns ", did you mean NAME?" with the name of the language that is most similar, or "".  The
  * language is the table at index 1. */
-static const char *near_name(lua_State *L, char *text, size_t size, const char *name)
+static const char *suggest_name(lua_State *L, char *text, size_t size, const char *name)
 {
     const char *names[MAX_NAMES];
     int n = 0;
@@ -46,7 +46,7 @@ static int undefined_global(lua_State *L)
     if (module)
         cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s of require \"%s\"?", name,
                  module, name, module);
-    cr_raise(L, "'%.100s' is not defined%s", name, near_name(L, near, sizeof near, name));
+    cr_raise(L, "'%.100s' is not defined%s", name, suggest_name(L, near, sizeof near, name));
 }
 
 void cr_check_new_global(lua_State *L)

@@ -53,7 +53,7 @@ int cr_lua_grad(lua_State *L)
                  g->lengths[0].name);
     struct cr_seed seed = {loss, one_like(L, &g->nodes[loss])};
     cr_add_gradients(g, 1, &seed, n, wanted, gradients);
-    cr_look(L);
+    cr_check_time(L);
     cr_check_memory(L);
     if (g->n_nodes > CR_MAX_NODES)
         cr_raise(L, "grad: found %d operations with the gradients, expected at most %d", g->n_nodes,

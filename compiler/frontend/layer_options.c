@@ -107,7 +107,7 @@ static void type_text(const char *text, char *buf, size_t size)
 }
 
 /* Raises an error at the line that called the layer: "nn.layer_norm: " and the text. */
-static _Noreturn void blame_caller(lua_State *L, const char *text)
+static _Noreturn void fail_at_caller(lua_State *L, const char *text)
 {
     char whole[2 * MAX_TEXT];
     snprintf(whole, sizeof whole, "%.100s: %s", lua_tostring(L, NAME), text);
@@ -152,7 +152,7 @@ static _Noreturn void refuse_value(lua_State *L, const char *name, const char *t
         snprintf(text, sizeof text, "%.100s is missing, expected %s", name, expected);
     else
         snprintf(text, sizeof text, "%.100s: found %s, expected %s", name, found, expected);
-    blame_caller(L, text);
+    fail_at_caller(L, text);
 }
 
 /* Puts the value of an option into the result.  False counts as left out for an optional one, as in
@@ -233,14 +233,14 @@ static void check_keys(lua_State *L, const char *const *names, int n)
             first = key;
     }
     if (first && !*first)
-        blame_caller(L, "found an item without a name, expected {name = value, ...}");
+        fail_at_caller(L, "found an item without a name, expected {name = value, ...}");
     if (!first)
         return;
     cr_did_you_mean(near, sizeof near, first, names, n);
     if (!*near)
         list_names(near, sizeof near, names, n);
     snprintf(text, sizeof text, "unknown option '%.60s'%s", first, near);
-    blame_caller(L, text);
+    fail_at_caller(L, text);
 }
 
 /* Merges all declarations into one table at DECLARED; later ones override earlier ones. */
@@ -305,7 +305,7 @@ int cr_lua_layer_options(lua_State *L)
     if (!lua_istable(L, GIVEN)) {
         snprintf(text, sizeof text, "found %s, expected a table of options",
                  cr_type_name(L, GIVEN));
-        blame_caller(L, text);
+        fail_at_caller(L, text);
     }
     cr_unseal(L, GIVEN);
     int n = declared_names(L, names);

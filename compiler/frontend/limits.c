@@ -18,13 +18,13 @@
 #include "script_state.h"
 
 enum {
-    MOST_PERIOD = 1000,      /* the most instructions between two calls of the hook */
-    PERIOD_BYTES = 4 << 20,  /* limit of the period times the largest block's size */
-    LOOK_WORK = 1024,        /* units of cr_work between two checks of the clock */
-    BYTES_OF_WORK = 64,      /* bytes allocated that count as a unit of cr_work */
-    LOOK_EVERY = 2000000,    /* nanoseconds between two reads of the processor time */
-    PATIENCE = 50,           /* seconds of wall time in excess of processor time */
-    BLOCK_BYTES = 16,        /* overhead of a block in malloc */
+    MOST_PERIOD = 1000,     /* the most instructions between two calls of the hook */
+    PERIOD_BYTES = 4 << 20, /* limit of the period times the largest block's size */
+    CHECK_WORK = 1024,      /* units of cr_work between two checks of the clock */
+    BYTES_OF_WORK = 64,     /* bytes allocated that count as a unit of cr_work */
+    CHECK_EVERY = 2000000,  /* nanoseconds between two reads of the processor time */
+    WALL_EXCESS = 50,       /* seconds of wall time in excess of processor time */
+    BLOCK_BYTES = 16,       /* overhead of a block in malloc */
 #if LUA_VERSION_NUM == 503
     NODE_BYTES = 32, /* size of an entry in the hash part of a Lua table */
 #elif LUA_VERSION_NUM < 503 && !defined CR_LUAJIT
@@ -63,11 +63,11 @@ static bool is_late(struct cr_run *run)
 {
     int64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
     run->work = 0;
-    if (now - run->looked < LOOK_EVERY)
+    if (now - run->looked < CHECK_EVERY)
         return false;
     run->looked = now;
     double most = run->limits.seconds * 1e9;
-    return time_used(run) > most || (double)(now - run->opened) > most + PATIENCE * 1e9;
+    return time_used(run) > most || (double)(now - run->opened) > most + WALL_EXCESS * 1e9;
 }
 
 /* Returns the memory of Lua and of the graph: nodes, operands, outputs and texts. */
@@ -150,7 +150,7 @@ static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, 
         (is_new && kind == 0 && is_long_table(run, size)))
         return false;
     run->work += size / BYTES_OF_WORK + 1;
-    if (run->work >= LOOK_WORK && is_late(run)) {
+    if (run->work >= CHECK_WORK && is_late(run)) {
         note_time(run);
         return false;
     }
@@ -190,7 +190,7 @@ void *cr_allocate(void *data, void *block, size_t old, size_t size)
     return moved;
 }
 
-void cr_look(lua_State *L)
+void cr_check_time(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
     if (!*run->passed && is_late(run))
@@ -203,8 +203,8 @@ void cr_work(lua_State *L, size_t units)
 {
     struct cr_run *run = cr_run_of(L);
     run->work += units;
-    if (run->work >= LOOK_WORK)
-        cr_look(L);
+    if (run->work >= CHECK_WORK)
+        cr_check_time(L);
 }
 
 void cr_check_memory(lua_State *L)
@@ -238,7 +238,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
                  (double)run->limits.instructions * 1e-6);
     else if (!counted && (size_t)lua_gc(L, LUA_GCCOUNT, 0) >= run->limits.memory >> 10)
         cr_note_memory(run);
-    cr_look(L);
+    cr_check_time(L);
 }
 
 void cr_watch(lua_State *L, struct cr_run *run)

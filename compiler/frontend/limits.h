@@ -19,7 +19,7 @@ void cr_watch(lua_State *L, struct cr_run *run);
 
 /* Raises an error if the time limit is exceeded; for functions of which a single call can take
  * long. */
-void cr_look(lua_State *L);
+void cr_check_time(lua_State *L);
 
 /* Counts work of C functions, and reads the clock now and then.  A unit is at most a microsecond:
  * some table accesses, or 64 bytes. */

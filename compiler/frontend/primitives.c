@@ -322,7 +322,7 @@ static int all_parameters(lua_State *L)
     const struct cr_graph *g = cr_run_of(L)->graph;
     cr_arg_count(L, "parameters", 0, 0);
     lua_newtable(L);
-    cr_look(L);
+    cr_check_time(L);
     for (cr_id id = 0; id < g->n_nodes; id++) {
         cr_work(L, 1);
         if (g->nodes[id].op != CR_OP_param)

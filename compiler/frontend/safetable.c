@@ -267,7 +267,7 @@ static int push_keys(lua_State *L)
 {
     int n = 0;
     lua_newtable(L);
-    cr_look(L);
+    cr_check_time(L);
     lua_pushnil(L);
     while (lua_next(L, 1)) {
         cr_work(L, CR_WORK_OF_NEXT);

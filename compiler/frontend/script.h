@@ -81,9 +81,9 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
 void cr_script_free(struct cr_script *script);
 
 /*
- * A session runs texts one after another in one state; each makes a separate graph.  A module that
- * several texts require is loaded once.  Nodes have no lines.  The texts see only built-in modules,
- * and messages show `path` in place of their names.
+ * A session runs texts one after another in one Lua state; each text makes a separate graph.  A
+ * module that several texts require is loaded once.  Nodes get no source lines.  The texts see only
+ * built-in modules, and messages show `path` in place of the texts' names.
  */
 struct cr_script_session;
 struct cr_script_session *cr_script_session_new(const char *path);

@@ -208,7 +208,7 @@ static void check_known(lua_State *L, const struct cr_run *run)
 }
 
 /* Writes ", did you mean NAME?" with the option whose name is most similar. */
-static void near_option(const struct cr_run *run, const char *name, char *text, size_t size)
+static void suggest_option(const struct cr_run *run, const char *name, char *text, size_t size)
 {
     const char *names[MAX_OPTIONS];
     for (int i = 0; i < run->n_options; i++)
@@ -220,7 +220,7 @@ static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
                                    const struct cr_config_value *value)
 {
     char near[300];
-    near_option(run, value->key, near, sizeof near);
+    suggest_option(run, value->key, near, sizeof near);
     if (!*near)
         snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be ignored",
                  (int)(value->top < 100 ? value->top : 100), value->key);
@@ -239,9 +239,10 @@ static void push_values(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Calls the function on top of the stack for a value with an unknown key; the table of all values
- * is below it.  Returns true if the value is to be noted; raises if the function refuses it. */
-static bool ask_of(lua_State *L, const struct cr_run *run, const struct cr_config_value *value)
+/* Calls the function "*" of `meanings`, on top of the stack, for a value with an unknown key;
+ * the table of all values is below it.  Returns true if the value is to be named in a note;
+ * raises if the function refuses the value. */
+static bool is_accepted(lua_State *L, const struct cr_run *run, const struct cr_config_value *value)
 {
     lua_pushvalue(L, -1);
     lua_pushstring(L, value->key);
@@ -299,7 +300,7 @@ static void check_config(lua_State *L, struct cr_run *run, int meanings)
             continue;
         if (!asks)
             refuse_value(L, run, value);
-        if (ask_of(L, run, value) && !(noted && share_top(noted, value))) {
+        if (is_accepted(L, run, value) && !(noted && share_top(noted, value))) {
             add_to_note(run, value, &count);
             noted = value;
         }

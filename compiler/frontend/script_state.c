@@ -34,7 +34,8 @@ void *cr_run_allocate(void *data, void *block, size_t old, size_t size)
     return run->allocate(run, block, old, size);
 }
 
-/* A state of the run's own is known by its allocator, without a look into the registry. */
+/* Returns the run of a state.  A state that belongs to the run is recognised by its allocator,
+ * without a look into the registry. */
 struct cr_run *cr_find_run(lua_State *L)
 {
     void *own;

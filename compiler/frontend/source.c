@@ -81,7 +81,7 @@ static const char *read_piece(lua_State *L, void *data, size_t *size)
 {
     struct reading *reading = data;
     const char *piece = reading->bytes;
-    cr_look(L);
+    cr_check_time(L);
     *size = reading->left < PIECE ? reading->left : PIECE;
     reading->bytes += *size;
     reading->left -= *size;

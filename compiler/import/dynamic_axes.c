@@ -34,10 +34,11 @@ static bool refuse(const struct finding *f, int sample, const char *what)
     const struct cr_onnx_graph *g = f->script->graph;
     const char *name = f->symbols->lengths[cr_symbols_varied(f->symbols, sample, &size)].name;
     if (!f->error->text[0])
-        cr_fail(f->error, "%.300s: %s: found %s, expected one number or the length itself, or --set %.60s=N",
+        cr_fail(f->error,
+                "%.300s: %s: found %s, expected one number or the length itself, or --set %.60s=N",
                 g->path,
                 f->node == CR_ONNX_NONE ? "an input or output"
-                                        : cr_onnx_show(&g->nodes[f->node], text, sizeof text),
+                                        : cr_onnx_node_text(&g->nodes[f->node], text, sizeof text),
                 what, name);
     return false;
 }

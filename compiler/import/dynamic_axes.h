@@ -23,7 +23,8 @@ int cr_onnx_find_lengths(struct cr_onnx_script *script, struct cr_error *error);
  */
 int cr_onnx_settle_lengths(struct cr_onnx_script *script, struct cr_error *error);
 
-/* Sets `lengths` of an input, by axis, where it is one: 1 + its number. */
+/* Sets lengths[axis] of an input to 1 + the number of the length that is the axis's size; other
+ * elements do not change. */
 void cr_onnx_input_lengths(const struct cr_symbols *symbols, const struct cr_onnx_value *v,
                            signed char *lengths);
 

@@ -30,15 +30,17 @@ static struct cr_arena *arena_of(const struct settling *s)
     return &s->script->graph->arena;
 }
 
+/* Refuses an axis of a term that is a length; the error advises to fix the length's size. */
 static bool refuse(const struct settling *s, cr_t x, const char *what, int axis)
 {
     char text[256];
     const struct cr_onnx_graph *g = s->script->graph;
     const struct cr_onnx_length *length = &s->script->graph->symbols->lengths[x->lengths[axis] - 1];
     if (!s->error->text[0])
-        cr_fail(s->error, "%.300s: %s: %s the length %.60s (axis %d), expected --set %.60s=N", g->path,
+        cr_fail(s->error, "%.300s: %s: %s the length %.60s (axis %d), expected --set %.60s=N",
+                g->path,
                 s->node == CR_ONNX_NONE ? "an output"
-                                        : cr_onnx_show(&g->nodes[s->node], text, sizeof text),
+                                        : cr_onnx_node_text(&g->nodes[s->node], text, sizeof text),
                 what, length->name, axis + 1, length->name);
     return false;
 }
@@ -81,7 +83,7 @@ static bool refuse_term(struct settling *s, cr_t x, const char *what)
     if (!s->error->text[0])
         cr_fail(s->error, "%.300s: %s: %s, or --set %.60s=N", g->path,
                 s->node == CR_ONNX_NONE ? "an output"
-                                        : cr_onnx_show(&g->nodes[s->node], node, sizeof node),
+                                        : cr_onnx_node_text(&g->nodes[s->node], node, sizeof node),
                 what, s->script->graph->symbols->lengths[length].name);
     return false;
 }
@@ -172,7 +174,9 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
         return refuse_term(s, x, error.text);
     for (int a = 0; a < x->rank; a++)
         if (result.lengths[a] && result.lengths[a] != x->lengths[a])
-            return refuse_term(s, x, "an axis that ends where no length of the file is, expected one");
+            return refuse_term(s, x,
+                               "found an axis with a length that the file does not give it, expected "
+                               "the length of the file");
     memcpy(x->cuts, result.lengths, sizeof x->cuts);
     return true;
 }
@@ -287,7 +291,7 @@ static cr_t narrowed(struct settling *s, cr_t x)
     if ((behind && (start != -1 || x->shape[a] != 1)) || (part && !behind && start + x->shape[a] > 1)) {
         struct cr_onnx_term like = *y;
         like.lengths[a] = (signed char)(behind ? from[1] - '0' + 1 : y->lengths[a]);
-        refuse(s, &like, "it takes elements that are not there if it is 1, of", a);
+        refuse(s, &like, "it takes elements that do not exist if the size is 1, along", a);
     }
     if (part || behind)
         return picked(s, y, a, behind ? last_index(s, from[1] - '0') : first_index(s));

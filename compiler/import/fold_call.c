@@ -36,7 +36,8 @@ static cr_t literal(const struct folding *f, const struct cr_node *node)
     return cr_t_computed(f->t, type_of(node), node->rank, node->shape, data);
 }
 
-/* The term of an input is the operand of its number: see put_operand of shape_inference.c. */
+/* Returns the term of a leaf, or null.  An input's term is the operand of the call whose number
+ * is in the input's name; see put_operand of shape_inference.c. */
 static cr_t leaf(const struct folding *f, const struct cr_node *node)
 {
     switch (node->op) {
@@ -71,7 +72,7 @@ static cr_t sliced(const struct folding *f, const struct cr_node *node, cr_t x)
     return x;
 }
 
-/* Makes the view of x that a node of a move is. */
+/* Makes the term of a node of kind MOVE (graph.h), a view of x. */
 static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
 {
     int axes[CR_ONNX_RANK];

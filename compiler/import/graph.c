@@ -90,7 +90,7 @@ int cr_onnx_named(const struct cr_onnx_names *names, const char *name)
     return CR_ONNX_NONE;
 }
 
-int cr_onnx_standing(const struct cr_onnx_graph *g, int value)
+int cr_onnx_replacement(const struct cr_onnx_graph *g, int value)
 {
     while (value != CR_ONNX_NONE && g->values[value].by)
         value = g->values[value].by - 1;
@@ -131,7 +131,7 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *g, const char *domai
     return n;
 }
 
-void cr_onnx_give(struct cr_onnx_graph *g, int node, int output, int value)
+void cr_onnx_set_output(struct cr_onnx_graph *g, int node, int output, int value)
 {
     g->nodes[node].outputs[output] = value;
     g->values[value].producer = node;
@@ -291,7 +291,7 @@ static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
     for (int i = 0; i < call->n_inputs; i++) {
-        inputs[i] = *call->inputs[i] ? cr_onnx_standing(g, cr_onnx_named(names, call->inputs[i]))
+        inputs[i] = *call->inputs[i] ? cr_onnx_replacement(g, cr_onnx_named(names, call->inputs[i]))
                                      : CR_ONNX_NONE;
         if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
             return cr_fail(error,
@@ -403,7 +403,7 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     for (int i = 0; i < call->n_outputs; i++)
         if (*call->outputs[i]) {
             int v = cr_onnx_new_value(g, with_prefix(g, names, call->outputs[i]));
-            cr_onnx_give(g, number, i, v);
+            cr_onnx_set_output(g, number, i, v);
             if (define_new(g, names, call->outputs[i], v, error))
                 return -1;
         }
@@ -467,7 +467,7 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
     if (add_calls(g, body, names, error))
         return -1;
     for (int i = 0; i < body->n_outputs; i++) {
-        outputs[i] = cr_onnx_standing(g, cr_onnx_named(names, body->outputs[i].name));
+        outputs[i] = cr_onnx_replacement(g, cr_onnx_named(names, body->outputs[i].name));
         if (outputs[i] == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node computes the output %s, expected one", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
@@ -602,7 +602,7 @@ static void add_users(struct cr_onnx_graph *g, int value, int n)
         g->values[value].users += n;
 }
 
-void cr_onnx_read(struct cr_onnx_graph *g, int node, int input, int value)
+void cr_onnx_set_input(struct cr_onnx_graph *g, int node, int input, int value)
 {
     struct cr_onnx_node *n = &g->nodes[node];
     if (!n->dead) {
@@ -670,7 +670,7 @@ bool cr_onnx_scalar(const struct cr_onnx_graph *g, int value, double *out)
     return true;
 }
 
-const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size)
+const char *cr_onnx_node_text(const struct cr_onnx_node *node, char *buf, size_t size)
 {
     const char *domain = node->domain;
     snprintf(buf, size, "%.60s%s%.60s (%s)", domain, *domain ? "." : "", node->op,

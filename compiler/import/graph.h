@@ -87,11 +87,11 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *d
                                       const char *op, int n_inputs, int n_outputs);
 
 /* Makes a value an output of a node. */
-void cr_onnx_give(struct cr_onnx_graph *graph, int node, int output, int value);
+void cr_onnx_set_output(struct cr_onnx_graph *graph, int node, int output, int value);
 
 /* Makes a value an input of a node.  Passes change inputs only by this and cr_onnx_replace, so that
  * users stay counted. */
-void cr_onnx_read(struct cr_onnx_graph *graph, int node, int input, int value);
+void cr_onnx_set_input(struct cr_onnx_graph *graph, int node, int input, int value);
 
 /* Marks a node as dead. */
 void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
@@ -100,7 +100,7 @@ void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
 
 /* Returns the value that replaces a value, or the value itself. */
-int cr_onnx_standing(const struct cr_onnx_graph *graph, int value);
+int cr_onnx_replacement(const struct cr_onnx_graph *graph, int value);
 
 /* Removes dead nodes and those whose outputs are unused; sorts the others topologically. */
 int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
@@ -112,7 +112,8 @@ int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
 /* Returns the attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,
                                                   const char *name);
-/* Like cr_onnx_attribute; sets *node->mistyped to the name if the type is not `kind`. */
+/* Returns the attribute of a name, or null if it is missing or not of `kind`; in the latter case
+ * sets *node->mistyped to the name. */
 const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, const char *name,
                                               enum cr_onnx_kind kind);
 int64_t cr_onnx_integer(const struct cr_onnx_node *node, const char *name, int64_t otherwise);
@@ -135,7 +136,7 @@ void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, co
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);
 
 /* Writes the name of a node for messages to `buf`: "Conv (/layer1/conv1)". */
-const char *cr_onnx_show(const struct cr_onnx_node *node, char *buf, size_t size);
+const char *cr_onnx_node_text(const struct cr_onnx_node *node, char *buf, size_t size);
 
 /*
  * A pass: rewrites the graph where its patterns match.  Shapes are known; a value that can be

@@ -154,8 +154,8 @@ static void mark_sources(const struct cr_onnx_graph *g, int value, bool *marks)
         mark_sources(g, g->nodes[v->producer].inputs[i], marks);
 }
 
-/* True if a pin or a file has an input's elements. */
-static bool is_said(const struct importing *m, const struct cr_onnx_value *v)
+/* True if a pin or a file gives an input's elements. */
+static bool is_given(const struct importing *m, const struct cr_onnx_value *v)
 {
     return v->is_input && !v->tensor && (has_pin(m, v->name) || file_of(m, v->name));
 }
@@ -168,7 +168,7 @@ static bool pin_sources(struct importing *m)
     bool *marks = cr_calloc((size_t)g->n_values, sizeof *marks);
     mark_sources(g, m->script.unknown, marks);
     for (int i = 0; i < g->n_inputs; i++)
-        if (marks[g->inputs[i]] && is_said(m, &g->values[g->inputs[i]]) &&
+        if (marks[g->inputs[i]] && is_given(m, &g->values[g->inputs[i]]) &&
             !is_pinned(m, g->values[g->inputs[i]].name)) {
             const char *name = g->values[g->inputs[i]].name;
             *CR_PUSH(m->pinned, m->n_pinned, m->cap_pinned) =

@@ -1,7 +1,7 @@
 /*
  * ops.h - the table of ONNX operators and their translations into the graph language.
  *
- * A function reads t->node and t->in, and sets its outputs by cr_give.  It refuses what the
+ * A function reads t->node and t->in, and sets its outputs by cr_set_output.  It refuses what the
  * language does not have.
  */
 #ifndef CR_ONNX_OPS_H
@@ -42,10 +42,10 @@ void cr_onnx_translate_op(struct cr_translation *t, const struct cr_onnx_op *op)
 
 /* ---- shared by translations ---- */
 
-void cr_give(struct cr_translation *t, int output, cr_t term);
+void cr_set_output(struct cr_translation *t, int output, cr_t term);
 
 /* True if the node has the output, and the output is not omitted. */
-bool cr_wants(const struct cr_translation *t, int output);
+bool cr_has_output(const struct cr_translation *t, int output);
 
 /* Returns input number `input`, or null if it is omitted. */
 cr_t cr_input(const struct cr_translation *t, int input);

@@ -46,7 +46,7 @@ void cr_op_bit_cast(struct cr_translation *t)
     cr_t x = t->in[0];
     enum cr_onnx_type to = (enum cr_onnx_type)cr_onnx_integer(t->node, "to", CR_ONNX_UNDEFINED);
     if (x && x->type == to) {
-        cr_give(t, 0, x);
+        cr_set_output(t, 0, x);
         return;
     }
     if (!x || !keeps_bits(x->type) || !keeps_bits(to) ||
@@ -67,7 +67,7 @@ void cr_op_bit_cast(struct cr_translation *t)
         }
         data[i] = number_of(to, bits_of(x->type, known[i]));
     }
-    cr_give(t, 0, cr_t_computed(t, to, x->rank, x->shape, data));
+    cr_set_output(t, 0, cr_t_computed(t, to, x->rank, x->shape, data));
 }
 
 /* ---- optional values ---- */
@@ -75,10 +75,10 @@ void cr_op_bit_cast(struct cr_translation *t)
 /* An optional is its tensor, which is always present here. */
 void cr_op_optional(struct cr_translation *t)
 {
-    cr_give(t, 0, t->in[0]);
+    cr_set_output(t, 0, t->in[0]);
 }
 
 void cr_op_optional_has_element(struct cr_translation *t)
 {
-    cr_give(t, 0, cr_t_number(t, CR_ONNX_BOOL, t->in[0] != NULL));
+    cr_set_output(t, 0, cr_t_number(t, CR_ONNX_BOOL, t->in[0] != NULL));
 }

@@ -38,7 +38,7 @@ static void give_layer(struct cr_translation *t, int weight, const char *name, c
     x->path = path;
     x->weight = t->node->inputs[weight];
     x->bias = t->node->n_inputs > 2 ? t->node->inputs[2] : CR_ONNX_NONE;
-    cr_give(t, 0, x);
+    cr_set_output(t, 0, x);
 }
 
 void cr_op_crescent_linear(struct cr_translation *t)
@@ -79,7 +79,7 @@ void cr_op_crescent_rms_norm(struct cr_translation *t)
     int last = x ? x->rank - 1 : 0;
     cr_t mean = cr_mean(t, cr_t_binary(t, "*", x, x), 1, &last, true);
     cr_t rms = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", mean, cr_onnx_real(t->node, "epsilon", 0)));
-    cr_give(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, rms), t->in[1]));
+    cr_set_output(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, rms), t->in[1]));
 }
 
 void cr_op_crescent_permute(struct cr_translation *t)
@@ -87,21 +87,21 @@ void cr_op_crescent_permute(struct cr_translation *t)
     int axes[CR_ONNX_RANK];
     for (int i = 0; i < output(t)->rank; i++)
         axes[i] = (int)cr_onnx_integer(t->node, cr_arena_print(t->arena, "axis%d", i), i);
-    cr_give(t, 0, cr_t_permute(t, t->in[0], axes));
+    cr_set_output(t, 0, cr_t_permute(t, t->in[0], axes));
 }
 
 void cr_op_crescent_view(struct cr_translation *t)
 {
-    cr_give(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
+    cr_set_output(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
 }
 
 /* Translates Part, which recognisers make: a range of the last axis that begins at `start`. */
 void cr_op_crescent_part(struct cr_translation *t)
 {
     int last = output(t)->rank - 1;
-    cr_give(t, 0,
-            cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0),
-                        output(t)->shape[last]));
+    cr_set_output(t, 0,
+                  cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0),
+                              output(t)->shape[last]));
 }
 
 /* Gives a call whose result has the output's type and shape. */
@@ -109,7 +109,7 @@ static void give_call(struct cr_translation *t, const char *name,
                       const struct cr_onnx_argument *arguments, int n)
 {
     const struct cr_onnx_value *y = output(t);
-    cr_give(t, 0, cr_t_call(t, name, y->type, y->rank, y->shape, arguments, n));
+    cr_set_output(t, 0, cr_t_call(t, name, y->type, y->rank, y->shape, arguments, n));
 }
 
 void cr_op_crescent_split_heads(struct cr_translation *t)

@@ -9,7 +9,7 @@ void cr_op_relu(struct cr_translation *t)
 {
     cr_t x = t->in[0];
     bool plain = x && (x->kind == CR_TERM_DATA || cr_language_type(x->type) == CR_LANGUAGE_I32);
-    cr_give(t, 0, plain ? cr_t_with(t, "maximum", x, 0) : cr_t_like(t, "nn.relu", x, NULL));
+    cr_set_output(t, 0, plain ? cr_t_with(t, "maximum", x, 0) : cr_t_like(t, "nn.relu", x, NULL));
 }
 
 static double alpha(struct cr_translation *t, double otherwise)
@@ -26,29 +26,29 @@ static cr_t swish(struct cr_translation *t, cr_t x, double a)
 
 void cr_op_swish(struct cr_translation *t)
 {
-    cr_give(t, 0, swish(t, t->in[0], alpha(t, 1)));
+    cr_set_output(t, 0, swish(t, t->in[0], alpha(t, 1)));
 }
 
 void cr_op_quick_gelu(struct cr_translation *t)
 {
-    cr_give(t, 0, swish(t, t->in[0], alpha(t, 1.702)));
+    cr_set_output(t, 0, swish(t, t->in[0], alpha(t, 1.702)));
 }
 
 void cr_op_gelu(struct cr_translation *t)
 {
     bool is_tanh = strcmp(cr_string(t, "approximate", "none"), "tanh") == 0;
-    cr_give(t, 0, cr_t_like(t, is_tanh ? "nn.gelu_tanh" : "nn.gelu", t->in[0], NULL));
+    cr_set_output(t, 0, cr_t_like(t, is_tanh ? "nn.gelu_tanh" : "nn.gelu", t->in[0], NULL));
 }
 
 void cr_op_fast_gelu(struct cr_translation *t)
 {
     cr_t bias = cr_input(t, 1);
-    cr_give(
+    cr_set_output(
         t, 0,
         cr_t_like(t, "nn.gelu_tanh", bias ? cr_t_binary(t, "+", t->in[0], bias) : t->in[0], NULL));
 }
 
-/* ---- of two ---- */
+/* ---- two operands ---- */
 
 static bool is_integer(cr_t x)
 {
@@ -81,9 +81,9 @@ static cr_t divide(struct cr_translation *t, cr_t a, cr_t b)
 void cr_op_div(struct cr_translation *t)
 {
     if (is_integer(t->in[0]) && is_integer(cr_input(t, 1)))
-        cr_give(t, 0, divide(t, t->in[0], t->in[1]));
+        cr_set_output(t, 0, divide(t, t->in[0], t->in[1]));
     else
-        cr_give(t, 0, cr_t_binary(t, "/", t->in[0], cr_input(t, 1)));
+        cr_set_output(t, 0, cr_t_binary(t, "/", t->in[0], cr_input(t, 1)));
 }
 
 /* The remainder has the sign of a if fmod is set, else the sign of b. */
@@ -91,11 +91,11 @@ void cr_op_mod(struct cr_translation *t)
 {
     cr_t a = t->in[0], b = cr_input(t, 1);
     if (!cr_onnx_integer(t->node, "fmod", 0)) {
-        cr_give(t, 0, cr_t_binary(t, "remainder", a, b));
+        cr_set_output(t, 0, cr_t_binary(t, "remainder", a, b));
         return;
     }
     cr_t left = cr_t_binary(t, "remainder", cr_t_unary(t, "abs", a), cr_t_unary(t, "abs", b));
-    cr_give(t, 0, cr_t_where(t, cr_t_with(t, "lt", a, 0), cr_t_unary(t, "neg", left), left));
+    cr_set_output(t, 0, cr_t_where(t, cr_t_with(t, "lt", a, 0), cr_t_unary(t, "neg", left), left));
 }
 
 /* Computes powers in floats; an integer result is rounded. */
@@ -104,7 +104,7 @@ void cr_op_pow(struct cr_translation *t)
     cr_t a = t->in[0], b = cr_input(t, 1);
     enum cr_onnx_type type = a ? a->type : CR_ONNX_FLOAT;
     cr_t y = cr_t_binary(t, "pow", cr_t_cast(t, a, CR_ONNX_FLOAT), cr_t_cast(t, b, CR_ONNX_FLOAT));
-    cr_give(t, 0, cr_t_cast(t, is_integer(a) ? cr_t_unary(t, "round", y) : y, type));
+    cr_set_output(t, 0, cr_t_cast(t, is_integer(a) ? cr_t_unary(t, "round", y) : y, type));
 }
 
 /* The limits are attributes before version 11, inputs since. */
@@ -117,18 +117,19 @@ void cr_op_clip(struct cr_translation *t)
         x = low ? cr_t_binary(t, "maximum", x, low) : cr_t_with(t, "maximum", x, min->f);
     if (high || max)
         x = high ? cr_t_binary(t, "minimum", x, high) : cr_t_with(t, "minimum", x, max->f);
-    cr_give(t, 0, x);
+    cr_set_output(t, 0, x);
 }
 
 /* ---- types ---- */
 
 void cr_op_cast(struct cr_translation *t)
 {
-    cr_give(t, 0, cr_t_cast(t, t->in[0], (enum cr_onnx_type)cr_onnx_integer(t->node, "to", 1)));
+    cr_set_output(t, 0,
+                  cr_t_cast(t, t->in[0], (enum cr_onnx_type)cr_onnx_integer(t->node, "to", 1)));
 }
 
 void cr_op_cast_like(struct cr_translation *t)
 {
     cr_t like = cr_input(t, 1);
-    cr_give(t, 0, like ? cr_t_cast(t, t->in[0], like->type) : NULL);
+    cr_set_output(t, 0, like ? cr_t_cast(t, t->in[0], like->type) : NULL);
 }

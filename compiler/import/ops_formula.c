@@ -156,5 +156,5 @@ void cr_translate_formula(struct cr_translation *t, const struct cr_onnx_op *op)
         f.in[1] = t->in[i];
         y = value_of(&f, op->formula);
     }
-    cr_give(t, 0, y);
+    cr_set_output(t, 0, y);
 }

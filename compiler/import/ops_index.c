@@ -39,10 +39,10 @@ void cr_op_gather(struct cr_translation *t)
             if (i != axis)
                 shape[n++] = x->shape[i];
         cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]), 1);
-        cr_give(t, 0, cr_t_reshape(t, part, n, shape));
+        cr_set_output(t, 0, cr_t_reshape(t, part, n, shape));
         return;
     }
-    cr_give(t, 0, cr_t_gather_axis(t, x, index, axis));
+    cr_set_output(t, 0, cr_t_gather_axis(t, x, index, axis));
 }
 
 void cr_op_gather_elements(struct cr_translation *t)
@@ -51,7 +51,7 @@ void cr_op_gather_elements(struct cr_translation *t)
     if (!x || !index)
         return;
     int axis = cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
-    cr_give(t, 0, cr_t_gather_along(t, x, from_start(t, index, x->shape[axis]), axis));
+    cr_set_output(t, 0, cr_t_gather_along(t, x, from_start(t, index, x->shape[axis]), axis));
 }
 
 /* Makes lists of indices row-major indices over `depth` axes of x, which follow `batch` ones. */
@@ -110,7 +110,7 @@ void cr_op_gather_nd(struct cr_translation *t)
         cr_t which = cr_t_reshape(t, cr_t_iota(t, 1, &batches, 0), index->rank, shape);
         index = cr_t_binary(t, "+", index, cr_t_with(t, "*", which, cr_number_of_size(rows)));
     }
-    cr_give(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
+    cr_set_output(t, 0, cr_t_gather(t, as_rows(t, x, batch + depth), index));
 }
 
 /* Returns the indices of elements that are not 0.  The elements have to be known. */
@@ -133,5 +133,5 @@ void cr_op_non_zero(struct cr_translation *t)
         }
         k += data[i] != 0;
     }
-    cr_give(t, 0, cr_t_data(t, CR_ONNX_INT64, 2, shape, places));
+    cr_set_output(t, 0, cr_t_data(t, CR_ONNX_INT64, 2, shape, places));
 }

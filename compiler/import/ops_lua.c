@@ -25,7 +25,8 @@ struct call {
     int n, n_options;
     bool only_shape; /* the function takes the option `only_shape` */
     bool at_import;  /* it is one of onnx_known */
-    bool takes;      /* output 0 is what the result, indices, takes from the first input */
+    bool takes;      /* the function returns indices, and output 0 consists of the elements of
+                      * input 0 at them */
     struct cr_text shapes; /* at_import: the shapes of the lists among the options */
     const char *empty; /* the elements of a result of operands without elements, or null */
 };
@@ -106,7 +107,7 @@ static void add_input(struct call *c, char *word, cr_t x)
     if (is_option)
         word[length - 1] = '\0';
     if (ending == '~' && x && !x->data && x->kind == CR_TERM_VALUE)
-        c->t->unknown = x->value; /* asked for if the function refuses to do without */
+        c->t->unknown = x->value; /* becomes a known value if the function fails without it */
     else if (is_option && x)
         add_numbers(c, word, x);
     else if (ending == '?' && x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1)
@@ -336,7 +337,7 @@ static void give_packed(struct call *c, int output, cr_t row)
     for (int a = 0; a < rank; a++)
         shape[a] = (int64_t)row->data[1 + a];
     cr_t y = cr_t_data(c->t, CR_ONNX_INT64, rank, shape, row->data + 1 + rank);
-    cr_give(c->t, output, y && c->takes && output == 0 ? take(c->t, y) : y);
+    cr_set_output(c->t, output, y && c->takes && output == 0 ? take(c->t, y) : y);
 }
 
 /* Gives a call of a function, or its known elements, as one of the outputs. */
@@ -351,7 +352,8 @@ static void give(struct call *c, int output, const char *name)
         return;
     if (empty && c->empty) {
         double number = strtod(c->empty, NULL);
-        cr_give(t, output, cr_t_full(t, type_of(t, result.type), result.rank, result.shape, number));
+        cr_set_output(t, output,
+                      cr_t_full(t, type_of(t, result.type), result.rank, result.shape, number));
         return;
     }
     cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
@@ -361,7 +363,7 @@ static void give(struct call *c, int output, const char *name)
     else if (c->at_import)
         cr_onnx_refuse(t, "too many constants are folded, expected fewer");
     else
-        cr_give(t, output, known ? known : call);
+        cr_set_output(t, output, known ? known : call);
 }
 
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
@@ -372,6 +374,6 @@ void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)
     c.at_import = strncmp(functions, CR_ONNX_KNOWN, strlen(CR_ONNX_KNOWN)) == 0;
     add_arguments(&c, op);
     for (int i = 0; next_word(&functions, word) && !t->failed; i++)
-        if (cr_wants(t, i))
+        if (cr_has_output(t, i))
             give(&c, i, cr_arena_text(t->arena, word, strlen(word)));
 }

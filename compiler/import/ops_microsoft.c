@@ -34,7 +34,7 @@ void cr_op_fused_matmul(struct cr_translation *t)
     double alpha = cr_onnx_real(t->node, "alpha", 1);
     cr_t y = cr_t_matmul(t, operand(t, t->in[0], "transBatchA", "transA"),
                          operand(t, cr_input(t, 1), "transBatchB", "transB"));
-    cr_give(t, 0, alpha == 1 ? y : cr_t_with(t, "*", y, alpha));
+    cr_set_output(t, 0, alpha == 1 ? y : cr_t_with(t, "*", y, alpha));
 }
 
 /* Returns the tensor of an input, or null if it has none. */
@@ -105,5 +105,6 @@ void cr_op_matmul_nbits(struct cr_translation *t)
         for (int64_t k = 0; k < w.K; k++)
             data[n * w.K + k] = wide(&w, n, k);
     cr_t weight = cr_t_computed(t, CR_ONNX_FLOAT, 2, (int64_t[]){w.N, w.K}, data);
-    cr_give(t, 0, sum_of(t, cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), cr_input(t, 5)));
+    cr_set_output(t, 0,
+                  sum_of(t, cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), cr_input(t, 5)));
 }

@@ -23,12 +23,12 @@ void cr_op_softmax(struct cr_translation *t)
     if (!x->rank)
         cr_onnx_refuse(t, "a tensor without axes, expected at least one");
     else if (!old || t->failed || axis == x->rank - 1)
-        cr_give(t, 0, softmax(t, x, axis));
+        cr_set_output(t, 0, softmax(t, x, axis));
     else {
         for (int i = 0; i < x->rank; i++)
             flat[i >= axis] = cr_sizes(t->graph->symbols, flat[i >= axis], '*', x->shape[i]);
         cr_t y = softmax(t, cr_t_reshape(t, x, 2, flat), 1);
-        cr_give(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
+        cr_set_output(t, 0, cr_t_reshape(t, y, x->rank, x->shape));
     }
 }
 
@@ -101,18 +101,18 @@ static void layer_norm(struct cr_translation *t, cr_t x, cr_t scale, cr_t bias, 
     if (!x || !scale || t->failed)
         return;
     int axis = cr_axis(t, from, x->rank), n = axes_from(axis, x->rank, axes);
-    bool plain = n == 1 && !cr_wants(t, first) && !cr_wants(t, first + 1);
+    bool plain = n == 1 && !cr_has_output(t, first) && !cr_has_output(t, first + 1);
     cr_t layer = plain ? as_layer(t, "nn.layer_norm", x, scale, bias, epsilon) : NULL;
     if (layer) {
-        cr_give(t, 0, layer);
+        cr_set_output(t, 0, layer);
         return;
     }
     cr_t y = cr_t_binary(t, "*", standardise(t, x, n, axes, epsilon, &mean, &inverse), scale);
-    cr_give(t, 0, bias ? cr_t_binary(t, "+", y, bias) : y);
-    if (cr_wants(t, first))
-        cr_give(t, first, mean);
-    if (cr_wants(t, first + 1))
-        cr_give(t, first + 1, inverse);
+    cr_set_output(t, 0, bias ? cr_t_binary(t, "+", y, bias) : y);
+    if (cr_has_output(t, first))
+        cr_set_output(t, first, mean);
+    if (cr_has_output(t, first + 1))
+        cr_set_output(t, first + 1, inverse);
 }
 
 void cr_op_layer_normalization(struct cr_translation *t)
@@ -131,12 +131,12 @@ static void rms_norm(struct cr_translation *t, cr_t x, cr_t scale, int64_t from)
     int axis = cr_axis(t, from, x->rank), n = axes_from(axis, x->rank, axes);
     cr_t layer = n == 1 ? as_layer(t, "nn.rms_norm", x, scale, NULL, epsilon) : NULL;
     if (layer) {
-        cr_give(t, 0, layer);
+        cr_set_output(t, 0, layer);
         return;
     }
     cr_t squares = cr_mean(t, cr_t_with(t, "pow", x, 2), n, axes, true);
     cr_t inverse = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", squares, epsilon));
-    cr_give(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, inverse), scale));
+    cr_set_output(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, inverse), scale));
 }
 
 void cr_op_rms_normalization(struct cr_translation *t)
@@ -156,16 +156,16 @@ void cr_op_skip_layer_normalization(struct cr_translation *t)
 {
     cr_t x = skip_sum(t, 4);
     layer_norm(t, x, cr_input(t, 2), cr_input(t, 3), -1, 1);
-    if (cr_wants(t, 3))
-        cr_give(t, 3, x);
+    if (cr_has_output(t, 3))
+        cr_set_output(t, 3, x);
 }
 
 void cr_op_skip_rms_normalization(struct cr_translation *t)
 {
     cr_t x = skip_sum(t, 3);
     rms_norm(t, x, cr_input(t, 2), -1);
-    if (cr_wants(t, 3))
-        cr_give(t, 3, x);
+    if (cr_has_output(t, 3))
+        cr_set_output(t, 3, x);
 }
 
 /* com.microsoft: normalises the sum of rows for words, positions and segments.  Output 1 is the
@@ -183,12 +183,12 @@ void cr_op_embed_layer_normalization(struct cr_translation *t)
     if (segments && cr_input(t, 4))
         x = cr_t_binary(t, "+", x, cr_t_gather(t, cr_input(t, 4), segments));
     layer_norm(t, x, cr_input(t, 5), cr_input(t, 6), -1, 3);
-    if (cr_wants(t, 1))
-        cr_give(t, 1,
-                mask ? cr_t_reduce(t, "sum",
-                                   cr_t_cast(t, cr_t_with(t, "eq", mask, 1), CR_ONNX_INT32), 1,
-                                   (int[]){1}, false)
-                     : cr_t_full(t, CR_ONNX_INT32, 1, ids->shape, 0));
-    if (cr_wants(t, 2))
-        cr_give(t, 2, x);
+    if (cr_has_output(t, 1))
+        cr_set_output(t, 1,
+                      mask ? cr_t_reduce(t, "sum",
+                                         cr_t_cast(t, cr_t_with(t, "eq", mask, 1), CR_ONNX_INT32),
+                                         1, (int[]){1}, false)
+                           : cr_t_full(t, CR_ONNX_INT32, 1, ids->shape, 0));
+    if (cr_has_output(t, 2))
+        cr_set_output(t, 2, x);
 }

@@ -23,7 +23,7 @@ static bool read_axes(struct cr_translation *t, struct axes *a)
 
 /* Returns the reduction of a tensor that has no elements: a tensor of which all elements are
  * `number`. */
-static cr_t of_nothing(struct cr_translation *t, cr_t x, const struct axes *a, double number)
+static cr_t of_empty(struct cr_translation *t, cr_t x, const struct axes *a, double number)
 {
     int64_t shape[CR_ONNX_RANK];
     int rank = 0;
@@ -40,7 +40,7 @@ static cr_t of_nothing(struct cr_translation *t, cr_t x, const struct axes *a, d
 static cr_t sum(struct cr_translation *t, cr_t x, const struct axes *a)
 {
     if (x && cr_t_elements(x) == 0)
-        return of_nothing(t, x, a, 0);
+        return of_empty(t, x, a, 0);
     return cr_t_reduce(t, "sum", x, a->n, a->list, a->keep);
 }
 
@@ -54,9 +54,9 @@ void cr_op_reduce_mean(struct cr_translation *t)
     if (cr_language_type(x->type) != CR_LANGUAGE_F32)
         cr_onnx_refuse(t, "the mean of integers, expected floats");
     else if (cr_t_elements(x) == 0)
-        cr_give(t, 0, of_nothing(t, x, &a, NAN));
+        cr_set_output(t, 0, of_empty(t, x, &a, NAN));
     else
-        cr_give(t, 0, cr_mean(t, x, a.n, a.list, a.keep));
+        cr_set_output(t, 0, cr_mean(t, x, a.n, a.list, a.keep));
 }
 
 /* Returns the lowest or the highest number of a type. */
@@ -75,7 +75,7 @@ static double limit_of(enum cr_onnx_type type, bool highest)
 static cr_t largest(struct cr_translation *t, cr_t x, const struct axes *a)
 {
     if (x && cr_t_elements(x) == 0)
-        return of_nothing(t, x, a, limit_of(x->type, false));
+        return of_empty(t, x, a, limit_of(x->type, false));
     if (x && x->type == CR_ONNX_BOOL)
         return cr_t_cast(t, largest(t, cr_t_cast(t, x, CR_ONNX_INT32), a), CR_ONNX_BOOL);
     return cr_t_reduce(t, "max", x, a->n, a->list, a->keep);
@@ -98,10 +98,10 @@ void cr_op_reduce_min(struct cr_translation *t)
         return;
     const char *inverse = x->type == CR_ONNX_BOOL ? "logical_not" : "neg";
     if (cr_t_elements(x) == 0) {
-        cr_give(t, 0, of_nothing(t, x, &a, limit_of(x->type, true)));
+        cr_set_output(t, 0, of_empty(t, x, &a, limit_of(x->type, true)));
         return;
     }
-    cr_give(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
+    cr_set_output(t, 0, cr_t_unary(t, inverse, largest(t, cr_t_unary(t, inverse, x), &a)));
 }
 
 /* ---- running sums ---- */
@@ -126,7 +126,8 @@ void cr_op_cum_sum(struct cr_translation *t)
     bool reverse = cr_onnx_integer(t->node, "reverse", 0) != 0;
     int a = cr_axis(t, *axis, x->rank);
     cr_t y = cr_t_cumsum(t, x, a, reverse);
-    cr_give(t, 0, y && cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse) : y);
+    cr_set_output(t, 0,
+                  y && cr_onnx_integer(t->node, "exclusive", 0) ? shift(t, y, a, reverse) : y);
 }
 
 /* ---- products of matrices ---- */
@@ -141,5 +142,5 @@ void cr_op_gemm(struct cr_translation *t)
     cr_t y = cr_t_with(t, "*", cr_t_matmul(t, a, b), cr_onnx_real(t->node, "alpha", 1));
     if (c)
         y = cr_t_binary(t, "+", y, cr_t_with(t, "*", c, cr_onnx_real(t->node, "beta", 1)));
-    cr_give(t, 0, y);
+    cr_set_output(t, 0, y);
 }

@@ -25,14 +25,16 @@ void cr_op_shape(struct cr_translation *t)
     n = end - start;
     for (int64_t i = 0; i < n; i++)
         sizes[i] = cr_number_of_size(x->shape[start + i]);
-    cr_give(t, 0, cr_t_data(t, CR_ONNX_INT64, 1, &n, sizes));
+    cr_set_output(t, 0, cr_t_data(t, CR_ONNX_INT64, 1, &n, sizes));
 }
 
 void cr_op_size(struct cr_translation *t)
 {
     cr_t x = t->in[0];
     if (x)
-        cr_give(t, 0, cr_t_number(t, CR_ONNX_INT64, cr_number_of_size(cr_t_count(t, x->rank, x->shape))));
+        cr_set_output(
+            t, 0,
+            cr_t_number(t, CR_ONNX_INT64, cr_number_of_size(cr_t_count(t, x->rank, x->shape))));
 }
 
 /* Reads sizes from a known term; refuses more than CR_ONNX_RANK. */
@@ -71,7 +73,7 @@ void cr_op_reshape(struct cr_translation *t)
     if (rest >= 0 && known > 0)
         shape[rest] = cr_sizes(t->graph->symbols, cr_t_count(t, x->rank, x->shape), '/', known);
     if (rank >= 0)
-        cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+        cr_set_output(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
 void cr_op_flatten(struct cr_translation *t)
@@ -84,7 +86,7 @@ void cr_op_flatten(struct cr_translation *t)
         axis += x->rank;
     for (int i = 0; i < x->rank; i++)
         shape[i >= axis] = cr_sizes(t->graph->symbols, shape[i >= axis], '*', x->shape[i]);
-    cr_give(t, 0, cr_t_reshape(t, x, 2, shape));
+    cr_set_output(t, 0, cr_t_reshape(t, x, 2, shape));
 }
 
 /* Without axes, removes all axes of size 1. */
@@ -103,7 +105,7 @@ void cr_op_squeeze(struct cr_translation *t)
     for (int i = 0; i < x->rank; i++)
         if (!gone[i])
             shape[rank++] = x->shape[i];
-    cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+    cr_set_output(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
 /* Adds axes of size 1; their numbers count in the result. */
@@ -125,7 +127,7 @@ void cr_op_unsqueeze(struct cr_translation *t)
         is_new[cr_axis(t, axes[i], rank)] = true;
     for (int i = 0; i < rank && !t->failed; i++)
         shape[i] = is_new[i] || from >= x->rank ? 1 : x->shape[from++];
-    cr_give(t, 0, cr_t_reshape(t, x, rank, shape));
+    cr_set_output(t, 0, cr_t_reshape(t, x, rank, shape));
 }
 
 /* Without a permutation the axes are reversed. */
@@ -140,7 +142,7 @@ void cr_op_transpose(struct cr_translation *t)
     }
     for (int i = 0; i < x->rank; i++)
         axes[i] = n > 0 ? cr_axis(t, perm[i], x->rank) : x->rank - 1 - i;
-    cr_give(t, 0, cr_t_permute(t, x, axes));
+    cr_set_output(t, 0, cr_t_permute(t, x, axes));
 }
 
 /* The result has the larger size of both shapes, axis by axis. */
@@ -157,7 +159,7 @@ void cr_op_expand(struct cr_translation *t)
         int64_t asked = i - (rank - n) >= 0 ? shape[i - (rank - n)] : 1;
         wide[i] = own == 1 ? asked : own;
     }
-    cr_give(t, 0, cr_t_expand(t, x, rank, wide));
+    cr_set_output(t, 0, cr_t_expand(t, x, rank, wide));
 }
 
 /* Repeats an axis of size 1 as often as a length. */
@@ -195,7 +197,7 @@ void cr_op_tile(struct cr_translation *t)
         if (times[i] > 1)
             x = cr_t_concat(t, parts, (int)times[i], i);
     }
-    cr_give(t, 0, x);
+    cr_set_output(t, 0, x);
 }
 
 /* ---- constants ---- */
@@ -207,7 +209,7 @@ void cr_op_constant_of_shape(struct cr_translation *t)
     int rank = sizes_of(t, t->in[0], shape);
     double number = a && a->tensor && a->tensor->data ? cr_onnx_element(a->tensor, 0) : 0;
     if (rank >= 0)
-        cr_give(
+        cr_set_output(
             t, 0,
             cr_t_full(t, a && a->tensor ? a->tensor->type : CR_ONNX_FLOAT, rank, shape, number));
 }
@@ -235,9 +237,10 @@ void cr_op_range(struct cr_translation *t)
     cr_t i = cr_t_iota(t, 1, &n, 0);
     if (i)
         i = cr_t_cast(t, i, t->in[0]->type);
-    cr_give(t, 0, cr_t_with(t, "+", cr_t_with(t, "*", i, *delta), *start));
+    cr_set_output(t, 0, cr_t_with(t, "+", cr_t_with(t, "*", i, *delta), *start));
 }
 
+/* Sets the elements of diagonal k of a matrix to 1, the others to 0. */
 void cr_op_eye_like(struct cr_translation *t)
 {
     cr_t x = t->in[0];
@@ -248,7 +251,8 @@ void cr_op_eye_like(struct cr_translation *t)
     }
     cr_t row = cr_t_iota(t, 2, x->shape, 0), column = cr_t_iota(t, 2, x->shape, 1);
     cr_t is = cr_t_binary(t, "eq", column, cr_t_with(t, "+", row, (double)k));
-    cr_give(t, 0, cr_t_cast(t, is, (enum cr_onnx_type)cr_onnx_integer(t->node, "dtype", x->type)));
+    cr_set_output(t, 0,
+                  cr_t_cast(t, is, (enum cr_onnx_type)cr_onnx_integer(t->node, "dtype", x->type)));
 }
 
 /* ---- parts ---- */
@@ -257,9 +261,9 @@ void cr_op_concat(struct cr_translation *t)
 {
     cr_t x = t->in[0];
     if (x)
-        cr_give(t, 0,
-                cr_t_concat(t, t->in, t->node->n_inputs,
-                            cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
+        cr_set_output(t, 0,
+                      cr_t_concat(t, t->in, t->node->n_inputs,
+                                  cr_axis(t, cr_onnx_integer(t->node, "axis", 1), x->rank)));
 }
 
 /* Returns an end of a slice, which counts from the end of the axis if it is negative, within low to
@@ -313,7 +317,7 @@ void cr_op_slice(struct cr_translation *t)
     for (int i = 0; i < n && x; i++)
         x = slice_axis(t, x, cr_axis(t, n_axes >= 0 ? axes[i] : i, x->rank), starts[i], ends[i],
                        i < n_steps ? steps[i] : 1);
-    cr_give(t, 0, x);
+    cr_set_output(t, 0, x);
 }
 
 /* Sizes are an attribute before version 13, an input since; without them parts have equal sizes. */
@@ -338,7 +342,7 @@ void cr_op_split(struct cr_translation *t)
     }
     for (int i = 0; i < n; i++) {
         int64_t size = given >= 0 ? sizes[i] : cr_sizes(s, each, '<', cr_sizes(s, all, '-', start));
-        cr_give(t, i, cr_t_narrow(t, x, axis, start, size));
+        cr_set_output(t, i, cr_t_narrow(t, x, axis, start, size));
         start = cr_sizes(s, start, '+', size);
     }
 }
@@ -357,7 +361,7 @@ void cr_op_trilu(struct cr_translation *t)
     bool upper = cr_onnx_integer(t->node, "upper", 1) != 0;
     cr_t kept =
         cr_t_binary(t, upper ? "ge" : "le", column, cr_t_with(t, "+", row, shift ? *shift : 0));
-    cr_give(t, 0, cr_t_where(t, kept, x, cr_t_number(t, x->type, 0)));
+    cr_set_output(t, 0, cr_t_where(t, kept, x, cr_t_number(t, x->type, 0)));
 }
 
 /* ---- dropout ---- */
@@ -372,11 +376,11 @@ void cr_op_dropout(struct cr_translation *t)
     if (trains && *trains != 0) {
         const double *p = ratio ? cr_t_known(t, ratio) : NULL;
         if (!ratio || !p || *p != 0) {
-            cr_onnx_refuse(t, "drops at random as it trains, expected training_mode false");
+            cr_onnx_refuse(t, "found training_mode true, expected false, as it drops elements at random");
             return;
         }
     }
-    cr_give(t, 0, x);
-    if (cr_wants(t, 1))
-        cr_give(t, 1, cr_t_full(t, CR_ONNX_BOOL, x->rank, x->shape, 1));
+    cr_set_output(t, 0, x);
+    if (cr_has_output(t, 1))
+        cr_set_output(t, 1, cr_t_full(t, CR_ONNX_BOOL, x->rank, x->shape, 1));
 }

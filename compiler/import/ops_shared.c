@@ -6,13 +6,13 @@
 
 #include "ops.h"
 
-void cr_give(struct cr_translation *t, int output, cr_t term)
+void cr_set_output(struct cr_translation *t, int output, cr_t term)
 {
     if (output < t->node->n_outputs)
         t->out[output] = term;
 }
 
-bool cr_wants(const struct cr_translation *t, int output)
+bool cr_has_output(const struct cr_translation *t, int output)
 {
     return output < t->node->n_outputs && t->node->outputs[output] != CR_ONNX_NONE;
 }

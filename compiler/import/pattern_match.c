@@ -89,7 +89,7 @@ static int new_node(struct cr_onnx_graph *g, int like, const char *op, const int
     n->name = g->nodes[like].name;
     n->scope = g->nodes[like].scope;
     for (int i = 0; i < n_inputs; i++)
-        cr_onnx_read(g, g->n_nodes - 1, i, inputs[i]);
+        cr_onnx_set_input(g, g->n_nodes - 1, i, inputs[i]);
     return g->n_nodes - 1;
 }
 
@@ -101,7 +101,7 @@ static int new_output(struct cr_onnx_graph *g, int node, const char *name, enum 
     v->type = type;
     v->rank = rank;
     memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
-    cr_onnx_give(g, node, 0, value);
+    cr_onnx_set_output(g, node, 0, value);
     return value;
 }
 

@@ -104,8 +104,7 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
  * True if a term is inlined into its only reader, in the same group of lines: it is short, it is
  * not an operand of attention, and it is not a layer inside a layer.
  */
-static bool stands_inside(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest,
-                          int n)
+static bool is_inlined(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest, int n)
 {
     if (w->blocks.uses[value] != 1 || length_of(w, x) > SHORT)
         return false;
@@ -154,7 +153,7 @@ static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int
         cr_t x = substituted(w, lines[i].statement.term);
         if (value == result && i == n - 1)
             return x;
-        if (stands_inside(w, x, value, lines + i + 1, n - i - 1))
+        if (is_inlined(w, x, value, lines + i + 1, n - i - 1))
             w->inlined[value] = x;
         else
             print_line(w, value, x, indent);

@@ -17,8 +17,9 @@ static bool is_reshape(const struct cr_onnx_node *n)
     return false;
 }
 
-/* True if an index is known to be 0, 1, ..., n - 1 for all lengths: its elements are the number of
- * their place, which depends on the sizes of the index. */
+/* True if an index is known to be 0, 1, ..., n - 1 for all lengths, that is, if each element is
+ * its own row-major position.  The position depends on the sizes of the index, which may be
+ * symbols. */
 static bool counts_to(const struct cr_onnx_graph *g, const struct cr_onnx_value *index, int64_t n)
 {
     const struct cr_onnx_tensor *t = index->tensor;

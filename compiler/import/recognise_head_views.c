@@ -164,7 +164,7 @@ static bool find_split(struct cr_onnx_graph *g, int node)
     }
     for (int i = 0; i < 3; i++) {
         int heads = heads_of(g, node, first[i], &views[i]);
-        cr_onnx_read(g, node, i, heads);
+        cr_onnx_set_input(g, node, i, heads);
     }
     return true;
 }
@@ -191,7 +191,7 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     int out = g->nodes[linear].outputs[0], back = cr_match_user(g, out);
     int64_t shape[3] = {v.shape[0], v.shape[2], time_first[2]};
     int merged = cr_match_make(g, node, "MergeHeads", &y, 1, "merged", 3, shape);
-    cr_onnx_read(g, linear, 0, merged);
+    cr_onnx_set_input(g, linear, 0, merged);
     memcpy(g->values[out].shape, (int64_t[]){v.shape[0], v.shape[2], g->values[out].shape[2]},
            sizeof shape);
     if (back != CR_ONNX_NONE && strcmp(g->nodes[back].op, "Transpose") == 0 &&
@@ -207,7 +207,7 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     cr_onnx_set_integer(g, &g->nodes[made], "axis0", 1);
     cr_onnx_set_integer(g, &g->nodes[made], "axis1", 0);
     cr_onnx_replace(g, out, again);
-    cr_onnx_read(g, made, 0, out);
+    cr_onnx_set_input(g, made, 0, out);
 }
 
 int cr_recognise_views(struct cr_onnx_graph *g, struct cr_error *error)

@@ -69,7 +69,7 @@ static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
     const struct cr_onnx_node *n = &g->nodes[node];
     for (int i = 0; i < n->n_inputs; i++)
         if (n->inputs[i] != CR_ONNX_NONE && instead[n->inputs[i]])
-            cr_onnx_read(g, node, i, instead[n->inputs[i]] - 1);
+            cr_onnx_set_input(g, node, i, instead[n->inputs[i]] - 1);
 }
 
 /* Removes identities.  A node that gives an output of the model stays: an output needs a node. */
@@ -109,8 +109,8 @@ int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
         n->op = "View";
         n->domain = CR_ONNX_CRESCENT;
         for (int k = 1; k < n->n_inputs; k++)
-            cr_onnx_read(g, i, k, CR_ONNX_NONE);
-        cr_onnx_read(g, i, 0, g->nodes[from].inputs[0]);
+            cr_onnx_set_input(g, i, k, CR_ONNX_NONE);
+        cr_onnx_set_input(g, i, 0, g->nodes[from].inputs[0]);
         n->n_inputs = 1;
         n->n_attributes = 0;
     }

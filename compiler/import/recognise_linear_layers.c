@@ -228,7 +228,7 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     g->values[copy] = old;
     g->values[copy].name = own;
     g->values[copy].users = 0;
-    cr_onnx_read(g, node, input, copy);
+    cr_onnx_set_input(g, node, input, copy);
 }
 
 /* Copies weights that several nodes share, so that each node has its own: exporters merge equal

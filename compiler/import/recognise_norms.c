@@ -170,7 +170,7 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
 /* Replaces a norm of ONNX by the layer `op`, which has the parameters of a module.  Does nothing if
  * the norm is not over the last axis, has readers of other outputs, or has weights that cannot be
  * named. */
-static void raise_norm(struct cr_onnx_graph *g, int node, const char *op)
+static void make_layer_norm(struct cr_onnx_graph *g, int node, const char *op)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
     if (!is_last_axis(g, n) || is_asked_for_more(g, n) || !name_norm(g, node))
@@ -197,10 +197,10 @@ int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
         if (node->dead)
             continue;
         if (!*node->domain && strcmp(node->op, "LayerNormalization") == 0)
-            raise_norm(g, i, "ScopedLayerNorm");
+            make_layer_norm(g, i, "ScopedLayerNorm");
         else if ((!*node->domain && strcmp(node->op, "RMSNormalization") == 0) ||
                  strcmp(node->op, "RMSNorm") == 0)
-            raise_norm(g, i, "ScopedRMSNorm");
+            make_layer_norm(g, i, "ScopedRMSNorm");
     }
     return 0;
 }

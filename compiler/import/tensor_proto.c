@@ -137,7 +137,7 @@ static int take_reals(struct reading *r, const struct cr_wire_field *field, size
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
     if (field->kind == CR_WIRE_INTEGER || n % width)
-        return fail(r, "numbers of another size, expected whole ones");
+        return fail(r, "found floats whose bytes are cut short, expected whole numbers");
     if ((size_t)cr_onnx_type_bytes(r->type) != width)
         return fail(r, "found floats in a tensor of another type, expected its own type");
     if (field->kind == CR_WIRE_BYTES && !r->packed_size && !r->size) {
@@ -179,7 +179,7 @@ static int take_text(struct reading *r, const struct cr_wire_field *field, const
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
     if (n && memchr(field->bytes.at, '\0', n))
-        return fail(r, "found a zero byte in a name or a place of external data, expected none");
+        return fail(r, "found a zero byte in a name or in the location of external data, expected none");
     *text = cr_arena_text(&r->model->arena, (const char *)field->bytes.at, n);
     return 0;
 }
@@ -195,7 +195,7 @@ static int take_entry(struct reading *r, struct cr_wire wire)
             take_text(r, &field, &pair[field.number - 1]))
             return -1;
     if (status)
-        return fail(r, "its place of external data is cut short, expected a whole message");
+        return fail(r, "the location of its external data is cut short, expected a whole message");
     if (strcmp(pair[0], "location") == 0)
         r->location = pair[1];
     if (strcmp(pair[0], "offset") == 0)

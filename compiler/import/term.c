@@ -41,8 +41,8 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
     va_end(values);
     t->failed = true;
     name_symbols(t->graph->symbols, text, sizeof text);
-    cr_fail(t->error, "%.300s: %s: %s", t->graph->path, cr_onnx_show(t->node, node, sizeof node),
-            text);
+    cr_fail(t->error, "%.300s: %s: %s", t->graph->path,
+            cr_onnx_node_text(t->node, node, sizeof node), text);
     return NULL;
 }
 
@@ -113,7 +113,7 @@ int64_t cr_t_whole(double number)
 
 /* ---- making terms ---- */
 
-bool cr_t_can_be(int rank, const int64_t *shape)
+bool cr_t_is_valid_shape(int rank, const int64_t *shape)
 {
     int64_t n = 1; /* the product of sizes but 0; the limit prevents an overflow */
     for (int i = 0; i < rank; i++) {
@@ -144,7 +144,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     x->name = "";
     if (rank)
         memcpy(x->shape, shape, (size_t)rank * sizeof *shape);
-    if (!cr_t_can_be(rank, shape)) {
+    if (!cr_t_is_valid_shape(rank, shape)) {
         cr_onnx_refuse(t, "found a tensor of a size below 0, or of more elements than can be kept, expected fewer");
         return NULL;
     }
@@ -184,14 +184,14 @@ void *cr_t_array(struct cr_translation *t, int64_t n)
 void *cr_t_axis_array(struct cr_translation *t, int64_t n)
 {
     if (n < 0 || n > MOST_LISTED) {
-        cr_onnx_refuse(t, "%lld places along an axis, expected at most %d", (long long)n,
+        cr_onnx_refuse(t, "found %lld indices along an axis, expected at most %d", (long long)n,
                        MOST_LISTED);
         return NULL;
     }
     return cr_t_array(t, n);
 }
 
-double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x)
+double *cr_t_new_elements(struct cr_translation *t, const struct cr_onnx_term *x)
 {
     return cr_t_array(t, cr_t_elements(x));
 }
@@ -236,7 +236,7 @@ cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, c
             continue;
         data[i] = round_to(type, data[i]);
         if (is_whole && isfinite(data[i]) && data[i] != floor(data[i]))
-            return cr_onnx_refuse(t, "a number %g of type %s, expected a whole one", data[i],
+            return cr_onnx_refuse(t, "found %g for a number of type %s, expected a whole number", data[i],
                                   cr_onnx_type_name(type));
     }
     x->data = data;
@@ -249,7 +249,7 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
     const struct cr_onnx_term *x = t->failed ? NULL : cr_t_new(t, CR_TERM_DATA, type, rank, shape);
     if (!x)
         return NULL;
-    double *copy = cr_t_room(t, x);
+    double *copy = cr_t_new_elements(t, x);
     for (int64_t i = 0; i < cr_t_elements(x); i++)
         copy[i] = data[i];
     return cr_t_computed(t, type, rank, shape, copy);
@@ -307,7 +307,7 @@ cr_t cr_t_iota(struct cr_translation *t, int rank, const int64_t *shape, int axi
                          (struct cr_onnx_argument[]){{NULL, cr_t_list(t, rank, shape)},
                                                      {NULL, cr_t_text(t, axis + 1)}},
                          2);
-    double *data = cr_t_room(t, x);
+    double *data = cr_t_new_elements(t, x);
     int64_t inner = 1;
     for (int i = axis + 1; i < rank; i++)
         inner *= cr_size_bound(shape[i]);
@@ -464,7 +464,7 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
     if (op < CR_OP_COUNT && !cr_t_is_of(t, x, operands_of_op(op)))
         return NULL;
     if (op < CR_OP_COUNT && cr_t_folds(t, &like, 1, &x)) {
-        double *data = cr_t_room(t, x);
+        double *data = cr_t_new_elements(t, x);
         const struct operation o = {op, x->type, type};
         for (int64_t i = 0; i < cr_t_elements(x); i++)
             data[i] = compute_element(t, &o, x, i, x->data[i], 0);
@@ -515,10 +515,10 @@ static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op o
     if (!x)
         return NULL;
     if (!broadcast(&x->rank, x->shape, b))
-        return cr_onnx_refuse(t, "operands of the shapes %s and %s, expected ones that fit",
+        return cr_onnx_refuse(t, "found operands of shapes %s and %s, expected equal shapes",
                               cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
     if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
-        double *data = cr_t_room(t, x);
+        double *data = cr_t_new_elements(t, x);
         const struct operation o = {op, a->type, type};
         for (int64_t i = 0; i < cr_t_elements(x); i++)
             data[i] = compute_element(t, &o, x, i, a->data[at_broadcast(a, x->rank, x->shape, i)],
@@ -551,7 +551,7 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
     if (op == CR_OP_COUNT)
         return cr_onnx_refuse(t, "found %s, which the language does not have, expected one of its operations", name);
     if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     if (!cr_t_is_of(t, a, operands_of_op(op)))
         return NULL;
@@ -583,7 +583,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
     if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS))
         return NULL;
     if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
     if (!x)
@@ -591,7 +591,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
     if (!broadcast(&x->rank, x->shape, a) || !broadcast(&x->rank, x->shape, b))
         return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
-        double *data = cr_t_room(t, x);
+        double *data = cr_t_new_elements(t, x);
         for (int64_t i = 0; i < cr_t_elements(x); i++) {
             double in[] = {c->data[at_broadcast(c, x->rank, x->shape, i)],
                            a->data[at_broadcast(a, x->rank, x->shape, i)],

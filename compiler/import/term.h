@@ -93,7 +93,8 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
                const double *data);
 /* Returns an array of n elements of 8 bytes, all 0, valid while the node is translated. */
 void *cr_t_array(struct cr_translation *t, int64_t n);
-/* Like cr_t_array, for the indices of an axis; fails and returns null if there are too many. */
+/* Returns an array like cr_t_array, for the indices of an axis; fails and returns null if there
+ * are too many. */
 void *cr_t_axis_array(struct cr_translation *t, int64_t n);
 /* Like cr_t_data, but takes an array of cr_t_array without a copy. */
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,

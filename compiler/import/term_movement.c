@@ -22,7 +22,7 @@ static bool has_symbols(const struct cr_translation *t, cr_t x)
 static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
 {
     int64_t n = cr_t_elements(like);
-    double *data = cr_t_room(t, like);
+    double *data = cr_t_new_elements(t, like);
     for (int64_t i = 0; i < n; i++)
         data[i] = x->data[from[i]];
     like->data = data;
@@ -36,10 +36,10 @@ static bool same_shape(cr_t x, int rank, const int64_t *shape)
 
 /* ---- movement ---- */
 
-/* True if the elements of a reshape whose sizes are symbols have the same places in each sample.
- * From the last axis on, axes of both shapes are taken until there are as many elements: of these,
- * only the first ones may be symbols. */
-static bool keeps_places(struct cr_translation *t, cr_t x, cr_t y)
+/* True if a reshape of x to y, whose sizes may be symbols, keeps each element's index in every
+ * sample. The axes of both shapes are split, from the last one on, into groups with equal
+ * numbers of elements; in each group, only the first axis may be a symbol. */
+static bool keeps_indices(struct cr_translation *t, cr_t x, cr_t y)
 {
     struct cr_symbols *s = t->graph->symbols;
     int i = x->rank, j = y->rank;
@@ -90,7 +90,7 @@ static double reshaped_at(struct cr_translation *t, cr_t x, cr_t y, const int64_
 static cr_t fold_reshape(struct cr_translation *t, struct cr_onnx_term *y, cr_t x)
 {
     struct cr_symbols *s = t->graph->symbols;
-    double *data = cr_t_room(t, y), *values = cr_t_array(t, s->n_samples);
+    double *data = cr_t_new_elements(t, y), *values = cr_t_array(t, s->n_samples);
     for (int64_t i = 0; i < cr_t_elements(y); i++) {
         int64_t index[CR_ONNX_RANK], rest = i;
         for (int a = y->rank - 1; a >= 0; rest /= cr_size_bound(y->shape[a--]))
@@ -114,7 +114,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
     if (cr_t_count(t, rank, shape) != cr_t_count(t, x->rank, x->shape))
         return cr_onnx_refuse(t, "found a reshape of %s to %s, expected as many elements", cr_t_list(t, x->rank, x->shape),
                               cr_t_list(t, rank, shape));
-    if (cr_t_folds(t, like, 1, &x) && !t->at_bounds && !keeps_places(t, x, like))
+    if (cr_t_folds(t, like, 1, &x) && !t->at_bounds && !keeps_indices(t, x, like))
         return fold_reshape(t, like, x);
     if (cr_t_folds(t, like, 1, &x)) {
         like->data = x->data;
@@ -147,7 +147,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
     if (!like)
         return x;
     if (cr_t_folds(t, like, 1, &x)) {
-        return pick(t, like, x, cr_t_places(t, like, moved, 0));
+        return pick(t, like, x, cr_t_offsets(t, like, moved, 0));
     }
     if (n == 2)
         return cr_t_call(t, "transpose", x->type, x->rank, shape,
@@ -191,7 +191,7 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
         return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
                               cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
     if (cr_t_folds(t, like, 1, &x)) {
-        return pick(t, like, x, cr_t_places(t, like, repeated, 0));
+        return pick(t, like, x, cr_t_offsets(t, like, repeated, 0));
     }
     return cr_t_call(t, "expand", x->type, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
@@ -230,7 +230,7 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (like && !cr_size_is_symbol(start) && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
-        return pick(t, like, x, cr_t_places(t, like, strides, start * strides[axis]));
+        return pick(t, like, x, cr_t_offsets(t, like, strides, start * strides[axis]));
     }
     return cr_t_call(t, "narrow", x->type, x->rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
@@ -261,7 +261,7 @@ cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int6
     for (int64_t i = 0; i < n; i++) {
         numbers[i] = (double)indices[i];
         if (indices[i] < 0 || indices[i] >= cr_size_bound(x->shape[axis]))
-            return cr_onnx_refuse(t, "index %lld, expected one below %s", (long long)indices[i],
+            return cr_onnx_refuse(t, "found index %lld, expected one below %s", (long long)indices[i],
                                   cr_t_text(t, x->shape[axis]));
     }
     cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
@@ -272,7 +272,7 @@ cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int6
 static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *like,
                         const cr_t *parts, int n, int axis)
 {
-    double *data = cr_t_room(t, like);
+    double *data = cr_t_new_elements(t, like);
     int64_t inner = 1, outer = 1, at = 0;
     for (int i = 0; i < like->rank; i++)
         *(i < axis ? &outer : &inner) *= i == axis ? 1 : cr_size_bound(like->shape[i]);
@@ -315,7 +315,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
         if (parts[i]->rank != parts[0]->rank)
             return cr_onnx_refuse(t, "found parts of %d and %d axes, expected as many", parts[0]->rank, parts[i]->rank);
         if (cr_language_type(parts[i]->type) != cr_language_type(parts[0]->type))
-            return cr_onnx_refuse(t, "parts of type %s and %s, expected ones alike",
+            return cr_onnx_refuse(t, "found parts of type %s and %s, expected equal types",
                                   cr_onnx_type_name(parts[0]->type),
                                   cr_onnx_type_name(parts[i]->type));
         for (int a = 0; a < parts[0]->rank; a++)
@@ -347,7 +347,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
 static bool has_axis(struct cr_translation *t, cr_t x, int axis)
 {
     if (axis >= x->rank)
-        cr_onnx_refuse(t, "rows of a tensor of %d axes, expected more than %d", x->rank, axis);
+        cr_onnx_refuse(t, "found a table of %d axes, expected more than %d", x->rank, axis);
     return axis < x->rank;
 }
 
@@ -380,7 +380,7 @@ static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis
 static cr_t fold_gather(struct cr_translation *t, struct cr_onnx_term *y, cr_t table, cr_t index, int64_t inner)
 {
     struct cr_symbols *s = t->graph->symbols;
-    double *data = cr_t_room(t, y), *values = cr_t_array(t, s->n_samples);
+    double *data = cr_t_new_elements(t, y), *values = cr_t_array(t, s->n_samples);
     for (int64_t i = 0; i < cr_t_elements(y); i++) {
         for (int k = 0; k < s->n_samples; k++) {
             double row = cr_number_at(s, index->data[i / inner], k);
@@ -479,7 +479,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         cr_t_strides(x->rank, x->shape, strides);
         int64_t step = strides[axis];
         strides[axis] = 0;
-        int64_t *from = cr_t_places(t, like, strides, 0);
+        int64_t *from = cr_t_offsets(t, like, strides, 0);
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
             if (index->data[i] < 0 || index->data[i] >= (double)cr_size_bound(x->shape[axis]))
                 return cr_onnx_refuse(t, "found an index outside of an axis of %s, expected one inside",
@@ -514,7 +514,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     memcpy(shape, x->shape, sizeof shape);
     for (int i = 0; i < n; i++) {
         if (axes[i] < 0 || axes[i] >= x->rank || reduced[axes[i]])
-            return cr_onnx_refuse(t, "axis %d of %d, expected each once at most",
+            return cr_onnx_refuse(t, "found axis %d of %d axes, expected axes of the tensor, each at most once",
                                   axes[i], x->rank);
         along_symbol |= cr_size_is_symbol(shape[axes[i]]);
         shape[axes[i]] = 1;
@@ -579,17 +579,17 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS))
         return NULL;
     if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "operands of type %s and %s, expected ones alike",
+        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     int ra = a->rank, rb = b->rank, rank = ra > rb ? ra : rb, n = 0;
     if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0])
-        return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+        return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",
                               cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
     for (int i = 0; i < rank - 2; i++) {
         int64_t left = i - (rank - ra) >= 0 ? a->shape[i - (rank - ra)] : 1;
         int64_t right = i - (rank - rb) >= 0 ? b->shape[i - (rank - rb)] : 1;
         if (left != right && left != 1 && right != 1)
-            return cr_onnx_refuse(t, "a product of %s and %s, expected matrices that fit",
+            return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",
                                   cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
         shape[n++] = left == 1 ? right : left;
     }

@@ -9,7 +9,7 @@ enum { CR_FOLDED = 1 << 16, CR_FOLDED_WHOLE = 1 << 22 };
 
 /* True if a tensor can have a shape: sizes are not negative, and the product of nonzero sizes is
  * within a limit. */
-bool cr_t_can_be(int rank, const int64_t *shape);
+bool cr_t_is_valid_shape(int rank, const int64_t *shape);
 
 /* Makes a term of a shape; refuses and returns null if the language has no such tensor. */
 struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind kind,
@@ -29,15 +29,14 @@ enum { CR_OF_FLOATS = 1, CR_OF_INTEGERS = 2, CR_OF_NUMBERS = 3, CR_OF_BOOLEANS =
 bool cr_t_is_of(struct cr_translation *t, cr_t x, int types);
 
 /* Returns an array for the elements of a term, all 0. */
-double *cr_t_room(struct cr_translation *t, const struct cr_onnx_term *x);
-
+double *cr_t_new_elements(struct cr_translation *t, const struct cr_onnx_term *x);
 
 /* Sets the row-major strides of a shape. */
 void cr_t_strides(int rank, const int64_t *shape, int64_t *strides);
 
 /* Returns the offsets of a view's elements: that at index i is offset + sum of i[a] strides[a]. */
-int64_t *cr_t_places(struct cr_translation *t, const struct cr_onnx_term *like,
-                     const int64_t *strides, int64_t offset);
+int64_t *cr_t_offsets(struct cr_translation *t, const struct cr_onnx_term *like,
+                      const int64_t *strides, int64_t offset);
 
 /* Fold functions of term.h for known elements; `like` has the type and shape of the result.  A
  * reduction is a sum or a max over the axes that have size 1 in the result. */

@@ -82,7 +82,7 @@ static int input_shape(const struct work *w, struct cr_onnx_value *v)
     for (int i = 0; i < info->rank; i++)
         if (read_size(w, info, i, &v->shape[i]))
             return -1;
-    if (!cr_t_can_be(info->rank, v->shape))
+    if (!cr_t_is_valid_shape(info->rank, v->shape))
         return cr_fail(w->error,
                        "%.300s: input %s has more elements than can be kept, expected fewer",
                        w->graph->path, name);
@@ -138,7 +138,7 @@ static cr_t tensor_term(struct work *w, int value)
                 w->graph->path, name, cr_onnx_type_name(v->type), t->rank, CR_ONNX_RANK);
         return NULL;
     }
-    if (!cr_t_can_be(t->rank, t->shape)) {
+    if (!cr_t_is_valid_shape(t->rank, t->shape)) {
         cr_fail(w->error, "%.300s: tensor %s has a size of 2^31 or more, expected smaller ones",
                 w->graph->path, name);
         return NULL;
@@ -236,8 +236,9 @@ static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_
 {
     char text[256];
     if (!x)
-        return cr_fail(w->error, "%.300s: %s: output %d is not translated", w->graph->path,
-                       cr_onnx_show(n, text, sizeof text), i + 1);
+        return cr_fail(w->error,
+                       "%.300s: %s: output %d is not supported, expected a node without it",
+                       w->graph->path, cr_onnx_node_text(n, text, sizeof text), i + 1);
     return 0;
 }
 
@@ -278,7 +279,7 @@ static int translate_body(struct work *w, int node, const struct cr_onnx_body *b
         translate_from(w, first))
         return -1;
     for (int i = 0; i < body->n_outputs; i++)
-        outputs[i] = cr_onnx_standing(w->graph, outputs[i]);
+        outputs[i] = cr_onnx_replacement(w->graph, outputs[i]);
     return 0;
 }
 
@@ -286,7 +287,7 @@ static int refuse_node(struct work *w, int node, const char *what)
 {
     char text[256];
     return cr_fail(w->error, "%.300s: %s: %s", w->graph->path,
-                   cr_onnx_show(&w->graph->nodes[node], text, sizeof text), what);
+                   cr_onnx_node_text(&w->graph->nodes[node], text, sizeof text), what);
 }
 
 /* Reads the only element of an input; fails if it is not known. */
@@ -343,13 +344,13 @@ static int stack(struct work *w, const int *parts, int n, int axis)
         wide->inputs[0] = parts[i];
         wide->inputs[1] = axes;
         int v = cr_onnx_new_value(w->graph, w->graph->values[parts[i]].name);
-        cr_onnx_give(w->graph, w->graph->n_nodes - 1, 0, v);
+        cr_onnx_set_output(w->graph, w->graph->n_nodes - 1, 0, v);
         w->graph->nodes[number].inputs[i] = v;
         if (translate_node(w, w->graph->n_nodes - 1))
             return CR_ONNX_NONE;
     }
     int out = cr_onnx_new_value(w->graph, "stacked");
-    cr_onnx_give(w->graph, number, 0, out);
+    cr_onnx_set_output(w->graph, number, 0, out);
     return translate_node(w, number) ? CR_ONNX_NONE : out;
 }
 
@@ -470,7 +471,7 @@ static int part_of(struct work *w, int value, int axis, int64_t i)
     gather->inputs[0] = value;
     gather->inputs[1] = index;
     int v = cr_onnx_new_value(w->graph, "part");
-    cr_onnx_give(w->graph, number, 0, v);
+    cr_onnx_set_output(w->graph, number, 0, v);
     return translate_node(w, number) ? CR_ONNX_NONE : v;
 }
 
@@ -589,6 +590,7 @@ static int inline_scan(struct work *w, int node)
     return 0;
 }
 
+/* Finds the terms of a node's inputs; the terms of omitted inputs do not change. */
 static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
 {
     char text[256];
@@ -596,9 +598,10 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
         if (n->inputs[i] != CR_ONNX_NONE && !(in[i] = read_value(w, n->inputs[i])))
             return w->error->text[0]
                        ? -1
-                       : cr_fail(w->error, "%.300s: %s reads a value that no node computes, "
-                                 "expected one before it", w->graph->path,
-                                 cr_onnx_show(n, text, sizeof text));
+                       : cr_fail(w->error,
+                                 "%.300s: %s reads a value that no node computes, "
+                                 "expected one before it",
+                                 w->graph->path, cr_onnx_node_text(n, text, sizeof text));
     return 0;
 }
 

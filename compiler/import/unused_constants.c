@@ -20,7 +20,7 @@ struct reading {
 
 static void note(const struct reading *r, int value, bool *values)
 {
-    int standing = cr_onnx_standing(r->graph, value);
+    int standing = cr_onnx_replacement(r->graph, value);
     if (standing != CR_ONNX_NONE)
         values[standing] = true;
 }

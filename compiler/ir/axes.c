@@ -1,7 +1,7 @@
 #include "axes.h"
 
-/* Returns the product of the sizes of the axes after one. */
-static int64_t behind(const struct cr_node *node, int axis)
+/* Returns the product of the sizes of the axes after `axis`. */
+static int64_t elements_after(const struct cr_node *node, int axis)
 {
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
@@ -9,7 +9,8 @@ static int64_t behind(const struct cr_node *node, int axis)
 int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis)
 {
     for (int a = 0; a < in->rank; a++)
-        if (in->shape[a] == node->shape[axis] && behind(in, a) == behind(node, axis))
+        if (in->shape[a] == node->shape[axis] &&
+            elements_after(in, a) == elements_after(node, axis))
             return a;
     return CR_NONE;
 }

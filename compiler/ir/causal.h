@@ -1,5 +1,5 @@
 /*
- * causal.h - finds what value elements have that depend on later tokens.
+ * causal.h - finds the common value of elements that depend on later tokens.
  *
  * An element of a tensor may belong to a pair of tokens: a query, given by its position along one
  * axis, and a key, given by its position along another.  In a causal model, pairs whose key is

@@ -1,4 +1,4 @@
-/* exchange.h - what ranks exchange, as kernels and steps describe it. */
+/* exchange.h - the tensor that ranks exchange, as kernels and steps describe it. */
 #ifndef CR_EXCHANGE_H
 #define CR_EXCHANGE_H
 

@@ -25,7 +25,7 @@ struct walk {
     struct cr_graph *g;
     cr_id *gradient; /* the sum of the gradients so far, or CR_NONE */
     bool *wanted;    /* the caller wants its gradient */
-    bool *leads;     /* it depends on a wanted tensor */
+    bool *depends;   /* it depends on a wanted tensor */
     int *first_part; /* the first part of the node's slices, or CR_NONE */
     struct part *parts;
     int n_parts, cap_parts;
@@ -100,9 +100,9 @@ static cr_id transposed(struct walk *w, cr_id a)
 }
 
 /* Adds a part to the gradient of a node, if that is needed. */
-static void hand_over(struct walk *w, cr_id to, cr_id part)
+static void add_to_gradient(struct walk *w, cr_id to, cr_id part)
 {
-    if (!w->leads[to] || part == CR_NONE)
+    if (!w->depends[to] || part == CR_NONE)
         return;
     cr_id sum = w->gradient[to];
     w->gradient[to] = sum == CR_NONE ? part : make2(w, CR_OP_add, sum, part);
@@ -242,11 +242,11 @@ static void back_by_row(struct walk *w, cr_id id, cr_id g)
     for (int i = 0; i < node.n_in; i++)
         in[i] = (struct term){w, cr_in(w->g, id, i)};
     for (int i = 0; i < node.n_in; i++)
-        if (w->leads[in[i].id])
-            hand_over(w, in[i].id,
-                      gradient_of[node.op](i, in[0], in[1], in[2], (struct term){w, id},
-                                           (struct term){w, g})
-                          .id);
+        if (w->depends[in[i].id])
+            add_to_gradient(w, in[i].id,
+                            gradient_of[node.op](i, in[0], in[1], in[2], (struct term){w, id},
+                                                 (struct term){w, g})
+                                .id);
 }
 
 /* ---- the other ops: the column of ops.def ---- */
@@ -276,15 +276,15 @@ static cr_id one_matrix(struct walk *w, cr_id a)
 static void back_multiply(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), b = cr_in(w->g, id, 1);
-    if (w->leads[a])
-        hand_over(w, a, make2(w, CR_OP_matmul, g, transposed(w, b)));
-    if (w->leads[b] && is_one_matrix(w->g, b) && !w->wanted[b]) {
+    if (w->depends[a])
+        add_to_gradient(w, a, make2(w, CR_OP_matmul, g, transposed(w, b)));
+    if (w->depends[b] && is_one_matrix(w->g, b) && !w->wanted[b]) {
         cr_id shared = cr_in(w->g, b, 0);
         struct cr_node node = node_of(w, shared);
         cr_id part = make2(w, CR_OP_matmul, transposed(w, one_matrix(w, a)), one_matrix(w, g));
-        hand_over(w, shared, as_shape(w, CR_OP_reshape, part, node.rank, node.shape));
-    } else if (w->leads[b]) {
-        hand_over(w, b, make2(w, CR_OP_matmul, transposed(w, a), g));
+        add_to_gradient(w, shared, as_shape(w, CR_OP_reshape, part, node.rank, node.shape));
+    } else if (w->depends[b]) {
+        add_to_gradient(w, b, make2(w, CR_OP_matmul, transposed(w, a), g));
     }
 }
 
@@ -292,7 +292,7 @@ static void back_reshape(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
     struct cr_node node = node_of(w, a);
-    hand_over(w, a, as_shape(w, CR_OP_reshape, g, node.rank, node.shape));
+    add_to_gradient(w, a, as_shape(w, CR_OP_reshape, g, node.rank, node.shape));
 }
 
 static void back_permute(struct walk *w, cr_id id, cr_id g)
@@ -301,7 +301,7 @@ static void back_permute(struct walk *w, cr_id id, cr_id g)
     struct cr_attr back = {0};
     for (int i = 0; i < node.rank; i++)
         back.index[node.index[i]] = i;
-    hand_over(w, cr_in(w->g, id, 0), make(w, CR_OP_permute, g, &back));
+    add_to_gradient(w, cr_in(w->g, id, 0), make(w, CR_OP_permute, g, &back));
 }
 
 /* True if an expand repeats its operand along an axis of the result. */
@@ -330,13 +330,13 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     for (int i = 0; i < merged.rank; i++)
         if (sums[i])
             g = make(w, CR_OP_sum, g, &(struct cr_attr){.axis = i});
-    hand_over(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
+    add_to_gradient(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
 }
 
 /* Back through limit: the operand gets g. */
 static void back_limit(struct walk *w, cr_id id, cr_id g)
 {
-    hand_over(w, cr_in(w->g, id, 0), g);
+    add_to_gradient(w, cr_in(w->g, id, 0), g);
 }
 
 /* Back through slice: keeps the part, since several slices may cover a tensor. */
@@ -426,7 +426,7 @@ static int order_parts(const struct cr_graph *g, int n, struct part *parts)
 
 /* Adds the gradients of a node's slices to its own: as one concat if they are disjoint, else each
  * padded with zeros. */
-static void settle_slices(struct walk *w, cr_id id)
+static void join_slice_gradients(struct walk *w, cr_id id)
 {
     int n = 0;
     for (int i = w->first_part[id]; i != CR_NONE; i = w->parts[i].next)
@@ -439,10 +439,10 @@ static void settle_slices(struct walk *w, cr_id id)
     w->g->here = w->g->nodes[parts[0].slice].where;
     int axis = order_parts(w->g, n, parts);
     if (axis != CR_NONE) {
-        hand_over(w, id, joined(w, n, parts, axis, w->g->nodes[id].shape[axis]));
+        add_to_gradient(w, id, joined(w, n, parts, axis, w->g->nodes[id].shape[axis]));
     } else {
         for (int i = 0; i < n; i++)
-            hand_over(w, id, padded(w, id, parts[i]));
+            add_to_gradient(w, id, padded(w, id, parts[i]));
     }
     free(parts);
 }
@@ -458,8 +458,8 @@ static void back_cut(struct walk *w, cr_id id, cr_id g)
         memset(attr.index, 0, sizeof attr.index);
         attr.index[node.axis] = start;
         start += attr.shape[node.axis];
-        if (w->leads[part])
-            hand_over(w, part, make(w, CR_OP_slice, g, &attr));
+        if (w->depends[part])
+            add_to_gradient(w, part, make(w, CR_OP_slice, g, &attr));
     }
 }
 
@@ -468,7 +468,7 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
 {
     cr_id table = cr_in(w->g, id, 0), in[] = {g, cr_in(w->g, id, 1)};
     struct cr_attr rows = {.shape = {w->g->nodes[table].shape[0]}};
-    hand_over(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
+    add_to_gradient(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
 /* Gradient of scatter_add: each row gets the gradient of the table's row that it was added to,
@@ -486,7 +486,7 @@ static void back_collect(struct walk *w, cr_id id, cr_id g)
     inside = make(w, CR_OP_reshape, inside, &narrow);
     cr_id in[] = {repeated_like(w, inside, rows), make2(w, CR_OP_gather, g, index), CR_NONE};
     in[2] = constant(w, in[1], 0);
-    hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
+    add_to_gradient(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
 /* Returns the index at + i that row i is written to, and sets *inside to true where that row
@@ -511,10 +511,10 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;
     struct cr_attr attr = {.axis = w->g->nodes[id].axis}, turn = {0};
     struct cr_attr narrow = cr_attr_of(&w->g->nodes[rows]);
-    if (w->leads[a])
-        hand_over(w, a, cr_must(w->g, CR_OP_write, 3, (cr_id[]){g, constant(w, rows, 0), at},
-                                &attr));
-    if (!w->leads[rows])
+    if (w->depends[a])
+        add_to_gradient(
+            w, a, cr_must(w->g, CR_OP_write, 3, (cr_id[]){g, constant(w, rows, 0), at}, &attr));
+    if (!w->depends[rows])
         return;
     cr_id index = rows_written(w, id, &inside);
     for (int i = 0; i < narrow.rank; i++)
@@ -527,7 +527,7 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
         narrow.shape[i] = i == attr.axis ? narrow.shape[i] : 1;
     inside = repeated_like(w, make(w, CR_OP_reshape, inside, &narrow), rows);
     cr_id in[] = {inside, taken, constant(w, rows, 0)};
-    hand_over(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
+    add_to_gradient(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
 /* Gradient of cumsum: a cumsum in the other direction, since each element is part of all sums
@@ -535,7 +535,7 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
 static void back_scan(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_attr attr = {.axis = w->g->nodes[id].axis, .index = {!w->g->nodes[id].index[0]}};
-    hand_over(w, cr_in(w->g, id, 0), make(w, CR_OP_cumsum, g, &attr));
+    add_to_gradient(w, cr_in(w->g, id, 0), make(w, CR_OP_cumsum, g, &attr));
 }
 
 /* ---- the walk ---- */
@@ -552,7 +552,7 @@ static rule_function *const rules[CR_OP_COUNT] = {
 };
 
 /* Marks the nodes that depend on a wanted tensor. */
-static void find_ways(struct walk *w, int n, const cr_id *wanted)
+static void mark_dependents(struct walk *w, int n, const cr_id *wanted)
 {
     const struct cr_graph *g = w->g;
     for (int i = 0; i < n; i++)
@@ -560,9 +560,9 @@ static void find_ways(struct walk *w, int n, const cr_id *wanted)
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const struct cr_node *node = &g->nodes[id];
         bool passes = node->dtype == CR_F32 && rules[node->op] != back_none;
-        w->leads[id] = w->wanted[id];
+        w->depends[id] = w->wanted[id];
         for (int i = 0; passes && i < node->n_in; i++)
-            w->leads[id] |= w->leads[cr_in(g, id, i)];
+            w->depends[id] |= w->depends[cr_in(g, id, i)];
     }
 }
 
@@ -570,8 +570,8 @@ static void walk_back(struct walk *w, cr_id last)
 {
     int most = w->g->most_nodes;
     for (cr_id id = last; id >= 0 && (most == 0 || w->g->n_nodes <= most); id--) {
-        settle_slices(w, id);
-        if (!w->leads[id] || w->gradient[id] == CR_NONE)
+        join_slice_gradients(w, id);
+        if (!w->depends[id] || w->gradient[id] == CR_NONE)
             continue;
         w->g->here = w->g->nodes[id].where;
         rules[w->g->nodes[id].op](w, id, w->gradient[id]);
@@ -591,7 +591,7 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
 {
     char name[512];
     cr_id gradient = w->gradient[id];
-    if (!of || !w->leads[id] || gradient == CR_NONE || w->g->nodes[gradient].tap)
+    if (!of || !w->depends[id] || gradient == CR_NONE || w->g->nodes[gradient].tap)
         return;
     snprintf(name, sizeof name, "%s%s", CR_GRADIENT, of);
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
@@ -617,16 +617,16 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
     struct walk w = {g,
                      cr_calloc(nodes, sizeof *w.gradient),
                      cr_calloc(nodes, sizeof *w.wanted),
-                     cr_calloc(nodes, sizeof *w.leads),
+                     cr_calloc(nodes, sizeof *w.depends),
                      cr_calloc(nodes, sizeof *w.first_part),
                      NULL,
                      0,
                      0};
     for (size_t i = 0; i < nodes; i++)
         w.gradient[i] = w.first_part[i] = CR_NONE;
-    find_ways(&w, n, wanted);
+    mark_dependents(&w, n, wanted);
     for (int i = 0; i < n_seeds; i++)
-        hand_over(&w, seeds[i].id, seeds[i].cotangent);
+        add_to_gradient(&w, seeds[i].id, seeds[i].cotangent);
     walk_back(&w, (cr_id)nodes - 1);
     name_gradients(&w, (cr_id)nodes - 1);
     for (int i = 0; i < n; i++) {
@@ -639,7 +639,7 @@ void cr_add_gradients(struct cr_graph *g, int n_seeds, const struct cr_seed *see
         g->nodes[id].where.backward = true;
     free(w.gradient);
     free(w.wanted);
-    free(w.leads);
+    free(w.depends);
     free(w.first_part);
     free(w.parts);
 }

@@ -116,7 +116,7 @@ static bool is_wanted(const struct work *w, cr_id id, int variant)
 /* True if the operand of a view becomes the state instead of the view, because one token's
  * elements are closer together there: for keys that scores read transposed, or that groups of
  * queries share. */
-static bool is_seen_through(const struct work *w, cr_id id)
+static bool is_stored_before_view(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
     int axis = token_axis(w, id);
@@ -140,8 +140,8 @@ static int fail_merged(const struct work *w, cr_id id)
 {
     if (cr_kind_of(w->from, id) == CR_KIND_SCAN)
         return fail_at(w, id, "cumulative sums over tokens", "a sum along another axis");
-    return fail_at(w, id, "tokens cut, joined or merged with another axis",
-                   "tokens that stay an axis of their own");
+    return fail_at(w, id, "an op that cuts, joins or merges the axis of tokens",
+                   "one that keeps the axis of tokens");
 }
 
 /* Fails: tokens read a tensor without a token axis.  The error names the node that removed the
@@ -162,15 +162,15 @@ static int fail_without_tokens(const struct work *w, cr_id id)
 /* Marks what a full node needs: full operands or, for a state, its own new rows. */
 static int want_full(struct work *w, cr_id id)
 {
-    if (!w->varies[id] || is_seen_through(w, id)) {
+    if (!w->varies[id] || is_stored_before_view(w, id)) {
         for (int i = 0; i < w->from->nodes[id].n_in; i++)
             want(w, cr_in(w->from, id, i), FULL);
         return 0;
     }
     int axis = token_axis(w, id);
     if (axis == CR_NONE && w->tokens[id])
-        return fail_at(w, id, "a tensor of pairs of tokens that other tokens look at",
-                       "a tensor whose rows are of one token each");
+        return fail_at(w, id, "a tensor with two axes of tokens, which later tokens read",
+                       "a tensor with one axis of tokens");
     if (axis == CR_NONE)
         return fail_without_tokens(w, id);
     want(w, id, ROWS + axis);
@@ -264,7 +264,7 @@ static bool is_shared(const struct work *w, cr_id id, int i, int axis)
 }
 
 /* True if the rows of a node along an axis can be made of rows of its operands. */
-static bool goes_by_rows(const struct work *w, cr_id id, int axis)
+static bool is_computed_by_rows(const struct work *w, cr_id id, int axis)
 {
     const struct cr_node *node = &w->from->nodes[id];
     if (id == w->ids || node->op == CR_OP_iota || node->op == CR_OP_const)
@@ -295,7 +295,7 @@ static int want_rows(struct work *w, cr_id id, int axis, int variant)
     struct cr_gather_axis along;
     if (find_along(w, id, &along))
         return want_along(w, id, &along, axis, variant);
-    if (!goes_by_rows(w, id, axis)) {
+    if (!is_computed_by_rows(w, id, axis)) {
         if (w->varies[id])
             return fail_merged(w, id);
         want(w, id, FULL);
@@ -554,7 +554,7 @@ static cr_id repeat(struct work *w, cr_id in, int axis, int64_t n)
 }
 
 /* Puts NaN where an index is out of bounds; i32 values are the least number there already. */
-static cr_id or_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
+static cr_id nan_where_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
 {
     if (w->to->nodes[taken].dtype == CR_I32)
         return taken;
@@ -584,7 +584,7 @@ static cr_id take_along(struct work *w, const struct cr_gather_axis *along, int 
     cr_id least = number(w, all, dtype, dtype == CR_I32 ? INT32_MIN : -INFINITY);
     cr_id found = make(w, CR_OP_where, 3, (cr_id[]){hit, all, least}, NULL);
     found = make(w, CR_OP_max, 1, &found, &(struct cr_attr){.axis = behind});
-    return or_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
+    return nan_where_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
 }
 
 /* Makes the rows of the new tokens along an axis, or only the last of them. */
@@ -598,7 +598,7 @@ static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
         return take_along(w, &along, axis, variant);
     if (id == w->ids)
         return variant == ROWS ? make_ids(w) : take_last(w, make_ids(w), axis);
-    if (!goes_by_rows(w, id, axis))
+    if (!is_computed_by_rows(w, id, axis))
         return take_positions(w, w->made[id][FULL], axis, variant);
     if (node->op == CR_OP_iota && node->axis == axis)
         return positions(w, variant, node->rank, node->shape, axis);
@@ -607,7 +607,7 @@ static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 
 static void make_full(struct work *w, cr_id id)
 {
-    bool stays = !w->varies[id] || is_seen_through(w, id);
+    bool stays = !w->varies[id] || is_stored_before_view(w, id);
     w->made[id][FULL] = stays ? make_of_operands(w, id, CR_NONE, FULL) : make_state(w, id);
 }
 
@@ -679,7 +679,7 @@ static int find_result(struct work *w, cr_id *result)
     if (*result == CR_NONE)
         return fail(w, "several outputs", "one of them to be " CR_LOGITS);
     if (g->nodes[*result].rank < 2 || !is_token_axis(w, *result, 1))
-        return fail(w, "a result that is not of each token", CR_LOGITS " [batch, tokens, ...]");
+        return fail(w, "a result without an axis of tokens", CR_LOGITS " [batch, tokens, ...]");
     if (token_axis(w, *result) == CR_NONE)
         return fail(w, "logits of pairs of tokens", CR_LOGITS " of one token each");
     return 0;

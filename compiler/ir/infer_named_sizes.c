@@ -7,7 +7,7 @@
 #include "compiler/ir/mem.h"
 #include "named_sizes.h"
 
-/* A node whose sizes are found, and the sizes of all nodes. */
+/* The node whose sizes are being inferred, and the sizes of all nodes. */
 struct finder {
     const struct cr_graph *g;
     struct cr_named_sizes *sizes;

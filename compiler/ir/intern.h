@@ -28,7 +28,7 @@ struct cr_interned {
     struct cr_text_line *lines; /* lines of library code; their files are in `names` */
     int n_lines, cap_lines;
     struct cr_table places; /* lines; items are their numbers */
-    struct cr_named_sizes *sizes; /* what sizes are made of; or null */
+    struct cr_named_sizes *sizes; /* the named sizes of the graphs that share this; or null */
     size_t bytes;         /* memory of all of it */
     int graphs;           /* number of graphs that share it */
 };

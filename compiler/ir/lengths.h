@@ -3,17 +3,18 @@
  *
  * Inputs declare which of their axes are lengths; const, iota, expand and limit may do so, too.
  * Lengths of other nodes are inferred.  An axis is a length if the operand axis that it comes from
- * is one.  If an axis whose size is the bound is combined with a length, as that of a table of
- * positions is, it is read from its start: elements past the length do not exist.  A reduction over
- * a length has that many terms.
+ * is one.  An op may combine a length with an axis whose size is the length's bound, such as the
+ * axis of a table of positions: then it reads only the beginning of that axis, since elements past
+ * the length do not exist.  A reduction over a length has that many terms.
  *
  * A length cannot be sliced, concatenated or merged: slice and concat keep such an axis whole, and
  * a reshape keeps it as a separate axis.
  *
- * A ragged length (cr_length.batch) ends by row where the node has the batch's axis, left of it.
- * Where the node has no such axis, as a table of positions that is the same for all rows, it stands
- * for its bound: an op that joins it with rows reads its beginning.  A sum over the length keeps
- * the batch's axis; nothing takes the axis away before the length is gone.
+ * A ragged length (cr_length.batch) has a value for each row of a batch.  In a node that has the
+ * axis of the batch, left of the axis of the length, each row ends at its own value.  In a node
+ * without the axis of the batch, such as a table of positions that all rows share, the axis has the
+ * size of the bound, and an op that combines the node with rows reads its beginning.  A sum over
+ * the length keeps the axis of the batch; no op may remove that axis while a ragged axis is left.
  */
 #ifndef CR_LENGTHS_H
 #define CR_LENGTHS_H
@@ -28,8 +29,8 @@
 bool cr_infer_lengths(struct cr_graph *g, struct cr_node *node, const cr_id *in,
                       const signed char *asked);
 
-/* Returns the axis that counts the rows of a ragged length in a node; CR_NONE if the node has none
- * or the length is not ragged.  `length` is as in cr_node.lengths. */
+/* Returns the axis of a node that is the batch of a ragged length; CR_NONE if the node has no
+ * such axis or the length is not ragged.  `length` is as in cr_node.lengths. */
 int cr_batch_axis(const struct cr_graph *g, const struct cr_node *node, int length);
 
 #endif

@@ -49,7 +49,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Multiplies *product; false if it would be no int, which C computes products of names in. */
+/* Multiplies *product by a factor; returns false if the result exceeds an int, the type in which
+ * C computes products of names. */
 static bool multiply(int64_t *product, int64_t factor)
 {
     if (factor <= 0 || *product > INT32_MAX / factor)
@@ -117,7 +118,8 @@ bool cr_is_named(const struct cr_named_sizes *sizes, int size)
 
 /* ---- facts ---- */
 
-/* Adds a fact; what two nodes of one shape disagree about is ambiguous. */
+/* Adds a fact.  Marks it as ambiguous if an earlier node of the same shape has other named
+ * sizes. */
 static void add_fact(struct cr_named_sizes *sizes, const char *name, const struct cr_node *node,
                      const int axes[CR_MAX_RANK])
 {

@@ -1,20 +1,19 @@
 /*
- * program.h - what runs: buffers, functions whose bodies are loops of runtime calls, and the
+ * program.h - the program that a run executes: buffers, functions whose bodies are loops of runtime calls, and the
  * steps that call them.
  *
  * The pass `schedule` makes a program of a module's kernels; emit prints it as C and decides
- * nothing.  Whatever a reader of the C may ask is answered by data here: which runtime
- * functions are called, where each operand lies and how far it reaches, how often each loop
- * runs.  `dump --after schedule` prints it; passes/verifier/verify_program.c checks it.
+ * nothing.  The program states as data all that the C does: which runtime functions are called,
+ * the address and the extent of each operand, the number of iterations of each loop.  `dump --after schedule` prints it; passes/verifier/verify_program.c checks it.
  *
  *   buffer    a piece of memory between functions: an input, an output, a state, a weight, a
  *             literal, an intermediate value in the arena
  *   function  the code of a kernel; equal kernels share one
  *   slot      what a function's body can address: an argument, a part of its scratch memory,
  *             a constant
- *   step      a call of a function, or a loop over layers around calls, or what else steps.def lists
+ *   step      a call of a function, or a loop over layers around calls, or another kind of steps.def
  *   binding   the buffer that an argument is in a call: one for each layer, if it is in a loop
- *   entry     steps that run together: what a caller can ask for
+ *   entry     steps that a caller can run by one call
  */
 #ifndef CR_PROGRAM_H
 #define CR_PROGRAM_H

@@ -129,7 +129,7 @@ static bool take_string(struct reader *r, const char **text, uint32_t *length)
 
 static int read_value(struct reader *r, struct cr_error *error);
 
-/* True if a hole begins here: goes to its end. */
+/* If a hole begins here, skips to its end and returns true. */
 static bool pass_hole(struct reader *r, uint32_t begin)
 {
     for (int i = 0; i < r->n_holes; i++)

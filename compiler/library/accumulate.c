@@ -48,7 +48,8 @@ int cr_accumulation_new(struct crescent_trainer *t, struct cr_error *error)
     int64_t bytes = a->floats * cr_sums_at_once(t->next_state.micro_batches) * (int64_t)sizeof(float);
     a->sums = cr_memory_new(bytes, "the sums of gradients over micro-batches", error);
     if (a->sums)
-        memset(a->sums, 0, (size_t)bytes); /* what lies between outputs is sent to other ranks, too */
+        memset(a->sums, 0, (size_t)bytes); /* the padding between outputs is sent to other ranks,
+                                            * too */
     return a->sums ? 0 : -1;
 }
 
@@ -203,8 +204,8 @@ static int run_micro_batch(struct crescent_trainer *t, int number, int level, st
     return cr_engine_run_entry(e, a->micro_batch, a->inputs, t->results, error);
 }
 
-/* Adds the block behind a level to the one of the level.  The elements between outputs are never
- * read. */
+/* Adds the outputs in the block of level + 1 to those in the block of `level`.  The padding
+ * between outputs is never read. */
 static void add_next_block(const struct crescent_trainer *t, int level)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -219,8 +220,8 @@ static void add_next_block(const struct crescent_trainer *t, int level)
     }
 }
 
-/* Adds the right part of a node to its left part, which is on rank `to`; the right one is on rank
- * `from`. */
+/* Adds the sum of the right subtree of a node, which rank `from` has in the block of level + 1,
+ * to the sum of the left subtree, which rank `to` has in the block of `level`. */
 static void join_parts(const struct crescent_trainer *t, int to, int from, int level)
 {
     struct cr_ranks *ranks = t->accumulation.ranks;
@@ -233,9 +234,10 @@ static void join_parts(const struct crescent_trainer *t, int to, int from, int l
         add_next_block(t, level);
 }
 
-/* Fills the block of a level with the sum of n micro-batches: of the left part of the tree, and of
- * the right one, which is computed in the blocks behind.  A rank takes part in the nodes that it
- * has micro-batches of; the rank of a node's first micro-batch gets the sum. */
+/* Fills the block of `level` with the sum of n micro-batches, from `first` on.  The sum of the
+ * left subtree is computed in this block, the sum of the right subtree in the blocks of higher
+ * levels.  A rank takes part in the subtrees of which it runs a micro-batch; the rank of the
+ * first micro-batch gets the sum. */
 static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
 {
     if (!has_any(t, first, n))
@@ -260,7 +262,7 @@ int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* ---- its sums, for the update ---- */
+/* ---- the sums as inputs of the update ---- */
 
 const float *cr_sum_of(const struct crescent_trainer *t, int input)
 {

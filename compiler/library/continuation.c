@@ -53,7 +53,7 @@ static int64_t option_number(const struct cr_origin *o, const char *name)
     return text && !*end && value > 0 ? value : 0;
 }
 
-/* True if the caller set this option, and must be obeyed. */
+/* True if the caller set this option, not merely as a default. */
 static bool is_set(const struct cr_origin *o, const char *name)
 {
     for (int i = 0; i < o->n_settings; i++)

@@ -167,18 +167,18 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
-/* Reads the prompt of a classifier or of a decoder that ranks, and the outputs that are its
+/* Reads the prompt of a classifier or of a reranking decoder, and finds the outputs that are its
  * answer. */
 static int read_classifier(crescent_embedder *e, const char *folder, struct cr_error *error)
 {
-    bool is_judge = false;
-    if (!e->sentence.score && cr_is_judge(folder, &is_judge, error))
+    bool is_reranker = false;
+    if (!e->sentence.score && cr_is_yes_no_reranker(folder, &is_reranker, error))
         return -1;
-    if (is_judge) {
+    if (is_reranker) {
         if (await_reading(&e->reading, error))
             return -1;
         int yes = crescent_token_id(e->reading.tokenizer, "yes"), no = crescent_token_id(e->reading.tokenizer, "no");
-        if (cr_set_judge(&e->sentence, folder, yes, no, error))
+        if (cr_set_yes_no_reranker(&e->sentence, folder, yes, no, error))
             return -1;
     }
     return cr_read_labels(&e->sentence, folder, error);
@@ -310,8 +310,9 @@ static void take_ids(struct slot *slot, const crescent_encoding *encoding)
     memcpy(slot->types, encoding->types, encoding->n * sizeof *slot->types);
 }
 
-/* Cuts ids to a limit before the ids of the text after a document, which the answer follows.  They
- * are those at the end that this text has alone, too. */
+/* Shortens the ids of a prompt to the limit.  Removes the last ids of the document, so that the
+ * text after the document stays: its ids are the longest common suffix of `ids` and of the ids
+ * of that text alone. */
 static int cut_prompt(const crescent_embedder *e, const char *after, size_t length, crescent_encoding *ids,
                       struct cr_error *error)
 {
@@ -333,7 +334,8 @@ static int cut_prompt(const crescent_embedder *e, const char *after, size_t leng
     return 0;
 }
 
-/* Encodes a prompt; from `end` on it is the text after a document. */
+/* Encodes a prompt, and shortens its document if it exceeds the limit; the text after the
+ * document begins at `end`. */
 static int encode_prompt(const crescent_embedder *e, const struct cr_text *prompt, size_t end, struct slot *slot,
                          crescent_embedded *what, struct cr_error *error)
 {
@@ -352,7 +354,7 @@ static int encode_prompt(const crescent_embedder *e, const struct cr_text *promp
     return status;
 }
 
-/* Encodes a question and a document as a decoder that ranks is asked. */
+/* Encodes the prompt in which a reranking decoder gets a question and a document. */
 static int encode_question(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
                            crescent_embedded *what, struct cr_error *error)
 {

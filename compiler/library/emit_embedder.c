@@ -17,22 +17,26 @@ struct embedder_writing {
     struct cr_encoder_ports ports;
 };
 
-/* Reads what a decoder that ranks is asked where only its class says that it ranks.  One without the tokens of its
- * answer makes vectors unless it is asked for scores. */
-static int read_judge(struct embedder_writing *e, const char *folder, bool *classifies, struct cr_error *error)
+/* Sets up a reranking decoder whose config.json names its class, but whose files describe no
+ * ranking (no modules.json).  Without tokens for "yes" and "no" it makes vectors, unless the
+ * caller asks for scores. */
+static int read_yes_no_reranker(struct embedder_writing *e, const char *folder, bool *classifies,
+                                struct cr_error *error)
 {
-    bool is_judge = false;
-    if (e->sentence.score || e->sentence.pools || cr_is_judge(folder, &is_judge, error))
+    bool is_reranker = false;
+    if (e->sentence.score || e->sentence.pools ||
+        cr_is_yes_no_reranker(folder, &is_reranker, error))
         return e->sentence.score || e->sentence.pools ? 0 : -1;
     int yes = cr_token_id(e->w.tokenizer, "yes", 3), no = cr_token_id(e->w.tokenizer, "no", 2);
-    if (!is_judge || ((yes < 0 || no < 0) && !*classifies))
+    if (!is_reranker || ((yes < 0 || no < 0) && !*classifies))
         return 0;
     *classifies = true;
-    return cr_set_judge(&e->sentence, folder, yes, no, error);
+    return cr_set_yes_no_reranker(&e->sentence, folder, yes, no, error);
 }
 
-/* Reads the labels, if the program is to make scores of them: if it is asked to, or if the folder is one of a classifier
- * or of a decoder that ranks and no vectors are asked for. */
+/* Reads the labels if the program computes scores: if the caller asks for scores; or if the
+ * folder is that of a classifier or a reranking decoder, and the caller does not ask for
+ * vectors. */
 static int read_classes(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                         struct cr_error *error)
 {
@@ -41,7 +45,7 @@ static int read_classes(struct embedder_writing *e, const char *folder, const cr
     if (vectors && !classifies)
         return cr_check_vectors(&e->sentence, folder, error);
     if ((!classifies && cr_has_classes(&e->sentence, folder, &classifies, error)) ||
-        read_judge(e, folder, &classifies, error) ||
+        read_yes_no_reranker(e, folder, &classifies, error) ||
         ((classifies || e->sentence.score) && cr_read_labels(&e->sentence, folder, error)))
         return -1;
     e->sentence.plain |= o->classify == CRESCENT_LOGITS;
@@ -80,13 +84,15 @@ static int open_graph(struct embedder_writing *e, crescent_context *context, con
     return status;
 }
 
-/* Sets what a decoder that ranks is asked. */
-static void set_asked(struct cr_encoder_ports *ports, const struct cr_ranking_prompt *asked)
+/* Copies the parts of a reranking decoder's prompt to the ports. */
+static void set_prompt_parts(struct cr_encoder_ports *ports, const struct cr_ranking_prompt *asked)
 {
-    ports->asked = asked->n ? cr_calloc((size_t)asked->n, sizeof *ports->asked) : NULL;
-    ports->n_asked = asked->n;
+    ports->prompt_parts =
+        asked->n ? cr_calloc((size_t)asked->n, sizeof *ports->prompt_parts) : NULL;
+    ports->n_prompt_parts = asked->n;
     for (int i = 0; i < asked->n; i++)
-        ports->asked[i] = (struct cr_asked_part){asked->parts[i].text, asked->parts[i].kind == CR_PROMPT_DOCUMENT};
+        ports->prompt_parts[i] = (struct cr_emitted_prompt_part){
+            asked->parts[i].text, asked->parts[i].kind == CR_PROMPT_DOCUMENT};
 }
 
 /* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector
@@ -99,7 +105,7 @@ static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error
                                        .prompt = e->sentence.prompt ? e->sentence.prompt : "",
                                        .labels = e->sentence.labels, .n_labels = e->sentence.n_labels,
                                        .sigmoid = e->sentence.sigmoid, .plain = e->sentence.plain};
-    set_asked(ports, &e->sentence.template);
+    set_prompt_parts(ports, &e->sentence.template);
     int found = 0;
     for (int i = 0; i < p->n_inputs; i++) {
         int *port = strcmp(p->inputs[i].name, "ids") == 0              ? &ports->ids
@@ -163,7 +169,7 @@ int crescent_emit_embedder(crescent_context *context, const char *path, const cr
         report->name = NULL;
     }
     cr_writing_free(&e.w);
-    free(e.ports.asked);
+    free(e.ports.prompt_parts);
     cr_free_sentence(&e.sentence);
     free(folder);
     return cr_done(&guard, status);

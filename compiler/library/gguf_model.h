@@ -19,7 +19,7 @@ struct cr_gguf_model {
 int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error);
 void cr_gguf_model_free(struct cr_gguf_model *model);
 
-/* The pooling of the vectors of a text, "mean" if the file names none. */
+/* The pooling that makes the vector of a text, "mean" if the file names none. */
 struct cr_gguf_pooling {
     const char *name;
     bool ranks;        /* the model scores texts: a classifier or a reranker */

@@ -131,8 +131,8 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
     return (struct cr_use){.isa = isa, .threads = threads, .is_long = work >= least};
 }
 
-/* A processor with few threads needs few items of attention: each then does more of the heads that share
- * keys. */
+/* Returns the number of work items that attention is split into.  Few threads need few items;
+ * each item then computes more of the heads that share keys. */
 static int64_t attention_items_for(int threads)
 {
     return threads > 2 ? 2 * threads : 4;

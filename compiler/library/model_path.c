@@ -21,7 +21,7 @@
 /* ---- missing files ---- */
 
 /* Finds the script in the same folder with the most similar name, as ", did you mean PATH?". */
-static void near_file(const char *path, char *buf, size_t size)
+static void suggest_file(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     int folder = (int)(file - path), n = 0, cap = 0;
@@ -90,7 +90,7 @@ static int fail_missing(const char *path, int reason, struct cr_error *error)
                        "(hf download %.200s --local-dir %.200s) and give its folder: %.200s",
                        path, path, strchr(path, '/') + 1, strchr(path, '/') + 1);
     if (!with_ending(path, near, sizeof near))
-        near_file(path, near, sizeof near);
+        suggest_file(path, near, sizeof near);
     return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), near);
 }
 

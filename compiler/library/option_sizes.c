@@ -1,5 +1,5 @@
 /*
- * option_sizes.c - which sizes of a graph are made of which options of its script.
+ * option_sizes.c - expresses sizes of a graph as products of the options of its script.
  *
  * The script is run again with one option doubled (or tripled, halved): sizes that double with it
  * are proportional to it.  So a size never gets the name of an option that only happens to have its
@@ -51,7 +51,8 @@ static bool is_size(const struct cr_script_option *option, int64_t *value)
            strcmp(option->name, "seed") != 0;
 }
 
-/* Returns the graph of the script, with n options changed; or null if that is no value for one. */
+/* Returns the graph of the script with n options changed; null if the script refuses the new
+ * values. Keeps the error of the context. */
 static crescent_graph *run(const crescent_graph *graph, const struct cr_setting *changes, int n)
 {
     crescent_graph *again = NULL;
@@ -69,7 +70,7 @@ static crescent_graph *run_changed(const struct search *s, const char *name, int
     return run(s->graph, &(struct cr_setting){name, text, false}, 1);
 }
 
-/* True if two graphs have the same nodes, but for sizes, and `more` may have further ones. */
+/* True if `more` begins with the nodes of g, compared by op and rank only. */
 static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)

@@ -1,4 +1,4 @@
-/* option_sizes.h - which sizes of a graph are made of which options of its script. */
+/* option_sizes.h - expresses sizes of a graph as products of the options of its script. */
 #ifndef CR_OPTION_SIZES_H
 #define CR_OPTION_SIZES_H
 

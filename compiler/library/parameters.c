@@ -58,8 +58,7 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
     }
     if (!found->count || rule == CRESCENT_ANY_TENSORS)
         return 0;
-    return cr_fail(error, "%.400s: tensor %s is not in the model (of %d in all), expected the "
-                   "model's tensors only, as --strict wants", found->file, found->name,
+    return cr_fail(error, "%.400s: found tensor %s, which is not in the model (%d such tensors), expected only tensors of the model, as --strict requires", found->file, found->name,
                    found->count);
 }
 

@@ -69,10 +69,10 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
     return cr_done(&guard, status ? -1 : 0);
 }
 
-/* Makes the box of the existing elements.  Fails in the name of `function` if the sizes exceed the
- * port. */
-static int box_of(const crescent_port *port, const crescent_port *sized, size_t width,
-                  const char *function, struct cr_subarray *box)
+/* Sets *box to the subarray of a port's tensor that a run with these sizes uses.  Fails in the
+ * name of `function` if the sizes exceed the port. */
+static int subarray_of(const crescent_port *port, const crescent_port *sized, size_t width,
+                       const char *function, struct cr_subarray *box)
 {
     bool fits = port->rank == sized->rank && port->rank >= 0 && port->rank <= CRESCENT_MAX_RANK;
     for (int axis = 0; fits && axis < port->rank; axis++)
@@ -92,7 +92,7 @@ int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t 
     struct cr_subarray box;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
-    int status = box_of(port, sized, width, __func__, &box);
+    int status = subarray_of(port, sized, width, __func__, &box);
     if (status == CRESCENT_OK)
         cr_subarray_pack(&box, tensor, packed);
     return status;
@@ -104,7 +104,7 @@ int crescent_spread(const crescent_port *port, const crescent_port *sized, size_
     struct cr_subarray box;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
-    int status = box_of(port, sized, width, __func__, &box);
+    int status = subarray_of(port, sized, width, __func__, &box);
     if (status == CRESCENT_OK)
         cr_subarray_unpack(&box, packed, tensor);
     return status;

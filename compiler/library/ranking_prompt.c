@@ -1,4 +1,4 @@
-/* ranking_prompt.c - the prompt of a decoder that ranks; see ranking_prompt.h. */
+/* ranking_prompt.c - the prompt of a reranking decoder; see ranking_prompt.h. */
 #include "ranking_prompt.h"
 
 #include <ctype.h>
@@ -8,8 +8,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* The source, and where in it the reader stands.  `tag` is the start of the expression that is
- * read. */
+/* The state of reading a template: its source and the position.  `tag` is the start of the
+ * current expression. */
 struct reader {
     const char *at, *end, *start, *tag, *path, *instruction;
     int line;   /* as of cr_read_ranking_prompt */
@@ -178,7 +178,8 @@ static void read_text(struct reader *r, struct cr_ranking_prompt *t)
         add_text(t, start, (size_t)(end - start));
 }
 
-/* Fails unless the template has both places once. */
+/* Fails unless the template has exactly one placeholder for the question and one for the
+ * document. */
 static int check(const struct cr_ranking_prompt *t, const struct reader *r)
 {
     int found[3] = {0};

@@ -1,6 +1,6 @@
 /*
- * ranking_prompt.h - the prompt of a decoder that ranks: a template with a place for a question and
- * one for a document.
+ * ranking_prompt.h - the prompt of a reranking decoder: a template with a placeholder for a
+ * question and one for a document.
  */
 #ifndef CR_RANKING_PROMPT_H
 #define CR_RANKING_PROMPT_H
@@ -17,7 +17,7 @@ struct cr_prompt_part {
     char *text; /* of CR_PROMPT_TEXT */
 };
 
-/* Has no parts before it is read. */
+/* A template, as a list of parts; all zero before it is read. */
 struct cr_ranking_prompt {
     struct cr_prompt_part *parts;
     int n, cap;
@@ -31,7 +31,8 @@ struct cr_ranking_prompt {
 int cr_read_ranking_prompt(struct cr_ranking_prompt *t, const char *source, size_t n, const char *instruction,
                           const char *path, int line, struct cr_error *error);
 
-/* Returns the prompt of a question and a document.  *end is where the text after both begins. */
+/* Returns the prompt of a question and a document.  Sets *end to the offset in it at which the
+ * text after both begins. */
 struct cr_text cr_fill_ranking_prompt(const struct cr_ranking_prompt *t, const struct cr_text *query,
                               const struct cr_text *document, size_t *end);
 

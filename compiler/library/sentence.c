@@ -155,7 +155,7 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     return 0;
 }
 
-/* ---- decoders that rank ---- */
+/* ---- reranking decoders ---- */
 
 /* Reads the template from chat_template.jinja or tokenizer_config.json. */
 static int read_template(struct cr_sentence *s, const char *folder, struct cr_error *error)
@@ -212,8 +212,12 @@ static int read_logit_score(struct cr_sentence *s, const struct cr_document *d, 
 
 int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    return s->score ? cr_fail(error, "%.300s: found a decoder that ranks (LogitScore), expected a model of vectors", folder)
-                    : 0;
+    return s->score
+               ? cr_fail(
+                     error,
+                     "%.300s: found a reranking decoder (LogitScore), expected a model of vectors",
+                     folder)
+               : 0;
 }
 
 /* Returns the first class of `architectures` in a config.json; null if there is none. */
@@ -224,16 +228,16 @@ static const char *first_class(const struct cr_document *d)
     return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
 }
 
-int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error)
+int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error)
 {
     char path[PATH_SIZE];
     struct cr_document d;
     int found = open_object(&d, path, folder, "config.json", error);
-    *is_judge = false;
+    *is_reranker = false;
     if (found <= 0)
         return found;
     const char *class = first_class(&d);
-    *is_judge = class && strcmp(class, "Qwen3ForCausalLM") == 0;
+    *is_reranker = class && strcmp(class, "Qwen3ForCausalLM") == 0;
     cr_document_free(&d);
     return 0;
 }
@@ -254,7 +258,8 @@ int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_cl
     return 0;
 }
 
-int cr_set_judge(struct cr_sentence *s, const char *folder, int yes, int no, struct cr_error *error)
+int cr_set_yes_no_reranker(struct cr_sentence *s, const char *folder, int yes, int no,
+                           struct cr_error *error)
 {
     static const char template[] =
         "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
@@ -265,9 +270,11 @@ int cr_set_judge(struct cr_sentence *s, const char *folder, int yes, int no, str
         "<Document>: {{ messages | selectattr('role', 'eq', 'document') | map(attribute='content') | first }}"
         "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n\n";
     if (yes < 0 || no < 0)
-        return cr_fail(error, "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
-                              "decoder that ranks",
-                       folder);
+        return cr_fail(
+            error,
+            "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
+            "reranking decoder",
+            folder);
     set_score(s, yes, no);
     return cr_read_ranking_prompt(&s->template, template, sizeof template - 1, s->prompt, "Qwen3-Reranker", 0, error);
 }
@@ -474,7 +481,7 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
                : 0;
 }
 
-/* ---- what the script gets ---- */
+/* ---- settings of the script ---- */
 
 int cr_limit_sentence(struct cr_sentence *s, int64_t asked, int64_t of_tokenizer, struct cr_error *error)
 {
@@ -496,7 +503,8 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
     return 0;
 }
 
-/* A decoder that ranks has a score, and a classifier classes, instead of a pooling. */
+/* Fills the settings of the script.  A reranking decoder gets the option `score`, and a
+ * classifier `classes`, in place of `pooling`. */
 static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
 {
     int n = 0;
@@ -588,7 +596,7 @@ static int read_activation(struct cr_sentence *s, const struct cr_document *d, s
     return 0;
 }
 
-/* Reads the names or the number of the labels of config.json; a decoder that ranks has one. */
+/* Reads the names or the number of the labels of config.json; a reranking decoder has one label. */
 static int count_labels(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     enum { MOST_LABELS = 100000 };

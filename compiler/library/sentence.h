@@ -12,26 +12,28 @@
 #include "compiler/ir/error.h"
 #include "ranking_prompt.h"
 
-/* Strings are allocated. */
+/* The settings of the files.  The struct owns its strings. */
 struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
-    char *modules;      /* the layers after the pooling, as embedding.vector takes them, but ... */
+    char *modules;      /* the layers after the pooling, in the form of the argument of
+                         * embedding.vector, without a Normalize at the end; null: none */
     bool pools;         /* modules.json has a Pooling */
     bool ranks;         /* a GGUF file of a classifier or reranker */
-    bool normalize;     /* ... a Normalize at the end; null: nothing */
+    bool normalize;     /* modules.json ends in a Normalize */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
     int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
-    bool excludes_prompt; /* a pooling without the tokens of the prompt */
+    bool excludes_prompt; /* the pooling leaves out the tokens of the prompt */
     char *prompt;       /* a text that is put in front of each text; may be null */
     char **labels;      /* the labels of a classifier */
     int n_labels;
-    char *score;        /* the ids of the tokens by which a decoder ranks, "YES,NO" or "YES"; null for other models */
+    char *score;        /* of a reranking decoder: the ids of the tokens that are its answer,
+                         * "YES,NO" or "YES"; null for other models */
     char *pad;          /* the token that texts are filled up with, for a model that needs it; else null */
     int32_t pad_id;     /* its id, to be set by the caller */
-    struct cr_ranking_prompt template; /* of such a decoder: how it is asked */
-    bool sigmoid, plain; /* how its probabilities are computed: as a sigmoid of each logit; as
-                            the logits themselves */
+    struct cr_ranking_prompt template; /* of a reranking decoder: the template of its prompt */
+    bool sigmoid, plain; /* sigmoid: probabilities are the sigmoid of each logit, not a softmax;
+                          * plain: scores are the logits themselves */
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses
@@ -63,23 +65,27 @@ struct cr_sentence_settings {
 crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
                                    const crescent_script *how);
 
-/* Fails for a decoder that ranks, which makes no vectors. */
+/* Fails for a reranking decoder, which makes no vectors. */
 int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
-/* Reads the labels of a classifier, and what makes probabilities of its logits, from config.json.
- * A decoder that ranks has one label. */
+/* Reads the labels of a classifier, and the function that turns its logits into probabilities,
+ * from config.json.  A reranking decoder has one label. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
-/* True for a folder of Qwen3-Reranker without modules.json: a decoder that answers yes or no. */
-int cr_is_judge(const char *folder, bool *is_judge, struct cr_error *error);
+/* Sets *is_reranker to true for a folder of Qwen3-Reranker without modules.json: a decoder that
+ * answers "yes" or "no". */
+int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error);
 
-/* True for the folder of a classifier: one without a Pooling in modules.json whose class ends in ForSequenceClassification, or that
- * names no class but labels. */
+/* Sets *has_classes to true for the folder of a classifier: modules.json, if it exists, has no
+ * Pooling, and the class of config.json ends in ForSequenceClassification, or no class is named
+ * but labels are. */
 int cr_has_classes(const struct cr_sentence *sentence, const char *folder, bool *has_classes, struct cr_error *error);
 
-/* Makes it a decoder that ranks by the ids of "yes" and "no", asked as Qwen3-Reranker is.  Fails if one is -1: the
- * tokenizer of the folder has no such token. */
-int cr_set_judge(struct cr_sentence *sentence, const char *folder, int yes, int no, struct cr_error *error);
+/* Sets the tokens of the answer to the ids of "yes" and "no", and the template to
+ * Qwen3-Reranker's.  Fails if an id is -1, that is, if the tokenizer of the folder has no such
+ * token. */
+int cr_set_yes_no_reranker(struct cr_sentence *sentence, const char *folder, int yes, int no,
+                           struct cr_error *error);
 void cr_free_sentence(struct cr_sentence *sentence);
 
 #endif

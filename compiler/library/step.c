@@ -36,7 +36,7 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* Chooses the memory for each output of a step, or of its entry update.  An output that replaces a
  * parameter or an input may use its memory. */
-static void place_results(crescent_trainer *t)
+static void choose_result_memory(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
@@ -53,7 +53,7 @@ static void place_results(crescent_trainer *t)
 
 /* Prepares the next step: packs the new parameters, and swaps each output that has its own
  * memory with the input that it replaces. */
-static void hand_over(crescent_trainer *t)
+static void swap_results(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_outputs; i++) {
@@ -105,7 +105,7 @@ static int run_whole(crescent_trainer *t, struct cr_error *error)
     struct cr_engine *e = cr_trainer_engine(t);
     if (cr_feeds_take(&t->feeds, e, t->step, t->inputs.data, error))
         return -1;
-    place_results(t);
+    choose_result_memory(t);
     return cr_engine_run(e, (const void *const *)t->inputs.data, t->results, error);
 }
 
@@ -114,7 +114,7 @@ static int run_parts(crescent_trainer *t, struct cr_error *error)
 {
     if (cr_run_micro_batches(t, error))
         return -1;
-    place_results(t);
+    choose_result_memory(t);
     return cr_engine_run_entry(cr_trainer_engine(t), t->accumulation.update, cr_update_inputs(t),
                                t->results, error);
 }
@@ -126,7 +126,7 @@ static int step(crescent_trainer *t, struct cr_error *error)
         cr_compare_ranks(t, error) ||
         (t->next_state.micro_batches ? run_parts(t, error) : run_whole(t, error)))
         return -1;
-    hand_over(t);
+    swap_results(t);
     t->step++;
     t->has_step = true;
     double loss = value_of(t, t->loss);

@@ -261,7 +261,8 @@ static void read_options(lua_State *L, struct generation *r)
 }
 
 /* Keeps a piece of text and passes it to the callback; 0 if the callback wants to stop. */
-static int say(lua_State *L, struct generation *r, const char *text, size_t length, int32_t id)
+static int take_piece(lua_State *L, struct generation *r, const char *text, size_t length,
+                      int32_t id)
 {
     int more = 1;
     lua_pushlstring(L, text, length);
@@ -282,24 +283,24 @@ static int say(lua_State *L, struct generation *r, const char *text, size_t leng
 }
 
 /* Says the text that is complete after a token; "" without a tokenizer. */
-static int say_token(lua_State *L, struct generation *r, int32_t id)
+static int take_token_text(lua_State *L, struct generation *r, int32_t id)
 {
     const char *text = "";
     size_t length = 0;
     if (r->g->stream)
         cr_lua_pass(L, crescent_text_stream_add(r->g->stream, id, &text, &length));
-    return say(L, r, text, length, id);
+    return take_piece(L, r, text, length, id);
 }
 
 /* Says the rest of the text at the end. */
-static void say_end(lua_State *L, struct generation *r)
+static void take_rest(lua_State *L, struct generation *r)
 {
     const char *text;
     size_t length = 0;
     if (r->g->stream && r->n)
         cr_lua_pass(L, crescent_text_stream_end(r->g->stream, &text, &length));
     if (length)
-        say(L, r, text, length, CRESCENT_NONE);
+        take_piece(L, r, text, length, CRESCENT_NONE);
 }
 
 static int is_end(const struct generation *r, int32_t id)
@@ -331,14 +332,15 @@ static void begin(lua_State *L, struct generation *r)
 }
 
 /* Generates until a token ends the text, the limit is reached, or the callback wants to stop. */
-static void go_on(lua_State *L, struct generation *r)
+static void generate_tokens(lua_State *L, struct generation *r)
 {
     int ended = r->limit == 0;
     while (!ended) {
         int32_t *id = &r->ids[r->n];
         cr_lua_pass(L, crescent_generator_choose(r->g->generator, &r->sampling, id));
         r->n++;
-        ended = !say_token(L, r, *id) || r->n == r->limit || (!r->ignore_eos && is_end(r, *id));
+        ended =
+            !take_token_text(L, r, *id) || r->n == r->limit || (!r->ignore_eos && is_end(r, *id));
         if (!ended)
             cr_lua_pass(L, crescent_generator_feed(r->g->generator, id, 1, NULL));
     }
@@ -366,8 +368,8 @@ static int generate_protected(lua_State *L)
     r->pieces = lua_gettop(L);
     luaL_checkstack(L, 12, "crescent");
     begin(L, r);
-    go_on(L, r);
-    say_end(L, r);
+    generate_tokens(L, r);
+    take_rest(L, r);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (int i = 1; i <= r->n_pieces; i++) {

@@ -108,7 +108,7 @@ crescent_context *cr_lua_context(lua_State *L)
     crescent_context **context = lua_touserdata(L, -1);
     lua_pop(L, 1);
     if (!context || !*context)
-        luaL_error(L, "crescent: the state is being closed");
+        luaL_error(L, "crescent: found a call while the Lua state is being closed, expected it before");
     return *context;
 }
 

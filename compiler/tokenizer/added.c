@@ -28,7 +28,7 @@ static int check(const struct cr_added_token *token, const struct cr_vocabulary 
                        path, token->id, cr_show(token->text, token->length).text, id);
     if (id < 0 && cr_word_text(v, token->id))
         return cr_fail(error,
-                       "%s: found the id %d of added token %s, which the vocabulary has for %s",
+                       "%s: found the id %d of added token %s, which the vocabulary has for %s, expected another id",
                        path, token->id, cr_show(token->text, token->length).text,
                        cr_show(cr_word_text(v, token->id), v->tokens[token->id].length).text);
     return 0;

@@ -368,7 +368,7 @@ Lua 5.4 at the end of the scope of a variable that closes. An object belongs to 
 
 --- What the embedder does.
 -- @function Embedder:facts
--- @treturn table `dimensions`, `max_length`, `pooling`, `normalized`, `prompt`, and `pairs`, true for a decoder that ranks
+-- @treturn table `dimensions`, `max_length`, `pooling`, `normalized`, `prompt`, and `pairs`, true for a reranking decoder
 
 --- Frees all it holds.
 -- @function Embedder:close

@@ -679,7 +679,7 @@ it("a reranker and a classifier", function()
         equal(judge:facts().pairs, true)
         judge:embed("a")
     end)
-    fails("found a decoder that ranks (LogitScore), expected a model of vectors", crescent.embedder,
+    fails("found a reranking decoder (LogitScore), expected a model of vectors", crescent.embedder,
         "tests/fixtures/embed_qwen3_score")
     fails("no tensor 'score.weight'", crescent.embedder, "tests/fixtures/embed_qwen3", {classify = true})
     fails("graphs/bert.lua: found a file, expected the folder of a model", crescent.embedder, "graphs/bert.lua")
