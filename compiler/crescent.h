@@ -67,8 +67,8 @@ enum {
 
 /* ---- context -------------------------------------------------------------------------- */
 
-/* A context holds what threads must not share: the last error.  All other handles are made with
- * one. */
+/* A context holds the last error, which threads must not share.  All other handles are made with
+ * a context. */
 typedef struct crescent_context crescent_context;
 
 /* Returns a new context, or null if memory is insufficient. */
@@ -398,14 +398,15 @@ typedef struct {
 } crescent_surplus;
 
 /* Reads every parameter by its name from safetensors files, folders of them, and GGUF files.  If
- * several files have a tensor of that name, the last file counts.  F16, BF16 and F64 are converted,
+ * several files have a tensor of that name, the last file counts.  Converts F16, BF16 and F64,
  * and in GGUF files blocks of Q8_0, Q4_0 and Q4_1.  `surplus` may be null.  A failure leaves the
  * model without weights.
  *
- * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  A model that
- * was opened from a folder also finds tensors whose names lack what stands before them in those of
- * the parameters ("transformer."), or have the model_type and a dot before them; the head in place
- * of a table that is both; and counts no buffers as surplus. */
+ * A folder has model.safetensors, or shards that model.safetensors.index.json lists.  For a model
+ * that was opened from a folder, tensors are also found whose names lack the common prefix of
+ * the parameters' names ("transformer."), or have the model_type and a dot in front of
+ * them; an output head that is tied to the table of embeddings may be stored in its place; and
+ * buffers are not counted as surplus. */
 int crescent_load_weights(crescent_model *model, const char *const *paths, int n,
                           crescent_surplus_rule rule, crescent_surplus *surplus);
 
@@ -433,9 +434,9 @@ int crescent_load_weights_bytes(crescent_model *model, const char *name, const v
                                 size_t length, crescent_surplus_rule rule,
                                 crescent_surplus *surplus);
 
-/* The folder, or the GGUF or ONNX file, that the model was opened from, for crescent_load_weights;
- * null if that was a script.  Of an ONNX file this is the only way to its weights: it must not have
- * changed since. */
+/* Returns the folder, or the GGUF or ONNX file, that the model was opened from, for
+ * crescent_load_weights; null if the model was opened from a script.  The weights of an ONNX file
+ * can only be loaded from that path; the file must not have changed since. */
 const char *crescent_weights_path(const crescent_model *model);
 
 /* Sets every parameter to random numbers, from the distributions with which PyTorch initialises its
@@ -503,8 +504,8 @@ int crescent_run(crescent_model *model, const void *const *inputs, void *const *
 int crescent_run_entry(crescent_model *model, const char *entry, const void *const *inputs,
                        void *const *outputs);
 
-/* A run of all, and what each kernel took, all its calls together, into kernel_ns (by kernel, see
- * crescent_kernel_at): for backends CRESCENT_TCC and CRESCENT_CC. */
+/* Runs the whole model, and writes into kernel_ns the time that each kernel took, the sum over
+ * its calls (by kernel, see crescent_kernel_at): for backends CRESCENT_TCC and CRESCENT_CC. */
 int crescent_run_timed(crescent_model *model, const void *const *inputs, void *const *outputs,
                        double *kernel_ns);
 
@@ -513,7 +514,7 @@ typedef struct {
     int64_t begin_ns, end_ns;
 } crescent_call_time;
 
-/* A run that writes the time of each call of a kernel, in the order of the run:
+/* Runs the whole model, and writes the time of each call of a kernel, in the order of the run:
  * crescent_report.n_calls times. */
 int crescent_run_traced(crescent_model *model, const void *const *inputs, void *const *outputs,
                         crescent_call_time *times);
@@ -588,7 +589,7 @@ typedef struct {
 /* Kernels are numbered from 0 to crescent_report.n_kernels - 1. */
 int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel);
 
-/* ---- what the machine can do ---------------------------------------------------------- */
+/* ---- limits of the machine ------------------------------------------------------------- */
 
 /* Measures the machine's limits on as many threads as a model has. */
 typedef struct crescent_machine crescent_machine;
@@ -598,12 +599,14 @@ typedef struct crescent_machine crescent_machine;
 int crescent_machine_open(crescent_model *model, crescent_machine **machine);
 void crescent_machine_close(crescent_machine *machine);
 
-/* Floating-point operations a nanosecond (GFLOP/s), with the widest fused multiply-add. */
+/* Returns floating-point operations per nanosecond (GFLOP/s), with the widest fused
+ * multiply-add. */
 double crescent_machine_flops(const crescent_machine *machine);
 
-/* Operations a nanosecond (GOP/s), two a product, of products in an arithmetic: "int8" by the
- * instruction that the model's instruction set has for them, "bf16" by tiles where it has some,
- * else, as "f32", by the widest fused multiply-add.  0 for another name. */
+/* Returns the rate of products in an arithmetic, in operations per nanosecond (GOP/s), two for a
+ * multiplication and its addition: "int8" by the instruction that the model's instruction set
+ * has for it, "bf16" by the instructions for tiles if it has some, else, as "f32", by the widest
+ * fused multiply-add.  Returns 0 for another name. */
 double crescent_machine_products(const crescent_machine *machine, const char *arithmetic);
 
 /* Returns the bandwidth in bytes per nanosecond (GB/s) of threads that read `bytes` bytes
@@ -763,7 +766,8 @@ typedef struct {
 int crescent_loop_count(const crescent_inspection *inspection);
 int crescent_loop_at(const crescent_inspection *inspection, int index, crescent_loop *loop);
 
-/* The C, without the runtime, and what some of its lines are. */
+/* Returns the emitted C, without the runtime. crescent_lines_at maps ranges of its lines to
+ * kernels, calls and nodes. */
 const char *crescent_inspection_c(const crescent_inspection *inspection, size_t *length);
 
 typedef enum {
@@ -940,8 +944,8 @@ int crescent_autopsy_culprit(const crescent_autopsy *autopsy);
 /* ---- generating ----------------------------------------------------------------------- */
 
 /*
- * A causal model that goes on with texts: it takes tokens, keeps what later ones look at, and gives the
- * logits of the token that follows.  No bit of them depends on how the tokens are cut into calls.
+ * A causal model that continues texts: it takes tokens, keeps their keys and values for later ones,
+ * and gives the logits of the token that follows.  No bit of them depends on how the tokens are cut into calls.
  *
  *     status = crescent_generator_open(context, folder, NULL, NULL, NULL, &g) ||
  *              crescent_load_weights(crescent_generator_model(g), &folder, 1, 0, NULL) ||
@@ -954,17 +958,17 @@ typedef struct crescent_generator crescent_generator;
 /* Options for generating.  Zeros are the defaults; a null pointer stands for all zeros. */
 typedef struct {
     int64_t context; /* the most positions; 0: the model's maximum */
-    int64_t chunk;   /* tokens that go through the model at a time, at most; 0: some */
-    int all_logits;  /* 1: of every token that is fed, 0: of the last one of a call */
+    int64_t chunk;   /* most tokens that go through the model at a time; 0: a default */
+    int all_logits;  /* 1: give logits of every token that is fed, 0: of the last one of a call */
     int64_t least;   /* positions needed, if the script does not fix their number */
 } crescent_generation;
 
 /*
  * Opens the model of a folder, a GGUF file or a script.  A script has the input `ids`, i32 [texts,
  * tokens], and the output `logits`, [texts, tokens, vocabulary]; its option T, the tokens, becomes
- * the number of positions.  Or it says itself how to go on: with a length `n`, ids of [texts, n],
- * and a state `at`, which counts the tokens that came before; its options `context` and `chunk`
- * have the numbers then.
+ * the number of positions.  Or the script has caches of its own: a length `n`, ids of [texts,
+ * n], and a state `at`, which counts the past tokens; its options `context` and `chunk` then
+ * set the sizes.
  */
 int crescent_generator_open(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
@@ -986,7 +990,7 @@ typedef struct {
     int64_t texts, vocabulary; /* sequences of a batch, and logits of a token */
     int64_t context, used;     /* positions of each sequence, and how many of them have a token */
     int64_t chunk;
-    int all_logits; /* as it was opened */
+    int all_logits; /* from crescent_generation */
     int64_t begin; /* the token that a text begins with, of config.json; or CRESCENT_NONE */
     int ends;      /* tokens that end one: eos_token_id of generation_config.json or config.json */
     int can_grow;  /* 1: `context` would be larger for a larger `least` of crescent_generation */
@@ -1094,7 +1098,7 @@ int crescent_trainer_start(crescent_trainer *trainer);
  * saved. */
 int crescent_trainer_step(crescent_trainer *trainer);
 
-/* Where a training stands. */
+/* The progress of a training. */
 typedef struct {
     int64_t step;            /* steps made, also before it was resumed */
     double loss, lr, tokens; /* outputs of the last step; NAN before the first */
@@ -1186,9 +1190,10 @@ int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *check
 /* ---- tuning --------------------------------------------------------------------------- */
 
 /*
- * Finds the sizes of a target by measuring a model on this machine.  A size after the other is
- * changed, and the change kept if the runs are clearly faster.  The bits of each candidate's first
- * run are held against the first's: another bit is CRESCENT_BUG.
+ * Finds the sizes of a target by measuring a model on this machine.  It changes one
+ * size after another, and keeps a change if the runs are clearly faster.  The outputs of each
+ * candidate's first run are compared with those of the first candidate: a bit that differs is
+ * CRESCENT_BUG.
  *
  *     crescent_trial trial;
  *     while (crescent_tuner_next(tuner, &trial) == CRESCENT_OK)

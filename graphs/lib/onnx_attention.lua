@@ -26,7 +26,7 @@ local function repeat_heads(x, heads)
     return reshape(expand(reshape(x, {B, G, 1, S, d}), {B, G, heads / G, S, d}), {B, heads, S, d})
 end
 
--- New keys or values after those of before.
+-- New keys or values after past ones.
 local function with_past(past, x)
     if not past then return x end
     assert(past.rank == 4, "found past keys of " .. past.rank .. " axes, expected 4")
@@ -104,7 +104,7 @@ local function masking(T, S, mask, past, lengths, o)
     return m
 end
 
--- Queries with heads, and keys and values after those of before.
+-- Queries with heads, and keys and values after past ones.
 local function heads_of(q, k, v, past_keys, past_values, o)
     if q.rank == 3 then
         local groups = o.kv_num_heads or o.q_num_heads
@@ -129,7 +129,7 @@ function onnx_attention.attention(q, k, v, mask, past_keys, past_values, lengths
     return (attention_of(q, k, v, mask, past_keys, past_values, lengths, o))
 end
 
--- The other outputs of the same operator: keys and values of before and new ones, and scores.
+-- The other outputs of the same operator: past and new keys and values, and scores.
 function onnx_attention.attention_keys(q, k, v, mask, past_keys, past_values, lengths, config)
     local o = layer_options("onnx_attention.attention_keys", config or {}, attention_options)
     local _, keys = heads_of(q, k, v, past_keys, past_values, o)
@@ -252,7 +252,7 @@ local function padding_bias(mask, B, S, hidden)
     return where(seen, const(0, {}), hidden or -10000)
 end
 
--- Attention by these masks, with heads merged; the first `past` keys are those of before.
+-- Attention by these masks, with heads merged; the first `past` keys are past ones.
 local function padded(q, k, v, mask, bias, past, o)
     local m = {bias = mask and padding_bias(mask, q:size(1), k:size(3), o.mask_filter_value)}
     if bias then m.bias = m.bias and m.bias + bias or bias end
@@ -263,7 +263,7 @@ local function padded(q, k, v, mask, bias, past, o)
     return attention.merge_heads((attend(q, k, v, m, o.scale, o.softcap)))
 end
 
--- Queries, keys and values by one product, and how many keys are those of before.
+-- Queries, keys and values by one product, and how many keys are past ones.
 local function fused(name, x, weights, bias, past, config)
     local o = layer_options(name, config or {}, {
         do_rotary = {"whole", 0}, mask_filter_value = "number?", num_heads = {"whole", 0},
@@ -289,7 +289,7 @@ function onnx_attention.fused(x, weights, bias, mask, past, scores_bias, config)
     return padded(q, k, v, mask, scores_bias, n, o)
 end
 
--- Its keys and values of before and new ones, [2, B, H, S, d].
+-- Its past and new keys and values, [2, B, H, S, d].
 function onnx_attention.fused_past(x, weights, bias, mask, past, scores_bias, config)
     local _, _, k, v = fused("onnx_attention.fused_past", x, weights, bias, past, config)
     local shape = k.shape
@@ -322,7 +322,7 @@ function onnx_attention.multi_head(q, k, v, bias, mask, scores_bias, past_keys, 
     return padded(q, keys, values, mask, scores_bias, past, o)
 end
 
--- Its keys and values of before and new ones.
+-- Its past and new keys and values.
 function onnx_attention.multi_head_keys(q, k, v, bias, mask, scores_bias, past_keys, past_values, config)
     local o = layer_options("onnx_attention.multi_head_keys", config or {}, multi_head_options)
     return part_with_heads(k, 2, bias, q:size(-1), past_keys, o.num_heads)
@@ -333,7 +333,7 @@ function onnx_attention.multi_head_values(q, k, v, bias, mask, scores_bias, past
     return part_with_heads(v, 3, bias, q:size(-1) + k:size(-1), past_values, o.num_heads)
 end
 
--- New keys or values x [B, G, T, d] behind those of before, of which each batch has `first`; S in all.
+-- New keys or values x [B, G, T, d] behind past ones, of which each batch has `first`; S in all.
 local function behind(past, x, first, S)
     if not past then return x end
     local P, T, s = past:size(3), x:size(3), iota({1, 1, S, 1}, 3)
@@ -394,7 +394,7 @@ function onnx_attention.grouped(q, k, v, past_keys, past_values, lengths, cosine
     return attention.merge_heads((attend(q, k, v, m, o.scale, o.softcap)))
 end
 
--- Its keys and values of before and new ones.
+-- Its past and new keys and values.
 function onnx_attention.grouped_keys(q, k, v, past_keys, past_values, lengths, cosines, sines, at, bias, config)
     local o, _, keys, _, first, S = grouped("onnx_attention.grouped_keys", q, k, v, past_keys,
         past_values, lengths, config)
