@@ -568,7 +568,7 @@ variants: all
 # Tables of Unicode's characters, from those of utf8proc.
 unicode: $(BUILD)/obj/flags
 	$(link) -MF $(BUILD)/make_unicode.d tests/make_unicode.c -o $(BUILD)/make_unicode $(call static,utf8proc)
-	for table in classes compositions compatible cases graphemes; do \
+	for table in classes compositions compatible lower_case graphemes; do \
 	    $(BUILD)/make_unicode $$table >compiler/tokenizer/$$table.inc || exit 1; done
 
 format:

@@ -7,7 +7,7 @@
 #include "philox.h" /* only for random */
 #include "pool.h"
 #include "runtime.h"
-#include "select.h"
+#include "select_runtime.h"
 #include "angle_reduction.h" /* only for sin, cos */
 #include "vector.h"
 

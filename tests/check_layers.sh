@@ -25,7 +25,7 @@
 #     compiler/ but cli may see runtime/*.h; runtime/ sees libc and its own folder only
 #     no other folder's *.inc, but for two: exec/random_fill.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
-#     lua, the module for Lua, sees crescent.h and library/function.h, a graph of a running Lua
+#     lua, the module for Lua, sees crescent.h and library/lua_function.h, a graph of a running Lua
 #     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     mpi.h only in runtime/ranks_mpi.c,
@@ -79,8 +79,8 @@ violations() {
             else if (name !~ /^(compiler|runtime)\//) complain("no folder of this project")
             else if (layer == "runtime") complain("runtime/ names its own files only")
             else if (layer == "lua") {
-                if (target != "lua" && target != "public" && name != "compiler/library/function.h")
-                    complain("lua sees crescent.h and library/function.h only")
+                if (target != "lua" && target != "public" && name != "compiler/library/lua_function.h")
+                    complain("lua sees crescent.h and library/lua_function.h only")
             } else if (layer == "cli" || layer == "explain") {
                 if (target != layer && target != "public" && !(name in helpers))
                     complain(layer " sees crescent.h and its helpers only")
@@ -247,7 +247,7 @@ expect allowed compiler/import/model_proto.c '#include "compiler/files/mapping.h
 expect allowed compiler/ir/graph.h '#include "ops.def"'
 expect allowed compiler/tokenizer/bpe.c '#include "compiler/ir/mem.h"'
 expect allowed compiler/json/document.c '#include "compiler/files/json.h"'
-expect allowed compiler/tokenizer/part.h '#include "compiler/json/document.h"'
+expect allowed compiler/tokenizer/tokenizer_part.h '#include "compiler/json/document.h"'
 expect caught compiler/json/document.c '#include "compiler/tokenizer/tokenizer.h"'
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/json/document.h"'
 expect allowed compiler/library/tokenize.c '#include "compiler/tokenizer/tokenizer.h"'
@@ -255,14 +255,14 @@ expect allowed compiler/passes/fuse/fuse.c '#include "compiler/ir/graph.h"'
 expect allowed compiler/frontend/script.c '#include <lauxlib.h>'
 expect allowed compiler/lua/model.c '#include <lua.h>'
 expect allowed compiler/lua/model.c '#include "compiler/crescent.h"'
-expect allowed compiler/lua/opening.c '#include "compiler/library/function.h"'
+expect allowed compiler/lua/opening.c '#include "compiler/library/lua_function.h"'
 expect allowed compiler/exec/jit_tcc.c '#include <libtcc.h>'
 expect allowed compiler/cli/run.c '#include "compiler/crescent.h"'
 expect allowed compiler/cli/run.c '#include "compiler/ir/escape.h"'
 expect allowed compiler/exec/exec.h '#include "runtime/runtime.h" /* kernels */'
 expect allowed compiler/library/graph.c '#include "compiler/frontend/script.h"'
 expect allowed compiler/library/run.c '#include "compiler/crescent.h"'
-expect allowed compiler/library/files.c '#include "compiler/files/npy.h"'
+expect allowed compiler/library/output_file.c '#include "compiler/files/npy.h"'
 expect allowed compiler/exec/tensors.c '#include "compiler/files/npy.h"'
 expect allowed compiler/exec/random_fill.inc '#include "runtime/math.inc"'
 expect allowed compiler/exec/peak.c '#include <immintrin.h>'

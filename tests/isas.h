@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 static const char *const isas[] = {"plain", "avx2", "avx512", "vnni", "amx", "neon"};
 

@@ -5,7 +5,7 @@
  *     classes        the classes of characters
  *     compositions   what normal forms C and D need
  *     compatible     compatibility decompositions
- *     cases          the lower cases of capitals
+ *     lower_case     the lower cases of capitals
  *     graphemes      the grapheme break class of each character
  *
  * Characters of one class stand in runs.  A run is a number, its first character * the number of classes +
@@ -232,12 +232,12 @@ static void write_compatible(void)
     printf("\n};\n");
 }
 
-/* ---- cases ---- */
+/* ---- lower case ---- */
 
-static void write_cases(void)
+static void write_lower_case(void)
 {
     int n = 0;
-    printf("/* cases.inc - capitals of Unicode %s and their lower cases; written by\n"
+    printf("/* lower_case.inc - capitals of Unicode %s and their lower cases; written by\n"
            " * tests/make_unicode.c. */\n"
            "static const uint32_t cr_capitals[][2] = {\n",
            utf8proc_unicode_version());
@@ -290,13 +290,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*write)(void);
     } tables[] = {{"classes", write_classes},       {"compositions", write_compositions},
-                  {"compatible", write_compatible}, {"cases", write_cases},
+                  {"compatible", write_compatible}, {"lower_case", write_lower_case},
                   {"graphemes", write_graphemes}};
     for (size_t i = 0; argc == 2 && i < sizeof tables / sizeof *tables; i++)
         if (strcmp(argv[1], tables[i].name) == 0) {
             tables[i].write();
             return 0;
         }
-    fprintf(stderr, "make_unicode: expected classes, compositions, compatible, cases or graphemes\n");
+    fprintf(stderr, "make_unicode: expected classes, compositions, compatible, lower_case or graphemes\n");
     return 2;
 }

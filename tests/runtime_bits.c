@@ -15,7 +15,7 @@
 
 #include "compiler/exec/random_fill.h"
 #include "runtime/philox.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 #include "tests/tile_columns.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))

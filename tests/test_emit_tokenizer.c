@@ -223,7 +223,7 @@ END_TEST
 /* The graphemes below need the first file, too. */
 #include "compiler/tokenizer/characters.inc"
 
-#include "compiler/tokenizer/match.inc"
+#include "compiler/tokenizer/run_pattern.inc"
 
 /* Patterns of published tokenizers, and what a program may get wrong: priorities, counts, looks, empty matches. */
 static const char *const programs[] = {
@@ -375,7 +375,7 @@ END_TEST
 
 /* ---- graphemes against utf8proc ---- */
 
-#include "compiler/tokenizer/runs.inc"
+#include "compiler/tokenizer/class_runs.inc"
 
 #include "compiler/tokenizer/graphemes.inc"
 

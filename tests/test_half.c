@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 enum { ROWS = 15, K = 301, N = 70, COLUMNS = 96, FIRST = 7, STRIDE = (K + 1) * CR_PANEL };
 

@@ -11,7 +11,7 @@
 
 #include "compiler/emit/runtime_text.h"
 #include "compiler/exec/exec.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 /* The input plus the weights, with a structure assigned on the way: TinyCC makes a call of
  * memmove of that. */

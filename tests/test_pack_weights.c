@@ -12,7 +12,7 @@
 #include "compiler/files/safetensors.h"
 #include "runtime/pack_pieces.h"
 #include "runtime/pool.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 static char path[128];
 static char error[512];

@@ -13,7 +13,7 @@
 
 #include "compiler/exec/quantised_columns.h"
 #include "runtime/runtime.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 enum { K = 299, N = 70, COLUMNS = 96, FIRST = 7, BLOCKS = 10, BLOCK = 32, MOST_ROWS = 26 };
 

@@ -16,7 +16,7 @@
 #include "compiler/exec/probe.h"
 #include "compiler/exec/processor.h"
 #include "compiler/library/host_target.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 

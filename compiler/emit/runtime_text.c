@@ -13,9 +13,9 @@
     F(i32_h, "runtime/i32.h")                                                                      \
     F(i32, "runtime/i32.inc")                                                                      \
     F(api, "runtime/api.h")                                                                        \
-    F(select, "runtime/select.h")                                                                  \
+    F(select_runtime, "runtime/select_runtime.h")                                                  \
     F(pool_h, "runtime/pool.h")                                                                    \
-    F(place_h, "runtime/pack_weights.h")                                                                  \
+    F(pack_weights_h, "runtime/pack_weights.h")                                                    \
     F(philox, "runtime/philox.h")                                                                  \
     F(philox_inc, "runtime/philox.inc")                                                            \
     F(words, "runtime/words.inc")                                                                  \
@@ -24,16 +24,16 @@
     F(runtime_inc, "runtime/runtime.inc")                                                          \
     F(math, "runtime/math.inc")                                                                    \
     F(rounding, "runtime/rounding.inc")                                                            \
-    F(turns, "runtime/angle_reduction.h")                                                                    \
+    F(angle_reduction, "runtime/angle_reduction.h")                                                \
     F(trig, "runtime/trig.inc")                                                                    \
     F(power, "runtime/power.inc")                                                                  \
     F(remainder, "runtime/remainder.inc")                                                          \
     F(divide_h, "runtime/divide.h")                                                                \
     F(divide, "runtime/divide.inc")                                                                \
-    F(strips, "runtime/strips.inc")                                                                \
+    F(elementwise_inc, "runtime/elementwise.inc")                                                  \
     F(combined, "runtime/combined.inc")                                                            \
-    F(rows, "runtime/rows.inc")                                                                    \
-    F(query, "runtime/query.inc")                                                                  \
+    F(reductions_inc, "runtime/reductions.inc")                                                    \
+    F(query_attention, "runtime/query_attention.inc")                                              \
     F(hide, "runtime/hide.inc")                                                                    \
     F(extremes, "runtime/extremes.inc")                                                            \
     F(gather_panels, "runtime/gather_panels.inc")                                                  \
@@ -62,9 +62,9 @@
     F(neon, "runtime/vector_neon.h")                                                               \
     F(end, "runtime/vector_end.h")                                                                 \
     F(pool, "runtime/pool.c")                                                                      \
-    F(place, "runtime/pack_weights.c")                                                                    \
-    F(place_pieces_h, "runtime/pack_pieces.h")                                                    \
-    F(place_pieces, "runtime/pack_pieces.c")                                                      \
+    F(pack_weights, "runtime/pack_weights.c")                                                      \
+    F(pack_pieces_h, "runtime/pack_pieces.h")                                                      \
+    F(pack_pieces, "runtime/pack_pieces.c")                                                        \
     F(sampler_h, "runtime/sampler.h")                                                              \
     F(sampler, "runtime/sampler.c")                                                                \
     F(linkage, "compiler/files/linkage.h")                                                         \
@@ -85,15 +85,15 @@
     F(main, "compiler/emit/standalone_main.inc")                                                   \
     F(classes, "compiler/tokenizer/classes.inc")                                                   \
     F(characters, "compiler/tokenizer/characters.inc")                                             \
-    F(runs, "compiler/tokenizer/runs.inc")                                                         \
+    F(class_runs, "compiler/tokenizer/class_runs.inc")                                             \
     F(class_of, "compiler/tokenizer/class_of.inc")                                                 \
-    F(scan_text, "compiler/tokenizer/scan_shared.inc")                                             \
+    F(scan_shared, "compiler/tokenizer/scan_shared.inc")                                           \
     F(scan_gpt2, "compiler/tokenizer/scan_gpt2.inc")                                               \
     F(scan_llama3, "compiler/tokenizer/scan_llama3.inc")                                           \
     F(lookup_tables, "compiler/tokenizer/lookup_tables.h")                                         \
     F(step_back, "compiler/tokenizer/step_back.inc")                                               \
     F(trie, "compiler/tokenizer/trie.inc")                                                         \
-    F(added, "compiler/tokenizer/added.inc")                                                       \
+    F(added_tokens, "compiler/tokenizer/added_tokens.inc")                                         \
     F(merge, "compiler/tokenizer/merge.inc")                                                       \
     F(symbols, "compiler/tokenizer/symbols.inc")                                                   \
     F(piece_hash, "compiler/tokenizer/piece_hash.inc")                                             \
@@ -106,7 +106,7 @@
     F(bert_classes, "compiler/tokenizer/bert_classes.inc")                                         \
     F(bert_class_of, "compiler/tokenizer/bert_class_of.inc")                                       \
     F(compatible, "compiler/tokenizer/compatible.inc")                                             \
-    F(cases, "compiler/tokenizer/cases.inc")                                                       \
+    F(lower_case, "compiler/tokenizer/lower_case.inc")                                             \
     F(graphemes, "compiler/tokenizer/graphemes.inc")                                               \
     F(graphemes_of, "compiler/tokenizer/graphemes_of.inc")                                         \
     F(text_map, "compiler/tokenizer/text_map.inc")                                                 \
@@ -116,8 +116,8 @@
     F(stage, "compiler/tokenizer/stage.h")                                                         \
     F(cutter, "compiler/tokenizer/cutter.h")                                                       \
     F(text_stages, "compiler/tokenizer/text_stages.inc")                                           \
-    F(cuts, "compiler/tokenizer/cuts.inc")                                                         \
-    F(match, "compiler/tokenizer/match.inc")                                                       \
+    F(cut_characters, "compiler/tokenizer/cut_characters.inc")                                     \
+    F(run_pattern, "compiler/tokenizer/run_pattern.inc")                                           \
     F(word_table, "compiler/tokenizer/word_table.inc")                                             \
     F(wordpiece, "compiler/tokenizer/wordpiece.inc")                                               \
     F(unigram, "compiler/tokenizer/unigram.inc")                                                   \

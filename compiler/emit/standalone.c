@@ -638,8 +638,8 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
 static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
                                struct cr_needs *needs, uint64_t *done)
 {
-    static const char *const headers[] = {"runtime/select.h", "runtime/pool.h", "runtime/pack_weights.h",
-                                          "runtime/sampler.h"};
+    static const char *const headers[] = {"runtime/select_runtime.h", "runtime/pool.h",
+                                          "runtime/pack_weights.h", "runtime/sampler.h"};
     const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only it has a sampler */
     cr_put(t,
            "\n/* ---- what the functions of the header call ---- */\n\n"

@@ -10,8 +10,8 @@
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/byte_letters.h"
 #include "compiler/tokenizer/decoders.h"
+#include "compiler/tokenizer/emitted_parts.h"
 #include "compiler/tokenizer/pattern_program.h"
-#include "compiler/tokenizer/shape.h"
 #include "runtime_text.h"
 
 /* A tokenizer, and the data for the emitted tables. */
@@ -435,7 +435,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         bool wanted;
     } files[] = {
         {"compiler/tokenizer/characters.inc", true},
-        {"compiler/tokenizer/runs.inc", classes || forms || bert || scripts || mapped},
+        {"compiler/tokenizer/class_runs.inc", classes || forms || bert || scripts || mapped},
         {"compiler/tokenizer/classes.inc", classes},
         {"compiler/tokenizer/class_of.inc", classes},
         {"compiler/tokenizer/bert_classes.inc", bert},
@@ -450,7 +450,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/lookup_tables.h", true},
         {"compiler/tokenizer/step_back.inc", true},
         {"compiler/tokenizer/trie.inc", true},
-        {"compiler/tokenizer/added.inc", true},
+        {"compiler/tokenizer/added_tokens.inc", true},
         {"compiler/tokenizer/merge.inc", bpe},
         {"compiler/tokenizer/symbols.inc", bpe},
         {"compiler/tokenizer/piece_hash.inc", words || !s->staged},
@@ -464,7 +464,7 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/compositions.inc", forms},
         {"compiler/tokenizer/normal_forms.inc", forms},
         {"compiler/tokenizer/compatible.inc", compatible},
-        {"compiler/tokenizer/cases.inc", NEEDS("cr_make_lower")},
+        {"compiler/tokenizer/lower_case.inc", NEEDS("cr_make_lower")},
         {"compiler/tokenizer/graphemes.inc", mapped},
         {"compiler/tokenizer/graphemes_of.inc", mapped},
         {"compiler/tokenizer/script_runs.inc", scripts},
@@ -474,8 +474,8 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/text_map.inc", mapped || pieces},
         {"compiler/tokenizer/precompiled.inc", mapped},
         {"compiler/tokenizer/sentencepiece.inc", pieces},
-        {"compiler/tokenizer/cuts.inc", s->list.n_cuts > 0},
-        {"compiler/tokenizer/match.inc", NEEDS("cr_piece_by_pattern")},
+        {"compiler/tokenizer/cut_characters.inc", s->list.n_cuts > 0},
+        {"compiler/tokenizer/run_pattern.inc", NEEDS("cr_piece_by_pattern")},
         {"compiler/emit/standalone_stages.inc", s->staged},
         {"compiler/emit/standalone_nfc.inc", s->shape.nfc},
         {"compiler/emit/standalone_tokenizer.inc", true},

@@ -40,8 +40,8 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *to
                               const char *name, enum cr_tokenizer_use use);
 
 /* Appends the source, which comes after that header.  Fails if the tokenizer has a part that
- * emitted C does not have (tokenizer/shape.h); the message begins with `path` and names the part,
- * and nothing is appended. */
+ * emitted C does not have (tokenizer/emitted_parts.h); the message begins with `path` and names
+ * the part, and nothing is appended. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *tokenizer, const char *name,
                       enum cr_tokenizer_use use, const char *path, struct cr_error *error);
 

@@ -12,7 +12,7 @@
 #include "join_ranks.h"
 #include "past_rows.h"
 #include "runtime/pool.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 #include "tensor_memory.h"
 
 const char *cr_backend_name(enum cr_backend backend)

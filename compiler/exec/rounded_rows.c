@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 /* Rounds a row of K floats to `units` units of an arithmetic, and reads it back in place. */
 typedef void round_function(const struct cr_runtime *rt, long K, void *row, long units, float *y);

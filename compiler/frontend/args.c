@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "limits.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

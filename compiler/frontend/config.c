@@ -15,10 +15,10 @@
 #include "compiler/ir/order.h"
 #include "compiler/json/config_file.h"
 #include "json_table.h"
-#include "limits.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_options.h"
-#include "source.h"
+#include "script_source.h"
 
 enum { MAX_DEPTH = 32 };
 

@@ -12,8 +12,8 @@
 #include "readonly_tables.h"
 #include "safelib.h"
 #include "script_errors.h"
+#include "script_source.h"
 #include "script_state.h"
-#include "source.h"
 
 enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
                                                 name that gets a suggestion */

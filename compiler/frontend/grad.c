@@ -3,9 +3,9 @@
 
 #include "args.h"
 #include "compiler/ir/gradient.h"
-#include "limits.h"
 #include "node.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

@@ -1,7 +1,7 @@
 /* json_table.c - pushes a JSON document as a Lua value; see json_table.h. */
 #include "json_table.h"
 
-#include "limits.h"
+#include "script_limits.h"
 
 static const char null_value; /* its address represents null */
 

@@ -31,7 +31,7 @@ int cr_lua_grad(lua_State *L);    /* grad.c */
 int cr_lua_replace(lua_State *L); /* state_update.c */
 int cr_lua_options(lua_State *L); /* script_options.c */
 int cr_lua_layer_options(lua_State *L); /* layer_options.c */
-int cr_lua_require(lua_State *L); /* source.c */
+int cr_lua_require(lua_State *L); /* script_source.c */
 
 /* Makes the type of tensors, with its operators and methods (operators.c). */
 void cr_add_tensor_type(lua_State *L);

@@ -1,8 +1,8 @@
 /* node.c - adds nodes to the graph of a script; see node.h. */
 #include "node.h"
 
-#include "limits.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

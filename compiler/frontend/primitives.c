@@ -9,11 +9,11 @@
 #include "broadcast.h"
 #include "compiler/ir/mem.h"
 #include "composites.h"
-#include "limits.h"
 #include "literal.h"
 #include "luaapi.h"
 #include "node.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

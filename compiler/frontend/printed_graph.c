@@ -9,9 +9,9 @@
 
 #include "args.h"
 #include "language.h"
-#include "limits.h"
 #include "luaapi.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 
 enum { MAX_PATH = 4096 /* the longest name of a file */ };

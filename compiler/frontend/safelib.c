@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "compiler/ir/escape.h"
-#include "limits.h"
 #include "luaapi.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 
 enum { MAX_PRINTED = 16 << 20 }; /* the most bytes that a script may print */

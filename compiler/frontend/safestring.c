@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "args.h"
-#include "limits.h"
 #include "luaapi.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 
 enum { MAX_SPEC = 16, BYTES_OF_WORK = 64 };

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "args.h"
-#include "limits.h"
 #include "luaapi.h"
 #include "natural_order.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
+#include "script_limits.h"
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 

@@ -6,8 +6,8 @@
 
 #include "globals.h"
 #include "language.h"
-#include "limits.h"
 #include "luaapi.h"
+#include "script_limits.h"
 #include "script_state.h"
 
 /* Opens a state.  LuaJIT does not accept an allocator on every machine; then the hook runs at each
@@ -57,7 +57,7 @@ void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 #ifdef LUAJIT_MODE_ENGINE
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
-    lua_gc(L, LUA_GCSTOP, 0); /* the hook starts it: see limits.c */
+    lua_gc(L, LUA_GCSTOP, 0); /* the hook starts it: see script_limits.c */
     cr_bind_run(L, run);
     set_globals(L);
     cr_add_tensor_type(L);

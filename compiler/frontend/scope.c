@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "args.h"
-#include "limits.h"
 #include "luaapi.h"
 #include "node.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

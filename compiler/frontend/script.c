@@ -15,14 +15,14 @@
 #include "config.h"
 #include "hosted.h"
 #include "language.h"
-#include "limits.h"
 #include "natural_order.h"
 #include "printed_graph.h"
 #include "sandbox.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_options.h"
+#include "script_source.h"
 #include "script_state.h"
-#include "source.h"
 #include "tensor.h"
 
 /* Returns the length of a file's name without the ending .lua or .onnx. */

@@ -9,7 +9,7 @@
 
 #include "builtin_list.h"
 #include "compiler/ir/mem.h"
-#include "hints.h"
+#include "error_hints.h"
 #include "script_state.h"
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };

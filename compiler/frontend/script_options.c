@@ -13,9 +13,9 @@
 #include "compiler/ir/nearest_name.h"
 #include "compiler/ir/order.h"
 #include "language.h"
-#include "limits.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096, MAX_NOTE = 1000 };

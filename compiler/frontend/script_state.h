@@ -94,7 +94,7 @@ struct cr_run {
     int kernel, last_kernel; /* in a dump: the kernel of the nodes that follow; largest so far */
     struct cr_line last_kernel_line;
 
-    /* limits.c */
+    /* script_limits.c */
     struct cr_limits limits;
     struct cr_heap heap; /* the memory of a state with the run's allocator */
     size_t memory;       /* bytes that Lua uses */

@@ -7,8 +7,8 @@
 #include "args.h"
 #include "compiler/ir/nearest_name.h"
 #include "language.h"
-#include "limits.h"
 #include "script_errors.h"
+#include "script_limits.h"
 #include "script_state.h"
 #include "tensor.h"
 

@@ -1,6 +1,6 @@
 /*
- * checkpoint.h - the state of a training as a safetensors file: save.c writes it, checkpoint.c
- * reads it.
+ * checkpoint.h - the state of a training as a safetensors file: save_checkpoint.c writes it,
+ * checkpoint.c reads it.
  *
  * Parameters and state have their own names in it, so `run --weights` can read it too.  The
  * metadata hold the number of steps made, the seed, the losses so far, and the values of the

@@ -12,7 +12,7 @@
 #include "handles.h"
 #include "installed.h"
 #include "model_path.h"
-#include "sentence.h"
+#include "sentence_transformers.h"
 
 /* A tokenizer that a thread opens while the model is compiled.  It has its own context for
  * errors. */

@@ -8,7 +8,7 @@
 #include "emit_writing.h"
 #include "installed.h"
 #include "model_path.h"
-#include "sentence.h"
+#include "sentence_transformers.h"
 
 /* The state of emitting an encoder: the state that all programs have, and its own. */
 struct embedder_writing {

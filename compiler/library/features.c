@@ -2,7 +2,7 @@
  * which all functions need, because contexts do not need Lua. */
 #include "compiler/exec/exec.h"
 #include "handles.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 int crescent_look_at_build(crescent_context *context, crescent_build *build)
 {

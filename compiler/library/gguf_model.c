@@ -8,7 +8,7 @@
 
 #include "compiler/exec/gguf_weights.h"
 #include "compiler/ir/mem.h"
-#include "compiler/tokenizer/read.h"
+#include "compiler/tokenizer/readers.h"
 
 /* ---- settings ---- */
 
@@ -134,8 +134,8 @@ static const struct row {
     {"vocab_size", OTHER, {"", "", "", "", ""}, false, 0}, /* the embedding table determines it */
     {"attention.causal", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 1},
     {"attention.causal", NEUTRAL, {NULL, NULL, "", "", ""}, false, 0},
-    {"pooling_type", OTHER, {"", "", "", "", ""}, false, 0}, /* of vectors: sentence.h */
-    {"classifier.output_labels", OTHER, {NULL, NULL, "", "", ""}, false, 0}, /* of a classifier: sentence.h */
+    {"pooling_type", OTHER, {"", "", "", "", ""}, false, 0}, /* see sentence_transformers.h */
+    {"classifier.output_labels", OTHER, {NULL, NULL, "", "", ""}, false, 0}, /* of a classifier */
     {"attention.clamp_kqv", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
     {"attention.max_alibi_bias", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 0},
     {"attention.sliding_window", COUNT, {NULL, NULL, NULL, NULL, "local_attention"}, false, 0},

@@ -12,7 +12,7 @@
 
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/ir/mem.h"
-#include "files.h"
+#include "output_file.h"
 #include "handles.h"
 #include "compiler/files/safetensors.h"
 

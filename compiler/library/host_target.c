@@ -15,7 +15,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 #include "target_file.h"
 
 /* Returns the instruction set that a run uses, or null if the machine lacks it. */

@@ -10,7 +10,7 @@
 
 #include "compiler/exec/kept_file.h"
 #include "compiler/files/gguf.h"
-#include "compiler/tokenizer/image.h"
+#include "compiler/tokenizer/table_image.h"
 
 /* ---- keys ---- */
 

@@ -1,10 +1,10 @@
 /*
  * kept_tokenizer.h - tokenizers whose tables are kept in files.
  *
- * The image of a tokenizer's tables (tokenizer/image.h) is written to a file of the user's cache
- * folder (exec/kept_file.h), with a hash of the image behind it.  The next process that opens the same
- * tokenizer.json maps that file, and reads the rest of the JSON.  The file's only source is
- * tokenizer.json, with a hash of all its bytes, or a GGUF file, with one of its first MiB.
+ * The image of a tokenizer's tables (tokenizer/table_image.h) is written to a file of the user's
+ * cache folder (exec/kept_file.h), with a hash of the image behind it.  The next process that opens
+ * the same tokenizer.json maps that file, and reads the rest of the JSON.  The file's only source
+ * is tokenizer.json, with a hash of all its bytes, or a GGUF file, with one of its first MiB.
  */
 #ifndef CR_KEPT_TOKENIZER_H
 #define CR_KEPT_TOKENIZER_H

@@ -11,11 +11,11 @@
 #include "family.h"
 #include "file_formats.h"
 #include "folder.h"
-#include "function.h"
 #include "gguf_model.h"
 #include "handles.h"
 #include "imported.h"
 #include "installed.h"
+#include "lua_function.h"
 #include "model_path.h"
 
 /* ---- the script ---- */

@@ -14,7 +14,7 @@
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "folder.h"
-#include "function.h"
+#include "lua_function.h"
 
 enum {
     MAX_VALUE = 1 << 24, /* of an option that is a size */

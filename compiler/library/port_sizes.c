@@ -6,8 +6,8 @@
 
 #include "compiler/exec/subarray.h"
 #include "compiler/ir/mem.h"
-#include "feed.h"
 #include "handles.h"
+#include "input_batches.h"
 
 /* Returns by input the path of its last file. */
 static const char **paths_of(const struct cr_engine *e, const crescent_input_file *files, int n,

@@ -3,9 +3,9 @@
 
 #include "compiler/exec/compare_inputs.h"
 #include "compiler/ir/steps.h"
-#include "feed.h"
 #include "handles.h"
 #include "imported.h"
+#include "input_batches.h"
 
 /* ---- inputs ---- */
 

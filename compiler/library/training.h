@@ -6,9 +6,9 @@
 
 #include "accumulate.h"
 #include "compiler/emit/next_state.h"
-#include "feed.h"
 #include "handles.h"
-#include "history.h"
+#include "input_batches.h"
+#include "loss_history.h"
 
 struct cr_validation; /* validation.c */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/library/function.h"
+#include "compiler/library/lua_function.h"
 
 /* ---- single options ---- */
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "shape.h"
+#include "emitted_parts.h"
 
 /* Accents are stripped where text is lower-cased, unless the file says something else. */
 int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document *d, int object,

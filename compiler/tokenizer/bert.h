@@ -1,8 +1,8 @@
-/* bert.h - the normalizer of BERT; see part.h. */
+/* bert.h - the normalizer of BERT; see tokenizer_part.h. */
 #ifndef CR_BERT_H
 #define CR_BERT_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* BertNormalizer: removes control characters and makes all white space a space, puts spaces around
  * Chinese characters, strips accents, and lower-cases, each if its settings say so. */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "compiler/files/mapping.h"
+#include "emitted_parts.h"
 #include "model_kind.h"
-#include "shape.h"
 
 /* ---- tokenizer.json ---- */
 

@@ -6,7 +6,7 @@
 /* The order matters: each file uses those above it. */
 #include "characters.inc"
 
-#include "runs.inc"
+#include "class_runs.inc"
 
 #include "bert_classes.inc"
 
@@ -19,7 +19,7 @@ static int cr_class(uint32_t character)
     return cr_class_of(character);
 }
 
-#include "cuts.inc"
+#include "cut_characters.inc"
 
 #define BY_CLASS(function, joined)                                                                 \
     {                                                                                              \

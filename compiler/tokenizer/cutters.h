@@ -20,7 +20,7 @@ enum cr_cut_kind {
     CR_CUT_KINDS
 };
 
-/* A kind of cut: the names of its functions in cuts.inc, and a cutter with these functions. */
+/* A kind of cut: the names of its functions in cut_characters.inc, and a cutter with them. */
 struct cr_cut_row {
     const char *piece, *class_of; /* the latter may be null */
     struct cr_cutter cutter;      /* calls these functions */

@@ -7,9 +7,9 @@
 #include "byte_letters.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
+#include "emitted_parts.h"
 #include "metaspace.h"
 #include "replace.h"
-#include "shape.h"
 #include "wordpiece.h"
 
 #include "stripping.inc"

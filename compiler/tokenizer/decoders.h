@@ -7,7 +7,7 @@
 #ifndef CR_DECODERS_H
 #define CR_DECODERS_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* Marks the parts after a Fuse, which see all tokens as one text; called once, after all parts
  * were read. */

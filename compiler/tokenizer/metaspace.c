@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emitted_parts.h"
 #include "replace.h"
-#include "shape.h"
 
 #include "visible_space.inc"
 

@@ -3,7 +3,7 @@
 #ifndef CR_METASPACE_H
 #define CR_METASPACE_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 cr_read_function cr_read_metaspace;
 cr_cut_function cr_cut_metaspace;

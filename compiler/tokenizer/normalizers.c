@@ -1,13 +1,13 @@
-/* normalizers.c - the kinds of normalizers; see part.h. */
+/* normalizers.c - the kinds of normalizers; see tokenizer_part.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bert.h"
 #include "byte_letters.h"
-#include "part.h"
+#include "emitted_parts.h"
 #include "precompiled.h"
 #include "replace.h"
-#include "shape.h"
+#include "tokenizer_part.h"
 
 /* ---- kinds without members ---- */
 

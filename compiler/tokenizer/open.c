@@ -7,9 +7,9 @@
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
 #include "decoders.h"
-#include "ends.h"
-#include "image.h"
-#include "read.h"
+#include "end_tokens.h"
+#include "readers.h"
+#include "table_image.h"
 
 static bool is_there(const char *path)
 {

@@ -1,6 +1,6 @@
 /*
  * pattern_program.h - compiles a regular expression to a program for emitted C, which has no
- * library for them; match.inc runs it.
+ * library for them; run_pattern.inc runs it.
  *
  * A part of the expression that matches exactly one character becomes a set, whose characters PCRE2
  * finds.  The rest becomes splits, jumps, look-arounds and anchors.  Not supported are references,

@@ -2,7 +2,7 @@
 #ifndef CR_POST_PROCESSORS_H
 #define CR_POST_PROCESSORS_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* Returns the nested frames of all parts, the first part innermost.  The caller frees its
  * arrays. */

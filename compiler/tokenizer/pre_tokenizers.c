@@ -1,13 +1,13 @@
-/* pre_tokenizers.c - the kinds of pre-tokenizers; see part.h. */
+/* pre_tokenizers.c - the kinds of pre-tokenizers; see tokenizer_part.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "byte_letters.h"
+#include "emitted_parts.h"
 #include "metaspace.h"
 #include "pattern_program.h"
 #include "replace.h"
-#include "shape.h"
 
 /* ---- Split and similar ---- */
 

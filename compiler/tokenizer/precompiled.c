@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "shape.h"
+#include "emitted_parts.h"
 
 /* The order matters: each file uses those above it. */
 #include "characters.inc"
 
-#include "runs.inc"
+#include "class_runs.inc"
 
 #include "graphemes.inc"
 

@@ -12,7 +12,7 @@
 #ifndef CR_PRECOMPILED_H
 #define CR_PRECOMPILED_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* Reads `precompiled_charsmap`, the map in base64. */
 int cr_read_precompiled(struct cr_text_part *part, const struct cr_document *document, int object,

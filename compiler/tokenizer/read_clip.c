@@ -1,9 +1,9 @@
 /* read_clip.c - CLIP's tokenizer from a vocabulary and merges, as diffusion models have it; see
- * read.h. */
+ * readers.h. */
 #include <string.h>
 
 #include "compiler/files/mapping.h"
-#include "read.h"
+#include "readers.h"
 
 #define BEGIN "<|startoftext|>"
 #define END "<|endoftext|>"

@@ -1,11 +1,11 @@
 /* read_config.c - reads the tokens that tokenizer_config.json and special_tokens_map.json add to a
- * tokenizer; see read.h. */
+ * tokenizer; see readers.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
-#include "read.h"
+#include "readers.h"
 
 const void *cr_find_class(const char *name, const void *rows, int n, size_t size)
 {

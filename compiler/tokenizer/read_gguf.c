@@ -1,5 +1,5 @@
 /*
- * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see read.h.
+ * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see readers.h.
  *
  * There are four kinds: byte-level BPE with merges, called gpt2; SentencePiece's BPE, called llama,
  * whose tokens have scores: of all adjacent pairs that make a token, the one with the highest score
@@ -15,7 +15,7 @@
 #include "compiler/files/gguf.h"
 #include "compiler/ir/mem.h"
 #include "precompiled.h"
-#include "read.h"
+#include "readers.h"
 #include "scored_merges.h"
 #include "sentencepiece.h"
 

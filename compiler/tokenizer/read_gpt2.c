@@ -1,10 +1,10 @@
-/* read_gpt2.c - a vocabulary and merges in two files, as of GPT-2; see read.h. */
+/* read_gpt2.c - a vocabulary and merges in two files, as of GPT-2; see readers.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
-#include "read.h"
+#include "readers.h"
 
 /* Reads the vocabulary; its strings live as long as the tokenizer. */
 static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_error *error)

@@ -1,6 +1,6 @@
-/* read_json.c - tokenizer.json; see read.h. */
+/* read_json.c - tokenizer.json; see readers.h. */
 #include "compiler/ir/mem.h"
-#include "read.h"
+#include "readers.h"
 
 /* ---- added tokens ---- */
 

@@ -1,5 +1,5 @@
 /*
- * read_sentencepiece.c - SentencePiece's tokenizer.model, a protocol buffer; see read.h.
+ * read_sentencepiece.c - SentencePiece's tokenizer.model, a protocol buffer; see readers.h.
  *
  * Ids are those of SentencePiece, unless the class in tokenizer_config.json beside the file changes
  * them, as XLM-RoBERTa does.  The field numbers are those of its sentencepiece_model.proto.
@@ -13,7 +13,7 @@
 #include "compiler/files/wire.h"
 #include "compiler/ir/mem.h"
 #include "precompiled.h"
-#include "read.h"
+#include "readers.h"
 #include "scored_merges.h"
 #include "sentencepiece.h"
 

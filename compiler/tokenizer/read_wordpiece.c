@@ -1,9 +1,9 @@
-/* read_wordpiece.c - a vocab.txt, one token a line, as BERT and its like have it; see read.h. */
+/* read_wordpiece.c - a vocab.txt, one token a line, as BERT and its like have it; see readers.h. */
 #include <string.h>
 
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
-#include "read.h"
+#include "readers.h"
 
 /* ---- the classes of tokenizer_config.json ---- */
 

@@ -2,7 +2,7 @@
 #ifndef CR_REPLACE_H
 #define CR_REPLACE_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* Reads the pattern and the content of a Replace. */
 int cr_read_replace(struct cr_text_part *part, const struct cr_document *document, int object,

@@ -8,7 +8,7 @@
 
 #include "characters.inc"
 
-#include "runs.inc"
+#include "class_runs.inc"
 
 #include "class_of.inc"
 

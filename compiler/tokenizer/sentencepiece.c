@@ -5,8 +5,8 @@
 
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
+#include "emitted_parts.h"
 #include "precompiled.h"
-#include "shape.h"
 #include "stage.h"
 
 /* The order matters: each file uses those above it. */

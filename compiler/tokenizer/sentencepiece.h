@@ -1,8 +1,8 @@
-/* sentencepiece.h - the normalizer of SentencePiece; see part.h.  Source: its `Normalizer`. */
+/* sentencepiece.h - the normalizer of SentencePiece, a tokenizer part.  Source: its `Normalizer`. */
 #ifndef CR_SENTENCEPIECE_H
 #define CR_SENTENCEPIECE_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 /* Appends SentencePiece's normalizer and returns it, for the caller to set its map, kept texts and
  * settings of spaces.  It puts a space in front of the first piece of a text only. */

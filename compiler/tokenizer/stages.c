@@ -11,7 +11,7 @@
 /* The order matters: each file uses those above it. */
 #include "characters.inc"
 
-#include "runs.inc"
+#include "class_runs.inc"
 
 #include "compositions.inc"
 
@@ -19,7 +19,7 @@
 
 #include "compatible.inc"
 
-#include "cases.inc"
+#include "lower_case.inc"
 
 #include "bert_classes.inc"
 

@@ -2,7 +2,7 @@
  * stages.h - the table of normalization stages: the result of each, and how long it is.
  *
  * The library runs the stages without settings.  Emitted C gets a list of stages and cuts from the
- * rows of the kinds of parts (part.h).
+ * rows of the kinds of parts (tokenizer_part.h).
  */
 #ifndef CR_STAGES_H
 #define CR_STAGES_H

@@ -9,7 +9,7 @@
 #ifndef CR_TOKENIZER_H
 #define CR_TOKENIZER_H
 
-#include "added.h"
+#include "added_tokens.h"
 #include "bpe.h"
 #include "model_kind.h"
 #include "padding.h"

@@ -10,7 +10,7 @@
 #include "compiler/files/mapping.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
-#include "words.h"
+#include "find_word.h"
 
 #include "unigram.inc"
 

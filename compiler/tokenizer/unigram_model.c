@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compiler/files/mapping.h"
+#include "emitted_parts.h"
 #include "model_kind.h"
-#include "shape.h"
 #include "tokenizer.h"
 
 /* ---- scores ---- */

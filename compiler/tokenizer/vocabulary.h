@@ -29,7 +29,8 @@ struct cr_vocabulary {
     uint32_t n_words, n_slots; /* slots are a power of two, or none */
     uint32_t longest;          /* bytes of the longest token */
     struct cr_text texts;      /* of tokens, each with a NUL behind it; the first byte is not used */
-    bool is_complete; /* the tables are those of an image (image.h): adding a token does nothing */
+    bool is_complete; /* the tables are those of an image (table_image.h), and adding a token does
+                       * nothing */
 };
 
 /* Makes room for n tokens with the ids 0 to n - 1; adding them does not move others. */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "emitted_parts.h"
 #include "model_kind.h"
-#include "shape.h"
 #include "tokenizer.h"
 
 static int read_word_level(struct cr_tokenizer *t, const struct cr_document *d, int model,

@@ -8,7 +8,7 @@
 #ifndef CR_WORDPIECE_H
 #define CR_WORDPIECE_H
 
-#include "part.h"
+#include "tokenizer_part.h"
 
 struct cr_wordpiece {
     const char *unknown; /* text of the unknown token */

@@ -1,4 +1,4 @@
-/* wordpiece_decoder.c - the decoder WordPiece: joins the tokens of words; see part.h. */
+/* wordpiece_decoder.c - the decoder WordPiece: joins the tokens of words; see tokenizer_part.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "emitted_parts.h"
+#include "find_word.h"
 #include "model_kind.h"
-#include "shape.h"
 #include "tokenizer.h"
-#include "words.h"
 
 #include "wordpiece.inc"
 

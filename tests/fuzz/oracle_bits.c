@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 #include "oracles.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 /* Another run of the same code. */
 static bool check_run(struct cr_subject *s, const char *isa, int threads, struct cr_report *report)

@@ -19,7 +19,7 @@
 #include "compiler/passes/weights/formats.h"
 #include "oracles.h"
 #include "resize.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 enum { GUARD = 16, PAST = 0x55555555 /* an id past the tokens of a chunk */ };
 

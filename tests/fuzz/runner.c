@@ -12,7 +12,7 @@
 #include "compiler/ir/steps.h"
 #include "reach.h"
 #include "runtime/pool.h"
-#include "runtime/select.h"
+#include "runtime/select_runtime.h"
 
 /* How much farther than its bound a result may be off: sums are bounded by their likely, not
  * their greatest error, and an online softmax rounds at other places. */

@@ -1,0 +1,651 @@
+/* sentence_transformers.c - the files of sentence-transformers; see sentence_transformers.h. */
+#include "sentence_transformers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/files/gguf.h"
+#include "compiler/files/mapping.h"
+#include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
+#include "compiler/json/document.h"
+#include "gguf_model.h"
+
+enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
+
+/* Opens FOLDER/NAME. Returns 1, 0 if there is no such file, or -1 with an error.  `path` must
+ * outlive the document. */
+static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
+                     struct cr_error *error)
+{
+    if (snprintf(path, PATH_SIZE, "%s/%s", folder, name) >= PATH_SIZE)
+        return cr_fail(error, "%.100s...: found a path of more than %d bytes, expected a shorter one", folder,
+                       PATH_SIZE);
+    if (access(path, F_OK) != 0)
+        return 0;
+    return cr_document_read_small(d, path, MOST_BYTES, error) ? -1 : 1;
+}
+
+/* Does the same for a file that must be an object. */
+static int open_object(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
+                       struct cr_error *error)
+{
+    int found = open_file(d, path, folder, name, error);
+    if (found <= 0 || d->values[0].kind == CR_JSON_OBJECT)
+        return found;
+    cr_fail(error, "%s:%d: found %s, expected an object", path, cr_value_line(d, 0), cr_kind_of_value(d, 0));
+    cr_document_free(d);
+    return -1;
+}
+
+static void set(char **text, const char *value)
+{
+    free(*text);
+    *text = value ? cr_strdup(value) : NULL;
+}
+
+/* ---- pooling ---- */
+
+/* Keys of a pooling's config.json, and their kinds. */
+static const char *const poolings[][2] = {
+    {"pooling_mode_cls_token", "cls"},
+    {"pooling_mode_mean_tokens", "mean"},
+    {"pooling_mode_max_tokens", "max"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+    {"pooling_mode_weightedmean_tokens", "weightedmean"},
+    {"pooling_mode_lasttoken", "lasttoken"},
+};
+
+/* Reads a member `pooling_mode`, a name, or flags of which one must be true. */
+static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                        struct cr_error *error)
+{
+    (void)module;
+    const char *mode = NULL;
+    int found = 0;
+    bool includes_prompt = true;
+    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error) ||
+        cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error))
+        return -1;
+    s->excludes_prompt = !includes_prompt;
+    for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++) {
+        bool chosen = mode && strcmp(mode, poolings[i][1]) == 0;
+        if (!mode && cr_read_bool(d, 0, "pooling", poolings[i][0], &chosen, error))
+            return -1;
+        found += chosen;
+        if (chosen)
+            set(&s->pooling, poolings[i][1]);
+    }
+    return found == 1 ? 0
+                      : cr_fail(error, "%s: found %d kinds of pooling, expected one of cls, mean, max, "
+                                       "mean_sqrt_len_tokens, weightedmean and lasttoken",
+                                d->path, found);
+}
+
+/* ---- modules after it ---- */
+
+/* Appends a module to the list; a Normalize before it is part of the list, too. */
+static void add_module(struct cr_sentence *s, const char *module)
+{
+    struct cr_text list = {0};
+    if (s->modules)
+        cr_put(&list, "%s,", s->modules);
+    if (s->normalize)
+        cr_put(&list, "Normalize,");
+    cr_put(&list, "%s", module);
+    free(s->modules);
+    s->modules = list.data;
+    s->normalize = false;
+}
+
+/* True if a text has only characters that names of folders consist of, and no separator of
+ * lists. */
+static bool is_plain(const char *text)
+{
+    return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
+}
+
+/* The config.json of a module Dense: a linear layer applied to the vector, and its activation. */
+struct dense {
+    int64_t in, out;
+    bool bias;
+    const char *activation, *takes, *gives;
+};
+
+/* Fails unless the Dense is one that embedding.vector supports, as far as its file says. */
+static int check_dense(const struct dense *dense, const char *path, struct cr_error *error)
+{
+    enum { MOST = 1 << 20 };
+    if (dense->in < 1 || dense->in > MOST || dense->out < 1 || dense->out > MOST)
+        return cr_fail(error, "%s: found in_features %lld and out_features %lld, expected numbers from 1 to %d",
+                       path, (long long)dense->in, (long long)dense->out, MOST);
+    if (strcmp(dense->takes, "sentence_embedding") != 0 || strcmp(dense->gives, "sentence_embedding") != 0)
+        return cr_fail(error, "%s: found a Dense layer from %.60s to %.60s, expected sentence_embedding for both",
+                       path, dense->takes, dense->gives);
+    return is_plain(dense->activation)
+               ? 0
+               : cr_fail(error, "%s: found the activation %.60s, expected a class of PyTorch", path,
+                         dense->activation);
+}
+
+/* Reads a Dense into the list: FOLDER IN OUT ACTIVATION BIAS. */
+static int read_dense(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                      struct cr_error *error)
+{
+    struct dense dense = {0, 0, true, "Tanh", "sentence_embedding", "sentence_embedding"};
+    if (cr_read_integer(d, 0, "Dense", "in_features", &dense.in, error) ||
+        cr_read_integer(d, 0, "Dense", "out_features", &dense.out, error) ||
+        cr_read_bool(d, 0, "Dense", "bias", &dense.bias, error) ||
+        cr_read_string(d, 0, "Dense", "activation_function", &dense.activation, error) ||
+        cr_read_string(d, 0, "Dense", "module_input_name", &dense.takes, error) ||
+        cr_read_string(d, 0, "Dense", "module_output_name", &dense.gives, error))
+        return -1;
+    const char *dot = strrchr(dense.activation, '.');
+    dense.activation = dot ? dot + 1 : dense.activation;
+    if (check_dense(&dense, d->path, error))
+        return -1;
+    struct cr_text text = {0};
+    cr_put(&text, "%s %lld %lld %s %s", module, (long long)dense.in, (long long)dense.out, dense.activation,
+           dense.bias ? "true" : "false");
+    add_module(s, text.data);
+    free(text.data);
+    return 0;
+}
+
+/* ---- reranking decoders ---- */
+
+/* Reads the template from chat_template.jinja or tokenizer_config.json. */
+static int read_template(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE], message[300];
+    struct cr_mapping file;
+    struct cr_document d;
+    if (snprintf(path, PATH_SIZE, "%s/chat_template.jinja", folder) < PATH_SIZE && access(path, F_OK) == 0) {
+        if (cr_map_file(&file, path, message, sizeof message))
+            return cr_fail(error, "%s", message);
+        int status = cr_read_ranking_prompt(&s->template, (const char *)file.bytes, file.size, s->prompt, path, 0, error);
+        cr_unmap_file(&file);
+        return status;
+    }
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    if (found < 0)
+        return -1;
+    int source = found ? cr_need_member(&d, 0, "tokenizer", "chat_template", CR_JSON_STRING, error)
+                       : cr_fail(error, "%.300s: found no chat_template.jinja, expected it", folder);
+    int status = source < 0 ? -1
+                            : cr_read_ranking_prompt(&s->template, d.values[source].text, d.values[source].length,
+                                                    s->prompt, path, cr_value_line(&d, source), error);
+    if (found)
+        cr_document_free(&d);
+    return status;
+}
+
+/* Sets the tokens; `no` may be CR_NO_VALUE. */
+static void set_score(struct cr_sentence *s, int64_t yes, int64_t no)
+{
+    char text[48];
+    if (no == CR_NO_VALUE)
+        snprintf(text, sizeof text, "%" PRId64, yes);
+    else
+        snprintf(text, sizeof text, "%" PRId64 ",%" PRId64, yes, no);
+    set(&s->score, text);
+}
+
+/* Reads the tokens of a LogitScore. */
+static int read_logit_score(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                            struct cr_error *error)
+{
+    (void)module;
+    int64_t yes = CR_NO_VALUE, no = CR_NO_VALUE;
+    if (cr_read_integer(d, 0, "LogitScore", "true_token_id", &yes, error) ||
+        cr_read_integer(d, 0, "LogitScore", "false_token_id", &no, error))
+        return -1;
+    if (yes < 0 || no < CR_NO_VALUE || yes > INT32_MAX || no > INT32_MAX)
+        return cr_fail(error, "%s: found true_token_id %" PRId64 " and false_token_id %" PRId64 ", expected ids of tokens",
+                       d->path, yes, no);
+    set_score(s, yes, no);
+    return 0;
+}
+
+int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    return s->score
+               ? cr_fail(
+                     error,
+                     "%.300s: found a reranking decoder (LogitScore), expected a model of vectors",
+                     folder)
+               : 0;
+}
+
+/* Returns the first class of `architectures` in a config.json; null if there is none. */
+static const char *first_class(const struct cr_document *d)
+{
+    int classes = cr_member(d, 0, "architectures");
+    int first = classes >= 0 && d->values[classes].kind == CR_JSON_ARRAY ? d->values[classes].first : CR_NO_VALUE;
+    return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
+}
+
+int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_object(&d, path, folder, "config.json", error);
+    *is_reranker = false;
+    if (found <= 0)
+        return found;
+    const char *class = first_class(&d);
+    *is_reranker = class && strcmp(class, "Qwen3ForCausalLM") == 0;
+    cr_document_free(&d);
+    return 0;
+}
+
+int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_classes, struct cr_error *error)
+{
+    static const char suffix[] = "ForSequenceClassification";
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = s->pools || s->ranks ? 0 : open_object(&d, path, folder, "config.json", error);
+    *has_classes = s->ranks;
+    if (found <= 0)
+        return found;
+    const char *class = first_class(&d);
+    size_t n = class ? strlen(class) : 0, end = sizeof suffix - 1;
+    *has_classes = class ? n >= end && strcmp(class + n - end, suffix) == 0 : cr_member(&d, 0, "id2label") >= 0;
+    cr_document_free(&d);
+    return 0;
+}
+
+int cr_set_yes_no_reranker(struct cr_sentence *s, const char *folder, int yes, int no,
+                           struct cr_error *error)
+{
+    static const char template[] =
+        "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
+        "provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n"
+        "<Instruct>: {{ messages | selectattr('role', 'eq', 'system') | map(attribute='content') | first | "
+        "default('Given a web search query, retrieve relevant passages that answer the query') }}\n"
+        "<Query>: {{ messages | selectattr('role', 'eq', 'query') | map(attribute='content') | first }}\n"
+        "<Document>: {{ messages | selectattr('role', 'eq', 'document') | map(attribute='content') | first }}"
+        "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n\n";
+    if (yes < 0 || no < 0)
+        return cr_fail(
+            error,
+            "%.300s: found a tokenizer without \"yes\" and \"no\", expected these tokens of a "
+            "reranking decoder",
+            folder);
+    set_score(s, yes, no);
+    return cr_read_ranking_prompt(&s->template, template, sizeof template - 1, s->prompt, "Qwen3-Reranker", 0, error);
+}
+
+/* ---- modules.json ---- */
+
+typedef int read_config(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                        struct cr_error *error);
+
+/* Reads the config.json of a module's folder, which must be there. */
+static int read_folder(struct cr_sentence *s, const char *folder, const char *module, read_config *read,
+                       struct cr_error *error)
+{
+    char path[PATH_SIZE], name[PATH_SIZE];
+    struct cr_document d;
+    snprintf(name, sizeof name, "%.4000s/config.json", module);
+    int found = open_object(&d, path, folder, name, error);
+    if (found <= 0)
+        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it, as modules.json names it", path);
+    int status = read(s, &d, module, error);
+    cr_document_free(&d);
+    return status;
+}
+
+/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
+static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
+                       const char *folder, struct cr_error *error)
+{
+    const char *type = NULL, *path = "";
+    if (cr_read_string(d, module, "module", "type", &type, error) ||
+        cr_read_string(d, module, "module", "path", &path, error))
+        return -1;
+    const char *dot = type ? strrchr(type, '.') : NULL, *name = dot ? dot + 1 : type ? type : "nothing";
+    if (strcmp(name, "Transformer") == 0 && !*path)
+        return 0;
+    s->pools |= strcmp(name, "Pooling") == 0;
+    if (strcmp(name, "Pooling") == 0)
+        return read_folder(s, folder, path, read_pooling, error);
+    if (strcmp(name, "Dense") == 0 && is_plain(path))
+        return read_folder(s, folder, path, read_dense, error);
+    if (strcmp(name, "LogitScore") == 0)
+        return read_folder(s, folder, path, read_logit_score, error);
+    if (strcmp(name, "Normalize") == 0) {
+        s->normalize = true;
+        return 0;
+    }
+    return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
+                          "Pooling, a Normalize, a LogitScore, and a Dense in a folder of letters, digits, _ and -",
+                   d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
+}
+
+/* Reads modules.json, if the folder has one. */
+static int read_modules(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_file(&d, path, folder, "modules.json", error), status = 0;
+    if (found <= 0)
+        return found;
+    if (d.values[0].kind != CR_JSON_ARRAY)
+        status = cr_fail(error, "%s:%d: found %s, expected an array of modules", path, cr_value_line(&d, 0),
+                         cr_kind_of_value(&d, 0));
+    for (int i = status ? -1 : d.values[0].first; i >= 0 && status == 0; i = d.values[i].next)
+        status = read_module(s, &d, i, folder, error);
+    cr_document_free(&d);
+    return status;
+}
+
+/* ---- other files ---- */
+
+/* Reads an integer of a file, if both are there. */
+static int read_number(const char *folder, const char *file, const char *key, int64_t *out,
+                       struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_object(&d, path, folder, file, error);
+    if (found <= 0)
+        return found;
+    int status = cr_read_integer(&d, 0, "limit", key, out, error);
+    if (status == 0 && *out < 0)
+        status = cr_fail(error, "%s:%d: found %s %lld, expected 0 or more tokens", path,
+                         cr_value_line(&d, cr_member(&d, 0, key)), key, (long long)*out);
+    cr_document_free(&d);
+    return status;
+}
+
+/* True for torch.nn.modules.linear.Identity. */
+static bool is_identity(const char *activation)
+{
+    const char *dot = strrchr(activation, '.');
+    return strcmp(dot ? dot + 1 : activation, "Identity") == 0;
+}
+
+/* Reads the prompt of a role, or the default one; and if scores are the logits, by
+ * activation_fn. */
+static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
+                       struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_object(&d, path, folder, "config_sentence_transformers.json", error);
+    if (found <= 0)
+        return found;
+    const char *text = NULL, *activation = "";
+    int prompts = CR_NO_VALUE;
+    int status = cr_read_object(&d, 0, "config", "prompts", &prompts, error);
+    if (status == 0)
+        status = cr_read_string(&d, 0, "config", "activation_fn", &activation, error);
+    s->plain = is_identity(activation);
+    if (!role && status == 0)
+        status = cr_read_string(&d, 0, "config", "default_prompt_name", &role, error);
+    if (status == 0 && role && prompts >= 0)
+        status = cr_read_string(&d, prompts, "prompts", role, &text, error);
+    if (status == 0 && !text && role && strcmp(role, "document") == 0 && prompts >= 0)
+        status = cr_read_string(&d, prompts, "prompts", "passage", &text, error);
+    set(&s->prompt, text && *text ? text : NULL);
+    cr_document_free(&d);
+    return status;
+}
+
+/* Reads model_max_length of the tokenizer, which is 10^30 where it has no limit. */
+static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    if (found <= 0)
+        return found;
+    double value = 0;
+    int status = cr_read_number(&d, 0, "tokenizer", "model_max_length", &value, error);
+    s->model_max_length = value >= 1 && value <= INT32_MAX ? (int64_t)value : 0;
+    cr_document_free(&d);
+    return status;
+}
+
+/* Reads pad_token of the tokenizer, a string or an object that has it as its content. */
+static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    const char *token = NULL;
+    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    if (found < 0)
+        return -1;
+    int pad = found ? cr_member(&d, 0, "pad_token") : CR_NO_VALUE;
+    int status = pad == CR_NO_VALUE                    ? 0
+                 : d.values[pad].kind == CR_JSON_OBJECT ? cr_read_string(&d, pad, "pad_token", "content", &token, error)
+                                                        : cr_read_string(&d, 0, "tokenizer", "pad_token", &token, error);
+    set(&s->pad, token);
+    if (found)
+        cr_document_free(&d);
+    return status || token ? status
+                           : cr_fail(error, "%.300s: found no pad_token in tokenizer_config.json, expected it, as SigLIP "
+                                            "fills texts up",
+                                     folder);
+}
+
+/* Sets the pooling of a folder without modules.json: CLIP and SigLIP have a vector of their
+ * own; other models get the mean over tokens. */
+static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    const char *family = "";
+    int found = open_object(&d, path, folder, "config.json", error);
+    if (found <= 0)
+        return found;
+    int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
+    bool is_siglip = status == 0 && (strcmp(family, "siglip") == 0 || strcmp(family, "siglip_text_model") == 0);
+    if (is_siglip || (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0)))
+        set(&s->pooling, "features");
+    cr_document_free(&d);
+    return is_siglip ? read_pad(s, folder, error) : status;
+}
+
+/* Reads the pooling of a GGUF file, which has no prompts and no layers after it. */
+static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *error)
+{
+    struct cr_gguf_pooling pooling;
+    if (cr_gguf_read_pooling(&pooling, path, error))
+        return -1;
+    set(&s->pooling, pooling.name);
+    s->positions = pooling.positions;
+    s->ranks = pooling.ranks;
+    return 0;
+}
+
+int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
+                     struct cr_error *error)
+{
+    *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
+    if (cr_is_gguf(folder))
+        return read_gguf(s, folder, error);
+    return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
+                   read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
+                   read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
+                   read_model_max(s, folder, error) || read_prompt(s, folder, role, error) ||
+                   (s->score && read_template(s, folder, error))
+               ? -1
+           : s->excludes_prompt && s->prompt
+               ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
+                                "a pooling of all tokens", folder)
+               : 0;
+}
+
+/* ---- settings of the script ---- */
+
+int cr_limit_sentence(struct cr_sentence *s, int64_t asked, int64_t of_tokenizer, struct cr_error *error)
+{
+    int64_t limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : of_tokenizer > 0 ? of_tokenizer : 512;
+    s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
+    return s->max_length >= 2 ? 0
+                              : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
+                                        s->max_length);
+}
+
+int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positions, struct cr_error *error)
+{
+    if (asked > positions)
+        return cr_fail(error, "found a limit of %" PRId64 " tokens, expected at most %" PRId64
+                              ", the number of positions",
+                       asked, positions);
+    if (positions < s->max_length)
+        s->max_length = positions;
+    return 0;
+}
+
+/* Fills the settings of the script.  A reranking decoder gets the option `score`, and a
+ * classifier `classes`, in place of `pooling`. */
+static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
+{
+    int n = 0;
+    snprintf(out->most, sizeof out->most, "%" PRId64, s->max_length);
+    snprintf(out->classes, sizeof out->classes, "%d", s->n_labels);
+    out->items[n++] = (crescent_setting){"T", out->most};
+    if (s->score) {
+        out->items[n++] = (crescent_setting){"score", s->score};
+    } else if (s->n_labels) {
+        out->items[n++] = (crescent_setting){"classes", out->classes};
+    } else {
+        out->items[n++] = (crescent_setting){"pooling", s->pooling};
+        out->items[n++] = (crescent_setting){"normalize", s->normalize ? "true" : "false"};
+        if (s->modules)
+            out->items[n++] = (crescent_setting){"modules", s->modules};
+        snprintf(out->pad, sizeof out->pad, "%" PRId32, s->pad_id);
+        if (s->pad)
+            out->items[n++] = (crescent_setting){"text_pad", out->pad};
+    }
+    out->n = n;
+}
+
+crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *s,
+                                   const crescent_script *how)
+{
+    crescent_script script = how ? *how : (crescent_script){0};
+    const size_t own = (size_t)script.n_settings;
+    settings_of(of_files, s);
+    crescent_setting *settings = cr_calloc((size_t)of_files->n + own, sizeof *settings);
+    memcpy(settings, of_files->items, (size_t)of_files->n * sizeof *settings);
+    if (own)
+        memcpy(settings + of_files->n, script.settings, own * sizeof *settings);
+    script.settings = settings;
+    script.n_settings += of_files->n;
+    return script;
+}
+
+/* ---- classifiers ---- */
+
+/* Returns the number below n that a text is, without sign and leading zeros, or -1. */
+static int label_number(const char *text, int n)
+{
+    char plain[24];
+    long number = strtol(text, NULL, 10);
+    snprintf(plain, sizeof plain, "%ld", number);
+    return number >= 0 && number < n && strcmp(text, plain) == 0 ? (int)number : -1;
+}
+
+/* Reads id2label, {"0": NAME, ...}: each number below the count once. */
+static int read_names(struct cr_sentence *s, const struct cr_document *d, int names, struct cr_error *error)
+{
+    s->n_labels = d->values[names].count;
+    s->labels = cr_calloc((size_t)s->n_labels + 1, sizeof *s->labels);
+    for (int i = d->values[names].first; i >= 0; i = d->values[i].next) {
+        int number = label_number(d->values[i].key, s->n_labels);
+        if (number < 0 || s->labels[number] || d->values[i].kind != CR_JSON_STRING)
+            return cr_fail(error, "%s:%d: id2label: found %.60s, expected the numbers from 0 to %d, each with a name",
+                           d->path, cr_value_line(d, i), d->values[i].key, s->n_labels - 1);
+        s->labels[number] = cr_strdup(d->values[i].text);
+    }
+    return 0;
+}
+
+/* Names the labels as transformers does where no file has names. */
+static void number_labels(struct cr_sentence *s, int n)
+{
+    s->n_labels = n;
+    s->labels = cr_calloc((size_t)n, sizeof *s->labels);
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "LABEL_%d", i);
+        s->labels[i] = cr_strdup(name);
+    }
+}
+
+/* Reads how probabilities are computed from logits: by a sigmoid if there is one label or
+ * several labels may hold, unless a reranker says that its scores are the logits. */
+static int read_activation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    const char *problem = "", *activation = "";
+    int nested = CR_NO_VALUE;
+    if (cr_read_object(d, 0, "config", "sentence_transformers", &nested, error) ||
+        cr_read_string(d, 0, "config", "problem_type", &problem, error) ||
+        cr_read_string(d, 0, "config", "sbert_ce_default_activation_function", &activation, error) ||
+        (nested >= 0 && cr_read_string(d, nested, "config", "activation_fn", &activation, error)))
+        return -1;
+    s->plain |= is_identity(activation);
+    s->sigmoid = s->n_labels == 1 || strcmp(problem, "multi_label_classification") == 0;
+    return 0;
+}
+
+/* Reads the names or the number of the labels of config.json; a reranking decoder has one label. */
+static int count_labels(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    enum { MOST_LABELS = 100000 };
+    int names = CR_NO_VALUE;
+    int64_t n = 2;
+    if (s->score) {
+        number_labels(s, 1);
+        return 0;
+    }
+    if (cr_read_object(d, 0, "config", "id2label", &names, error) ||
+        cr_read_integer(d, 0, "config", "num_labels", &n, error))
+        return -1;
+    n = names >= 0 ? d->values[names].count : n;
+    if (n < 1 || n > MOST_LABELS)
+        return cr_fail(error, "%s: found %" PRId64 " labels, expected a number from 1 to %d", d->path, n, MOST_LABELS);
+    if (names >= 0)
+        return read_names(s, d, names, error);
+    number_labels(s, (int)n);
+    return 0;
+}
+
+int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    char path[PATH_SIZE];
+    struct cr_document d;
+    if (cr_is_gguf(folder)) {
+        int status = cr_gguf_labels(folder, &s->labels, &s->n_labels, error);
+        s->sigmoid = s->n_labels == 1;
+        return status;
+    }
+    int found = open_object(&d, path, folder, "config.json", error);
+    if (found <= 0)
+        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);
+    int status = count_labels(s, &d, error);
+    if (status == 0)
+        status = read_activation(s, &d, error);
+    cr_document_free(&d);
+    return status;
+}
+
+void cr_free_sentence(struct cr_sentence *s)
+{
+    free(s->pooling);
+    free(s->modules);
+    free(s->prompt);
+    free(s->score);
+    free(s->pad);
+    cr_free_ranking_prompt(&s->template);
+    for (int i = 0; i < s->n_labels; i++)
+        free(s->labels[i]);
+    free(s->labels);
+}

@@ -1,0 +1,91 @@
+/*
+ * sentence_transformers.h - reads how a folder of sentence-transformers makes the vector of a text:
+ * modules.json and the files that it names.
+ */
+#ifndef CR_SENTENCE_TRANSFORMERS_H
+#define CR_SENTENCE_TRANSFORMERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/crescent.h"
+#include "compiler/ir/error.h"
+#include "ranking_prompt.h"
+
+/* The settings of the files.  The struct owns its strings. */
+struct cr_sentence {
+    char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
+    char *modules;      /* the layers after the pooling, in the form of the argument of
+                         * embedding.vector, without a Normalize at the end; null: none */
+    bool pools;         /* modules.json has a Pooling */
+    bool ranks;         /* a GGUF file of a classifier or reranker */
+    bool normalize;     /* modules.json ends in a Normalize */
+    int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
+    int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
+    int64_t positions;  /* max_position_embeddings of config.json; 0: none */
+    bool excludes_prompt; /* the pooling leaves out the tokens of the prompt */
+    char *prompt;       /* a text that is put in front of each text; may be null */
+    char **labels;      /* the labels of a classifier */
+    int n_labels;
+    char *score;        /* of a reranking decoder: the ids of the tokens that are its answer,
+                         * "YES,NO" or "YES"; null for other models */
+    char *pad;          /* the token that texts are filled up with, for a model that needs it; else null */
+    int32_t pad_id;     /* its id, to be set by the caller */
+    struct cr_ranking_prompt template; /* of a reranking decoder: the template of its prompt */
+    bool sigmoid, plain; /* sigmoid: probabilities are the sigmoid of each logit, not a softmax;
+                          * plain: scores are the logits themselves */
+};
+
+/* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses
+ * the prompt.  Fails for modules other than Transformer, Pooling, Dense, Normalize and
+ * LogitScore. */
+int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
+                     struct cr_error *error);
+
+/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the
+ * files', the tokenizer's, 512; but at most to the number of positions. */
+int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
+                      struct cr_error *error);
+
+/* Lowers the limit to the positions of the script, the bound of its length T; fails if the caller
+ * asked for more. */
+int cr_lower_sentence_limit(struct cr_sentence *sentence, int64_t asked, int64_t positions,
+                            struct cr_error *error);
+
+/* The settings that the script of an encoder gets: the most tokens, and the pooling or the number
+ * of classes. */
+struct cr_sentence_settings {
+    char most[24], classes[24], pad[24];
+    crescent_setting items[5];
+    int n;
+};
+
+/* Returns the caller's script, which may be null, with these settings before its own.  The caller
+ * frees script.settings, whose texts are in `of_files`. */
+crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
+                                   const crescent_script *how);
+
+/* Fails for a reranking decoder, which makes no vectors. */
+int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
+
+/* Reads the labels of a classifier, and the function that turns its logits into probabilities,
+ * from config.json.  A reranking decoder has one label. */
+int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
+
+/* Sets *is_reranker to true for a folder of Qwen3-Reranker without modules.json: a decoder that
+ * answers "yes" or "no". */
+int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error);
+
+/* Sets *has_classes to true for the folder of a classifier: modules.json, if it exists, has no
+ * Pooling, and the class of config.json ends in ForSequenceClassification, or no class is named
+ * but labels are. */
+int cr_has_classes(const struct cr_sentence *sentence, const char *folder, bool *has_classes, struct cr_error *error);
+
+/* Sets the tokens of the answer to the ids of "yes" and "no", and the template to
+ * Qwen3-Reranker's.  Fails if an id is -1, that is, if the tokenizer of the folder has no such
+ * token. */
+int cr_set_yes_no_reranker(struct cr_sentence *sentence, const char *folder, int yes, int no,
+                           struct cr_error *error);
+void cr_free_sentence(struct cr_sentence *sentence);
+
+#endif

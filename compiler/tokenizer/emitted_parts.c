@@ -1,0 +1,129 @@
+/* emitted_parts.c - how emitted C replaces parts; see emitted_parts.h. */
+#include "emitted_parts.h"
+
+#include <string.h>
+
+int cr_refuse_shape(const struct cr_shape *s, const char *what, const char *expected,
+                    struct cr_error *error)
+{
+    return cr_fail(error, "%s: found %s, which emitted C does not have, expected %s", s->path, what,
+                   expected ? expected : s->expected);
+}
+
+bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
+{
+    size_t bytes = 0, at;
+    if (part->length == 0 || !cr_is_utf8(part->content, part->length, &at))
+        return false;
+    cr_is_space(part->content, 0, &bytes);
+    s->space = part->content;
+    s->space_bytes = part->length;
+    return bytes == part->length;
+}
+
+/* Returns the row's function that lists the part or, for a tokenizer without a list, the one that
+ * finds its shape. */
+static cr_shape_function *function_of(const struct cr_shape *s, const struct cr_part_kind *kind)
+{
+    return s->lists ? kind->list : kind->shape;
+}
+
+/* Lets each part add its settings by the row of its kind. */
+static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, const char *expected,
+                      struct cr_error *error)
+{
+    s->parts = parts;
+    s->expected = expected;
+    for (s->at = 0; s->at < parts->n; s->at++) {
+        const struct cr_text_part *part = &parts->items[s->at];
+        cr_shape_function *read = function_of(s, part->kind);
+        int status = read ? read(part, s, error) : cr_refuse_shape(s, part->kind->type, NULL, error);
+        if (status)
+            return -1;
+    }
+    return 0;
+}
+
+/* Accepts a Prepend of the character that replaces spaces. */
+static int check_prepend(struct cr_shape *s, struct cr_error *error)
+{
+    if (!s->prepend)
+        return 0;
+    if (!s->space || s->prepend->length != s->space_bytes ||
+        memcmp(s->prepend->content, s->space, s->space_bytes) != 0)
+        return cr_refuse_shape(s, "a Prepend of other text", "a Prepend of the character that replaces spaces", error);
+    s->prepending = CR_PREPEND_TO_TEXT;
+    return 0;
+}
+
+int cr_shape_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
+{
+    s->normalizers = &t->normalizers;
+    if (read_parts(s, &t->normalizers, "NFC, or Prepend and Replace of spaces as normalizers",
+                   error) ||
+        check_prepend(s, error) ||
+        read_parts(s, &t->pre_tokenizers, "Split, ByteLevel or Metaspace", error))
+        return -1;
+    if (!s->byte_level && s->scanner != CR_SCAN_NONE)
+        return cr_refuse_shape(s, "Split without ByteLevel", "both", error);
+    return s->byte_level || s->space
+               ? 0
+               : cr_refuse_shape(s, "no ByteLevel and no Metaspace", "one of them", error);
+}
+
+int cr_shape_decoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
+{
+    return t->has_decoder
+               ? read_parts(s, &t->decoders, "decoders that take token after token", error)
+               : cr_refuse_shape(s, "no decoder", "a tokenizer with a decoder", error);
+}
+
+/* ---- lists of stages ---- */
+
+int cr_list_stage(struct cr_shape *s, const struct cr_listed_stage *stage, struct cr_error *error)
+{
+    enum { MOST_GROWTH = 256 };
+    struct cr_stage_list *list = s->list;
+    const struct cr_stage_row *row = &cr_stage_rows[stage->kind];
+    double growth = stage->growth > 0 ? stage->growth : (double)row->up / row->down;
+    if (list->n_stages == CR_MOST_STAGES)
+        return cr_refuse_shape(s, "more than 32 normalizers", "at most 32", error);
+    list->stages[list->n_stages++] = *stage;
+    list->work = row->work * list->growth > list->work ? row->work * list->growth : list->work;
+    list->growth *= growth;
+    list->more = list->more * growth + stage->more;
+    return list->growth <= MOST_GROWTH && list->more < 1 << 20
+               ? 0
+               : cr_refuse_shape(s, "normalizers that make a text more than 256 times as long",
+                                 "a smaller growth", error);
+}
+
+int cr_list_cut(struct cr_shape *s, const struct cr_listed_cut *cut, struct cr_error *error)
+{
+    struct cr_stage_list *list = s->list;
+    if (list->n_cuts == CR_MOST_STAGES)
+        return cr_refuse_shape(s, "more than 32 pre-tokenizers", "at most 32", error);
+    list->cuts[list->n_cuts++] = *cut;
+    return 0;
+}
+
+int cr_list_space(struct cr_shape *s, const char *type, struct cr_error *error)
+{
+    if (s->list->spaced >= 0 || s->byte_level)
+        return cr_refuse_shape(s, type, "one such pre-tokenizer", error);
+    s->list->spaced = s->list->n_cuts;
+    return 0;
+}
+
+int cr_list_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
+{
+    s->list->spaced = -1;
+    s->list->growth = 1;
+    s->lists = true;
+    int status = read_parts(s, &t->normalizers, "one that emitted C has (docs/tokenizers.md)", error) ||
+                         read_parts(s, &t->pre_tokenizers, "one that emitted C has (docs/tokenizers.md)", error)
+                     ? -1
+                     : 0;
+    s->lists = false;
+    return status;
+}
