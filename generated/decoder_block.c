@@ -14,7 +14,8 @@
 
 /* ---- what the kernels call ---- */
 
-/* types.h - what generated code is written in besides the functions of the runtime. */
+/* types.h - the types and constants that generated code uses, besides the functions of the
+ * runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
@@ -405,7 +406,7 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
 #define CR_API static
 #endif
 
-/* select.h - which runtime this machine can run. */
+/* select_runtime.h - selects the runtime for an instruction set of this machine. */
 
 /*
  * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
@@ -627,13 +628,13 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
 /*
  * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * All but an op's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which element
- * types operands and result have: enum cr_rule of compiler/ir/graph.h.
+ * An op's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says which
+ * element types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
- * `expression` is C over the operands a, b, c, which is compiled for double, for float and for vectors of
- * floats: it may use + - * / and unary minus, and the CR_ functions that all of them define.  A bool is
- * 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo 2^32; the CR_ functions
- * take them for signed.
+ * `expression` is C over the operands a, b, c, which is compiled for double, for float and for
+ * vectors of floats: it may use + - * / and unary minus, and the CR_ functions that all of these
+ * define.  A bool is 0.0 or 1.0.  For i32 the expression is compiled for unsigned integers, which
+ * wrap modulo 2^32; the CR_ functions treat them as signed.
  */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
@@ -646,15 +647,16 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
 /* clang-format on */
 
 /*
- * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
+ * description).
  *
- * All but a reduction's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which
- * element types it has: enum cr_rule of compiler/ir/graph.h.
+ * A reduction's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says
+ * which element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements,
- * written as the expressions of elementwise.h are.  It is commutative and, but for rounding, associative;
- * runtime.h says in which order it is applied.  combine(identity, b) is b; CR_LOWEST and CR_HIGHEST are
- * -inf and inf, of i32 -2^31 and 2^31 - 1.
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other
+ * elements, in the form of the expressions of elementwise.h.  It is commutative and, but for
+ * rounding, associative; runtime.h says in which order it is applied.  combine(identity, b) is b;
+ * CR_LOWEST and CR_HIGHEST are -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
@@ -849,7 +851,7 @@ static int cr_has_plain(void)
 #define VF float
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
-#define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
@@ -1087,7 +1089,7 @@ static int cr_has_avx512(void)
 #define VF __m512
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
-#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
+#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
@@ -1203,7 +1205,7 @@ static int cr_has_neon(void)
 #define VF float32x4_t
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
@@ -1465,16 +1467,16 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a thread polls before it sleeps, about a millisecond, and how often it polls between two
- * calls of sched_yield: the thread that it waits for may need the processor.  Shares of one kernel
- * end some 100 microseconds apart on a machine that others use, too, and a virtual processor takes
- * as long to wake. */
-enum { CR_LOOKS = 50000, CR_LOOKS_BETWEEN = 128 };
+/* CR_POLLS: number of polls before a thread sleeps, about a millisecond.  The shares of a kernel
+ * end some 100 microseconds apart if other programs use the machine, too, and waking a virtual
+ * processor takes as long.  CR_POLLS_BETWEEN: number of polls between two calls of sched_yield,
+ * which lets the awaited thread run if it needs this processor. */
+enum { CR_POLLS = 50000, CR_POLLS_BETWEEN = 128 };
 
 /* Waits a moment between two polls. */
-static void cr_look_away(int looks)
+static void cr_pause_poll(int polls)
 {
-    if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
+    if (polls % CR_POLLS_BETWEEN == CR_POLLS_BETWEEN - 1) {
         sched_yield();
     } else {
         CR_RELAX();
@@ -1504,24 +1506,24 @@ struct cr_pool {
     pthread_mutex_t mutex; /* for sleeping alone */
     pthread_cond_t done;
     int waiting; /* the caller waits, or is about to wait, for `done` */
-    int looks;   /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    int polls;   /* CR_POLLS, or 0 if there are fewer cores than threads */
     int threads;
 };
 
 /* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
-union cr_seat {
+union cr_worker_slot {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
 /* Compilation fails here if CR_POOL_BYTES is too small. */
-typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
+typedef char cr_pool_is_small[sizeof(union cr_worker_slot) == CR_POOL_BYTES(1) ? 1 : -1];
 
 /* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
-    return &((union cr_seat *)(void *)pool)[t].worker;
+    return &((union cr_worker_slot *)(void *)pool)[t].worker;
 }
 
 /* Changes the state of a worker if it is `from`; returns true if it was. */
@@ -1539,7 +1541,7 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
  * that the worker is about to sleep, or the worker sees the new state, because each stores before
  * it loads.
  */
-static void cr_worker_tell(struct cr_worker *worker, int state)
+static void cr_worker_signal(struct cr_worker *worker, int state)
 {
     cr_worker_change(worker, CR_IDLE, state);
     if (CR_SLEEPS(&worker->asleep)) {
@@ -1555,11 +1557,11 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) != CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&worker->asleep, 1);
@@ -1598,11 +1600,11 @@ static void *cr_worker_main(void *argument)
 /* Waits until a worker has done the job that it took. */
 static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) == CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&pool->waiting, 1);
@@ -1628,7 +1630,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     for (long t = 1; t < shares; t++) {
         struct cr_worker *worker = cr_pool_worker(pool, t);
         worker->job = cr_job_of(items, shares, t, body, args, scratch, scratch_stride);
-        cr_worker_tell(worker, CR_OPEN);
+        cr_worker_signal(worker, CR_OPEN);
     }
     own = cr_job_of(items, shares, 0, body, args, scratch, scratch_stride);
     cr_job_do(&own);
@@ -1666,10 +1668,10 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->waiting = 0;
-    pool->looks = 0;
+    pool->polls = 0;
 #ifndef __TINYC__
     if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
-        pool->looks = CR_LOOKS;
+        pool->polls = CR_POLLS;
     }
 #endif
     while (n < threads && cr_worker_start(cr_pool_worker(pool, n), pool) == 0) {
@@ -1682,7 +1684,7 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 CR_API void cr_pool_stop(struct cr_pool *pool)
 {
     for (int t = 1; t < pool->threads; t++) {
-        cr_worker_tell(cr_pool_worker(pool, t), CR_STOP);
+        cr_worker_signal(cr_pool_worker(pool, t), CR_STOP);
     }
     for (int t = 1; t < pool->threads; t++) {
         pthread_join(cr_pool_worker(pool, t)->thread, NULL);
@@ -2866,7 +2868,8 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* The name of a format that is sometimes taken for safetensors; null if the bytes are of none. */
+/* Returns the name of a format that is sometimes taken for safetensors; null if the bytes are of
+ * none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -2984,7 +2987,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- a tensor in the header ---- */
 
-/* The value of "dtype": one of the types of the format, by name. */
+/* Reads the value of "dtype", the name of one of the types of the format. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -3076,7 +3079,7 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
                               "data_offsets",
                               name.text, cr_st_show(key).text);
         if (seen & 1 << field)
-            return cr_st_fail_json(r, "a duplicate name in an object");
+            return cr_st_fail_json(r, "found a name twice in an object, expected it once");
         seen |= 1 << field;
         status = field == 0   ? cr_st_read_type(r, tensor)
                  : field == 1 ? cr_st_read_shape(r, tensor)
@@ -3098,7 +3101,7 @@ static int cr_st_read_metadata(struct cr_st_reader *r)
     int status;
     const char *key;
     if (file->metadata)
-        return cr_st_fail_json(r, "a duplicate name in an object");
+        return cr_st_fail_json(r, "found a name twice in an object, expected it once");
     if (!cr_json_take(&r->json, '{'))
         return CR_ST_FAIL(r, "__metadata__ is not an object, expected a map of strings");
     file->metadata = malloc((r->values + 1) * sizeof *file->metadata);
@@ -3137,7 +3140,7 @@ static int cr_st_read_header(struct cr_st_reader *r)
             return -1;
     }
     if (status == 0 && !cr_json_ended(&r->json))
-        status = cr_st_fail_json(r, "text after the object");
+        status = cr_st_fail_json(r, "found text after the object, expected none");
     return status;
 }
 
@@ -3230,8 +3233,9 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     return -1;
 }
 
-/* Maps the header alone, if its length can be right; else enough to say what the file is instead.  The elements
- * are read. */
+/* Maps only the header; the elements are read later, not mapped.  If the file's first 8 bytes
+ * cannot be the length of a header, maps the beginning of the file, so that the error message
+ * can name its format. */
 static int cr_st_map(struct cr_mapping *mapping, const char *path, char *error, size_t size)
 {
     uint64_t n;
@@ -3278,7 +3282,7 @@ CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensor
 
 /* ---- elements ---- */
 
-/* The type as numbers.h knows it, or -1: no floats. */
+/* Returns the corresponding type of numbers.h, or -1 if the type is no floating-point type. */
 static int cr_st_number(enum cr_st_type type)
 {
     return type == CR_ST_F32    ? CR_NUMBER_F32
@@ -3889,8 +3893,8 @@ CR_INLINE VF CR_NAME(v_erf)(VF x)
 #define CR_ERF(a) CR_NAME(v_erf)(a)
 #define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
+ * elementwise.inc - a function for every row of CR_ELEMENTWISE and every combination of operand forms: a
+ * tile (v), or a column that has one value for each row (s).
  */
 
 /* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
@@ -4231,11 +4235,11 @@ static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride,
  */
 
 /*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * reductions.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
  * runtime.h.
  */
 
-/* ---- what a row of the table combines ---- */
+/* ---- the `combine` expressions of the table, for vectors ---- */
 
 #define CR_COMBINE(name, rule, identity, combine, description)                                     \
     CR_INLINE VF CR_NAME(v_combine_##name)(VF a, VF b)                                             \

@@ -10,7 +10,8 @@
 
 /* ---- what the kernels call ---- */
 
-/* types.h - what generated code is written in besides the functions of the runtime. */
+/* types.h - the types and constants that generated code uses, besides the functions of the
+ * runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
     CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
@@ -345,102 +346,58 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k8_loss_max: loss.max, graphs/train_add.lua:38
- * out[B, 1]
- * steps: max
- * 128 flop, reads 2.56 kB, writes 256 B
+ * k8_loss_where_sum: loss.where.sum, graphs/train_add.lua:38
+ * out[B, 1], loss[B, 1], v3_loss[B, 1]
+ * steps: max, sub, exp, sum, eq, where, sum
+ * 704 flop, reads 2.816 kB, writes 768 B
  */
 struct k8_args {
     const struct cr_runtime *rt;
     const float *output; /* [B, 10] */
+    const int *k3_target; /* [B, 1] */
+    float *loss; /* [B, 1] */
+    float *v3_loss; /* [B, 1] */
     float *out; /* [B, 1] */
 };
 
-static void k8_loss_max(const void *args, long begin, long end, float *scratch)
+static void k8_loss_where_sum(const void *args, long begin, long end, float *scratch)
 {
     const struct k8_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const max = scratch; /* [B], one number a row */
+    float *const max = scratch, *const sum = max, *const sum2 = max; /* [B], one number a row */
+    float *const sub = scratch + 64, *const where = sub; /* [B, 10] */
+    float *const exp = scratch + 704, *const eq = exp; /* [B, 10] */
+    int *const numbers = (int *)scratch + 1344; /* [B, 10] */
     /* loss */
     rt->max(B, 10, max, a->output, 10);
-    rt->store(1, B, a->out, 0, 1, max, 0);
-}
-
-/*
- * k9_loss_exp_sum: loss.exp.sum, graphs/train_add.lua:38
- * out[B, 1]
- * steps: sub, exp, sum
- * 320 flop, reads 2.816 kB, writes 256 B
- */
-struct k9_args {
-    const struct cr_runtime *rt;
-    const float *output; /* [B, 10] */
-    const float *k8_loss_max; /* [B, 1] */
-    float *out; /* [B, 1] */
-};
-
-static void k9_loss_exp_sum(const void *args, long begin, long end, float *scratch)
-{
-    const struct k9_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    (void)begin, (void)end; /* there is one item */
-    float *const sub = scratch, *const exp = sub; /* [B, 10] */
-    float *const sum = scratch + 640; /* [B], one number a row */
-    /* loss */
-    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->store(1, B, a->loss, 0, 1, max, 0);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, max, 1);
     rt->exp_v(B, 10, exp, 10, sub, 10);
     rt->sum(B, 10, sum, exp, 10);
-    rt->store(1, B, a->out, 0, 1, sum, 0);
-}
-
-/*
- * k10_loss_where_sum: loss.where.sum, graphs/train_add.lua:38
- * out[B, 1]
- * steps: eq, sub, where, sum
- * 576 flop, reads 3.072 kB, writes 256 B
- */
-struct k10_args {
-    const struct cr_runtime *rt;
-    const int *k3_target; /* [B, 1] */
-    const float *output; /* [B, 10] */
-    const float *k8_loss_max; /* [B, 1] */
-    float *out; /* [B, 1] */
-};
-
-static void k10_loss_where_sum(const void *args, long begin, long end, float *scratch)
-{
-    const struct k10_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    (void)begin, (void)end; /* there is one item */
-    int *const numbers = (int *)scratch; /* [B, 10] */
-    float *const eq = scratch + 640, *const where = eq; /* [B, 10] */
-    float *const sub = scratch + 1280; /* [B, 10] */
-    float *const sum = scratch + 1920; /* [B], one number a row */
+    rt->store(1, B, a->v3_loss, 0, 1, sum, 0);
     rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
-    /* loss */
     rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
-    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
     rt->where_vvs(B, 10, where, 10, eq, 10, sub, 10, &(const float){0.0f}, 0);
-    rt->sum(B, 10, sum, where, 10);
-    rt->store(1, B, a->out, 0, 1, sum, 0);
+    rt->sum(B, 10, sum2, where, 10);
+    rt->store(1, B, a->out, 0, 1, sum2, 0);
 }
 
 /*
- * k11_loss_ne: loss.ne, graphs/train_add.lua:38
+ * k9_loss_ne: loss.ne, graphs/train_add.lua:38
  * out[B]
  * steps: ne
  * 192 flop, reads 256 B, writes 256 B
  */
-struct k11_args {
+struct k9_args {
     const struct cr_runtime *rt;
     const int *k3_target; /* [B, 1] */
     float *out; /* [B] */
 };
 
-static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
+static void k9_loss_ne(const void *args, long begin, long end, float *scratch)
 {
-    const struct k11_args *a = args;
+    const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
@@ -449,81 +406,61 @@ static void k11_loss_ne(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k12_loss_float_sum: loss.float.sum, graphs/train_add.lua:38
- * out[1]
- * steps: float, sum
- * 3 flop, reads 256 B, writes 4 B
+ * k10_loss: loss, graphs/train_add.lua:38
+ * out[], v3_loss[1]
+ * steps: float, sum, log, sub, where, sum, div
+ * 11 flop, reads 768 B, writes 8 B
  */
-struct k12_args {
+struct k10_args {
     const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [B] */
-    float *out; /* [1] */
-};
-
-static void k12_loss_float_sum(const void *args, long begin, long end, float *scratch)
-{
-    const struct k12_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    (void)begin, (void)end; /* there is one item */
-    float *const float1 = scratch; /* [1, B] */
-    float *const sum = scratch + 64; /* [1], one number a row */
-    /* loss */
-    rt->float_v(1, B, float1, B, a->k11_loss_ne, 0);
-    rt->sum(1, B, sum, float1, B);
-    rt->store(1, 1, a->out, 0, 0, sum, 0);
-}
-
-/*
- * k13_loss: loss, graphs/train_add.lua:38
- * out[]
- * steps: log, sub, where, sum, div
- * 10 flop, reads 772 B, writes 4 B
- */
-struct k13_args {
-    const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [B] */
-    const float *k9_loss_exp_sum; /* [B, 1] */
-    const float *k10_loss_where_sum; /* [B, 1] */
-    const float *k12_loss_float_sum; /* [1] */
+    const float *k9_loss_ne; /* [B] */
+    const float *loss; /* [B, 1] */
+    const float *k8_loss_where_sum; /* [B, 1] */
+    float *v3_loss; /* [1] */
     float *out; /* [] */
 };
 
-static void k13_loss(const void *args, long begin, long end, float *scratch)
+static void k10_loss(const void *args, long begin, long end, float *scratch)
 {
-    const struct k13_args *a = args;
+    const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const log = scratch, *const sub = log, *const where = log; /* [1, B] */
+    float *const float1 = scratch, *const log = float1, *const sub = float1, *const where = float1;
+        /* [1, B] */
     float *const sum = scratch + 64, *const div = sum; /* [1], one number a row */
+    float *const sum2 = scratch + 80; /* [1], one number a row */
     /* loss */
-    rt->log_v(1, B, log, B, a->k9_loss_exp_sum, 0);
-    rt->sub_vv(1, B, sub, B, log, B, a->k10_loss_where_sum, 0);
-    rt->where_vvs(1, B, where, B, a->k11_loss_ne, 0, sub, B, &(const float){0.0f}, 0);
-    rt->sum(1, B, sum, where, B);
-    rt->div_vs(1, 1, div, 0, sum, 0, a->k12_loss_float_sum, 0);
+    rt->float_v(1, B, float1, B, a->k9_loss_ne, 0);
+    rt->sum(1, B, sum, float1, B);
+    rt->store(1, 1, a->v3_loss, 0, 0, sum, 0);
+    rt->log_v(1, B, log, B, a->loss, 0);
+    rt->sub_vv(1, B, sub, B, log, B, a->k8_loss_where_sum, 0);
+    rt->where_vvs(1, B, where, B, a->k9_loss_ne, 0, sub, B, &(const float){0.0f}, 0);
+    rt->sum(1, B, sum2, where, B);
+    rt->div_vv(1, 1, div, 0, sum2, 0, sum, 0);
     rt->store(1, 1, a->out, 0, 0, div, 0);
 }
 
 /*
- * k14_d_output: gradient of output, graphs/train_add.lua:38
+ * k11_d_output: gradient of output, graphs/train_add.lua:38
  * out[B, 10]
  * steps: div, where, div, sub, exp, eq, neg, where, fma
  * 12.16 kflop, reads 3.588 kB, writes 2.56 kB
  */
-struct k14_args {
+struct k11_args {
     const struct cr_runtime *rt;
-    const float *k11_loss_ne; /* [B] */
-    const float *k12_loss_float_sum; /* [1] */
-    const float *k9_loss_exp_sum; /* [B, 1] */
+    const float *k9_loss_ne; /* [B] */
+    const float *loss; /* [1] */
+    const float *v2_loss; /* [B, 1] */
     const float *output; /* [B, 10] */
-    const float *k8_loss_max; /* [B, 1] */
+    const float *v4_loss; /* [B, 1] */
     const int *k3_target; /* [B, 1] */
     float *out; /* [B, 10] */
 };
 
-static void k14_d_output(const void *args, long begin, long end, float *scratch)
+static void k11_d_output(const void *args, long begin, long end, float *scratch)
 {
-    const struct k14_args *a = args;
+    const struct k11_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const div = scratch, *const div2 = div, *const where = div, *const neg = div; /* [B],
@@ -533,11 +470,11 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
     int *const numbers = (int *)scratch + 768; /* [B, 10] */
     float *const eq = scratch + 1408, *const where2 = eq; /* [B, 10] */
     /* loss */
-    rt->load(1, B, div, 0, a->k12_loss_float_sum, 0, 0);
+    rt->load(1, B, div, 0, a->loss, 0, 0);
     rt->div_sv(1, B, div2, 0, &(const float){1.0f}, 0, div, 0);
-    rt->where_vvs(1, B, where, 0, a->k11_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
-    rt->div_vv(1, B, div3, 0, where, 0, a->k9_loss_exp_sum, 0);
-    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->k8_loss_max, 1);
+    rt->where_vvs(1, B, where, 0, a->k9_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
+    rt->div_vv(1, B, div3, 0, where, 0, a->v2_loss, 0);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->v4_loss, 1);
     rt->exp_v(B, 10, exp, 10, sub, 10);
     rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
     rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
@@ -547,20 +484,20 @@ static void k14_d_output(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k15_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
+ * k12_d_output_bias: gradient of output.bias, graphs/train_add.lua:37
  * out[10] = sum over B rows of columns[10]
  * steps: sum
  * 1.28 kflop, reads 2.56 kB, writes 40 B
  */
-struct k15_args {
+struct k12_args {
     const struct cr_runtime *rt;
     const float *d_output; /* [B, 10] */
     float *out; /* [10] */
 };
 
-static void k15_d_output_bias(const void *args, long begin, long end, float *scratch)
+static void k12_d_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k15_args *a = args;
+    const struct k12_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
@@ -573,20 +510,20 @@ static void k15_d_output_bias(const void *args, long begin, long end, float *scr
 }
 
 /*
- * k16_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
+ * k13_d_output_weight: gradient of output.weight, graphs/train_add.lua:37
  * out[10, WIDTH] = rows[10, B] x columns[B, WIDTH]
  * 81.92 kflop, reads 18.94 kB, writes 2.56 kB
  */
-struct k16_args {
+struct k13_args {
     const struct cr_runtime *rt;
     const float *d_output; /* [B, 10] */
     const float *act; /* [B, WIDTH] */
     float *out; /* [10, WIDTH] */
 };
 
-static void k16_d_output_weight(const void *args, long begin, long end, float *scratch)
+static void k13_d_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k16_args *a = args;
+    const struct k13_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
@@ -597,12 +534,12 @@ static void k16_d_output_weight(const void *args, long begin, long end, float *s
 }
 
 /*
- * k17_d_hidden: gradient of hidden, graphs/train_add.lua:37
+ * k14_d_hidden: gradient of hidden, graphs/train_add.lua:37
  * out[B, WIDTH] = rows[B, 10] x columns[10, WIDTH]
  * then: mul, mul, fma, mul, sigmoid, sub, mul, mul, fma, mul, fma
  * 81.92 kflop, reads 21.5 kB, writes 16.38 kB
  */
-struct k17_args {
+struct k14_args {
     const struct cr_runtime *rt;
     const float *hidden; /* [B, WIDTH] */
     const float *d_output; /* [B, 10] */
@@ -610,9 +547,9 @@ struct k17_args {
     float *out; /* [B, WIDTH] */
 };
 
-static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
+static void k14_d_hidden(const void *args, long begin, long end, float *scratch)
 {
-    const struct k17_args *a = args;
+    const struct k14_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const product = scratch; /* a tile of the product */
     float *const mul = scratch + 2048, *const mul4 = mul; /* [B, 32] */
@@ -642,20 +579,20 @@ static void k17_d_hidden(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k18_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
+ * k15_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
  * out[64] = sum over B rows of columns[WIDTH]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
-struct k18_args {
+struct k15_args {
     const struct cr_runtime *rt;
     const float *d_hidden; /* [B, WIDTH] */
     float *out; /* [64] */
 };
 
-static void k18_d_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k15_d_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k18_args *a = args;
+    const struct k15_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const lanes = scratch; /* 16 partial results a column */
@@ -668,20 +605,20 @@ static void k18_d_hidden_bias(const void *args, long begin, long end, float *scr
 }
 
 /*
- * k19_d_embedding: gradient of embedding, graphs/train_add.lua:36
+ * k16_d_embedding: gradient of embedding, graphs/train_add.lua:36
  * out[B, 2 * N_EMBD] = rows[B, WIDTH] x columns[WIDTH, 2 * N_EMBD]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
-struct k19_args {
+struct k16_args {
     const struct cr_runtime *rt;
     const float *d_hidden; /* [B, WIDTH] */
     const float *hidden_weight; /* [WIDTH, 2 * N_EMBD], packed */
     float *out; /* [B, 2 * N_EMBD] */
 };
 
-static void k19_d_embedding(const void *args, long begin, long end, float *scratch)
+static void k16_d_embedding(const void *args, long begin, long end, float *scratch)
 {
-    const struct k19_args *a = args;
+    const struct k16_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
@@ -690,20 +627,20 @@ static void k19_d_embedding(const void *args, long begin, long end, float *scrat
 }
 
 /*
- * k20_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
+ * k17_d_hidden_weight: gradient of hidden.weight, graphs/train_add.lua:36
  * out[WIDTH, 2 * N_EMBD] = rows[WIDTH, B] x columns[B, 2 * N_EMBD]
  * 262.1 kflop, reads 24.58 kB, writes 8.192 kB
  */
-struct k20_args {
+struct k17_args {
     const struct cr_runtime *rt;
     const float *d_hidden; /* [B, WIDTH] */
     const float *embedding; /* [B, 2, N_EMBD] */
     float *out; /* [WIDTH, 2 * N_EMBD] */
 };
 
-static void k20_d_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k17_d_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k20_args *a = args;
+    const struct k17_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
@@ -715,40 +652,40 @@ static void k20_d_hidden_weight(const void *args, long begin, long end, float *s
 }
 
 /*
- * k21_d_embedding: gradient of embedding, graphs/train_add.lua:35
+ * k18_d_embedding: gradient of embedding, graphs/train_add.lua:35
  * out[B, 2, N_EMBD]
  * 2.048 kflop, reads 8.192 kB, writes 8.192 kB
  */
-struct k21_args {
+struct k18_args {
     const struct cr_runtime *rt;
-    const float *k19_d_embedding; /* [B, 2 * N_EMBD] */
+    const float *k16_d_embedding; /* [B, 2 * N_EMBD] */
     float *out; /* [B, 2, N_EMBD] */
 };
 
-static void k21_d_embedding(const void *args, long begin, long end, float *scratch)
+static void k18_d_embedding(const void *args, long begin, long end, float *scratch)
 {
-    const struct k21_args *a = args;
+    const struct k18_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->load(2 * B, N_EMBD, a->out, N_EMBD, a->k19_d_embedding, N_EMBD, 1);
+    rt->load(2 * B, N_EMBD, a->out, N_EMBD, a->k16_d_embedding, N_EMBD, 1);
 }
 
 /*
- * k22_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
+ * k19_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
  * out[10, N_EMBD] = for each row the sum of the 128 rows[16] with its index
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
-struct k22_args {
+struct k19_args {
     const struct cr_runtime *rt;
     const float *d_embedding; /* [B, 2, N_EMBD] */
     const int *digits; /* [B, 2] */
     float *out; /* [10, N_EMBD] */
 };
 
-static void k22_d_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k19_d_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k22_args *a = args;
+    const struct k19_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -759,20 +696,20 @@ static void k22_d_embedding_weight(const void *args, long begin, long end, float
 }
 
 /*
- * k23_next_adam_part1: next adam.part1, graphs/train_add.lua:41
+ * k20_next_adam_part1: next adam.part1, graphs/train_add.lua:41
  * out[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
-struct k23_args {
+struct k20_args {
     const struct cr_runtime *rt;
     const float *adam_part1; /* [] */
     float *out; /* [] */
 };
 
-static void k23_next_adam_part1(const void *args, long begin, long end, float *scratch)
+static void k20_next_adam_part1(const void *args, long begin, long end, float *scratch)
 {
-    const struct k23_args *a = args;
+    const struct k20_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
@@ -782,20 +719,20 @@ static void k23_next_adam_part1(const void *args, long begin, long end, float *s
 }
 
 /*
- * k24_next_adam_part2: next adam.part2, graphs/train_add.lua:41
+ * k21_next_adam_part2: next adam.part2, graphs/train_add.lua:41
  * out[]
  * steps: fma
  * 4 flop, reads 4 B, writes 4 B
  */
-struct k24_args {
+struct k21_args {
     const struct cr_runtime *rt;
     const float *adam_part2; /* [] */
     float *out; /* [] */
 };
 
-static void k24_next_adam_part2(const void *args, long begin, long end, float *scratch)
+static void k21_next_adam_part2(const void *args, long begin, long end, float *scratch)
 {
-    const struct k24_args *a = args;
+    const struct k21_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
@@ -805,28 +742,28 @@ static void k24_next_adam_part2(const void *args, long begin, long end, float *s
 }
 
 /*
- * k25_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
+ * k22_next_embedding_weight: next embedding.weight, graphs/train_add.lua:41
  * out[10, N_EMBD], next_adam_m_embedding_weight[10, N_EMBD],
  *     next_adam_v_embedding_weight[10, N_EMBD]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 4.32 kflop, reads 2.568 kB, writes 1.92 kB
  */
-struct k25_args {
+struct k22_args {
     const struct cr_runtime *rt;
     const float *adam_m_embedding_weight; /* [10, N_EMBD] */
     const float *d_embedding_weight; /* [10, N_EMBD] */
     const float *adam_v_embedding_weight; /* [10, N_EMBD] */
     const float *embedding_weight; /* [10, N_EMBD] */
-    const float *k23_next_adam_part1; /* [] */
-    const float *k24_next_adam_part2; /* [] */
+    const float *k20_next_adam_part1; /* [] */
+    const float *k21_next_adam_part2; /* [] */
     float *next_adam_m_embedding_weight; /* [10, N_EMBD] */
     float *next_adam_v_embedding_weight; /* [10, N_EMBD] */
     float *out; /* [10, N_EMBD] */
 };
 
-static void k25_next_embedding_weight(const void *args, long begin, long end, float *scratch)
+static void k22_next_embedding_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k25_args *a = args;
+    const struct k22_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
@@ -844,11 +781,11 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
     rt->fma_svv(10, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD, &(const float){0.999f}, 0,
         a->adam_v_embedding_weight, N_EMBD, mul2, N_EMBD);
     rt->mul_vs(10, N_EMBD, mul3, N_EMBD, a->embedding_weight, N_EMBD, &(const float){0.9999f}, 0);
-    rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->load(1, 10, div, 0, a->k20_next_adam_part1, 0, 0);
     rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
     rt->mul_sv(10, N_EMBD, mul4, N_EMBD, div2, 1, a->next_adam_m_embedding_weight, N_EMBD);
     rt->sqrt_v(10, N_EMBD, sqrt, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD);
-    rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->load(1, 10, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
     rt->div_vs(10, N_EMBD, div3, N_EMBD, sqrt, N_EMBD, sqrt3, 1);
     rt->add_vs(10, N_EMBD, add, N_EMBD, div3, N_EMBD, &(const float){1e-08f}, 0);
@@ -857,27 +794,27 @@ static void k25_next_embedding_weight(const void *args, long begin, long end, fl
 }
 
 /*
- * k26_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
+ * k23_next_hidden_bias: next hidden.bias, graphs/train_add.lua:41
  * out[WIDTH], next_adam_m_hidden_bias[WIDTH], next_adam_v_hidden_bias[WIDTH]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 1.728 kflop, reads 1.032 kB, writes 768 B
  */
-struct k26_args {
+struct k23_args {
     const struct cr_runtime *rt;
     const float *adam_m_hidden_bias; /* [WIDTH] */
     const float *d_hidden_bias; /* [64] */
     const float *adam_v_hidden_bias; /* [WIDTH] */
     const float *hidden_bias; /* [WIDTH] */
-    const float *k23_next_adam_part1; /* [] */
-    const float *k24_next_adam_part2; /* [] */
+    const float *k20_next_adam_part1; /* [] */
+    const float *k21_next_adam_part2; /* [] */
     float *next_adam_m_hidden_bias; /* [WIDTH] */
     float *next_adam_v_hidden_bias; /* [WIDTH] */
     float *out; /* [WIDTH] */
 };
 
-static void k26_next_hidden_bias(const void *args, long begin, long end, float *scratch)
+static void k23_next_hidden_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k26_args *a = args;
+    const struct k23_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
@@ -894,11 +831,11 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
     rt->fma_svv(1, WIDTH, a->next_adam_v_hidden_bias, 0, &(const float){0.999f}, 0,
         a->adam_v_hidden_bias, 0, mul2, WIDTH);
     rt->mul_vs(1, WIDTH, mul3, WIDTH, a->hidden_bias, 0, &(const float){0.9999f}, 0);
-    rt->load(1, 1, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->load(1, 1, div, 0, a->k20_next_adam_part1, 0, 0);
     rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
     rt->mul_sv(1, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_hidden_bias, 0);
     rt->sqrt_v(1, WIDTH, sqrt, WIDTH, a->next_adam_v_hidden_bias, 0);
-    rt->load(1, 1, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->load(1, 1, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
     rt->div_vs(1, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
     rt->add_vs(1, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
@@ -907,28 +844,28 @@ static void k26_next_hidden_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k27_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
+ * k24_next_hidden_weight: next hidden.weight, graphs/train_add.lua:41
  * out[WIDTH, 2 * N_EMBD], next_adam_m_hidden_weight[WIDTH, 2 * N_EMBD],
  *     next_adam_v_hidden_weight[WIDTH, 2 * N_EMBD]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 55.3 kflop, reads 32.78 kB, writes 24.58 kB
  */
-struct k27_args {
+struct k24_args {
     const struct cr_runtime *rt;
     const float *adam_m_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     const float *d_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     const float *adam_v_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     const float *hidden_weight; /* [WIDTH, 2 * N_EMBD] */
-    const float *k23_next_adam_part1; /* [] */
-    const float *k24_next_adam_part2; /* [] */
+    const float *k20_next_adam_part1; /* [] */
+    const float *k21_next_adam_part2; /* [] */
     float *next_adam_m_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     float *next_adam_v_hidden_weight; /* [WIDTH, 2 * N_EMBD] */
     float *out; /* [WIDTH, 2 * N_EMBD] */
 };
 
-static void k27_next_hidden_weight(const void *args, long begin, long end, float *scratch)
+static void k24_next_hidden_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k27_args *a = args;
+    const struct k24_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
@@ -949,12 +886,12 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
         0, a->adam_v_hidden_weight, 2 * N_EMBD, mul2, 2 * N_EMBD);
     rt->mul_vs(WIDTH, 2 * N_EMBD, mul3, 2 * N_EMBD, a->hidden_weight, 2 * N_EMBD,
         &(const float){0.9999f}, 0);
-    rt->load(1, WIDTH, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->load(1, WIDTH, div, 0, a->k20_next_adam_part1, 0, 0);
     rt->div_sv(1, WIDTH, div2, 0, &(const float){0.01f}, 0, div, 0);
     rt->mul_sv(WIDTH, 2 * N_EMBD, mul4, 2 * N_EMBD, div2, 1, a->next_adam_m_hidden_weight,
         2 * N_EMBD);
     rt->sqrt_v(WIDTH, 2 * N_EMBD, sqrt, 2 * N_EMBD, a->next_adam_v_hidden_weight, 2 * N_EMBD);
-    rt->load(1, WIDTH, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->load(1, WIDTH, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
     rt->sqrt_v(1, WIDTH, sqrt3, 0, sqrt2, 0);
     rt->div_vs(WIDTH, 2 * N_EMBD, div3, 2 * N_EMBD, sqrt, 2 * N_EMBD, sqrt3, 1);
     rt->add_vs(WIDTH, 2 * N_EMBD, add, 2 * N_EMBD, div3, 2 * N_EMBD, &(const float){1e-08f}, 0);
@@ -963,27 +900,27 @@ static void k27_next_hidden_weight(const void *args, long begin, long end, float
 }
 
 /*
- * k28_next_output_bias: next output.bias, graphs/train_add.lua:41
+ * k25_next_output_bias: next output.bias, graphs/train_add.lua:41
  * out[10], next_adam_m_output_bias[10], next_adam_v_output_bias[10]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 270 flop, reads 168 B, writes 120 B
  */
-struct k28_args {
+struct k25_args {
     const struct cr_runtime *rt;
     const float *adam_m_output_bias; /* [10] */
     const float *d_output_bias; /* [10] */
     const float *adam_v_output_bias; /* [10] */
     const float *output_bias; /* [10] */
-    const float *k23_next_adam_part1; /* [] */
-    const float *k24_next_adam_part2; /* [] */
+    const float *k20_next_adam_part1; /* [] */
+    const float *k21_next_adam_part2; /* [] */
     float *next_adam_m_output_bias; /* [10] */
     float *next_adam_v_output_bias; /* [10] */
     float *out; /* [10] */
 };
 
-static void k28_next_output_bias(const void *args, long begin, long end, float *scratch)
+static void k25_next_output_bias(const void *args, long begin, long end, float *scratch)
 {
-    const struct k28_args *a = args;
+    const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
@@ -1000,11 +937,11 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
     rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &(const float){0.999f}, 0,
         a->adam_v_output_bias, 0, mul2, 10);
     rt->mul_vs(1, 10, mul3, 10, a->output_bias, 0, &(const float){0.9999f}, 0);
-    rt->load(1, 1, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->load(1, 1, div, 0, a->k20_next_adam_part1, 0, 0);
     rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
     rt->mul_sv(1, 10, mul4, 10, div2, 1, a->next_adam_m_output_bias, 0);
     rt->sqrt_v(1, 10, sqrt, 10, a->next_adam_v_output_bias, 0);
-    rt->load(1, 1, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->load(1, 1, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
     rt->div_vs(1, 10, div3, 10, sqrt, 10, sqrt3, 1);
     rt->add_vs(1, 10, add, 10, div3, 10, &(const float){1e-08f}, 0);
@@ -1013,27 +950,27 @@ static void k28_next_output_bias(const void *args, long begin, long end, float *
 }
 
 /*
- * k29_next_output_weight: next output.weight, graphs/train_add.lua:41
+ * k26_next_output_weight: next output.weight, graphs/train_add.lua:41
  * out[10, WIDTH], next_adam_m_output_weight[10, WIDTH], next_adam_v_output_weight[10, WIDTH]
  * steps: mul, fma, mul, mul, fma, mul, div, mul, sqrt, sqrt, div, add, div, sub
  * 17.28 kflop, reads 10.25 kB, writes 7.68 kB
  */
-struct k29_args {
+struct k26_args {
     const struct cr_runtime *rt;
     const float *adam_m_output_weight; /* [10, WIDTH] */
     const float *d_output_weight; /* [10, WIDTH] */
     const float *adam_v_output_weight; /* [10, WIDTH] */
     const float *output_weight; /* [10, WIDTH] */
-    const float *k23_next_adam_part1; /* [] */
-    const float *k24_next_adam_part2; /* [] */
+    const float *k20_next_adam_part1; /* [] */
+    const float *k21_next_adam_part2; /* [] */
     float *next_adam_m_output_weight; /* [10, WIDTH] */
     float *next_adam_v_output_weight; /* [10, WIDTH] */
     float *out; /* [10, WIDTH] */
 };
 
-static void k29_next_output_weight(const void *args, long begin, long end, float *scratch)
+static void k26_next_output_weight(const void *args, long begin, long end, float *scratch)
 {
-    const struct k29_args *a = args;
+    const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
@@ -1050,11 +987,11 @@ static void k29_next_output_weight(const void *args, long begin, long end, float
     rt->fma_svv(10, WIDTH, a->next_adam_v_output_weight, WIDTH, &(const float){0.999f}, 0,
         a->adam_v_output_weight, WIDTH, mul2, WIDTH);
     rt->mul_vs(10, WIDTH, mul3, WIDTH, a->output_weight, WIDTH, &(const float){0.9999f}, 0);
-    rt->load(1, 10, div, 0, a->k23_next_adam_part1, 0, 0);
+    rt->load(1, 10, div, 0, a->k20_next_adam_part1, 0, 0);
     rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
     rt->mul_sv(10, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_output_weight, WIDTH);
     rt->sqrt_v(10, WIDTH, sqrt, WIDTH, a->next_adam_v_output_weight, WIDTH);
-    rt->load(1, 10, sqrt2, 0, a->k24_next_adam_part2, 0, 0);
+    rt->load(1, 10, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
     rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
     rt->div_vs(10, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
     rt->add_vs(10, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
@@ -1167,229 +1104,205 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k8_args args = {
             .rt = rt,
             .output = arena + 10240, /* output[64, 10] */
-            .out = arena + 11712, /* loss.max[64, 1] */
+            .k3_target = (int *)arena + 11648, /* target[64, 1] */
+            .loss = arena + 11712, /* loss[64, 1] */
+            .v3_loss = arena + 11776, /* loss[64, 1] */
+            .out = arena + 10880, /* loss.where.sum[64, 1] */
         };
-        rt->parallel(pool, 1, 1, k8_loss_max, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k8_loss_where_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
-            .output = arena + 10240, /* output[64, 10] */
-            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
-            .out = arena + 11776, /* loss.exp.sum[64, 1] */
+            .k3_target = (int *)arena + 11648, /* target[64, 1] */
+            .out = arena + 11840, /* loss.ne[64] */
         };
-        rt->parallel(pool, 1, 1, k9_loss_exp_sum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k9_loss_ne, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .output = arena + 10240, /* output[64, 10] */
-            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
-            .out = arena + 10880, /* loss.where.sum[64, 1] */
+            .k9_loss_ne = arena + 11840, /* loss.ne[64] */
+            .loss = arena + 11776, /* loss[64, 1] */
+            .k8_loss_where_sum = arena + 10880, /* loss.where.sum[64, 1] */
+            .v3_loss = arena + 11904, /* loss[1] */
+            .out = out15, /* loss[] */
         };
-        rt->parallel(pool, 1, 1, k10_loss_where_sum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k10_loss, &args, scratch, scratch_floats);
     }
     {
         const struct k11_args args = {
             .rt = rt,
+            .k9_loss_ne = arena + 11840, /* loss.ne[64] */
+            .loss = arena + 11904, /* loss[1] */
+            .v2_loss = arena + 11776, /* loss[64, 1] */
+            .output = arena + 10240, /* output[64, 10] */
+            .v4_loss = arena + 11712, /* loss[64, 1] */
             .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .out = arena + 11840, /* loss.ne[64] */
+            .out = arena + 10880, /* gradient of output[64, 10] */
         };
-        rt->parallel(pool, 1, 1, k11_loss_ne, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k11_d_output, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
-            .out = arena + 11904, /* loss.float.sum[1] */
-        };
-        rt->parallel(pool, 1, 1, k12_loss_float_sum, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k13_args args = {
-            .rt = rt,
-            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
-            .k9_loss_exp_sum = arena + 11776, /* loss.exp.sum[64, 1] */
-            .k10_loss_where_sum = arena + 10880, /* loss.where.sum[64, 1] */
-            .k12_loss_float_sum = arena + 11904, /* loss.float.sum[1] */
-            .out = out15, /* loss[] */
-        };
-        rt->parallel(pool, 1, 1, k13_loss, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k14_args args = {
-            .rt = rt,
-            .k11_loss_ne = arena + 11840, /* loss.ne[64] */
-            .k12_loss_float_sum = arena + 11904, /* loss.float.sum[1] */
-            .k9_loss_exp_sum = arena + 11776, /* loss.exp.sum[64, 1] */
-            .output = arena + 10240, /* output[64, 10] */
-            .k8_loss_max = arena + 11712, /* loss.max[64, 1] */
-            .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .out = arena + 10880, /* gradient of output[64, 10] */
-        };
-        rt->parallel(pool, 1, 1, k14_d_output, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k15_args args = {
-            .rt = rt,
             .d_output = arena + 10880, /* gradient of output[64, 10] */
             .out = arena + 11648, /* gradient of output.bias[10] */
         };
-        rt->parallel(pool, 1, 1, k15_d_output_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k12_d_output_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k16_args args = {
+        const struct k13_args args = {
             .rt = rt,
             .d_output = arena + 10880, /* gradient of output[64, 10] */
             .act = arena + 4096, /* act[64, 64] */
             .out = arena + 10240, /* gradient of output.weight[10, 64] */
         };
-        rt->parallel(pool, 1, 1, k16_d_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k13_d_output_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k17_args args = {
+        const struct k14_args args = {
             .rt = rt,
             .hidden = arena, /* hidden[64, 64] */
             .d_output = arena + 10880, /* gradient of output[64, 10] */
             .output_weight = weights + 240, /* output.weight[10, 64] */
             .out = arena + 4096, /* gradient of hidden[64, 64] */
         };
-        rt->parallel(pool, 2, 2, k17_d_hidden, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k14_d_hidden, &args, scratch, scratch_floats);
     }
     {
-        const struct k18_args args = {
+        const struct k15_args args = {
             .rt = rt,
             .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
             .out = arena + 10880, /* gradient of hidden.bias[64] */
         };
-        rt->parallel(pool, 1, 1, k18_d_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k15_d_hidden_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k19_args args = {
+        const struct k16_args args = {
             .rt = rt,
             .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
             .hidden_weight = weights + 880, /* hidden.weight[64, 32] */
             .out = arena, /* gradient of embedding[64, 32] */
         };
-        rt->parallel(pool, 1, 1, k19_d_embedding, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k16_d_embedding, &args, scratch, scratch_floats);
     }
     {
-        const struct k20_args args = {
+        const struct k17_args args = {
             .rt = rt,
             .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
             .embedding = arena + 8192, /* embedding[64, 2, 16] */
             .out = arena + 2048, /* gradient of hidden.weight[64, 32] */
         };
-        rt->parallel(pool, 1, 1, k20_d_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k17_d_hidden_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k21_args args = {
+        const struct k18_args args = {
             .rt = rt,
-            .k19_d_embedding = arena, /* gradient of embedding[64, 32] */
+            .k16_d_embedding = arena, /* gradient of embedding[64, 32] */
             .out = arena + 4096, /* gradient of embedding[64, 2, 16] */
         };
-        rt->parallel(pool, 1, 1, k21_d_embedding, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k18_d_embedding, &args, scratch, scratch_floats);
     }
     {
-        const struct k22_args args = {
+        const struct k19_args args = {
             .rt = rt,
             .d_embedding = arena + 4096, /* gradient of embedding[64, 2, 16] */
             .digits = (int *)arena + 11520, /* digits[64, 2] */
             .out = arena, /* gradient of embedding.weight[10, 16] */
         };
-        rt->parallel(pool, 10, 1, k22_d_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, 1, k19_d_embedding_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k23_args args = {
+        const struct k20_args args = {
             .rt = rt,
             .adam_part1 = in1, /* adam.part1[] */
             .out = out5, /* next adam.part1[] */
         };
-        rt->parallel(pool, 1, 1, k23_next_adam_part1, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k20_next_adam_part1, &args, scratch, scratch_floats);
     }
     {
-        const struct k24_args args = {
+        const struct k21_args args = {
             .rt = rt,
             .adam_part2 = in2, /* adam.part2[] */
             .out = out6, /* next adam.part2[] */
         };
-        rt->parallel(pool, 1, 1, k24_next_adam_part2, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k21_next_adam_part2, &args, scratch, scratch_floats);
     }
     {
-        const struct k25_args args = {
+        const struct k22_args args = {
             .rt = rt,
             .adam_m_embedding_weight = in3, /* adam.m.embedding.weight[10, 16] */
             .d_embedding_weight = arena, /* gradient of embedding.weight[10, 16] */
             .adam_v_embedding_weight = in4, /* adam.v.embedding.weight[10, 16] */
             .embedding_weight = weights, /* embedding.weight[10, 16] */
-            .k23_next_adam_part1 = out5, /* next adam.part1[] */
-            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .k20_next_adam_part1 = out5, /* next adam.part1[] */
+            .k21_next_adam_part2 = out6, /* next adam.part2[] */
             .next_adam_m_embedding_weight = out0, /* next adam.m.embedding.weight[10, 16] */
             .next_adam_v_embedding_weight = out7, /* next adam.v.embedding.weight[10, 16] */
             .out = out12, /* next embedding.weight[10, 16] */
         };
-        rt->parallel(pool, 1, 1, k25_next_embedding_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k22_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k26_args args = {
+        const struct k23_args args = {
             .rt = rt,
             .adam_m_hidden_bias = in5, /* adam.m.hidden.bias[64] */
             .d_hidden_bias = arena + 10880, /* gradient of hidden.bias[64] */
             .adam_v_hidden_bias = in6, /* adam.v.hidden.bias[64] */
             .hidden_bias = weights + 160, /* hidden.bias[64] */
-            .k23_next_adam_part1 = out5, /* next adam.part1[] */
-            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .k20_next_adam_part1 = out5, /* next adam.part1[] */
+            .k21_next_adam_part2 = out6, /* next adam.part2[] */
             .next_adam_m_hidden_bias = out1, /* next adam.m.hidden.bias[64] */
             .next_adam_v_hidden_bias = out8, /* next adam.v.hidden.bias[64] */
             .out = out13, /* next hidden.bias[64] */
         };
-        rt->parallel(pool, 1, 1, k26_next_hidden_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k23_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k27_args args = {
+        const struct k24_args args = {
             .rt = rt,
             .adam_m_hidden_weight = in7, /* adam.m.hidden.weight[64, 32] */
             .d_hidden_weight = arena + 2048, /* gradient of hidden.weight[64, 32] */
             .adam_v_hidden_weight = in8, /* adam.v.hidden.weight[64, 32] */
             .hidden_weight = weights + 2928, /* hidden.weight[64, 32] */
-            .k23_next_adam_part1 = out5, /* next adam.part1[] */
-            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .k20_next_adam_part1 = out5, /* next adam.part1[] */
+            .k21_next_adam_part2 = out6, /* next adam.part2[] */
             .next_adam_m_hidden_weight = out2, /* next adam.m.hidden.weight[64, 32] */
             .next_adam_v_hidden_weight = out9, /* next adam.v.hidden.weight[64, 32] */
             .out = out14, /* next hidden.weight[64, 32] */
         };
-        rt->parallel(pool, 1, 1, k27_next_hidden_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k24_next_hidden_weight, &args, scratch, scratch_floats);
     }
     {
-        const struct k28_args args = {
+        const struct k25_args args = {
             .rt = rt,
             .adam_m_output_bias = in9, /* adam.m.output.bias[10] */
             .d_output_bias = arena + 11648, /* gradient of output.bias[10] */
             .adam_v_output_bias = in10, /* adam.v.output.bias[10] */
             .output_bias = weights + 224, /* output.bias[10] */
-            .k23_next_adam_part1 = out5, /* next adam.part1[] */
-            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .k20_next_adam_part1 = out5, /* next adam.part1[] */
+            .k21_next_adam_part2 = out6, /* next adam.part2[] */
             .next_adam_m_output_bias = out3, /* next adam.m.output.bias[10] */
             .next_adam_v_output_bias = out10, /* next adam.v.output.bias[10] */
             .out = out16, /* next output.bias[10] */
         };
-        rt->parallel(pool, 1, 1, k28_next_output_bias, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k25_next_output_bias, &args, scratch, scratch_floats);
     }
     {
-        const struct k29_args args = {
+        const struct k26_args args = {
             .rt = rt,
             .adam_m_output_weight = in11, /* adam.m.output.weight[10, 64] */
             .d_output_weight = arena + 10240, /* gradient of output.weight[10, 64] */
             .adam_v_output_weight = in12, /* adam.v.output.weight[10, 64] */
             .output_weight = weights + 4976, /* output.weight[10, 64] */
-            .k23_next_adam_part1 = out5, /* next adam.part1[] */
-            .k24_next_adam_part2 = out6, /* next adam.part2[] */
+            .k20_next_adam_part1 = out5, /* next adam.part1[] */
+            .k21_next_adam_part2 = out6, /* next adam.part2[] */
             .next_adam_m_output_weight = out4, /* next adam.m.output.weight[10, 64] */
             .next_adam_v_output_weight = out11, /* next adam.v.output.weight[10, 64] */
             .out = out17, /* next output.weight[10, 64] */
         };
-        rt->parallel(pool, 1, 1, k29_next_output_weight, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k26_next_output_weight, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -1407,7 +1320,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 
 #include <string.h>
 
-/* select.h - which runtime this machine can run. */
+/* select_runtime.h - selects the runtime for an instruction set of this machine. */
 
 /*
  * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
@@ -1736,13 +1649,13 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 /*
  * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * All but an op's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which element
- * types operands and result have: enum cr_rule of compiler/ir/graph.h.
+ * An op's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says which
+ * element types operands and result have: enum cr_rule of compiler/ir/graph.h.
  *
- * `expression` is C over the operands a, b, c, which is compiled for double, for float and for vectors of
- * floats: it may use + - * / and unary minus, and the CR_ functions that all of them define.  A bool is
- * 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo 2^32; the CR_ functions
- * take them for signed.
+ * `expression` is C over the operands a, b, c, which is compiled for double, for float and for
+ * vectors of floats: it may use + - * / and unary minus, and the CR_ functions that all of these
+ * define.  A bool is 0.0 or 1.0.  For i32 the expression is compiled for unsigned integers, which
+ * wrap modulo 2^32; the CR_ functions treat them as signed.
  */
 #define CR_ELEMENTWISE(OP) \
     OP(neg,     1, ARITH,   -a,                 "-a") \
@@ -1769,15 +1682,16 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
  * bool is a float here, too: comparisons return floats, and the first operand of where is one.
  */
 /*
- * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
+ * description).
  *
- * All but a reduction's gradient (compiler/ir/gradients.def) is made from its row.  `rule` says which
- * element types it has: enum cr_rule of compiler/ir/graph.h.
+ * A reduction's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says
+ * which element types it has: enum cr_rule of compiler/ir/graph.h.
  *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements,
- * written as the expressions of elementwise.h are.  It is commutative and, but for rounding, associative;
- * runtime.h says in which order it is applied.  combine(identity, b) is b; CR_LOWEST and CR_HIGHEST are
- * -inf and inf, of i32 -2^31 and 2^31 - 1.
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other
+ * elements, in the form of the expressions of elementwise.h.  It is commutative and, but for
+ * rounding, associative; runtime.h says in which order it is applied.  combine(identity, b) is b;
+ * CR_LOWEST and CR_HIGHEST are -inf and inf, of i32 -2^31 and 2^31 - 1.
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
@@ -1975,7 +1889,7 @@ static int cr_has_plain(void)
 #define VF float
 #define CR_W 1 /* floats in a vector */
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
-#define CR_TILE_VECTORS 2 /* that a processor likes */
+#define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
@@ -2231,7 +2145,7 @@ static int cr_has_avx512(void)
 #define VF __m512
 #define CR_W 16
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
-#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* that a processor likes */
+#define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
@@ -2358,7 +2272,7 @@ static int cr_has_neon(void)
 #define VF float32x4_t
 #define CR_W 4
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
-#define CR_TILE_VECTORS 4 /* that a processor likes */
+#define CR_TILE_VECTORS 4 /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
 #define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
@@ -2629,16 +2543,16 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_RELAX() ((void)0)
 #endif
 
-/* How often a thread polls before it sleeps, about a millisecond, and how often it polls between two
- * calls of sched_yield: the thread that it waits for may need the processor.  Shares of one kernel
- * end some 100 microseconds apart on a machine that others use, too, and a virtual processor takes
- * as long to wake. */
-enum { CR_LOOKS = 50000, CR_LOOKS_BETWEEN = 128 };
+/* CR_POLLS: number of polls before a thread sleeps, about a millisecond.  The shares of a kernel
+ * end some 100 microseconds apart if other programs use the machine, too, and waking a virtual
+ * processor takes as long.  CR_POLLS_BETWEEN: number of polls between two calls of sched_yield,
+ * which lets the awaited thread run if it needs this processor. */
+enum { CR_POLLS = 50000, CR_POLLS_BETWEEN = 128 };
 
 /* Waits a moment between two polls. */
-static void cr_look_away(int looks)
+static void cr_pause_poll(int polls)
 {
-    if (looks % CR_LOOKS_BETWEEN == CR_LOOKS_BETWEEN - 1) {
+    if (polls % CR_POLLS_BETWEEN == CR_POLLS_BETWEEN - 1) {
         sched_yield();
     } else {
         CR_RELAX();
@@ -2668,24 +2582,24 @@ struct cr_pool {
     pthread_mutex_t mutex; /* for sleeping alone */
     pthread_cond_t done;
     int waiting; /* the caller waits, or is about to wait, for `done` */
-    int looks;   /* CR_LOOKS, or 0 if there are fewer cores than threads */
+    int polls;   /* CR_POLLS, or 0 if there are fewer cores than threads */
     int threads;
 };
 
 /* The memory of a pool: the pool itself, then a worker for each thread except the calling one. */
-union cr_seat {
+union cr_worker_slot {
     struct cr_pool pool;
     struct cr_worker worker;
     char room[CR_POOL_BYTES(1)];
 };
 
 /* Compilation fails here if CR_POOL_BYTES is too small. */
-typedef char cr_pool_is_small[sizeof(union cr_seat) == CR_POOL_BYTES(1) ? 1 : -1];
+typedef char cr_pool_is_small[sizeof(union cr_worker_slot) == CR_POOL_BYTES(1) ? 1 : -1];
 
 /* Returns worker t of 1 .. threads - 1, which does share t. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
-    return &((union cr_seat *)(void *)pool)[t].worker;
+    return &((union cr_worker_slot *)(void *)pool)[t].worker;
 }
 
 /* Changes the state of a worker if it is `from`; returns true if it was. */
@@ -2703,7 +2617,7 @@ static int cr_worker_change(struct cr_worker *worker, int from, int to)
  * that the worker is about to sleep, or the worker sees the new state, because each stores before
  * it loads.
  */
-static void cr_worker_tell(struct cr_worker *worker, int state)
+static void cr_worker_signal(struct cr_worker *worker, int state)
 {
     cr_worker_change(worker, CR_IDLE, state);
     if (CR_SLEEPS(&worker->asleep)) {
@@ -2719,11 +2633,11 @@ static void cr_worker_tell(struct cr_worker *worker, int state)
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) != CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&worker->asleep, 1);
@@ -2762,11 +2676,11 @@ static void *cr_worker_main(void *argument)
 /* Waits until a worker has done the job that it took. */
 static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
-    for (int i = 0; i < pool->looks; i++) {
+    for (int i = 0; i < pool->polls; i++) {
         if (CR_LOAD(&worker->state) == CR_IDLE) {
             return;
         }
-        cr_look_away(i);
+        cr_pause_poll(i);
     }
     pthread_mutex_lock(&pool->mutex);
     CR_STORE(&pool->waiting, 1);
@@ -2792,7 +2706,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     for (long t = 1; t < shares; t++) {
         struct cr_worker *worker = cr_pool_worker(pool, t);
         worker->job = cr_job_of(items, shares, t, body, args, scratch, scratch_stride);
-        cr_worker_tell(worker, CR_OPEN);
+        cr_worker_signal(worker, CR_OPEN);
     }
     own = cr_job_of(items, shares, 0, body, args, scratch, scratch_stride);
     cr_job_do(&own);
@@ -2830,10 +2744,10 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->waiting = 0;
-    pool->looks = 0;
+    pool->polls = 0;
 #ifndef __TINYC__
     if (threads <= sysconf(_SC_NPROCESSORS_ONLN)) {
-        pool->looks = CR_LOOKS;
+        pool->polls = CR_POLLS;
     }
 #endif
     while (n < threads && cr_worker_start(cr_pool_worker(pool, n), pool) == 0) {
@@ -2846,7 +2760,7 @@ CR_API struct cr_pool *cr_pool_init(void *memory, int threads)
 CR_API void cr_pool_stop(struct cr_pool *pool)
 {
     for (int t = 1; t < pool->threads; t++) {
-        cr_worker_tell(cr_pool_worker(pool, t), CR_STOP);
+        cr_worker_signal(cr_pool_worker(pool, t), CR_STOP);
     }
     for (int t = 1; t < pool->threads; t++) {
         pthread_join(cr_pool_worker(pool, t)->thread, NULL);
@@ -3053,8 +2967,8 @@ CR_INLINE VF CR_NAME(v_log)(VF x)
 #define CR_SIGMOID(a) CR_NAME(v_sigmoid)(a)
 #define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
- * strips.inc - a function for every row of CR_ELEMENTWISE and every mixture of tiles (v)
- * and columns of one value a row (s).
+ * elementwise.inc - a function for every row of CR_ELEMENTWISE and every combination of operand forms: a
+ * tile (v), or a column that has one value for each row (s).
  */
 
 /* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
@@ -3401,11 +3315,11 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
     }
 }
 /*
- * rows.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
+ * reductions.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
  * runtime.h.
  */
 
-/* ---- what a row of the table combines ---- */
+/* ---- the `combine` expressions of the table, for vectors ---- */
 
 #define CR_LOWEST (-INFINITY)
 
@@ -4249,7 +4163,7 @@ typedef uint32_t cr_words_16 __attribute__((vector_size(64)));
 
 #endif
 
-/* ---- elementwise ops, see strips.inc ---- */
+/* ---- elementwise ops, see elementwise.inc ---- */
 
 CR_INLINE VU CR_NAME(u_where)(VF a, VU b, VU c)
 {
