@@ -63,11 +63,11 @@ count 0 ' * q8.inc - ' "$whole"
     [ "$(line '/* ---- the runtime' "$whole")" -lt "$(line '#else /* CR_ISA */' "$whole")" ]
 report $? "$whole: the model does not come first"
 
-# A reader gets a file of at most 4,950 lines for a block.
+# A reader gets a file of at most 5,000 lines for a block.
 lines=$(wc -l <generated/gpt2_block.c)
 echo "generated/gpt2_block.c has $lines lines" >"$log"
-[ "$lines" -le 4950 ]
-report $? 'generated/gpt2_block.c: at most 4,950 lines'
+[ "$lines" -le 5000 ]
+report $? 'generated/gpt2_block.c: at most 5,000 lines'
 
 # ---- where it stands, and what it is called ----
 
