@@ -21,7 +21,8 @@
 
 enum {
     KEY_ROWS = 64, /* keys computed at a time */
-    FEW = 3        /* the most queries for which packing keys and values does not pay */
+    FEW = 3,       /* the most queries for which packing keys and values does not pay */
+    COPY_STEPS = 8 /* the least steps of an item for which copying keys pays */
 };
 
 /* The tiling, slots and variables of an attention kernel. */
@@ -31,6 +32,7 @@ struct attention {
     int64_t rows;          /* rows of a step */
     int64_t width;         /* head_dim in whole panels */
     bool few, many;        /* items may have few queries, or more; see reads_in_place */
+    bool copies_keys;
     int64_t members, part; /* heads that share keys and values, or 1; of these done together */
     int member;            /* variable: the head in a loop over those; else CR_NONE */
     int values, chosen, sums, sink; /* slots */
@@ -80,6 +82,18 @@ static void cut_members(struct attention *s, const struct cr_kernel *k, const st
     s->member = CR_NONE;
 }
 
+/*
+ * True if the keys of a head are copied, so that their rows are contiguous.  Rows of one head lie a multiple of
+ * a kilobyte apart in most models, so that they share few sets of the first-level cache, and each step of
+ * queries reads them again.
+ */
+static bool copies_keys(const struct attention *s, const struct cr_kernel *k)
+{
+    bool contiguous = cr_coef(&k->attention.key.at, k->key) == k->attention.K &&
+                      cr_coef(&k->attention.key.at, k->k) == 1;
+    return !k->attention_rows.keys->n && !contiguous && cr_ceil_div(s->chunk, s->rows) >= COPY_STEPS;
+}
+
 /* Sets the tiling: an item has a chunk of the queries, and a step has at most query_rows of
  * them. */
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
@@ -96,6 +110,7 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     bool length = k->row >= 0 && k->atoms.length[k->row];
     s->few = reads_in_place(k) && (length || s->M <= FEW);
     s->many = !s->few || s->M > FEW;
+    s->copies_keys = s->many && copies_keys(s, k);
     cut_members(s, k, t, skips);
 }
 
@@ -121,7 +136,7 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->v.queries =
             take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
     }
-    if (k->attention_rows.keys->n)
+    if (k->attention_rows.keys->n || s->copies_keys)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
     if (k->attention_rows.queries->n)
         s->made = take(b, "rows", s->rows * s->members * k->attention.K, "of queries");
@@ -305,6 +320,17 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
                              cr_var(b, j.count)};
     make_rows(b, &rows, cr_offset(b, cr_start_of(s->v.keys), j.first, CR_NONE, k->attention.K));
     cr_end(b);
+}
+
+/* Copies the keys that the rows of an item see. */
+static void copy_keys(struct cr_builder *b, const struct attention *s)
+{
+    const struct cr_kernel *k = b->k;
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, s->visible)), depth_of(b),
+            cr_at_slot(s->v.keys), cr_n(b, k->attention.K),
+            cr_at(cr_operand_at(b, &k->attention.key, -1, CR_NONE, -1, CR_NONE)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->key)),
+            cr_n(b, cr_coef(&k->attention.key.at, k->k)));
 }
 
 /* Computes the queries of a step and returns their address. */
@@ -681,8 +707,13 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     s->v.alone = false;
     let_visible(b, s, i);
     pack_values(b, s);
+    s->v.has_keys = true;
     if (b->k->attention_rows.keys->n)
         compute_keys(b, s);
+    else if (s->copies_keys)
+        copy_keys(b, s);
+    else
+        s->v.has_keys = false;
     s->v.i = cr_begin_share(b, "query", "n_queries", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
     fetch_next(b, s);

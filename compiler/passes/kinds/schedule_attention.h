@@ -16,7 +16,8 @@ struct cr_extremes {
 struct cr_attention_vars {
     int queries, scores, dropout;     /* slots; see take_..._scratch */
     int product;                      /* slot: queries times keys; may be the slot `scores` */
-    int keys;                         /* slot: rows of keys, if they are computed */
+    int keys;                         /* slot: rows of keys, if has_keys: computed or copied */
+    bool has_keys;
     int max, sum, scale;              /* slots: a number for each query of the step */
     struct cr_steps i, j;
     int first, last; /* variables: the range of keys that the step's queries see */

@@ -427,13 +427,12 @@ static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars
 {
     const struct cr_kernel *k = b->k;
     struct cr_argument n = count_of(b, &v->j), m = count_of(b, &v->i);
-    bool made = k->kind == CR_KERNEL_ATTENTION && k->attention_rows.keys->n;
     struct cr_argument keys =
-        cr_at(made ? cr_offset(b, cr_start_of(v->keys), v->j.first, CR_NONE, k->attention.K)
-                   : cr_operand_at(b, &k->attention.key, k->key, v->j.first, -1, CR_NONE));
+        cr_at(v->has_keys ? cr_offset(b, cr_start_of(v->keys), v->j.first, CR_NONE, k->attention.K)
+                          : cr_operand_at(b, &k->attention.key, k->key, v->j.first, -1, CR_NONE));
     struct cr_argument key_step =
-        cr_n(b, made ? k->attention.K : cr_coef(&k->attention.key.at, k->key));
-    struct cr_argument k_step = cr_n(b, made ? 1 : cr_coef(&k->attention.key.at, k->k));
+        cr_n(b, v->has_keys ? k->attention.K : cr_coef(&k->attention.key.at, k->key));
+    struct cr_argument k_step = cr_n(b, v->has_keys ? 1 : cr_coef(&k->attention.key.at, k->k));
     struct cr_argument K = cr_x(cr_size(b, k->k));
     struct cr_argument queries = cr_at_slot(v->queries), product = cr_at_slot(v->product);
     struct cr_argument panel = cr_n(b, k->attention.K * CR_PANEL), ld = cr_n(b, CR_PANEL);
