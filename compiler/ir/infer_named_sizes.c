@@ -53,13 +53,35 @@ static void find_leaf(struct finder *f)
     }
 }
 
+/* True if operand i has a name for this axis. */
+static bool names_axis(const struct finder *f, int i, int axis)
+{
+    return cr_is_named(f->sizes, f->all[f->in[i]][axis]);
+}
+
+/* True if an axis of one element has a name in one operand, and in another one a different axis of one
+ * element has it: views move such axes freely, so neither name is proven. */
+static bool is_moved(const struct finder *f, int axis)
+{
+    const int64_t *shape = f->node->shape;
+    for (int other = 0; other < f->node->rank; other++)
+        for (int i = 0; shape[axis] == 1 && shape[other] == 1 && i < f->node->n_in; i++)
+            for (int j = 0; names_axis(f, i, axis) && !names_axis(f, i, other) && j < f->node->n_in; j++)
+                if (names_axis(f, j, other) && !names_axis(f, j, axis))
+                    return true;
+    return false;
+}
+
 /* Infers an op on operands of one shape, axis by axis; the axis of a concat is left out. */
 static void find_meeting(struct finder *f)
 {
-    for (int a = 0; a < f->node->rank; a++)
+    for (int a = 0; a < f->node->rank; a++) {
         for (int i = 0; i < f->node->n_in; i++)
             if (f->node->op != CR_OP_concat || a != f->node->axis)
                 f->found[a] = i ? meet(f, f->found[a], f->all[f->in[i]][a]) : f->all[f->in[0]][a];
+        if (f->node->shape[a] == 1 && is_moved(f, a))
+            f->found[a] = 0;
+    }
 }
 
 /* Infers a concat.  If its parts have one size, its axis has that size times their number. */

@@ -38,6 +38,7 @@ struct cr_known {
  * has none. */
 struct cr_view_strides {
     cr_id of;
+    int64_t first; /* the position of its first element */
     int64_t stride[CR_MAX_RANK];
 };
 

@@ -111,6 +111,10 @@ struct cr_view_strides *cr_find_views(const struct cr_module *m)
         for (int a = node->rank - 1; own && a >= 0; stride *= node->shape[a--])
             views[id].stride[a] = stride;
         if (!own)
+            views[id].first = views[cr_in(g, id, 0)].first;
+        for (int a = 0; !own && node->op == CR_OP_slice && a < node->rank; a++)
+            views[id].first += node->index[a] * views[cr_in(g, id, 0)].stride[a];
+        if (!own)
             move_strides(node, &g->nodes[cr_in(g, id, 0)], views[cr_in(g, id, 0)].stride,
                          views[id].stride);
     }
@@ -127,41 +131,57 @@ static void set_atom(struct naming *n, int atom, int size)
         n->b->atom_size[atom] = size;
 }
 
-/* Gives an atom the product of the named sizes of `axis` and of the axes before it, as many as make
- * up the atom's extent.  Does nothing unless these axes are contiguous, so that one stride covers
- * them. */
-static void name_atom(struct naming *n, cr_id view, int axis, int atom)
+/* Sets *size to the product of the named sizes of `axis` and of the axes before it, as many as make up
+ * the atom's extent; to 0 if it has no name.  Returns false unless there are such axes, and they are
+ * contiguous, so that one stride covers them. */
+static bool size_of_axes(const struct naming *n, cr_id view, int axis, int atom, int *size)
 {
     const struct cr_node *node = &n->b->g->nodes[view];
     const int64_t *strides = n->b->views[view].stride;
     int64_t extent = 1, wanted = n->b->k->atoms.extent[atom];
-    int size = cr_plain_size(n->table, 1);
+    int product = cr_plain_size(n->table, 1);
     for (int i = axis; i >= 0 && extent < wanted; i--) {
         if (strides[i] != strides[axis] * extent && node->shape[i] > 1)
-            return;
+            return false;
         extent *= node->shape[i];
-        size = cr_size_product(n->table, size, n->sizes[view][i]);
+        product = cr_size_product(n->table, product, n->sizes[view][i]);
     }
-    if (extent == wanted && extent > 1)
-        set_atom(n, atom, size);
+    *size = cr_is_named(n->table, product) ? product : 0;
+    return extent == wanted && extent > 1;
+}
+
+/* Sets *size to the size of an atom in a view, if that has one; *size is CR_NONE before the first one.
+ * Returns false if *size was another one: two parts of a tensor have axes of the same stride and
+ * extent, and one of them is not the kernel's. */
+static bool agrees(const struct naming *n, cr_id view, int atom, int64_t coef, int *size)
+{
+    const struct cr_node *node = &n->b->g->nodes[view];
+    for (int axis = node->rank - 1; axis >= 0; axis--) {
+        int found;
+        if (n->b->views[view].stride[axis] != coef || node->shape[axis] <= 1 ||
+            !size_of_axes(n, view, axis, atom, &found))
+            continue;
+        if (*size != CR_NONE && found != *size)
+            return false;
+        *size = found;
+    }
+    return true;
 }
 
 /* Gives atoms the names of the axes that they iterate over: axes of tensor `id`, or of a view of
- * it.  Views matter for heads: the tensor [B, T, C] has no head axis, its view [B, T, H, D] has
+ * it that begins where the address does.  Views matter for heads: the tensor [B, T, C] has no head axis, its view [B, T, H, D] has
  * one. */
 static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
-    const struct cr_atoms *atoms = &n->b->k->atoms;
     (void)slot;
-    for (cr_id view = id; view < n->b->g->n_nodes; view++) {
-        const struct cr_node *node = &n->b->g->nodes[view];
-        if (n->b->views[view].of != id)
-            continue;
-        for (int axis = node->rank - 1; axis >= 0; axis--)
-            for (int a = 0; a < atoms->n; a++)
-                if (at->coef[a] && n->b->views[view].stride[axis] == at->coef[a] &&
-                    node->shape[axis] > 1 && !n->b->atom_size[a])
-                    name_atom(n, view, axis, a);
+    for (int a = 0; a < n->b->k->atoms.n; a++) {
+        int size = CR_NONE;
+        bool agree = at->coef[a] && !n->b->atom_size[a];
+        for (cr_id view = id; view < n->b->g->n_nodes && agree; view++)
+            if (n->b->views[view].of == id && n->b->views[view].first == at->base)
+                agree = agrees(n, view, a, at->coef[a], &size);
+        if (agree && size != CR_NONE)
+            set_atom(n, a, size);
     }
 }
 
