@@ -5,6 +5,7 @@
 # places   it compiles without a warning, called as it was emitted and renamed, from other folders, and
 #          included by another C file; from standard input it says what is wrong
 # isas     --isa A,B: the vectors of these alone, bits as without; a wrong list is one line
+# names    a generator's kernels have sizes by name
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -113,6 +114,15 @@ refused plain,sse "'sse', expected a list of plain, neon, avx2, avx512, vnni and
 refused plain, "'', expected a list of"
 refused vnni,plain 'vnni without avx512'
 refused amx,plain,avx512 'amx without vnni'
+
+# A generator has names for the cache's positions, the tokens read at once, and heads; a number stands where
+# two options have the value.
+"$crescent" emit graphs/fables --generate --isa plain -o "$T/fables.c" >"$log" 2>&1
+report $? "emit --generate"
+count 4 ' * out[B, NUM_KEY_VALUE_HEADS, CHUNK, HEAD_DIM / 2]' "$T/fables.c"
+count 3 ' * out[B, NUM_KEY_VALUE_HEADS, 1, T, HEAD_DIM]' "$T/fables.c"
+count 1 '        const long head = item / 2 % 2;' "$T/fables.c"
+count 0 ' * out[B, B' "$T/fables.c"
 
 # The bits: a model of each list compiles without a warning, and writes what `crescent run` writes.
 files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"

@@ -59,6 +59,8 @@ struct crescent_graph {
     int n_script_outputs; /* outputs after these were added on request */
     bool has_gradients;
     bool has_formats; /* its parameters have the formats of the GGUF file that it was read from */
+    int64_t chunk; /* the tokens that a run of an incremental graph reads; 0 if the graph is the script's */
+    bool last_only; /* an incremental graph has the logits of the last token alone */
     int64_t script_ns;
     cr_id *params, *inputs, *states; /* node ids, in order */
     int n_params, n_inputs, n_states;
@@ -184,6 +186,9 @@ void cr_keep_text(struct cr_origin *o, const char *text, size_t length);
 /* Runs a script again, with more settings after the earlier ones. */
 int cr_graph_again(crescent_context *context, const struct cr_origin *origin,
                    const struct cr_setting *more, int n, crescent_graph **graph);
+
+/* Replaces the graph of a whole text by its incremental form; see crescent_graph_incremental. */
+int cr_graph_make_incremental(crescent_graph *graph, const crescent_incremental *how, struct cr_error *error);
 
 /* Copies the caller's configuration, or the default one for null, and checks it. */
 int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,

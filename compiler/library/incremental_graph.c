@@ -73,9 +73,7 @@ static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, st
     return made;
 }
 
-/* Replaces the graph by its incremental form. */
-static int make_incremental(crescent_graph *graph, const crescent_incremental *how,
-                            struct cr_error *error)
+int cr_graph_make_incremental(crescent_graph *graph, const crescent_incremental *how, struct cr_error *error)
 {
     const struct cr_incremental_how chosen = {how->chunk, how->last_only != 0};
     struct cr_graph *made = NULL;
@@ -93,6 +91,8 @@ static int make_incremental(crescent_graph *graph, const crescent_incremental *h
         return -1;
     cr_graph_free(graph->graph);
     graph->graph = cr_keep_factors(made);
+    graph->chunk = how->chunk;
+    graph->last_only = how->last_only != 0;
     graph->n_script_outputs = cr_n_results(graph->graph);
     cr_index_ports(graph);
     return 0;
@@ -102,5 +102,5 @@ int crescent_graph_incremental(crescent_graph *graph, const crescent_incremental
 {
     CR_REQUIRE(graph, how);
     CR_ENTER(graph->context);
-    return cr_done(&guard, make_incremental(graph, how, guard.error));
+    return cr_done(&guard, cr_graph_make_incremental(graph, how, guard.error));
 }

@@ -51,23 +51,31 @@ static bool is_size(const struct cr_script_option *option, int64_t *value)
            strcmp(option->name, "seed") != 0;
 }
 
-/* Returns the graph of the script with n options changed; null if the script refuses the new
- * values. Keeps the error of the context. */
-static crescent_graph *run(const crescent_graph *graph, const struct cr_setting *changes, int n)
+/* Returns the graph of the script with n options changed, made incremental for chunks of so many tokens
+ * unless `chunk` is 0.  Returns null if the script or the pass refuses.  Keeps the error of the context. */
+static crescent_graph *run(const crescent_graph *graph, const struct cr_setting *changes, int n, int64_t chunk)
 {
     crescent_graph *again = NULL;
     struct cr_error *error = cr_error_of(graph->context), before = *error;
+    const crescent_incremental how = {chunk, graph->last_only};
     if (cr_graph_again(graph->context, graph->origin, changes, n, &again))
         again = NULL;
+    if (again && chunk && cr_graph_make_incremental(again, &how, error)) {
+        crescent_graph_close(again);
+        again = NULL;
+    }
     *error = before;
     return again;
 }
 
+/* Runs the script with one option changed, or with another chunk if `name` is null. */
 static crescent_graph *run_changed(const struct search *s, const char *name, int64_t value)
 {
     char text[32];
+    if (!name)
+        return run(s->graph, NULL, 0, value);
     snprintf(text, sizeof text, "%lld", (long long)value);
-    return run(s->graph, &(struct cr_setting){name, text, false}, 1);
+    return run(s->graph, &(struct cr_setting){name, text, false}, 1, s->graph->chunk);
 }
 
 /* True if `more` begins with the nodes of g, compared by op and rank only. */
@@ -168,29 +176,58 @@ static bool name_option(struct search *s, const char *option)
     return is_free(s, name);
 }
 
+/* Runs with an option of this value changed, by the first change after which the script builds the same nodes
+ * or, if there is none, by the first one that it takes; *change is its index.  Returns null if there is none. */
+static crescent_graph *change_value(const struct search *s, const char *option, int64_t value, int *change)
+{
+    crescent_graph *best = NULL;
+    for (int i = 0; i < (int)(sizeof changes / sizeof *changes); i++) {
+        crescent_graph *changed =
+            value % changes[i].by ? NULL : run_changed(s, option, value * changes[i].times / changes[i].by);
+        bool same = changed && has_nodes_of(changed->graph, s->g);
+        if (changed && best && !same) {
+            crescent_graph_close(changed);
+        } else if (changed) {
+            crescent_graph_close(best);
+            best = changed;
+            *change = i;
+        }
+        if (same)
+            break;
+    }
+    return best;
+}
+
+/* Changes an option of this value and compares the graphs.  If a size differs, the last name written is
+ * kept, and sizes have it as a factor.  A null option stands for the chunk of an incremental graph. */
+static void try_value(struct search *s, const char *option, int64_t value)
+{
+    int name = s->sizes->n_names, change = 0;
+    crescent_graph *changed = change_value(s, option, value, &change);
+    if (!changed)
+        return;
+    s->sizes->names[name].value = value;
+    s->sizes->n_names += compare_all(s, changed->graph, name, change);
+    crescent_graph_close(changed);
+}
+
 /* Finds the sizes that an option is a factor of, and names it if there are any. */
 static void try_option(struct search *s, const struct cr_script_option *option)
 {
     int64_t value;
-    int name = s->sizes->n_names;
-    if (name == CR_MAX_SIZE_NAMES || !is_size(option, &value) || !name_option(s, option->name))
-        return;
-    for (int i = 0; i < (int)(sizeof changes / sizeof *changes); i++) {
-        if (value % changes[i].by)
-            continue;
-        crescent_graph *changed =
-            run_changed(s, option->name, value * changes[i].times / changes[i].by);
-        if (!changed)
-            continue;
-        s->sizes->names[name].value = value;
-        s->sizes->n_names += compare_all(s, changed->graph, name, i);
-        crescent_graph_close(changed);
-        return;
-    }
+    if (s->sizes->n_names < CR_MAX_SIZE_NAMES && is_size(option, &value) && name_option(s, option->name))
+        try_value(s, option->name, value);
+}
+
+/* Names the chunk of an incremental graph, which is no option of the script. */
+static void try_chunk(struct search *s)
+{
+    if (s->graph->chunk && s->sizes->n_names < CR_MAX_SIZE_NAMES && name_option(s, "chunk"))
+        try_value(s, NULL, s->graph->chunk);
 }
 
 /* Adds sizes of the script's nodes to the table: of all nodes if the graph to compile has the same
- * nodes, else of parameters only.  A generator compiles another graph than the script's. */
+ * nodes, else of parameters only. */
 static void add_facts(struct search *s)
 {
     bool same = has_nodes_of(s->graph->graph, s->g);
@@ -213,7 +250,7 @@ struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph)
     const struct cr_origin *o = graph->origin;
     struct search s = {.graph = graph};
     bool runs = !o->is_function && o->n_options && graph->graph->n_nodes <= MAX_NODES;
-    crescent_graph *again = runs ? run(graph, NULL, 0) : NULL;
+    crescent_graph *again = runs ? run(graph, NULL, 0, graph->chunk) : NULL;
     if (!again)
         return NULL;
     s.g = again->graph;
@@ -221,6 +258,7 @@ struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph)
     s.sizes = cr_named_sizes_new();
     for (int i = 0; i < o->n_options; i++)
         try_option(&s, &o->options[i]);
+    try_chunk(&s);
     add_facts(&s);
     free(s.axes);
     crescent_graph_close(again);
