@@ -1000,7 +1000,7 @@ static int cr_has_plain(void)
 #define CR_MOST_ROWS 4 /* of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
-/* Tiles of 3 and 4 vectors have one row: taller ones gain little here, and take long to compile. */
+/* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) T(1, 3)
