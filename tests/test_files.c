@@ -342,7 +342,7 @@ static const struct {
     {"{\"__metadata__\":[]}", 0, "__metadata__"},
     {"{\"__metadata__\":{\"n\":1}}", 0, "'n'"},
     {"{\"__metadata__\":{\"n\":{}}}", 0, "'n'"},
-    {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate"},
+    {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "twice"},
     {"{\"__metadata__\":{\"a\":\"b\",}}", 0, "JSON"},
 };
 
