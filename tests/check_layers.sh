@@ -29,7 +29,7 @@
 #     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     mpi.h only in runtime/ranks_mpi.c,
-#     machine instructions only in runtime/, and in exec/peak.c and exec/processor.c, which ask the machine
+#     machine instructions only in runtime/, and in exec/peak_rates.c and exec/processor.c, which ask the machine
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
 #     no two folders have sources of one name, but for cli/, lua/ and import/; import/ and passes/ have none
 #
@@ -107,7 +107,7 @@ violations() {
             } else if (name == "mpi.h") {
                 if (FILENAME != "runtime/ranks_mpi.c") complain("MPI belongs to runtime/ranks_mpi.c")
             } else if (name in machine) {
-                if (layer != "runtime" && FILENAME !~ /^compiler\/exec\/(peak|processor)\.c$/)
+                if (layer != "runtime" && FILENAME !~ /^compiler\/exec\/(peak_rates|processor)\.c$/)
                     complain("machine instructions belong to runtime/")
             } else if (!(name in libc)) complain("not a header of libc")
         }
@@ -122,8 +122,8 @@ violations() {
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
 
             set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/unwind.h", helpers)
-            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/order.h compiler/ir/text.h", helpers)
-            set("compiler/exec/child.h compiler/json/json_writer.h", helpers)
+            set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/sort_order.h compiler/ir/text.h", helpers)
+            set("compiler/exec/child_process.h compiler/json/json_writer.h", helpers)
 
             n = split("ir passes emit exec library", chain, " ")
             for (i = 1; i <= n; i++)
@@ -265,7 +265,7 @@ expect allowed compiler/library/run.c '#include "compiler/crescent.h"'
 expect allowed compiler/library/output_file.c '#include "compiler/files/npy.h"'
 expect allowed compiler/exec/tensors.c '#include "compiler/files/npy.h"'
 expect allowed compiler/exec/random_fill.inc '#include "runtime/math.inc"'
-expect allowed compiler/exec/peak.c '#include <immintrin.h>'
+expect allowed compiler/exec/peak_rates.c '#include <immintrin.h>'
 expect allowed compiler/exec/processor.c '#include <cpuid.h>'
 expect allowed compiler/emit/standalone_main.inc '#include "compiler/files/write.inc"'
 expect allowed runtime/runtime.c '#include <immintrin.h>'
@@ -494,7 +494,7 @@ linked() {
 }
 
 if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child json/json_writer; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child_process json/json_writer; do
         echo "$objects/compiler/$file.o"
     done)
     linked
@@ -512,7 +512,7 @@ inside() {
 }
 
 if [ -n "$objects" ]; then
-    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child json/json_writer; do
+    helpers=$(for file in ir/byte_text ir/error ir/escape ir/unwind ir/hash ir/mem ir/nearest_name ir/text exec/child_process json/json_writer; do
         echo "$objects/compiler/$file.o"
     done)
     inside $(built "$objects" compiler/explain) >"$log"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "compiler/emit/emit.h"
-#include "compiler/emit/needs.h"
+#include "compiler/emit/required_runtime.h"
 #include "compiler/exec/engine.h"
 #include "compiler/exec/tensors.h"
 #include "compiler/frontend/script.h"

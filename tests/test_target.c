@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "compiler/crescent.h"
-#include "compiler/exec/probe.h"
+#include "compiler/exec/probe_target.h"
 #include "compiler/exec/processor.h"
 #include "compiler/library/host_target.h"
 #include "runtime/select_runtime.h"

@@ -5,7 +5,7 @@
 #define CR_BENCH_CASE_H
 
 #include "model.h"
-#include "sample.h"
+#include "quantiles.h"
 
 struct cr_bench_case {
     const char *setting;       /* the argument of --vs, or null */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
-#include "bytes.h"
+#include "read_bytes.h"
 #include "model.h"
 #include "report.h"
 #include "signals.h"

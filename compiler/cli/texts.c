@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
 #include "compiler/ir/mem.h"
 #include "model.h"
+#include "read_bytes.h"
 
 const char *cr_without_tokenizer(const char *path)
 {

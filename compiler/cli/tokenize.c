@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "bytes.h"
+#include "read_bytes.h"
 #include "texts.h"
 #include "verbs.h"
 

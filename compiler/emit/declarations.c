@@ -11,7 +11,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/program.h"
 #include "compiler/ir/steps.h"
-#include "needs.h"
+#include "required_runtime.h"
 #include "runtime/runtime.h"
 #include "runtime_text.h"
 

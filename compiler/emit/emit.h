@@ -48,8 +48,8 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *program
                        const struct cr_entry *entry, const char *what);
 
 /* Writes FILE.c and FILE.h: the program, a typed interface, the runtime's source for the
- * instruction sets `isas` (needs.h), and a main.  `path` ends in ".c".  After a failure neither
- * file exists. */
+ * instruction sets `isas` (required_runtime.h), and a main.  `path` ends in ".c".  After a
+ * failure neither file exists. */
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
                         struct cr_error *error);
 

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
-#include "compiler/passes/schedule/bindings.h"
+#include "compiler/passes/schedule/loop_bindings.h"
 #include "emit.h"
 
 /* The state of joining.  The programs of different ranks are compared step by step, not function by

@@ -11,7 +11,7 @@
 #include "compiler/ir/identifiers.h"
 #include "generate.h"
 #include "literals.h"
-#include "needs.h"
+#include "required_runtime.h"
 #include "runtime_text.h"
 #include "standalone_ranks.h"
 #include "standalone_step.h"

@@ -14,8 +14,8 @@
 #include "compiler/passes/plan/stored_nodes.h"
 #include "exec.h"
 #include "fill.h"
-#include "offsets.h"
 #include "tensor_memory.h"
+#include "write_offsets.h"
 
 enum cr_backend {
     CR_BACKEND_TCC,

@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "cc.h"
 #include "compiler/emit/literals.h"
 #include "compiler/emit/runtime_text.h"
+#include "system_compiler.h"
 
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cc.h"
+#include "system_compiler.h"
 
 /* Writes a function of type cr_execute that calls NAME_run or NAME_ENTRY_run, because C cannot call
  * a function whose number of arguments is known only at run time. */

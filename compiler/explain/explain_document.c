@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "compiler/ir/text.h"
 #include "explanation.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 
 static crescent_report report_of(const crescent_model *model)
 {

@@ -12,7 +12,7 @@
 
 #include "args.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "compiler/json/config_file.h"
 #include "json_table.h"
 #include "script_errors.h"

@@ -7,7 +7,7 @@
 #include "args.h"
 #include "builtin_modules.h"
 #include "compiler/ir/nearest_name.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "language.h"
 #include "readonly_tables.h"
 #include "safelib.h"

@@ -14,7 +14,7 @@
 
 #include "args.h"
 #include "compiler/ir/nearest_name.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "readonly_tables.h"
 #include "script_errors.h"
 #include "script_limits.h"

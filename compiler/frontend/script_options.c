@@ -11,7 +11,7 @@
 #include "args.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "language.h"
 #include "readonly_tables.h"
 #include "script_errors.h"

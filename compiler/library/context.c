@@ -8,7 +8,7 @@
 #include "compiler/ir/escape.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "imported.h"
+#include "imported_model.h"
 
 /* The error of calls without a handle, and so without a context. */
 static _Thread_local struct cr_error homeless;

@@ -10,7 +10,7 @@
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "installed.h"
+#include "installed_files.h"
 #include "model_path.h"
 #include "sentence_transformers.h"
 

@@ -5,7 +5,7 @@
 #include "compiler/emit/join_programs.h"
 #include "compiler/emit/make_program.h"
 #include "compiler/emit/micro_batches.h"
-#include "compiler/emit/needs.h"
+#include "compiler/emit/required_runtime.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
 #include "option_sizes.h"

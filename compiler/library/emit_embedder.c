@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/emit/needs.h"
+#include "compiler/emit/required_runtime.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
 #include "emit_writing.h"
-#include "installed.h"
+#include "installed_files.h"
 #include "model_path.h"
 #include "sentence_transformers.h"
 

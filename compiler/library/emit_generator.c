@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/emit/needs.h"
+#include "compiler/emit/required_runtime.h"
 #include "compiler/exec/id_limits.h"
 #include "compiler/ir/incremental.h"
 #include "compiler/ir/mem.h"

@@ -11,7 +11,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
 #include "folder.h"
-#include "installed.h"
+#include "installed_files.h"
 
 /* True if a model_type can be the name of a file, so that it cannot lead to another folder. */
 static bool is_file_name(const char *family)

@@ -17,7 +17,7 @@
 #include "family.h"
 #include "folder.h"
 #include "handles.h"
-#include "installed.h"
+#include "installed_files.h"
 
 /* A tensor and its source, one of these pointers by the kind of file. */
 struct item {

@@ -8,7 +8,7 @@
 #include "compiler/ir/incremental.h"
 #include "compiler/json/config_file.h"
 #include "generator.h"
-#include "installed.h"
+#include "installed_files.h"
 
 /* Tokens of a prompt in one run; if the logits of all of them are kept, fewer, to save memory. */
 enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };

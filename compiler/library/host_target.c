@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compiler/exec/probe.h"
+#include "compiler/exec/probe_target.h"
 #include "compiler/exec/processor.h"
 #include "compiler/files/cache_folder.h"
 #include "compiler/files/mapping.h"

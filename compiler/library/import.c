@@ -5,7 +5,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
-#include "imported.h"
+#include "imported_model.h"
 
 /* Writes and commits both files, or neither. */
 static int put_files(struct cr_import *import, struct cr_writer *script, struct cr_writer *weights,

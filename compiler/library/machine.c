@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compiler/exec/peak.h"
+#include "compiler/exec/peak_rates.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
 

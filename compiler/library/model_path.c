@@ -16,7 +16,7 @@
 #include "compiler/files/lfs.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
-#include "installed.h"
+#include "installed_files.h"
 
 /* ---- missing files ---- */
 

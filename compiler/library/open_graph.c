@@ -13,8 +13,8 @@
 #include "folder.h"
 #include "gguf_model.h"
 #include "handles.h"
-#include "imported.h"
-#include "installed.h"
+#include "imported_model.h"
+#include "installed_files.h"
 #include "lua_function.h"
 #include "model_path.h"
 

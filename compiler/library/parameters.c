@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "handles.h"
-#include "imported.h"
+#include "imported_model.h"
 
 /* Marks all parameters as given, or after a failure none: some may come from another file than the
  * rest. */

@@ -4,7 +4,7 @@
 #include "compiler/exec/compare_inputs.h"
 #include "compiler/ir/steps.h"
 #include "handles.h"
-#include "imported.h"
+#include "imported_model.h"
 #include "input_batches.h"
 
 /* ---- inputs ---- */

@@ -6,7 +6,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/tokenizer.h"
 #include "handles.h"
-#include "installed.h"
+#include "installed_files.h"
 #include "kept_tokenizer.h"
 #include "model_path.h"
 

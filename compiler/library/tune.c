@@ -14,7 +14,7 @@
 #include "compiler/exec/tensor_memory.h"
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "handles.h"
 #include "host_target.h"
 #include "targets.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "compiler/ir/unwind.h"
 #include "compiler/passes/weights/weights.h"
 

@@ -17,7 +17,7 @@
 
 #include "arena_offsets.h"
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "functions.h"
 #include "lifetimes.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bindings.h"
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
@@ -21,10 +20,11 @@
 #include "compiler/passes/plan/lifetimes.h"
 #include "compiler/passes/weights/formats.h"
 #include "compiler/passes/weights/weights.h"
-#include "describe.h"
+#include "describe_kernel.h"
+#include "kernel_titles.h"
+#include "loop_bindings.h"
 #include "schedule.h"
 #include "schedule_parts.h"
-#include "titles.h"
 
 struct scheduling {
     struct cr_module *m;

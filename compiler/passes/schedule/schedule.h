@@ -7,7 +7,7 @@
  *             verifier can bound.  The target affects speed only; no bit of a result depends on it.
  * Passes:     schedule.
  * Used later: schedule_parts.h, with which the kinds build the bodies of functions (it includes
- *             builder.h and schedule_tiles.h); bindings.h, the location of an argument in each
+ *             builder.h and schedule_tiles.h); loop_bindings.h, the location of an argument in each
  *             iteration.
  */
 #ifndef CR_SCHEDULE_H

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 
 enum { SEVERAL = -2 };
 

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
-#include "compiler/passes/schedule/bindings.h"
+#include "compiler/passes/schedule/loop_bindings.h"
 #include "last_writer.h"
 #include "verify_program.h"
 

@@ -1,6 +1,6 @@
-/* order.h - comparisons for qsort: ascending numbers, and names by their bytes. */
-#ifndef CR_ORDER_H
-#define CR_ORDER_H
+/* sort_order.h - comparisons for qsort: ascending numbers, and names by their bytes. */
+#ifndef CR_SORT_ORDER_H
+#define CR_SORT_ORDER_H
 
 #include <stdint.h>
 #include <string.h>

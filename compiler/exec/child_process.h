@@ -1,6 +1,6 @@
-/* child.h - running another program to its end. */
-#ifndef CR_CHILD_H
-#define CR_CHILD_H
+/* child_process.h - running another program to its end. */
+#ifndef CR_CHILD_PROCESS_H
+#define CR_CHILD_PROCESS_H
 
 #include <spawn.h>
 

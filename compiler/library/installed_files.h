@@ -1,6 +1,6 @@
-/* installed.h - the scripts, configurations and models that were installed with the library. */
-#ifndef CR_INSTALLED_H
-#define CR_INSTALLED_H
+/* installed_files.h - the scripts, configurations and models installed with the library. */
+#ifndef CR_INSTALLED_FILES_H
+#define CR_INSTALLED_FILES_H
 
 /*
  * Returns the path of a file or a folder; the caller frees it.  A path that exists or is absolute

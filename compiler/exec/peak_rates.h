@@ -1,6 +1,6 @@
-/* peak.h - loops that reach the peak rate of the floating-point units and of the memory. */
-#ifndef CR_PEAK_H
-#define CR_PEAK_H
+/* peak_rates.h - loops that reach the peak rate of the floating-point units and of the memory. */
+#ifndef CR_PEAK_RATES_H
+#define CR_PEAK_RATES_H
 
 /* Runs some milliseconds of the widest float32 fused multiply-adds the machine has, on the calling
  * thread. Returns the number of floating-point operations done, two for each element. */

@@ -1,6 +1,6 @@
-/* imported.h - an imported ONNX file, shared by everything made from it. */
-#ifndef CR_IMPORTED_H
-#define CR_IMPORTED_H
+/* imported_model.h - an imported ONNX file, shared by everything made from it. */
+#ifndef CR_IMPORTED_MODEL_H
+#define CR_IMPORTED_MODEL_H
 
 #include "compiler/exec/kept_weights.h"
 #include "compiler/import/import.h"

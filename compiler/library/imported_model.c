@@ -1,5 +1,5 @@
-/* imported.c - opens an ONNX file as a model; see imported.h and crescent.h. */
-#include "imported.h"
+/* imported_model.c - opens an ONNX file as a model; see imported_model.h and crescent.h. */
+#include "imported_model.h"
 
 #include <stdlib.h>
 #include <string.h>

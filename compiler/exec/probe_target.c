@@ -1,5 +1,5 @@
-/* probe.c - measures sizes of a target on this machine; see probe.h. */
-#include "probe.h"
+/* probe_target.c - measures sizes of a target on this machine; see probe_target.h. */
+#include "probe_target.h"
 
 #include <stdlib.h>
 #include <string.h>

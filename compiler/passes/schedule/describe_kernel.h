@@ -1,7 +1,7 @@
-/* describe.h - the description of a kernel in words: its equation, its line in the script, its
- * cost. */
-#ifndef CR_DESCRIBE_H
-#define CR_DESCRIBE_H
+/* describe_kernel.h - the description of a kernel in words: its equation, its line in the script,
+ * its cost. */
+#ifndef CR_DESCRIBE_KERNEL_H
+#define CR_DESCRIBE_KERNEL_H
 
 #include "builder.h"
 

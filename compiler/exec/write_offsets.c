@@ -1,5 +1,5 @@
-/* offsets.c - finds and checks the row offsets of write ops before a run; see offsets.h. */
-#include "offsets.h"
+/* write_offsets.c - finds and checks the row offsets of write ops; see write_offsets.h. */
+#include "write_offsets.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "describe.h"
+#include "describe_kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cc.c - the system's C compiler and dlopen; see cc.h. */
-#include "cc.h"
+/* system_compiler.c - the system's C compiler and dlopen; see system_compiler.h. */
+#include "system_compiler.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "child_process.h"
 #include "compiler/ir/mem.h"
 
 static const char *temporary_folder(void)

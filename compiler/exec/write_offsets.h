@@ -1,12 +1,12 @@
 /*
- * offsets.h - checks the row offsets of write ops that are known before a run: those computed by
- * elementwise ops from constants and from i32 scalars of inputs and states.
+ * write_offsets.h - checks the row offsets of write ops that are known before a run: those computed
+ * by elementwise ops from constants and from i32 scalars of inputs and states.
  *
  * Kernels skip a row that lies outside the axis.  So if an offset is known, a run that would write
  * such a row is refused before it begins.
  */
-#ifndef CR_OFFSETS_H
-#define CR_OFFSETS_H
+#ifndef CR_WRITE_OFFSETS_H
+#define CR_WRITE_OFFSETS_H
 
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"

@@ -1,6 +1,6 @@
-/* sample.h - samples of repeated measurements, and their quantiles. */
-#ifndef CR_SAMPLE_H
-#define CR_SAMPLE_H
+/* quantiles.h - samples of repeated measurements, and their quantiles. */
+#ifndef CR_QUANTILES_H
+#define CR_QUANTILES_H
 
 struct cr_sample {
     double *values;

@@ -1,6 +1,6 @@
-/* titles.h - titles of kernels. */
-#ifndef CR_TITLES_H
-#define CR_TITLES_H
+/* kernel_titles.h - titles of kernels. */
+#ifndef CR_KERNEL_TITLES_H
+#define CR_KERNEL_TITLES_H
 
 #include "compiler/ir/hash.h"
 #include "compiler/passes/module/module.h"

@@ -1,11 +1,11 @@
 /*
- * peak.c - measures the machine's peak rates; see peak.h.
+ * peak_rates.c - measures the machine's peak rates; see peak_rates.h.
  *
  * Independent chains of fma in registers, enough of them to hide its latency, give the peak of
  * arithmetic.  Loads with the least work that keeps the compiler from removing them give the peak
  * of reading.
  */
-#include "peak.h"
+#include "peak_rates.h"
 
 #include <math.h>
 #include <stdlib.h>

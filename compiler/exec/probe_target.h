@@ -1,13 +1,13 @@
 /*
- * probe.h - sizes of a target that are measured on this machine.
+ * probe_target.h - sizes of a target that are measured on this machine.
  *
  * A table of processors cannot list future ones, nor limits that a hypervisor sets.  So a product
  * of the size of those in a transformer block is timed with each of a few choices: the width of its
  * tiles, the rows and columns of a call, the distance at which weights are prefetched. These are
  * sizes of target.def; no bit of a result depends on them.
  */
-#ifndef CR_PROBE_H
-#define CR_PROBE_H
+#ifndef CR_PROBE_TARGET_H
+#define CR_PROBE_TARGET_H
 
 #include <stdbool.h>
 

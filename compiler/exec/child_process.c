@@ -1,4 +1,4 @@
-#include "child.h"
+#include "child_process.h"
 
 #include <errno.h>
 #include <sys/wait.h>

@@ -1,13 +1,13 @@
 /*
- * cc.h - the system's C compiler, and the shared objects that it makes of texts.
+ * system_compiler.h - the system's C compiler, and the shared objects that it makes of texts.
  *
  * No file has a name on disk: the compiler reads the text from a file in memory and writes into
  * another one, so a program that is interrupted leaves no files.  A compiler that cannot write
  * there, because its linker makes a temporary file beside the output, gets a folder under $TMPDIR.
  * Folders that interrupted programs left are removed when the next one is made.
  */
-#ifndef CR_CC_H
-#define CR_CC_H
+#ifndef CR_SYSTEM_COMPILER_H
+#define CR_SYSTEM_COMPILER_H
 
 #include "compiler/ir/text.h"
 #include "exec.h"

@@ -1,4 +1,4 @@
-#include "bindings.h"
+#include "loop_bindings.h"
 
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"

@@ -1,5 +1,5 @@
-/* installed.c - finds files that were installed with the library; see installed.h. */
-#include "installed.h"
+/* installed_files.c - finds files that were installed with the library; see installed_files.h. */
+#include "installed_files.h"
 
 #include <dlfcn.h>
 #include <limits.h>

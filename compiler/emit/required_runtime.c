@@ -1,5 +1,5 @@
-/* needs.c - finds the parts of the runtime that a standalone file needs; see needs.h. */
-#include "needs.h"
+/* required_runtime.c - finds the parts of the runtime that a standalone file needs. */
+#include "required_runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>

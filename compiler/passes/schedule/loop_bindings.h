@@ -1,12 +1,13 @@
 /*
- * bindings.h - the location of an argument in each iteration of a loop over layers, in closed form.
+ * loop_bindings.h - the location of an argument in each iteration of a loop over layers, in closed
+ * form.
  *
  * The locations of all iterations are given.  This file finds their common form: all equal, at
  * equal distances, alternating between two, or, if no form fits, a table.  The first and the last
  * iteration may differ from the others.
  */
-#ifndef CR_BINDINGS_H
-#define CR_BINDINGS_H
+#ifndef CR_LOOP_BINDINGS_H
+#define CR_LOOP_BINDINGS_H
 
 #include "compiler/ir/program.h"
 #include "compiler/passes/module/module.h"

@@ -1,9 +1,9 @@
 /*
- * needs.h - the parts of the runtime that a standalone file needs: the functions that its program
- * calls, the formats of its weights, and the instruction sets that were chosen.
+ * required_runtime.h - the parts of the runtime that a standalone file needs: the functions that
+ * its program calls, the formats of its weights, and the instruction sets that were chosen.
  */
-#ifndef CR_NEEDS_H
-#define CR_NEEDS_H
+#ifndef CR_REQUIRED_RUNTIME_H
+#define CR_REQUIRED_RUNTIME_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-/* bytes.h - reads a whole file, or standard input. */
-#ifndef CR_BYTES_H
-#define CR_BYTES_H
+/* read_bytes.h - reads a whole file, or standard input. */
+#ifndef CR_READ_BYTES_H
+#define CR_READ_BYTES_H
 
 #include <stddef.h>
 

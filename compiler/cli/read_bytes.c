@@ -1,5 +1,5 @@
-/* bytes.c - reads a whole file, or standard input; see bytes.h. */
-#include "bytes.h"
+/* read_bytes.c - reads a whole file, or standard input; see read_bytes.h. */
+#include "read_bytes.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* curve.c - draws losses with gnuplot; its script and its picture are files in memory. */
-#include "curve.h"
+/* plot_losses.c - draws losses with gnuplot; its script and its picture are files in memory. */
+#include "plot_losses.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compiler/exec/child.h"
+#include "compiler/exec/child_process.h"
 
 /* ---- gnuplot ---- */
 

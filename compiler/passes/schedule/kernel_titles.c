@@ -1,4 +1,4 @@
-#include "titles.h"
+#include "kernel_titles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* curve.h - draws the losses of a training with gnuplot. */
-#ifndef CR_CURVE_H
-#define CR_CURVE_H
+/* plot_losses.h - draws the losses of a training with gnuplot. */
+#ifndef CR_PLOT_LOSSES_H
+#define CR_PLOT_LOSSES_H
 
 #include <stdbool.h>
 

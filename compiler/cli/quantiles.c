@@ -1,10 +1,10 @@
-/* sample.c - samples of repeated measurements; see sample.h. */
-#include "sample.h"
+/* quantiles.c - samples of repeated measurements; see quantiles.h. */
+#include "quantiles.h"
 
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "compiler/ir/order.h"
+#include "compiler/ir/sort_order.h"
 
 void cr_sample_add(struct cr_sample *s, double value)
 {
