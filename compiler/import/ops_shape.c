@@ -162,44 +162,6 @@ void cr_op_expand(struct cr_translation *t)
     cr_set_output(t, 0, cr_t_expand(t, x, rank, wide));
 }
 
-/* Repeats an axis of size 1 as often as a length. */
-static cr_t repeated(struct cr_translation *t, cr_t x, int axis, int64_t times)
-{
-    int64_t shape[CR_ONNX_RANK];
-    if (x->shape[axis] != 1)
-        return cr_onnx_refuse(t, "%s times along axis %d, expected a number", cr_t_text(t, times), axis);
-    memcpy(shape, x->shape, sizeof shape);
-    shape[axis] = times;
-    return cr_t_expand(t, x, x->rank, shape);
-}
-
-/* Concatenates copies, axis by axis. */
-void cr_op_tile(struct cr_translation *t)
-{
-    cr_t x = t->in[0], parts[64];
-    int64_t times[CR_ONNX_MANY];
-    int n = cr_numbers_of(t, cr_input(t, 1), times);
-    for (int i = 0; i < n && x; i++) {
-        bool by_length = cr_size_is_symbol(times[i]);
-        if (times[i] < 0 || (times[i] > 64 && !by_length) || i >= x->rank) {
-            cr_onnx_refuse(t, "%lld times along axis %d, expected 0 to 64",
-                           (long long)cr_size_bound(times[i]), i);
-            return;
-        }
-        if (by_length) {
-            x = repeated(t, x, i, times[i]);
-            continue;
-        }
-        if (times[i] == 0)
-            x = cr_t_narrow(t, x, i, 0, 0);
-        for (int64_t k = 0; k < times[i]; k++)
-            parts[k] = x;
-        if (times[i] > 1)
-            x = cr_t_concat(t, parts, (int)times[i], i);
-    }
-    cr_set_output(t, 0, x);
-}
-
 /* ---- constants ---- */
 
 void cr_op_constant_of_shape(struct cr_translation *t)
@@ -345,23 +307,6 @@ void cr_op_split(struct cr_translation *t)
         cr_set_output(t, i, cr_t_narrow(t, x, axis, start, size));
         start = cr_sizes(s, start, '+', size);
     }
-}
-
-/* Keeps the lower or upper triangle of matrices; other elements become 0. */
-void cr_op_trilu(struct cr_translation *t)
-{
-    cr_t x = t->in[0], k = cr_input(t, 1);
-    const double *shift = k ? cr_t_known_sizes(t, k) : NULL;
-    if (!x || x->rank < 2 || t->failed) {
-        cr_onnx_refuse(t, "expected matrices");
-        return;
-    }
-    const int64_t *shape = x->shape + x->rank - 2;
-    cr_t row = cr_t_iota(t, 2, shape, 0), column = cr_t_iota(t, 2, shape, 1);
-    bool upper = cr_onnx_integer(t->node, "upper", 1) != 0;
-    cr_t kept =
-        cr_t_binary(t, upper ? "ge" : "le", column, cr_t_with(t, "+", row, shift ? *shift : 0));
-    cr_set_output(t, 0, cr_t_where(t, kept, x, cr_t_number(t, x->type, 0)));
 }
 
 /* ---- dropout ---- */

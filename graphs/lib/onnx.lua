@@ -224,6 +224,37 @@ function onnx.center_crop_pad(x, config)
     return x
 end
 
+-- Copies of x side by side, so many along each axis; as many as a length along an axis of size 1.
+function onnx.tile(x, config)
+    local o = layer_options("onnx.tile", config or {}, {repeats = "table"})
+    assert(#o.repeats == x.rank,
+        "found " .. #o.repeats .. " repeats for " .. x.rank .. " axes, expected one for each axis")
+    for axis, times in ipairs(o.repeats) do
+        if x:size(axis) == 1 then
+            local shape = x.shape
+            shape[axis] = times
+            x = expand(x, shape)
+        elseif times ~= 1 then
+            assert(type(times) == "number" and times >= 1 and times <= 64,
+                "found " .. tostring(times) .. " repeats along axis " .. axis - 1 .. ", expected 1 to 64")
+            local copies = {}
+            for i = 1, times do copies[i] = x end
+            x = concat(copies, axis)
+        end
+    end
+    return x
+end
+
+-- The part of matrices on and above diagonal k, or on and below it; 0 elsewhere.
+function onnx.trilu(x, config)
+    local o = layer_options("onnx.trilu", config or {}, {k = {"number|table", 0}, upper = {"whole", 1}})
+    assert(x.rank >= 2, "found a tensor of " .. x.rank .. " axes, expected matrices")
+    local shape = {x:size(-2), x:size(-1)}
+    local diagonal, column = iota(shape, 1) + number(o.k), iota(shape, 2)
+    local kept = o.upper ~= 0 and ge(column, diagonal) or le(column, diagonal)
+    return x.dtype == "bool" and logical_and(kept, x) or where(kept, x, 0)
+end
+
 -- Parts of the time axis are reversed up to the length of each row.
 function onnx.reverse_sequence(x, lengths, config)
     local o = layer_options("onnx.reverse_sequence", config or {}, {
