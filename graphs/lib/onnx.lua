@@ -224,13 +224,13 @@ function onnx.center_crop_pad(x, config)
     return x
 end
 
--- Copies of x side by side, so many along each axis; as many as a length along an axis of size 1.
+-- Copies of x side by side, so many along each axis.
 function onnx.tile(x, config)
     local o = layer_options("onnx.tile", config or {}, {repeats = "table"})
     assert(#o.repeats == x.rank,
         "found " .. #o.repeats .. " repeats for " .. x.rank .. " axes, expected one for each axis")
     for axis, times in ipairs(o.repeats) do
-        if x:size(axis) == 1 then
+        if x:size(axis) == 1 then -- also as often as a length
             local shape = x.shape
             shape[axis] = times
             x = expand(x, shape)
@@ -245,7 +245,7 @@ function onnx.tile(x, config)
     return x
 end
 
--- The part of matrices on and above diagonal k, or on and below it; 0 elsewhere.
+-- The upper triangle of matrices from diagonal k on, or the lower one; 0 elsewhere.
 function onnx.trilu(x, config)
     local o = layer_options("onnx.trilu", config or {}, {k = {"number|table", 0}, upper = {"whole", 1}})
     assert(x.rank >= 2, "found a tensor of " .. x.rank .. " axes, expected matrices")
