@@ -58,6 +58,8 @@ struct demand {
 struct node_facts {
     bool is_weight; /* moves and concats of parameters alone compute it */
     bool is_scores; /* it is a product whose columns are the keys of an attention */
+    int attention;  /* 1 + the index of the attention that computes it from its scores, or 0 */
+    bool is_output; /* it is the last of those: the product by the values */
     bool stays;     /* it is a state that cannot be cut */
     bool gathered;  /* it is cut, but some reader needs it whole, and so all read it whole */
     struct cut cut; /* how it is computed */
@@ -71,6 +73,7 @@ struct shard {
     struct cr_users users;
     int rank, ranks;
     bool attends; /* there are attentions */
+    bool *is_whole; /* by attention: it is not cut */
     bool stores_gathered; /* see struct cr_module */
     struct node_facts *of; /* by node */
 };
@@ -317,7 +320,7 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
     int r = s->g->nodes[id].rank;
     if (a->n && a->axis < r - 1)
         return *a;
-    if (b->n && b->axis != r - 2)
+    if (b->n && b->axis != r - 2 && !(s->of[id].is_scores && b->axis == r - 1))
         return *b;
     if (s->of[cr_in(s->g, id, 1)].is_weight && !s->of[id].is_scores)
         return cut_of_columns(s, id);
@@ -483,6 +486,9 @@ static struct cut decide_gather(const struct shard *s, cr_id id)
 static struct cut decide(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
+    int attention = s->of[id].attention;
+    if (attention && s->is_whole[attention - 1])
+        return (struct cut){.n = 0};
     switch (cr_ops[node->op].kind) {
     case CR_KIND_ELEMENTWISE:
         return first_cut(s, id, CR_NONE);
@@ -604,6 +610,17 @@ static cr_id source_of(const struct shard *s, cr_id in)
     return in;
 }
 
+/* Marks a node as gathered.  Inside an attention nothing is gathered, as no kernel would compute it as one
+ * attention then, and another order of sums would give other bits: all of it becomes whole. */
+static void mark_gathered(struct shard *s, cr_id id)
+{
+    int attention = s->of[id].attention;
+    if (attention && !s->of[id].is_output)
+        s->is_whole[attention - 1] = true;
+    else
+        s->of[id].gathered = true;
+}
+
 /* Marks the cut nodes that have to be gathered, because a reader, or with `for_reductions` a
  * reduction, needs another form of them.  Returns true if it has marked one that was not.  Moves
  * and concats of weights are never gathered, as they are never cut. */
@@ -619,7 +636,8 @@ static bool find_gathered(struct shard *s, bool for_reductions)
             if (!read_cut(s, in)->n || fits ||
                 (for_reductions && cr_kind_of(s->g, id) != CR_KIND_REDUCE))
                 continue;
-            s->of[for_reductions ? source_of(s, in) : in].gathered = more = true;
+            mark_gathered(s, for_reductions ? source_of(s, in) : in);
+            more = true;
         }
     return more;
 }
@@ -952,13 +970,28 @@ static bool is_ragged(const struct cr_graph *g)
     return false;
 }
 
-/* Marks the products that compute the scores of attentions.  Then empties the module's list of
+/* Marks the nodes that an attention computes from its scores, and its output. */
+static void mark_attention(struct shard *s, const struct cr_attention *attention, int number)
+{
+    for (cr_id id = attention->scores; id <= attention->output; id++) {
+        bool inside = id == attention->scores;
+        for (int i = 0; i < s->g->nodes[id].n_in; i++)
+            inside |= s->of[cr_in(s->g, id, i)].attention == number;
+        if (inside)
+            s->of[id].attention = number;
+    }
+    s->of[attention->scores].is_scores = true;
+    s->of[attention->output].is_output = true;
+}
+
+/* Marks what attentions compute.  Then empties the module's list of
  * attentions, which has to be made from the new graph. */
 static void find_scores(struct shard *s, struct cr_module *module)
 {
     cr_find_attentions(module, &s->users);
     for (int i = 0; i < module->n_attentions; i++)
-        s->of[module->attentions[i].scores].is_scores = true;
+        mark_attention(s, &module->attentions[i], i + 1);
+    s->is_whole = cr_calloc((size_t)module->n_attentions + 1, sizeof *s->is_whole);
     s->attends = module->n_attentions > 0;
     module->n_attentions = 0;
 }
@@ -992,5 +1025,6 @@ void cr_pass_shard(struct cr_module *module)
     module->graph = cr_rewrite_end(&s.rw);
     module->stores_gathered = s.stores_gathered;
     cr_users_free(&s.users);
+    free(s.is_whole);
     free(s.of);
 }
