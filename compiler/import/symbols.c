@@ -28,7 +28,8 @@ bool cr_number_is_symbol(double number)
     return isnan(number) && (bits_of(number) & SYMBOLIC) == SYMBOLIC;
 }
 
-/* Makes the element that a symbol is; a value that is no size is left out. */
+/* Returns the number that stands for a symbol: a NaN with the symbol and its value, without a value that is no
+ * size. */
 static double boxed(int symbol, double value)
 {
     const double half = 1 << (VALUE_BITS - 1);
