@@ -31,7 +31,7 @@ layers.o __assert_fail
 npy.o __assert_fail
 npy_read.o __assert_fail
 outline.o __assert_fail
-peak.o abort
+peak_rates.o abort
 pool.o __assert_fail
 program.o __assert_fail
 ref.o __assert_fail
