@@ -320,7 +320,7 @@ static struct cut decide_contract(const struct shard *s, cr_id id)
     int r = s->g->nodes[id].rank;
     if (a->n && a->axis < r - 1)
         return *a;
-    if (b->n && b->axis != r - 2 && !(s->of[id].is_scores && b->axis == r - 1))
+    if (b->n && b->axis != r - 2)
         return *b;
     if (s->of[cr_in(s->g, id, 1)].is_weight && !s->of[id].is_scores)
         return cut_of_columns(s, id);
