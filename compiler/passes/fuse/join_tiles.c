@@ -184,14 +184,6 @@ static bool reads_no_more(const struct joint *j)
     return true;
 }
 
-static bool reduces(const struct cr_tiles *tiles)
-{
-    for (int i = 0; i < tiles->n; i++)
-        if (tiles->values[i].source == CR_REDUCE)
-            return true;
-    return false;
-}
-
 /* True if the first-level cache has room for a row of each array of the joined kernel, and of one
  * temporary. */
 static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
@@ -209,7 +201,7 @@ static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
  * kernel without reductions goes through parts of wide rows; joined, it goes through whole rows. */
 static bool is_faster(const struct cr_module *m, const struct joint *j)
 {
-    return reads_no_more(j) && (reduces(&j->later->program) || rows_fit_cache(m, &j->k));
+    return reads_no_more(j) && (cr_tiles_reduce(&j->later->program) || rows_fit_cache(m, &j->k));
 }
 
 /* Joins two kernels with equal loops; false, and j->k is freed, if they cannot be joined. */

@@ -32,7 +32,6 @@ struct attention {
     int64_t rows;          /* rows of a step */
     int64_t width;         /* head_dim in whole panels */
     bool few, many;        /* items may have few queries, or more; see reads_in_place */
-    bool copies_keys;
     int64_t members, part; /* heads that share keys and values, or 1; of these done together */
     int member;            /* variable: the head in a loop over those; else CR_NONE */
     int values, chosen, sums, sink; /* slots */
@@ -91,7 +90,7 @@ static bool copies_keys(const struct attention *s, const struct cr_kernel *k)
 {
     bool contiguous = cr_coef(&k->attention.key.at, k->key) == k->attention.K &&
                       cr_coef(&k->attention.key.at, k->k) == 1;
-    return !k->attention_rows.keys->n && !contiguous && cr_ceil_div(s->chunk, s->rows) >= COPY_STEPS;
+    return !contiguous && cr_ceil_div(s->chunk, s->rows) >= COPY_STEPS;
 }
 
 /* Sets the tiling: an item has a chunk of the queries, and a step has at most query_rows of
@@ -110,7 +109,7 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     bool length = k->row >= 0 && k->atoms.length[k->row];
     s->few = reads_in_place(k) && (length || s->M <= FEW);
     s->many = !s->few || s->M > FEW;
-    s->copies_keys = s->many && copies_keys(s, k);
+    s->v.has_keys = s->many && (k->attention_rows.keys->n || copies_keys(s, k));
     cut_members(s, k, t, skips);
 }
 
@@ -136,7 +135,7 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->v.queries =
             take(b, "queries", k->attention.K * CR_PANEL_FLOATS, "packed queries of a step");
     }
-    if (k->attention_rows.keys->n || s->copies_keys)
+    if (s->v.has_keys)
         s->v.keys = take(b, "keys", s->keys * k->attention.K, "rows of keys");
     if (k->attention_rows.queries->n)
         s->made = take(b, "rows", s->rows * s->members * k->attention.K, "of queries");
@@ -707,13 +706,10 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     s->v.alone = false;
     let_visible(b, s, i);
     pack_values(b, s);
-    s->v.has_keys = true;
     if (b->k->attention_rows.keys->n)
         compute_keys(b, s);
-    else if (s->copies_keys)
+    else if (s->v.has_keys)
         copy_keys(b, s);
-    else
-        s->v.has_keys = false;
     s->v.i = cr_begin_share(b, "query", "n_queries", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
     fetch_next(b, s);

@@ -3,14 +3,6 @@
 #include "compiler/passes/schedule/schedule_parts.h"
 #include "kinds.h"
 
-static bool reduces(const struct cr_tiles *tiles)
-{
-    for (int i = 0; i < tiles->n; i++)
-        if (tiles->values[i].source == CR_REDUCE)
-            return true;
-    return false;
-}
-
 /* True if a value gathers rows of a table in a block format: a part of a row could cut a block. */
 static bool gathers_blocks(const struct cr_builder *b)
 {
@@ -111,7 +103,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     const struct cr_affine *dest = &k->dest;
     int64_t M = cr_extent(k, k->row), N = cr_extent(k, k->col);
-    bool cut = !reduces(&k->program) && !gathers_blocks(b) && N > b->target->tile_cols;
+    bool cut = !cr_tiles_reduce(&k->program) && !gathers_blocks(b) && N > b->target->tile_cols;
     bool write = k->kind == CR_KERNEL_WRITE;
     int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));

@@ -74,6 +74,15 @@ static inline bool cr_is_result(const struct cr_tiles *tiles, int value)
     return false;
 }
 
+/* True if a program has a reduction. */
+static inline bool cr_tiles_reduce(const struct cr_tiles *tiles)
+{
+    for (int i = 0; i < tiles->n; i++)
+        if (tiles->values[i].source == CR_REDUCE)
+            return true;
+    return false;
+}
+
 /* An operand that no tile program loads: its elements are at index `at` of ref. */
 struct cr_operand {
     int ref;
