@@ -4441,9 +4441,9 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* Where the sums of a tile are stored, and what they are added to: start, null, or the sums of the blocks of k
- * before.  The results of a tile apart are stored in a buffer first: some of its columns lie past the last one,
- * or it is to be stored past the caches. */
+/* The memory of a tile's sums.  A block of k adds its sums to `from` (start, or what earlier blocks stored; null
+ * stands for zeros) and stores them in c.  If the tile is apart, because some of its columns lie past the last
+ * one or its stores bypass the caches, c is a buffer. */
 struct CR_NAME(v_sums) {
     float *c;
     const float *from;

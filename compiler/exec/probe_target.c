@@ -118,7 +118,7 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
     return c->targets[best];
 }
 
-/* Choices of the tile width: that of the table if it has one, then 4, 2 and 3 vectors. */
+/* Returns the candidates for the width of a tile: the table's width if it has one, then 4, 2 and 3 vectors. */
 static struct choices widths(const struct cr_target *base, int floats)
 {
     static const int vectors[] = {4, 2, 3};
@@ -131,7 +131,8 @@ static struct choices widths(const struct cr_target *base, int floats)
     return c;
 }
 
-/* Choices of the shape of a gemm call: that of the table, 256 rows by 128 columns, 96 by 64, 48 by 32. */
+/* Returns the candidates for the shape of a gemm call: the table's shape, then 256 rows by 128 columns, 96 by 64
+ * and 48 by 32. */
 static struct choices steps(const struct cr_target *base)
 {
     static const int rows[] = {256, 96, 48}, size[] = {32768, 6144, 1536};
