@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/module/target.h"
 #include "oracles.h"
 #include "runtime/select_runtime.h"
 
@@ -250,6 +251,31 @@ bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
     struct cr_program *program = cr_program_of(g, NULL, &error);
     return program ? check_program(s, program, cr_compile_tcc, true, "outputs over inputs", report)
                    : cr_found(report, "outputs over inputs: %.400s", error.text);
+}
+
+/* ---- other machines ---- */
+
+/* Draws sizes of loops, mostly small ones, so that small graphs have loops over blocks and steps. */
+static struct cr_target draw_target(struct cr_subject *s)
+{
+    struct cr_target target = cr_target_generic;
+    for (int i = 0; i < cr_n_target_sizes; i++) {
+        const struct cr_target_size *size = &cr_target_sizes[i];
+        int64_t drawn = size->least + cr_pick(s, (int64_t)1 << cr_pick(s, 9));
+        if (cr_pick(s, 2))
+            *cr_target_field(&target, i) = drawn < size->most ? drawn : size->most;
+    }
+    return target;
+}
+
+bool cr_oracle_target(struct cr_subject *s, struct cr_report *report)
+{
+    struct cr_error error = {""};
+    struct cr_target target = draw_target(s);
+    struct cr_pass_options options = {.settings = {.target = &target}};
+    struct cr_program *program = cr_program_of(cr_graph_copy(s->c->graph), &options, &error);
+    return program ? check_program(s, program, cr_compile_tcc, true, "another target", report)
+                   : cr_found(report, "another target: %.400s", error.text);
 }
 
 /* ---- other compilers ---- */

@@ -16,6 +16,7 @@ const struct cr_oracle cr_oracles[] = {
     {"skip", cr_oracle_skip, 2, "without a pass the same bits, or right values"},
     {"arena", cr_oracle_arena, 3, "the same bits within --max-arena"},
     {"over", cr_oracle_over, 2, "the same bits with outputs stored over inputs, where that may be"},
+    {"target", cr_oracle_target, 3, "the same bits with loops of other sizes"},
     {"part", cr_oracle_part, 3, "rows or a batch alone give the bits that they have together"},
     {"entries", cr_oracle_entries, 4, "two entries have the bits that each has alone"},
     {"lengths", cr_oracle_lengths, 3, "lengths give the bits of the same sizes as numbers"},

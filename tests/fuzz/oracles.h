@@ -48,8 +48,8 @@ cr_oracle_function cr_oracle_run;
 
 /* oracle_bits.c: other ways to the same bits */
 cr_oracle_function cr_oracle_isa, cr_oracle_threads, cr_oracle_again, cr_oracle_skip,
-    cr_oracle_dump, cr_oracle_simplify, cr_oracle_arena, cr_oracle_over, cr_oracle_cc,
-    cr_oracle_standalone;
+    cr_oracle_dump, cr_oracle_simplify, cr_oracle_arena, cr_oracle_over, cr_oracle_target,
+    cr_oracle_cc, cr_oracle_standalone;
 
 /* oracle_entries.c: the same alone and beside another */
 cr_oracle_function cr_oracle_entries;
