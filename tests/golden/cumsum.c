@@ -17,8 +17,12 @@ static void k1_cumsum_mul(const void *args, long begin, long end, float *scratch
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long row = item * 2;
-        rt->mul_vs(2, 700, a->out + row * 700, 700, a->x + row * 700, 700, &(const float){2.0f}, 0);
+        const long row = item;
+        for (long col = 0; col < 700; col += 256) {
+            const long n = 700 - col < 256 ? 700 - col : 256;
+            rt->mul_vs(1, n, a->out + row * 700 + col, 700, a->x + row * 700 + col, 700,
+                &(const float){2.0f}, 0);
+        }
     }
 }
 
@@ -64,9 +68,12 @@ static void k3_cumsum_add(const void *args, long begin, long end, float *scratch
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long row = item * 2;
-        rt->add_vv(2, 700, a->out + row * 700, 700, a->k2_y + row * 700, 700, a->k2_y + row * 700,
-            700);
+        const long row = item;
+        for (long col = 0; col < 700; col += 256) {
+            const long n = 700 - col < 256 ? 700 - col : 256;
+            rt->add_vv(1, n, a->out + row * 700 + col, 700, a->k2_y + row * 700 + col, 700,
+                a->k2_y + row * 700 + col, 700);
+        }
     }
 }
 
@@ -153,7 +160,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .x = in0, /* x[2, 5, 700] */
             .out = arena, /* cumsum.mul[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k1_cumsum_mul, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, 6, k1_cumsum_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -169,7 +176,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .k2_y = out2, /* y[2, 5, 700] */
             .out = arena, /* cumsum.add[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k3_cumsum_add, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, 5, k3_cumsum_add, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -185,7 +192,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .x = arena + 7008, /* cumsum.cumsum[2, 5, 700] */
             .out = out0, /* gradient of x.mul[2, 5, 700] */
         };
-        rt->parallel(pool, 5, 5, k1_cumsum_mul, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, 6, k1_cumsum_mul, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {

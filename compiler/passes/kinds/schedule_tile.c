@@ -97,7 +97,11 @@ static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
     job->cols = cr_var(b, j.count);
 }
 
-/* An item is a block of rows; wide rows are cut into groups of columns unless they are reduced. */
+/*
+ * An item is a block of rows.  Wide rows are cut into groups of columns unless they are reduced.
+ * Then an item is one row: several would be reads from several places of each array, which a
+ * processor prefetches late.
+ */
 int64_t cr_schedule_tile(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -105,7 +109,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
     int64_t M = cr_extent(k, k->row), N = cr_extent(k, k->col);
     bool cut = !cr_tiles_reduce(&k->program) && !gathers_blocks(b) && N > b->target->tile_cols;
     bool write = k->kind == CR_KERNEL_WRITE;
-    int64_t cols = cut ? b->target->tile_cols : N, floats = b->target->tile_floats;
+    int64_t cols = cut ? b->target->tile_cols : N, floats = cut ? cols : b->target->tile_floats;
     int64_t rows = cr_min(M, cr_max(1, floats / (all_by_row(&k->program) ? 1 : cols)));
     int64_t blocks = cr_ceil_div(M, rows);
     struct cr_written_row written;
