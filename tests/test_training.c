@@ -215,6 +215,26 @@ START_TEST(outputs_lie_over_inputs)
 }
 END_TEST
 
+/* A parameter is kept where kernels read it, unless one of its values is read after the kernel that
+ * replaces it, or elsewhere in that kernel. */
+START_TEST(parameters_lie_where_they_are_read)
+{
+    static const struct {
+        const char *name;
+        bool shared;
+    } params[] = {{"shift", true}, {"scale", true}, {"read_late", false}, {"mixed", false}, {"w", true}};
+    crescent_context *context = crescent_context_new();
+    crescent_trainer *t = start(context, "tests/scripts/replaced_inputs.lua", CRESCENT_TCC, 1);
+    const struct cr_engine *e = cr_trainer_engine(t);
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++)
+        for (int j = 0; j < e->n_params; j++)
+            if (strcmp(e->params[j].name, params[i].name) == 0)
+                ck_assert_msg(e->is_shared[j] == params[i].shared, "%s", params[i].name);
+    crescent_trainer_close(t);
+    crescent_context_free(context);
+}
+END_TEST
+
 /* Compares a port that a training replaces with what a caller has who hands in other memory for outputs. */
 static void compare_port(const crescent_trainer *t, crescent_port_kind kind, int i, const float *expected,
                          size_t bytes)
@@ -364,6 +384,7 @@ int main(void)
     tcase_add_test(all, a_net_learns);
     tcase_add_loop_test(all, ten_steps_are_the_same, 0, sizeof ways / sizeof *ways);
     tcase_add_test(all, outputs_lie_over_inputs);
+    tcase_add_test(all, parameters_lie_where_they_are_read);
     tcase_add_loop_test(all, memory_does_not_matter, 0, sizeof scripts / sizeof *scripts);
     tcase_add_loop_test(all, a_history_goes_on, 0, 12);
     tcase_add_test(all, points_are_means);

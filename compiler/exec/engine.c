@@ -85,8 +85,10 @@ void cr_engine_close(struct cr_engine *e)
 {
     cr_backends[e->backend].close(e);
     for (int i = 0; e->tensors && i < e->n_params; i++)
-        free(e->tensors[i]);
+        if (!e->is_shared || !e->is_shared[i])
+            free(e->tensors[i]);
     free(e->tensors);
+    free(e->is_shared);
     cr_engine_free_ports(e);
     cr_zeros_free(&e->zeros);
     free(e->memory);
@@ -189,17 +191,20 @@ int cr_engine_map_weights(struct cr_engine *e, int fd, size_t at)
     return 0;
 }
 
-int cr_engine_keep_params(struct cr_engine *e, struct cr_error *error)
+int cr_engine_keep_params(struct cr_engine *e, const bool *shared, struct cr_error *error)
 {
     int64_t elements = 0;
     if (e->tensors)
         return 0;
-    for (int i = 0; i < e->n_params; i++)
-        elements += cr_port_elements(&e->params[i]);
-    if (cr_engine_check_memory(e, elements * (int64_t)sizeof(float), 0, error))
-        return -1;
     e->tensors = cr_calloc((size_t)e->n_params, sizeof *e->tensors);
-    return 0;
+    e->is_shared = cr_calloc((size_t)e->n_params, sizeof *e->is_shared);
+    for (int i = 0; i < e->n_params; i++) {
+        if (shared && shared[i] && e->program)
+            e->tensors[i] = cr_find_unpacked(e->program, e->to_param[i], e->weights);
+        e->is_shared[i] = e->tensors[i] != NULL;
+        elements += e->is_shared[i] ? 0 : cr_port_elements(&e->params[i]);
+    }
+    return cr_engine_check_memory(e, elements * (int64_t)sizeof(float), 0, error);
 }
 
 bool cr_engine_may_store_over(const struct cr_engine *e, int i)

@@ -71,6 +71,7 @@ struct cr_engine {
     struct cr_offsets *offsets; /* offsets of writes, which are checked before a run; or null */
 
     float **tensors; /* by parameter, row-major; with compilers only after cr_engine_keep_params */
+    bool *is_shared; /* by parameter: its tensor lies in `weights` */
 
     /* the interpreter */
     struct cr_graph *graph;
@@ -121,14 +122,15 @@ int cr_engine_set_params(struct cr_engine *engine, const struct cr_contents *con
  * changes nothing if the file cannot be mapped. */
 int cr_engine_map_weights(struct cr_engine *engine, int fd, size_t at);
 
-/* Makes the engine also keep each parameter that is set from now on, unpacked, in `tensors`. */
-int cr_engine_keep_params(struct cr_engine *engine, struct cr_error *error);
+/* Makes the engine also keep each parameter that is set from now on, unpacked, in `tensors`.  Those
+ * in `shared`, which may be null, are kept where kernels read them unpacked, if some do. */
+int cr_engine_keep_params(struct cr_engine *engine, const bool *shared, struct cr_error *error);
 
-/* True if a run may use the memory of the input of the same name for output i. */
+/* True if a run may use the memory of the input or parameter of the same name for output i. */
 bool cr_engine_may_store_over(const struct cr_engine *engine, int i);
 
 /* Sets those parameters again whose member of `tensors` has changed.  A run may be given a kept
- * tensor as the memory of an output: no kernel reads it. */
+ * tensor as the memory of an output: kernels read only shared ones. */
 void cr_engine_take_tensors(struct cr_engine *engine, const bool *changed);
 
 /* Runs all entries in order; each reads the states and leaves their next values.  Inputs and

@@ -234,6 +234,25 @@ static int first_layout(const struct cr_program *program, int param)
     return begin;
 }
 
+/* Returns the place in `weights` where a layout has all elements of its parameter in their order, or
+ * null if it has some of them, or another order. */
+static float *unpacked_place(const struct cr_program *program, const struct cr_weight_layout *p, float *weights)
+{
+    const struct cr_port *param = &program->params[p->param];
+    bool whole = !p->panel_stride && !p->source && p->rows * p->cols == cr_elements(param->rank, param->shape);
+    bool in_order = (p->cols == 1 || p->col_stride == 1) && (p->rows == 1 || p->row_stride == p->cols);
+    return whole && in_order && param->format == CR_FORMAT_f32 ? weights + p->target : NULL;
+}
+
+float *cr_find_unpacked(const struct cr_program *program, int index, float *weights)
+{
+    float *place = NULL;
+    int i = first_layout(program, index);
+    for (; !place && i < program->n_layouts && program->layouts[i].param == index; i++)
+        place = unpacked_place(program, &program->layouts[i], weights);
+    return place;
+}
+
 int cr_fill_weights(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error)
@@ -242,10 +261,10 @@ int cr_fill_weights(const struct cr_program *program, int first, int n,
     struct filling f = {.rt = rt, .weights = weights};
     f.targets = cr_calloc((size_t)(end - begin), sizeof *f.targets);
     for (int i = begin; i < end; i++) {
-        int param = program->layouts[i].param;
-        const struct cr_contents *c = contents[param - first];
-        if (c)
-            add_target(&f, &program->layouts[i], program->params[param].format, c);
+        const struct cr_weight_layout *layout = &program->layouts[i];
+        const struct cr_contents *c = contents[layout->param - first];
+        if (c && (!c->data || c->data != unpacked_place(program, layout, weights)))
+            add_target(&f, layout, program->params[layout->param].format, c);
     }
     int status = fill_targets(&f, pool, error);
     free(f.targets);

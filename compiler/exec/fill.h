@@ -36,11 +36,14 @@ struct cr_contents {
 };
 
 /* Packs parameters first .. first + n - 1 of a program into `weights`.  *contents[i] holds
- * parameter first + i; null leaves it unchanged.  Returns -1 if some cannot be read; the weights
+ * parameter first + i; null leaves it unchanged, and so do data that lie there already.  Returns -1 if some cannot be read; the weights
  * are unusable then. */
 int cr_fill_weights(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error);
+
+/* Returns where `weights` hold all elements of parameter `index` in their order, or null: nowhere. */
+float *cr_find_unpacked(const struct cr_program *program, int index, float *weights);
 
 /* Unpacks parameter `index` from its panels in `weights`, as products read it, into a row-major
  * tensor; elements that no product reads stay unchanged. */

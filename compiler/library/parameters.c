@@ -185,7 +185,7 @@ static int keep(crescent_model *m, struct cr_error *error)
                            "%.400s: parameter %.200s was set before, expected "
                            "crescent_keep_weights before parameters are set",
                            m->engine.path, m->engine.params[i].name);
-    return cr_engine_keep_params(&m->engine, error);
+    return cr_engine_keep_params(&m->engine, NULL, error);
 }
 
 int crescent_keep_weights(crescent_model *model)

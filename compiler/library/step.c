@@ -187,12 +187,12 @@ static int get(const crescent_trainer *t, crescent_port_kind kind, int index, vo
     if (kind == CRESCENT_OUTPUT && !t->has_step)
         return cr_fail(error, "%.400s: found no step, expected one before its outputs are read",
                        cr_trainer_engine(t)->path);
+    if (kind == CRESCENT_PARAM && !t->model->given[index])
+        return cr_fail(error, "%.400s: parameter %.200s has no values, expected some",
+                       cr_trainer_engine(t)->path, port.name);
     const void *data = current(t, kind, index, error);
     if (data)
         memcpy(tensor, data, (size_t)crescent_port_elements(&port) * sizeof(float));
-    else if (kind == CRESCENT_PARAM)
-        return cr_fail(error, "%.400s: parameter %.200s has no values, expected some",
-                       cr_trainer_engine(t)->path, port.name);
     return data ? 0 : -1;
 }
 

@@ -41,6 +41,20 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     return status;
 }
 
+/* Keeps the parameters.  Those over which a step may store their next values are kept where its kernels
+ * read them, which spares a copy. */
+static int keep_params(crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_engine *e = cr_trainer_engine(t);
+    bool *shared = cr_calloc((size_t)e->n_params, sizeof *shared);
+    for (int i = 0; i < e->n_outputs; i++)
+        if (t->next_state.to_param[i] != CR_NONE)
+            shared[t->next_state.to_param[i]] = cr_engine_may_store_over(e, i);
+    int status = cr_engine_keep_params(e, shared, error);
+    free(shared);
+    return status;
+}
+
 /* Checks the ports, then allocates memory. */
 static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *error)
 {
@@ -57,7 +71,7 @@ static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *erro
     if (cr_buffers_new(&t->inputs, e->inputs, t->next_state.is_sum, e->n_inputs, error) ||
         new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
         return -1;
-    return cr_engine_keep_params(e, error) || cr_join_ranks(t, error) ? -1 : 0;
+    return keep_params(t, error) || cr_join_ranks(t, error) ? -1 : 0;
 }
 
 /* Keeps the entries of a step over micro-batches; of another graph, chooses its only entry. */

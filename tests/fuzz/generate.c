@@ -392,7 +392,7 @@ static void add_neighbours(struct cr_maker *m)
         shape[rank - 2] = shape[rank - 1];
     m->work = 0;
     mark(m, CR_NONE, -1, 150);
-    cr_id x = cr_make_leaf(m, CR_OP_input, rank, shape, 1), before = x;
+    cr_id x = cr_make_leaf(m, cr_chance(m, 50) ? CR_OP_input : CR_OP_param, rank, shape, 1), before = x;
     for (int i = 0, n = 2 + (int)cr_below(m, 5); i < n; i++) {
         char name[16];
         int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands;

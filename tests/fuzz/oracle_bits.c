@@ -213,7 +213,7 @@ bool cr_oracle_arena(struct cr_subject *s, struct cr_report *report)
     return check_limit(s, least + (way > 2 ? way - 2 : 0) * (plain - least) / 2, report);
 }
 
-/* ---- outputs over inputs ---- */
+/* ---- outputs over inputs and parameters ---- */
 
 static bool same_type(const struct cr_node *a, const struct cr_node *b)
 {
@@ -221,36 +221,38 @@ static bool same_type(const struct cr_node *a, const struct cr_node *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* An input of an output's type whose name no output has, or CR_NONE. */
-static cr_id free_input(struct cr_subject *s, const struct cr_graph *g, cr_id output, const bool *taken)
+/* An input or a parameter of an output's type whose name no output has, or CR_NONE. */
+static cr_id free_leaf(struct cr_subject *s, const struct cr_graph *g, cr_id output, const bool *taken)
 {
     cr_id start = (cr_id)cr_pick(s, g->n_nodes);
     for (cr_id i = 0; i < g->n_nodes; i++) {
         cr_id id = (start + i) % g->n_nodes;
         const struct cr_node *node = &g->nodes[id];
-        if (node->op == CR_OP_input && !taken[id] && same_type(node, &g->nodes[output]))
+        bool is_leaf = node->op == CR_OP_input || node->op == CR_OP_param;
+        if (is_leaf && !taken[id] && same_type(node, &g->nodes[output]))
             return id;
     }
     return CR_NONE;
 }
 
-/* Outputs have the names of inputs, as in a training: cr_run gives those that may be the inputs' memory. */
+/* Outputs have the names of inputs and parameters, as in a training: cr_run gives those that may be their
+ * memory. */
 bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
 {
     struct cr_error error = {""};
     struct cr_graph *g = cr_graph_copy(s->c->graph);
     bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
     for (int i = 0; i < cr_n_results(g); i++) {
-        cr_id input = free_input(s, g, g->outputs[i].id, taken);
-        if (input == CR_NONE)
+        cr_id leaf = free_leaf(s, g, g->outputs[i].id, taken);
+        if (leaf == CR_NONE)
             continue;
-        taken[input] = true;
-        g->outputs[i].name = g->nodes[input].name;
+        taken[leaf] = true;
+        g->outputs[i].name = g->nodes[leaf].name;
     }
     free(taken);
     struct cr_program *program = cr_program_of(g, NULL, &error);
-    return program ? check_program(s, program, cr_compile_tcc, true, "outputs over inputs", report)
-                   : cr_found(report, "outputs over inputs: %.400s", error.text);
+    return program ? check_program(s, program, cr_compile_tcc, true, "outputs over inputs and parameters", report)
+                   : cr_found(report, "outputs over inputs and parameters: %.400s", error.text);
 }
 
 /* ---- other machines ---- */

@@ -214,15 +214,40 @@ static const void *input_of(const struct cr_case *c, const struct cr_outputs *o,
     return cr_case_data(c, port->name);
 }
 
-/* An output that may be stored over the input of its name is: the input lies in the output's memory. */
-static void place_over(const struct cr_program *p, const struct cr_outputs *o, const void **in)
+/* Stores an output over the input of its name: the input lies in the output's memory. */
+static void place_over_input(const struct cr_program *p, const struct cr_outputs *o, int i, const void **in)
+{
+    for (int j = 0; j < p->n_inputs; j++)
+        if (strcmp(p->outputs[i].name, p->inputs[j].name) == 0) {
+            memcpy(o->data[i], in[j], (size_t)o->floats[i] * sizeof(float));
+            in[j] = o->data[i];
+        }
+}
+
+/* Stores an output over the parameter of its name, if kernels read that unpacked. */
+static void place_over_param(const struct cr_program *p, const struct cr_outputs *o, int i, float *weights)
+{
+    for (int j = 0; j < p->n_params; j++) {
+        bool same = strcmp(p->outputs[i].name, p->params[j].name) == 0;
+        float *place = same ? cr_find_unpacked(p, j, weights) : NULL;
+        if (place)
+            o->data[i] = place;
+    }
+}
+
+/* Stores outputs over inputs and parameters, as a training does. */
+static void place_over(const struct cr_program *p, const struct cr_outputs *o, const void **in, float *weights)
 {
     for (int i = 0; i < p->n_outputs; i++)
-        for (int j = 0; p->outputs[i].in_place && j < p->n_inputs; j++)
-            if (strcmp(p->outputs[i].name, p->inputs[j].name) == 0) {
-                memcpy(o->data[i], in[j], (size_t)o->floats[i] * sizeof(float));
-                in[j] = o->data[i];
-            }
+        if (p->outputs[i].in_place) {
+            place_over_input(p, o, i, in);
+            place_over_param(p, o, i, weights);
+        }
+}
+
+static bool lies_in(const float *data, const float *part, int64_t floats)
+{
+    return data >= part && data < part + floats;
 }
 
 static bool check_memory(const struct layout *l, const struct cr_outputs *o, int64_t weights,
@@ -230,7 +255,8 @@ static bool check_memory(const struct layout *l, const struct cr_outputs *o, int
                          struct cr_report *report)
 {
     for (int i = 0; i < o->n; i++)
-        if (!check_part(l, o->data[i] - l->memory, o->floats[i], "an output", report))
+        if (!lies_in(o->data[i], l->memory + weights, n_weights) &&
+            !check_part(l, o->data[i] - l->memory, o->floats[i], "an output", report))
             return false;
     return check_part(l, weights, n_weights, "the weights", report) &&
            check_part(l, arena, n_arena, "the arena", report);
@@ -261,7 +287,7 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     const void **in = cr_calloc((size_t)p->n_inputs + 1, sizeof *in);
     for (int i = 0; i < p->n_inputs; i++)
         in[i] = input_of(c, o, &p->inputs[i]);
-    place_over(p, o, in);
+    place_over(p, o, in, l.memory + weights);
     int status = 0;
     for (int i = 0; i < p->n_entries && status == 0; i++)
         status = execute(code, i, rt, pool, l.memory + weights, in, (void *const *)o->data,

@@ -1,5 +1,5 @@
--- Inputs that a step replaces, and others that read them.  A training may store `own`, `first_b` and `step`
--- over their old values, and none of the others.
+-- Inputs and parameters that a step replaces, and others that read them.  A training may store `own`,
+-- `first_b`, `step`, `shift` and `scale` over their old values, and none of the other inputs; `w`, too.
 
 local nn = require "nn"
 local N = 40
@@ -20,6 +20,14 @@ next.product = tanh(matmul(product, w))
 next.turned = turned + transpose(turned, 1, 2)
 next.first_a = matmul(b, w)
 next.first_b = tanh(matmul(a, w))
+-- parameters: of each element, the last reader computes its replacement; or another kernel, or another element
+local shift, scale = param("shift", {N, N}, {normal = 0.1}), param("scale", {N}, {normal = 0.1})
+local read_late, mixed = param("read_late", {N, N}, {normal = 0.1}), param("mixed", {N, N}, {normal = 0.1})
+next.shift = 0.9 * shift + 0.01 * float(step)
+next.scale = scale * (1 + 0.1 * tanh(scale))
+next.read_late = 0.9 * read_late + tanh(w)
+next.seen = next.seen + matmul(nn.softmax(read_late), next.read_late)
+next.mixed = 0.5 * mixed + 0.5 * transpose(mixed, 1, 2)
 next.w = w - 0.01 * tanh(next.own + float(step))
 next.step = step + 1
 next.loss = sum(next.w:reshape{-1}, 1):reshape{}

@@ -107,7 +107,7 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
     return !k->program.n_more || reads_before(k, ref, result);
 }
 
-/* ---- outputs over inputs ---- */
+/* ---- outputs over inputs and parameters ---- */
 
 /* By node, in execution order: the first and last kernel that stores it, and the last one that
  * reads it; or -1. */
@@ -156,19 +156,22 @@ bool *cr_find_in_place(const struct cr_module *m)
     bool *in_place = cr_calloc((size_t)cr_n_results(g) + 1, sizeof *in_place);
     struct uses *uses = find_uses(m);
     struct cr_names names = {0};
-    cr_id *inputs = cr_calloc((size_t)g->n_nodes + 1, sizeof *inputs);
+    cr_id *leaves = cr_calloc((size_t)g->n_nodes + 1, sizeof *leaves);
     int n = 0;
-    for (cr_id id = 0; id < g->n_nodes; id++)
-        if (g->nodes[id].op == CR_OP_input && cr_find_length(g, g->nodes[id].name) < 0) {
-            cr_names_add(&names, g->nodes[id].name);
-            inputs[n++] = id;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const struct cr_node *node = &g->nodes[id];
+        if (node->op == CR_OP_param ||
+            (node->op == CR_OP_input && cr_find_length(g, node->name) < 0)) {
+            cr_names_add(&names, node->name);
+            leaves[n++] = id;
         }
+    }
     for (int i = 0; i < cr_n_results(g); i++) {
-        int input = cr_names_find(&names, g->outputs[i].name);
-        in_place[i] = input != CR_NONE && may_store_over(m, uses, inputs[input], g->outputs[i].id);
+        int leaf = cr_names_find(&names, g->outputs[i].name);
+        in_place[i] = leaf != CR_NONE && may_store_over(m, uses, leaves[leaf], g->outputs[i].id);
     }
     cr_names_free(&names);
-    free(inputs);
+    free(leaves);
     free(uses);
     return in_place;
 }

@@ -14,9 +14,10 @@
 bool cr_reads_in_place(const struct cr_kernel *kernel, int result, cr_id state);
 
 /*
- * By result of the graph: true if the caller may pass the memory of the input with the same name
- * for it, because each element of the input is last read to compute the element that replaces it.
- * The caller frees the list.
+ * By result of the graph: true if the caller may pass the memory of the input or parameter with the
+ * same name for it, because each element is last read to compute the element that replaces it.  Of a
+ * parameter, that is the memory with the elements in their order; a product may read others.  The
+ * caller frees the list.
  */
 bool *cr_find_in_place(const struct cr_module *module);
 
