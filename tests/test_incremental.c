@@ -108,6 +108,18 @@ static const char *const spellings[] = {
     /* GPT-2's own: w b - 1e10 (1 - b) */
     "mix = function() local b = float(le(key(), query())); return attend(scores() * b - 1e10 * (1 "
     "- b)) end",
+    /* each token sees itself, whatever the ids hide by a number */
+    "mix = function()\n"
+    "    local there = reshape(logical_and(ne(ids, 1), lt(ids, 9)), {B, 1, 1, T})\n"
+    "    local sees = logical_and(le(key(), query()), logical_or(there, eq(key(), query())))\n"
+    "    return attend(where(sees, scores(), -1e9))\n"
+    "end",
+    /* later tokens have -inf, others that the ids hide a number */
+    "mix = function()\n"
+    "    local there = reshape(ne(ids, 1), {B, 1, 1, T})\n"
+    "    local s = scores() + where(there, 0, -1e9)\n"
+    "    return attend(where(le(key(), query()), s, -math.huge))\n"
+    "end",
     /* a table that Lua's numbers fill */
     "mix = function()\n"
     "    local t = {}\n"
@@ -610,6 +622,22 @@ static const struct {
      "found tokens that depend on later ones"},
     {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
      "found tokens that depend on later ones"},
+    /* a query that sees nothing has the mean of all values, of later tokens too: ids decide, by a choice
+     * or by a factor, or positions do */
+    {"mix = function()\n"
+     "    local there = reshape(ne(ids, 1), {B, 1, 1, T})\n"
+     "    return attend(where(logical_and(le(key(), query()), there), scores(), -1e9))\n"
+     "end",
+     ": max: found a mask by a number, which may hide all tokens that one token sees, expected -inf "
+     "for later tokens, or each token to see itself"},
+    {"mix = function()\n"
+     "    local there = float(reshape(ne(ids, 1), {B, 1, 1, T}))\n"
+     "    local s = scores() + (1 - there) * -1e9\n"
+     "    return attend(s + where(le(key(), query()), 0, -1e9))\n"
+     "end",
+     "found a mask by a number"},
+    {"mix = function() return attend(where(lt(key(), query()), scores(), -1e9)) end",
+     "found a mask by a number"},
     /* a slice at another offset of a larger mask */
     {"mix = function()\n"
      "    local all = le(key {64, 64}, query {64, 64})\n"

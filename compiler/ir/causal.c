@@ -4,6 +4,9 @@
  * If the query is at position i, the key is at i + 1 + k for some k >= 0.  Values that depend on
  * positions only are represented as c + i di + k dk, for i and k within bounds.  A comparison of
  * two such values is decided if their difference has one sign within those bounds.
+ *
+ * A number that hides later keys is less than the maximum only if the query sees a key.  So a second
+ * search, in which the key is the query's own token, proves that no such number hides that one.
  */
 #include "causal.h"
 
@@ -30,6 +33,7 @@ struct search {
     const struct cr_graph *g;
     double most; /* the maximum of i and k */
     int steps;   /* steps left, which bounds the search: the graph of a mask is small */
+    bool own;    /* the key is the query's own token, at i */
 };
 
 enum { MOST_STEPS = 4096 };
@@ -323,7 +327,7 @@ static struct fact find_literal(const struct search *s, const struct cr_node *no
         return unknown;
     for (int64_t e = 0; e < literal->n; e++) {
         int64_t i = token_of(node, e, query), k = token_of(node, e, key);
-        if (i < 0 || k <= i || (double)k >= s->most)
+        if (i < 0 || (s->own ? k != i : k <= i) || (double)k >= s->most)
             continue;
         float f;
         memcpy(&f, &literal->words[e], sizeof f);
@@ -343,7 +347,7 @@ static struct fact find_leaf(const struct search *s, const struct cr_node *node,
     if (node->op == CR_OP_iota && node->axis == query.axis)
         return affine((double)query.ahead, 1, 0);
     if (node->op == CR_OP_iota && node->axis == key.axis)
-        return affine(1 + (double)key.ahead, 1, 1);
+        return s->own ? affine((double)key.ahead, 1, 0) : affine(1 + (double)key.ahead, 1, 1);
     return node->op == CR_OP_literal ? find_literal(s, node, query, key) : unknown;
 }
 
@@ -456,11 +460,58 @@ static struct fact find(struct search *s, cr_id id, struct side query, struct si
     }
 }
 
+static bool may_hide(struct search *s, cr_id id, struct side query, struct side key);
+
+static bool may_operand_hide(struct search *s, cr_id id, int i, struct side query, struct side key)
+{
+    return may_hide(s, cr_in(s->g, id, i), operand_side(s, id, i, query),
+                    operand_side(s, id, i, key));
+}
+
+/* True if a product scales by a number that hides: data choose between that number and 0. */
+static bool is_scaled_to_hide(struct search *s, cr_id id, struct side query, struct side key)
+{
+    if (s->g->nodes[id].op != CR_OP_mul)
+        return false;
+    struct fact a = find_operand(s, id, 0, query, key), b = find_operand(s, id, 1, query, key);
+    return (is_constant(&a) && fabs(a.c) >= CR_HIDES) || (is_constant(&b) && fabs(b.c) >= CR_HIDES);
+}
+
+/* True if a number that hides scores may be a value of a node, or be added to it, depending on data.
+ * Results of products, of gathers and of reductions are scores, which are small. */
+static bool may_hide(struct search *s, cr_id id, struct side query, struct side key)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    enum cr_kind kind = cr_ops[node->op].kind;
+    struct fact all = find(s, id, query, key);
+    if (all.kind != UNKNOWN)
+        return hides(s, &all);
+    if (s->steps <= 0 || (kind != CR_KIND_MOVE && kind != CR_KIND_ELEMENTWISE))
+        return false;
+    if (is_scaled_to_hide(s, id, query, key))
+        return true;
+    int first = 0, last = node->n_in - 1;
+    if (node->op == CR_OP_where) {
+        struct fact condition = find_operand(s, id, 0, query, key);
+        first = is_constant(&condition) && condition.c == 0 ? 2 : 1;
+        last = is_constant(&condition) && condition.c != 0 ? 1 : 2;
+    }
+    for (int i = first; i <= last; i++)
+        if (may_operand_hide(s, id, i, query, key))
+            return true;
+    return false;
+}
+
 enum cr_later cr_find_later(const struct cr_graph *g, cr_id id, int query, int key)
 {
-    struct search s = {g, (double)g->nodes[id].shape[key], MOST_STEPS};
-    struct fact f = find(&s, id, (struct side){query, 0}, (struct side){key, 0});
+    struct search s = {g, (double)g->nodes[id].shape[key], MOST_STEPS, false};
+    struct search own = {g, s.most, MOST_STEPS, true};
+    struct side of_query = {query, 0}, of_key = {key, 0};
+    struct fact f = find(&s, id, of_query, of_key);
     if (is_value(&f, 0))
         return CR_LATER_ZERO;
-    return hides(&s, &f) ? CR_LATER_HIDDEN : CR_LATER_UNKNOWN;
+    if (!hides(&s, &f))
+        return CR_LATER_UNKNOWN;
+    bool tied = highest(&s, &f) > -INFINITY && may_hide(&own, id, of_query, of_key);
+    return tied ? CR_LATER_TIED : CR_LATER_HIDDEN;
 }

@@ -16,6 +16,8 @@ enum cr_later {
     CR_LATER_ZERO,   /* 0: leaving it out does not change a sum */
     CR_LATER_HIDDEN, /* -inf or at most -CR_HIDES: leaving it out does not change a maximum, and its
                       * exponential is 0 */
+    CR_LATER_TIED,   /* a number of at most -CR_HIDES, which the query's own token may have, too: it
+                      * is the maximum where the query sees no token */
 };
 
 /* The bound on the magnitude of scores: adding at most -CR_HIDES hides a score. */

@@ -177,15 +177,28 @@ static int want_full(struct work *w, cr_id id)
     return 0;
 }
 
+/* Returns what elements of a node for later keys have in common, or that no axis is the query's. */
+static enum cr_later find_later(const struct work *w, cr_id id, int query, int key)
+{
+    return query == CR_NONE ? CR_LATER_UNKNOWN : cr_find_later(w->from, id, query, key);
+}
+
+/* Fails as later tokens are not left out: nothing hides them, or a number that may be the maximum. */
+static int fail_later(const struct work *w, cr_id id, enum cr_later later)
+{
+    if (later != CR_LATER_TIED)
+        return fail_looks_ahead(w, id);
+    return fail_at(w, id, "a mask by a number, which may hide all tokens that one token sees",
+                   "-inf for later tokens, or each token to see itself");
+}
+
 /* Fails unless a sum or a maximum along a token axis of operand i leaves out later tokens. */
 static int check_reduced(const struct work *w, cr_id id, int i, int row, int axis,
                          enum cr_later needed)
 {
-    cr_id in = cr_in(w->from, id, i);
     int query = cr_operand_axis(w->from, id, i, row);
-    if (query != CR_NONE && cr_find_later(w->from, in, query, axis) == needed)
-        return 0;
-    return fail_looks_ahead(w, id);
+    enum cr_later later = find_later(w, cr_in(w->from, id, i), query, axis);
+    return later == needed ? 0 : fail_later(w, id, later);
 }
 
 /* True if an axis of the node corresponds to axis `axis` of operand i. */
@@ -204,10 +217,13 @@ static int check_kept(const struct work *w, cr_id id, int row)
     for (int i = 0; i < w->from->nodes[id].n_in; i++) {
         cr_id in = cr_in(w->from, id, i);
         int query = cr_operand_axis(w->from, id, i, row);
-        for (int a = 0; a < w->from->nodes[in].rank && w->varies[in]; a++)
-            if (is_token_axis(w, in, a) && a != query && !keeps_axis(w, id, i, a) &&
-                (query == CR_NONE || cr_find_later(w->from, in, query, a) == CR_LATER_UNKNOWN))
-                return fail_looks_ahead(w, id);
+        for (int a = 0; a < w->from->nodes[in].rank && w->varies[in]; a++) {
+            if (!is_token_axis(w, in, a) || a == query || keeps_axis(w, id, i, a))
+                continue;
+            enum cr_later later = find_later(w, in, query, a);
+            if (later == CR_LATER_UNKNOWN || later == CR_LATER_TIED)
+                return fail_later(w, id, later);
+        }
     }
     return 0;
 }
@@ -220,8 +236,7 @@ static int check_contract(const struct work *w, cr_id id, int row)
     int r = node->rank;
     if (!is_token_axis(w, a, r - 1) && !is_token_axis(w, b, r - 2))
         return 0;
-    int query = cr_operand_axis(w->from, id, 1, row);
-    if (query != CR_NONE && cr_find_later(w->from, b, query, r - 2) == CR_LATER_ZERO)
+    if (find_later(w, b, cr_operand_axis(w->from, id, 1, row), r - 2) == CR_LATER_ZERO)
         return 0;
     return check_reduced(w, id, 0, row, r - 1, CR_LATER_ZERO);
 }

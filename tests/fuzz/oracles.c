@@ -54,12 +54,14 @@ int64_t cr_pick(struct cr_subject *s, int64_t n)
     return (int64_t)(cr_next_number(&s->state) % (uint64_t)n);
 }
 
-/* Tries one oracle, in one variant or several. */
+/* Tries one oracle, in one variant or several.  What it draws depends on its name, not on its place in the
+ * table, so that a finding is found again after other oracles came. */
 static bool try_oracle(struct cr_subject *s, int oracle, int64_t number, struct cr_report *report)
 {
     int variants = number < 0 && cr_oracles[oracle].one_in <= SELDOM ? VARIANTS : 1;
     for (int v = 0; v < variants; v++) {
-        s->state = cr_seed_of_text(s->c->graph->name) + (uint64_t)oracle * 1000 + (uint64_t)v;
+        s->state = cr_seed_of_text(s->c->graph->name) + cr_seed_of_text(cr_oracles[oracle].name) +
+                   (uint64_t)v;
         if (!cr_oracles[oracle].check(s, report))
             return false;
     }
