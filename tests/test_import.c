@@ -1076,6 +1076,32 @@ START_TEST(multiplies_nothing)
 }
 END_TEST
 
+/* A result of 0 copies along an axis has no elements, and nothing of it is in a concat. */
+START_TEST(repeats_no_times)
+{
+    static const int64_t times[] = {0, 2}, once[] = {0, 1}, negative[] = {-1, 2};
+    struct message none = {.n = 0}, joined = {.n = 0}, refused = {.n = 0}, axis = {.n = 0};
+    put_node(&none, "Tile", "x times", "y", NULL);
+    put_tensor(&none, "times", INT64, 1, (int64_t[]){2}, times, sizeof times);
+    put_value(&none, 11, "x", FLOAT, 2, (int64_t[]){1, 3});
+    put_value(&none, 12, "y", FLOAT, 2, (int64_t[]){0, 6});
+    expect_text(&none, NULL, NULL, "y = const(0, {0, 6}, \"f32\"),");
+    put_integer_attribute(&axis, "axis", 0);
+    put_node(&joined, "Tile", "x once", "past", NULL);
+    put_node(&joined, "Concat", "past x", "all", &axis);
+    put_node(&joined, "Neg", "all", "y", NULL);
+    put_tensor(&joined, "once", INT64, 1, (int64_t[]){2}, once, sizeof once);
+    put_value(&joined, 11, "x", FLOAT, 2, (int64_t[]){2, 3});
+    put_value(&joined, 12, "y", FLOAT, 2, (int64_t[]){2, 3});
+    expect_text(&joined, NULL, NULL, "local y = -x\n");
+    put_node(&refused, "Tile", "x times", "y", NULL);
+    put_tensor(&refused, "times", INT64, 1, (int64_t[]){2}, negative, sizeof negative);
+    put_value(&refused, 11, "x", FLOAT, 2, (int64_t[]){2, 3});
+    put_value(&refused, 12, "y", FLOAT, 2, (int64_t[]){2, 6});
+    expect_refusal(&refused, "Tile ('the_node'): found -1 repeats along axis 0, expected 1 to 64");
+}
+END_TEST
+
 START_TEST(names_are_made_fit)
 {
     struct message graph = {.n = 0};
@@ -1588,6 +1614,7 @@ int main(void)
     tcase_add_test(scripts, checks_files_without_elements);
     tcase_add_test(scripts, reduces_nothing);
     tcase_add_test(scripts, multiplies_nothing);
+    tcase_add_test(scripts, repeats_no_times);
     tcase_add_test(scripts, names_are_made_fit);
     tcase_add_test(scripts, reads_external_data);
     tcase_add_test(refusals, refuses_operators);

@@ -29,6 +29,7 @@ struct call {
                       * input 0 at them */
     struct cr_text shapes; /* at_import: the shapes of the lists among the options */
     const char *empty; /* the elements of a result of operands without elements, or null */
+    unsigned no_size;  /* a bit for each axis of the result that has size 0 */
 };
 
 /* ---- values as Lua text ---- */
@@ -98,14 +99,36 @@ static void add_numbers(struct call *c, const char *key, cr_t x)
     add_option(c, key, &text);
 }
 
+/* The endings of words for inputs whose elements are an option. */
+static bool is_option_ending(char ending)
+{
+    return strchr("=~#", ending) != NULL;
+}
+
+/* Returns numbers by axis, with 1 in place of 0; axes with 0 get size 0 in the result. */
+static cr_t without_zeros(struct call *c, cr_t x)
+{
+    const double *numbers = cr_t_known_sizes(c->t, x);
+    double more[CR_ONNX_RANK];
+    if (!numbers || cr_t_elements(x) > CR_ONNX_RANK)
+        return x;
+    for (int64_t i = 0; i < cr_t_elements(x); i++) {
+        c->no_size |= (numbers[i] == 0 ? 1u : 0u) << i;
+        more[i] = numbers[i] == 0 ? 1 : numbers[i];
+    }
+    return c->no_size ? cr_t_data(c->t, x->type, x->rank, x->shape, more) : x;
+}
+
 /* Adds an input, as the ending of its word in the row says. */
 static void add_input(struct call *c, char *word, cr_t x)
 {
     size_t length = strlen(word);
     char ending = word[length - 1];
-    bool is_option = strchr("=~", ending) != NULL;
+    bool is_option = is_option_ending(ending);
     if (is_option)
         word[length - 1] = '\0';
+    if (ending == '#' && x)
+        x = without_zeros(c, x);
     if (ending == '~' && x && !x->data && x->kind == CR_TERM_VALUE)
         c->t->unknown = x->value; /* becomes a known value if the function fails without it */
     else if (is_option && x)
@@ -220,11 +243,11 @@ static void add_arguments(struct call *c, const struct cr_onnx_op *op)
     for (int i = 0; next_word(&inputs, word); i++)
         if (strcmp(word, "x...") == 0)
             add_list(c);
-        else if (!strchr("=~-", word[strlen(word) - 1]))
+        else if (word[strlen(word) - 1] != '-' && !is_option_ending(word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     inputs = op->inputs;
     for (int i = 0; next_word(&inputs, word); i++)
-        if (strchr("=~", word[strlen(word) - 1]))
+        if (is_option_ending(word[strlen(word) - 1]))
             add_input(c, word, cr_input(c->t, i));
     for (const char *list = op->attributes; next_word(&list, word);)
         if (*word == '@')
@@ -350,8 +373,11 @@ static void give(struct call *c, int output, const char *name)
         empty |= c->arguments[i].term && cr_t_elements(c->arguments[i].term) == 0;
     if (!(empty ? infer_empty(c, name, &result) : infer(c, name, c->arguments, &result)))
         return;
-    if (empty && c->empty) {
-        double number = strtod(c->empty, NULL);
+    for (int a = 0; a < result.rank; a++)
+        if (c->no_size >> a & 1)
+            result.shape[a] = 0;
+    if (c->no_size || (empty && c->empty)) {
+        double number = c->empty ? strtod(c->empty, NULL) : 0;
         cr_set_output(t, output,
                       cr_t_full(t, type_of(t, result.type), result.rank, result.shape, number));
         return;
