@@ -5,7 +5,7 @@
 # places   it compiles without a warning, called as it was emitted and renamed, from other folders, and
 #          included by another C file; from standard input it says what is wrong
 # isas     --isa A,B: the vectors of these alone, bits as without; a wrong list is one line
-# names    a generator's kernels have sizes by name
+# names    a generator's kernels have sizes by name; no two kernels of a model have one name
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -123,6 +123,16 @@ count 4 ' * out[B, NUM_KEY_VALUE_HEADS, CHUNK, HEAD_DIM / 2]' "$T/fables.c"
 count 3 ' * out[B, NUM_KEY_VALUE_HEADS, 1, T, HEAD_DIM]' "$T/fables.c"
 count 1 '        const long head = item / 2 % 2;' "$T/fables.c"
 count 0 ' * out[B, B' "$T/fables.c"
+
+# The kernels of a layer are told apart by name, and those of the first layer from those of the others.
+"$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
+report $? "emit graphs/bert.lua"
+sed -n 's/^static void k[0-9]*_\([A-Za-z0-9_]*\).*/\1/p' "$T/bert.c" | sort | uniq -d >"$log"
+[ ! -s "$log" ]
+report $? "graphs/bert.lua: kernels of one name"
+for name in k4_encoder_layer_0_attention_output_dense_add k7_encoder_layer_output_dense_add; do
+    count 1 "static void $name(" "$T/bert.c"
+done
 
 # The bits: a model of each list compiles without a warning, and writes what `crescent run` writes.
 files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"

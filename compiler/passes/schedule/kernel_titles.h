@@ -9,9 +9,12 @@
 struct cr_titles {
     const struct cr_module *m;
     const struct cr_graph *g;
-    const char **name;     /* by node: its own name, or the name of its first view; or null */
+    const char **name;      /* by node: its own name, or the name of its first view; or null */
     bool *replaces;         /* by node: it is the next value of a state, and has the state's name */
-    bool *shared;           /* by node: kernels of other nodes have its scope as a title, too */
+    int *kernel;            /* by node: the kernel whose root it is, or -1 */
+    unsigned *parts;        /* by node: the parts of its title besides its name (title_parts.h) */
+    int *calls;             /* by kernel: how many kernels share its function */
+    const char **role;      /* by node: the operand that an attention reads it as, or null */
     struct cr_names leaves; /* names of inputs and parameters */
 };
 
@@ -19,10 +22,21 @@ void cr_titles_find(struct cr_titles *titles, const struct cr_module *m);
 void cr_titles_free(struct cr_titles *titles);
 
 /*
- * Writes the title of a kernel: the name of its result or of a view of the result, else the scope
- * it was made in, and the op of the result if several kernels would have that title.  The title is
- * "next NAME" if the result replaces a state, or if an input or a parameter has the same name.
+ * Writes the title of a node: its name or the name of a view of it, else the scope it was made in.
+ * If several kernels would have that scope as a title, parts that tell them apart are added
+ * (title_parts.h).  The title is "next NAME" if the node replaces a state, or if an input or a
+ * parameter has the same name.
  */
-void cr_kernel_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id root);
+void cr_node_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id id);
+
+/* Writes the title of the function of a kernel: that of its root, with parts that tell it apart from
+ * other functions even if the root has a name. */
+void cr_function_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id root);
+
+enum { CR_FUNCTION_NAME = 64 };
+
+/* Writes the title of a function as a part of a C identifier.  Outer scopes are left out if it would
+ * be too long. */
+void cr_function_name(char buffer[CR_FUNCTION_NAME], const struct cr_titles *titles, cr_id root);
 
 #endif

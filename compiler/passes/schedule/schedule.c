@@ -77,7 +77,7 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     const struct cr_node *node = &s->g->nodes[id];
     struct cr_buffer *buffer = CR_PUSH(s->p->buffers, s->p->n_buffers, s->p->cap_buffers);
     char title[256];
-    cr_kernel_title(title, sizeof title, &s->titles, id);
+    cr_node_title(title, sizeof title, &s->titles, id);
     if (cr_is_joined(s->g, id))
         snprintf(title, sizeof title, "%s", name_of_joined(s->g, id));
     *buffer = (struct cr_buffer){.name = cr_strdup(node->name ? node->name : title),
@@ -297,7 +297,7 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id i
 static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
 {
     char title[256], plain[48];
-    cr_kernel_title(title, sizeof title, &s->titles, id);
+    cr_node_title(title, sizeof title, &s->titles, id);
     cr_identifier(plain, sizeof plain, title);
     int slot = add_node(s, b, id, plain);
     b->f->slots[slot].written = true;
@@ -433,8 +433,8 @@ static void add_function(struct scheduling *s, int kernel)
                            .items = CR_NONE};
     char title[256];
     *f = (struct cr_function){.number = s->p->n_functions, .sizes = s->p->sizes};
-    cr_kernel_title(title, sizeof title, &s->titles, b.k->root);
-    cr_identifier(f->title, sizeof f->title, title);
+    cr_function_title(title, sizeof title, &s->titles, b.k->root);
+    cr_function_name(f->title, &s->titles, b.k->root);
     if (!*f->title)
         snprintf(f->title, sizeof f->title, "tile");
     add_own_vars(f);
