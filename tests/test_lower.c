@@ -209,6 +209,28 @@ START_TEST(what_has_no_obstacle_is_lowered)
 }
 END_TEST
 
+/* A kernel that stores one number a row works on all columns of its rows. */
+START_TEST(sums_of_rows_count_all_columns)
+{
+    struct cr_graph *g = cr_graph_new("sums");
+    cr_id sums = sum_rows(g, unary(g, CR_OP_tanh, leaf(g, CR_OP_input, "x", 4, 8)));
+    cr_add_output(g, "y", sums);
+    struct cr_module *m = cr_module_new(g);
+    m->materialised = cr_calloc((size_t)g->n_nodes, sizeof *m->materialised);
+    m->materialised[sums] = true;
+    struct cr_lowering *lowering = cr_lowering_new(m);
+    struct cr_kernel kernel;
+    ck_assert_int_eq(cr_lower(lowering, &(struct cr_goal){.root = sums, .buffer = sums}, &kernel),
+                     CR_NONE);
+    ck_assert_int_eq(kernel.program.n, 3); /* a load, tanh, the sum */
+    ck_assert_double_eq(kernel.flops, 3 * 4 * 8);
+    ck_assert_double_eq(kernel.bytes_written, 4 * 4);
+    cr_kernel_free(&kernel);
+    cr_lowering_free(lowering);
+    cr_module_free(m);
+}
+END_TEST
+
 /* ---- models ---- */
 
 static const char *const models[] = {
@@ -300,6 +322,7 @@ int main(void)
     TCase *tests = tcase_create("lower");
     tcase_add_loop_test(tests, an_obstacle_is_named, 0, N_LIMITS);
     tcase_add_loop_test(tests, what_has_no_obstacle_is_lowered, 0, N_LIMITS);
+    tcase_add_test(tests, sums_of_rows_count_all_columns);
     tcase_add_loop_test(tests, fuse_leaves_no_obstacle, 0, N_MODELS);
     tcase_add_test(tests, kinds_are_what_their_rows_say);
     tcase_set_timeout(tests, 60);

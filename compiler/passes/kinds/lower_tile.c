@@ -47,7 +47,13 @@ bool cr_lower_tile(struct cr_lowering *lw)
     return true;
 }
 
+/* Every value is computed for all columns of all rows, also where the root, a number of each row, has
+ * fewer elements. */
 double cr_flops_tile(const struct cr_kernel *k, double elements)
 {
-    return elements * k->program.n;
+    (void)elements;
+    double iterations = 1;
+    for (int a = 0; a < k->atoms.n; a++)
+        iterations *= (double)k->atoms.extent[a];
+    return iterations * k->program.n;
 }
