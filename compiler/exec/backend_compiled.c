@@ -43,13 +43,13 @@ static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *
     return status;
 }
 
-/* Returns true if a run touches little of the arena: all lengths are short of their bounds. */
-static bool is_short(const struct cr_engine *e)
+/* Returns true if a run with these inputs of the program touches little of the arena: all lengths are
+ * short of their bounds. */
+static bool is_short(const struct cr_program *p, const void *const *inputs)
 {
     enum { SHARE = 16 };
-    const struct cr_program *p = e->program;
     for (int i = 0; i < p->n_lengths; i++) {
-        const int32_t *length = e->program_inputs[p->input_of_length[i]];
+        const int32_t *length = inputs[p->input_of_length[i]];
         if (p->lengths[i].batch || !length || *length > p->lengths[i].bound / SHARE)
             return false;
     }
@@ -61,7 +61,7 @@ static bool is_short(const struct cr_engine *e)
 static void choose_pages(struct cr_engine *e)
 {
     const struct cr_program *p = e->program;
-    if (e->has_large_pages || is_short(e))
+    if (e->has_large_pages || is_short(p, e->program_inputs))
         return;
     cr_memory_use_large_pages(e->arena, p->arena_bytes + p->scratch_bytes * e->threads);
     e->has_large_pages = true;
@@ -135,23 +135,42 @@ struct queue {
     atomic_int next, failed; /* the status of a run that failed */
 };
 
+/* Puts pointers to the inputs of a run into the order of the program's inputs. */
+static void order_inputs(const struct cr_engine *e, const struct cr_tensors *run, const void **inputs)
+{
+    for (int i = 0; i < e->n_inputs; i++)
+        inputs[i] = run->inputs[e->to_input[i]];
+}
+
 /* Makes runs until none is left, with an arena of this thread. */
 static void take_runs(const void *args, long begin, long end, float *arena)
 {
     struct queue *q = *(struct queue *const *)args;
     const struct cr_engine *e = q->engine;
-    const int n_inputs = e->n_inputs, n_outputs = e->program->n_outputs;
-    const void *inputs[n_inputs + 1];
+    const int n_outputs = e->program->n_outputs;
+    const void *inputs[e->n_inputs + 1];
     void *outputs[n_outputs + 1];
     (void)begin, (void)end;
     for (int r; (r = atomic_fetch_add(&q->next, 1)) < q->n;) {
-        for (int i = 0; i < n_inputs; i++)
-            inputs[i] = q->runs[r].inputs[e->to_input[i]];
+        order_inputs(e, &q->runs[r], inputs);
         for (int i = 0; i < n_outputs; i++)
             outputs[i] = q->runs[r].outputs[e->to_output[i]];
         int status = e->code.execute[0](e->rt, NULL, e->weights, inputs, outputs, arena);
         if (status)
             atomic_store(&q->failed, status);
+    }
+}
+
+/* Gives the arenas of all threads large pages before the first of these runs that is not short. */
+static void choose_pages_beside(struct cr_engine *e, const struct cr_tensors *runs, int n, int64_t bytes)
+{
+    const void *inputs[e->n_inputs + 1];
+    for (int r = 0; r < n && !e->lanes_have_large_pages; r++) {
+        order_inputs(e, &runs[r], inputs);
+        if (is_short(e->program, inputs))
+            continue;
+        cr_memory_use_large_pages(e->lanes, bytes);
+        e->lanes_have_large_pages = true;
     }
 }
 
@@ -162,8 +181,9 @@ int cr_run_compiled_beside(struct cr_engine *e, const struct cr_tensors *runs, i
     int64_t arena = (p->arena_bytes + p->scratch_bytes + 63) / 64 * 64;
     struct queue queue = {.engine = e, .runs = runs, .n = n};
     const struct queue *args = &queue;
-    if (!e->lanes && !(e->lanes = cr_memory_new(arena * e->threads, "the arenas", error)))
+    if (!e->lanes && !(e->lanes = cr_memory_new_small(arena * e->threads, "the arenas", error)))
         return -1;
+    choose_pages_beside(e, runs, n, arena * e->threads);
     e->rt->parallel(e->pool, e->threads, e->threads, take_runs, &args, e->lanes,
                     arena / (int64_t)sizeof(float));
     return queue.failed ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,

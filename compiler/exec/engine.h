@@ -93,6 +93,7 @@ struct cr_engine {
     bool has_large_pages;        /* the arena has been given large pages */
     float *lanes;                /* an arena for each thread, for runs that are made at the same
                                     time; or null */
+    bool lanes_have_large_pages; /* these arenas have been given large pages */
     void *mapping;               /* mapped file of weights, mapping_bytes long; null: none */
     size_t mapping_bytes;
     int *to_param;               /* by parameter: its index in the program or the layout */

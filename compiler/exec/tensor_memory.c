@@ -90,14 +90,15 @@ void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *erro
 }
 
 /* A hint: weights streamed from memory miss the TLB on small pages.  Small pages that were touched
- * are replaced. */
+ * are replaced.  The bytes behind the last whole large page stay on small ones. */
 void cr_memory_use_large_pages(void *memory, int64_t bytes)
 {
+    size_t whole = (size_t)bytes / HUGE_PAGE * HUGE_PAGE;
     if (alignment(bytes) != HUGE_PAGE)
         return;
-    madvise(memory, room_of(bytes), MADV_HUGEPAGE);
+    madvise(memory, whole, MADV_HUGEPAGE);
 #ifdef MADV_COLLAPSE
-    madvise(memory, room_of(bytes), MADV_COLLAPSE);
+    madvise(memory, whole, MADV_COLLAPSE);
 #endif
 }
 
