@@ -1110,7 +1110,7 @@ typedef struct {
 int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status);
 
 /* Copies the current value of a port: a parameter, an input for the next step, or an output of
- * the last step. */
+ * the last step.  Of a state, all ranks (crescent_join) call it. */
 int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kind, int index,
                          void *tensor);
 
@@ -1174,7 +1174,8 @@ int crescent_trainer_resume(crescent_trainer *trainer, const char *path);
 
 /* Writes the whole state, or the parameters alone.  Refused are values that no training can go on
  * with: a parameter that a step replaces and that is not finite, or a state that is NaN.  A file
- * appears whole or not at all. */
+ * appears whole or not at all.  All ranks (crescent_join) call these functions, as they share states, and rank 0
+ * writes. */
 int crescent_trainer_save(const crescent_trainer *trainer, const char *path);
 int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *path);
 

@@ -4,6 +4,8 @@
 # bits     the checkpoint of any number of ranks is that of one process
 # kill     $KILLS times (2), when a rank is killed at a random moment the others end; another number of ranks
 #          goes on from the last checkpoint to the same bits
+# shared   so is that of a step whose states go along rows, or do not, or are read by the validation
+# memory   a rank has its share of an optimiser's states
 # errors   one line, and all ranks end
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
 set -u
@@ -111,6 +113,26 @@ kills() {
     done
 }
 
+# shares_states: ranks with parts of the states compute the bits of one process.
+shares_states() {
+    for n in 2 3 4; do
+        trains $n "$T/all" $shared --validate-every 3
+        report $? "$family: states of $n ranks"
+        same "$family: the bits of states of $n ranks" "$T/states" "$T/all"
+    done
+    trains 4 "$T/all" $shared --steps 5 --validate-every 3 && mv "$T/all" "$T/part" && \
+        trains 3 "$T/all" $shared --resume "$T/part" --validate-every 3
+    report $? "$family: 5 steps on 4 ranks, the rest on 3"
+    same "$family: the bits of states of 4 ranks, then 3" "$T/states" "$T/all"
+    refuses 'element 1800 of update.mean.w is -\?nan after step 12' 3 "$crescent" train $shared --set bad=true --checkpoint "$T/bad"
+    [ ! -e "$T/bad" ]
+    report $? "$family: a state that is NaN is not written"
+    trains 4 "$T/all" $large
+    grep -q '^Memory: weights 13.6 MiB' "$T/out"
+    report $? "$family: a rank reads its share of the weights in the update"
+    same "$family: the bits of larger states" "$T/large" "$T/all"
+}
+
 training() {
     for n in 2 3 4 6; do
         trains $n "$T/all" $script $data
@@ -121,6 +143,7 @@ training() {
         trains 3 "$T/all" $script $data --resume "$T/part"
     report $? "$family: 7 steps on 2 ranks, the rest on 3"
     same "$family: the bits of 2 ranks, then 3" "$T/one" "$T/all"
+    shares_states
     kills
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
@@ -128,10 +151,17 @@ training() {
     refuses 'data of rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --input "ids=$T/ids"
 }
 
+shared='tests/scripts/shared_states.lua --threads 1'
+large='graphs/train_sort.lua --set B=2 --set digits=3 --set n_embd=256 --set n_head=2 --set n_layer=2
+    --set micro_batches=4 --set warmup=2 --threads 1 --steps 3'
 data="--input ids=$folder/ids.npy --input target=$folder/target.npy --set micro_batches=6
     --set dropout=0.1 --threads 1"
 "$crescent" train $script $data --checkpoint "$T/one" >"$log" 2>&1
 report $? 'trains in one process'
+"$crescent" train $shared --validate-every 3 --checkpoint "$T/states" >"$log" 2>&1
+report $? 'trains with several kinds of states in one process'
+"$crescent" train $large --checkpoint "$T/large" >"$T/out" 2>"$log" && grep -q '^Memory: weights 18.1 MiB' "$T/out"
+report $? 'trains with larger states in one process'
 for rank in 0 1; do
     "$crescent" train $script $data --steps 0 --seed $rank --save "$T/weights$rank" >"$log" 2>&1
     report $? "weights of rank $rank"

@@ -199,7 +199,7 @@ static bool is_stopping(const struct train *r)
 /* True if --every asks for a checkpoint after this step; the last step always writes one. */
 static bool is_due(const struct train *r, int64_t step)
 {
-    return is_writer(r) && r->options->every && step % r->options->every == 0 && step < r->last;
+    return r->options->every && step % r->options->every == 0 && step < r->last;
 }
 
 /* Runs steps until the last one, or until a signal. */
@@ -227,8 +227,9 @@ static int write_checkpoint(const struct train *r, struct cr_error *error)
     const char *path = r->options->checkpoint;
     if (cr_passed(r->options, crescent_trainer_save(r->trainer, path), error))
         return -1;
-    cr_print(stdout, "Wrote %s: the state after step %" PRId64 "\n", path,
-             cr_status_of(r->trainer).step);
+    if (is_writer(r))
+        cr_print(stdout, "Wrote %s: the state after step %" PRId64 "\n", path,
+                 cr_status_of(r->trainer).step);
     return 0;
 }
 
@@ -237,7 +238,8 @@ static int write_params(const struct train *r, struct cr_error *error)
     const char *path = r->options->save;
     if (cr_passed(r->options, crescent_trainer_save_weights(r->trainer, path), error))
         return -1;
-    cr_print(stdout, "Wrote %s: the parameters\n", path);
+    if (is_writer(r))
+        cr_print(stdout, "Wrote %s: the parameters\n", path);
     return 0;
 }
 
@@ -260,7 +262,7 @@ static int draw_curve(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes all files that can be written.  Returns -1 if one failed, with the error of the first. */
+/* Writes all files that can be written; all ranks call it, as they share states.  Returns -1 if one failed, with the error of the first. */
 static int write_files(const struct train *r, enum end end, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -269,10 +271,8 @@ static int write_files(const struct train *r, enum end end, struct cr_error *err
         int (*write)(const struct train *, struct cr_error *);
     } files[] = {{o->checkpoint && end == MADE, write_checkpoint},
                  {o->save && end != DIVERGED, write_params},
-                 {o->loss_curve != NULL, draw_curve}};
+                 {o->loss_curve != NULL && is_writer(r), draw_curve}};
     int status = end == MADE ? 0 : -1;
-    if (!is_writer(r))
-        return status;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct cr_error later;
         if (files[i].wanted && files[i].write(r, status ? &later : error))
@@ -321,8 +321,6 @@ static int prepare(struct train *r, struct cr_error *error)
         cr_passed(o, crescent_trainer_compare_ranks(r->trainer), error))
         return -1;
     crescent_ranks_share(o->context, &r->last, sizeof r->last);
-    if (!is_writer(r))
-        return 0;
     return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);
 }
 

@@ -168,6 +168,10 @@ bool cr_engine_is_length(const struct cr_engine *engine, int input);
 int cr_check_length(const struct cr_engine *engine, int length, const void *const *inputs,
                     struct cr_error *error);
 
+/* Returns input or output i as this process has it: with cr_settings.update, only the share of its rank. */
+const struct cr_port *cr_engine_own_input(const struct cr_engine *engine, int i);
+const struct cr_port *cr_engine_own_output(const struct cr_engine *engine, int i);
+
 /* Returns the index of the port of that name, or CR_NONE. */
 int cr_port_find(const struct cr_port *ports, int n, const char *name);
 

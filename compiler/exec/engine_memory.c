@@ -8,16 +8,21 @@
 
 /* ---- memory ---- */
 
-/* Returns the bytes of inputs, outputs and states. */
-static int64_t border_bytes(const struct cr_engine *e)
+static int64_t elements_of(const struct cr_port *ports, int n)
 {
     int64_t elements = 0;
-    for (int i = 0; i < e->n_inputs; i++)
-        elements += cr_port_elements(&e->inputs[i]);
-    for (int i = 0; i < e->n_outputs; i++)
-        elements += cr_port_elements(&e->outputs[i]);
-    for (int i = 0; i < e->n_states; i++)
-        elements += cr_port_elements(&e->states[i]);
+    for (int i = 0; i < n; i++)
+        elements += cr_port_elements(&ports[i]);
+    return elements;
+}
+
+/* Returns the bytes of inputs, outputs and states: of a program, which may have a share of them. */
+static int64_t border_bytes(const struct cr_engine *e)
+{
+    const struct cr_program *p = e->program; /* its states are inputs */
+    int64_t elements = p ? elements_of(p->inputs, p->n_inputs) + elements_of(p->outputs, p->n_outputs)
+                         : elements_of(e->inputs, e->n_inputs) + elements_of(e->outputs, e->n_outputs) +
+                               elements_of(e->states, e->n_states);
     return elements * (int64_t)sizeof(float);
 }
 

@@ -207,6 +207,22 @@ void cr_engine_match_program(struct cr_engine *e)
     e->to_output = match_ports(p->outputs, p->n_outputs, e->outputs, e->n_outputs);
 }
 
+const struct cr_port *cr_engine_own_input(const struct cr_engine *e, int i)
+{
+    for (int n = 0; e->program && n < e->program->n_inputs; n++)
+        if (e->to_input[n] == i)
+            return &e->program->inputs[n];
+    return &e->inputs[i];
+}
+
+const struct cr_port *cr_engine_own_output(const struct cr_engine *e, int i)
+{
+    for (int n = 0; e->program && n < e->program->n_outputs; n++)
+        if (e->to_output[n] == i)
+            return &e->program->outputs[n];
+    return &e->outputs[i];
+}
+
 void cr_engine_gather_inputs(struct cr_engine *e, const void *const *inputs)
 {
     for (int i = 0; i < e->n_inputs + e->n_states; i++) {

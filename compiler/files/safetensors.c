@@ -230,31 +230,32 @@ static int make_header(struct header_text *t, const struct cr_st_tensor *tensors
     return 0;
 }
 
-/* Writes the length of the header, the header, and the bytes of the tensors in order. */
-static void put_file(struct cr_writer *writer, const char *header, size_t length,
-                     const struct cr_st_tensor *tensors, int n)
+int cr_safetensors_put_header(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
+                              const struct cr_st_metadata *metadata, int n_metadata, char *error,
+                              size_t size)
 {
-    uint64_t prefix = length;
-    int i;
+    struct header_text t = {malloc(4096), 0, 4096, writer->path, error, size};
+    int status = make_header(&t, tensors, n_tensors, metadata, n_metadata);
+    uint64_t prefix = t.n;
 
-    cr_writer_put(writer, &prefix, 8);
-    cr_writer_put(writer, header, length);
-    for (i = 0; i < n; i++) {
-        struct cr_st_tensor tensor = tensors[i];
-        if (cr_st_measure(&tensor) == 0) /* always true: the header was made from it */
-            cr_writer_put(writer, tensor.data, tensor.bytes);
+    if (status == 0) {
+        cr_writer_put(writer, &prefix, 8);
+        cr_writer_put(writer, t.bytes, t.n);
     }
+    free(t.bytes);
+    return status;
 }
 
 int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
                        const struct cr_st_metadata *metadata, int n_metadata, char *error,
                        size_t size)
 {
-    struct header_text t = {malloc(4096), 0, 4096, writer->path, error, size};
-    int status = make_header(&t, tensors, n_tensors, metadata, n_metadata);
-
-    if (status == 0)
-        put_file(writer, t.bytes, t.n, tensors, n_tensors);
-    free(t.bytes);
-    return status;
+    if (cr_safetensors_put_header(writer, tensors, n_tensors, metadata, n_metadata, error, size) != 0)
+        return -1;
+    for (int i = 0; i < n_tensors; i++) {
+        struct cr_st_tensor tensor = tensors[i];
+        if (cr_st_measure(&tensor) == 0) /* always true: the header was made from it */
+            cr_writer_put(writer, tensor.data, tensor.bytes);
+    }
+    return 0;
 }

@@ -22,4 +22,10 @@ int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tens
                        const struct cr_st_metadata *metadata, int n_metadata, char *error,
                        size_t size);
 
+/* Writes what stands before the tensors, whose data need not be there yet.  The caller then puts the bytes of each,
+ * in the same order. */
+int cr_safetensors_put_header(struct cr_writer *writer, const struct cr_st_tensor *tensors, int n_tensors,
+                              const struct cr_st_metadata *metadata, int n_metadata, char *error,
+                              size_t size);
+
 #endif

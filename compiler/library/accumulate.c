@@ -171,7 +171,9 @@ static uint64_t hash_start(const struct crescent_trainer *t)
         hash = cr_hash_words(hash, e->tensors[i], cr_port_elements(&e->params[i]));
     for (int i = 0; i < e->n_inputs; i++)
         if (t->next_state.is_state[i])
-            hash = cr_hash_words(hash, t->inputs.data[i], cr_port_elements(&e->inputs[i]));
+            hash = cr_is_shared_input(t, i)
+                       ? cr_hash_word(hash, t->shares.hash[i])
+                       : cr_hash_words(hash, t->inputs.data[i], cr_port_elements(&e->inputs[i]));
     return hash;
 }
 

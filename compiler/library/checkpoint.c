@@ -160,6 +160,20 @@ static int read_tensor(const struct cr_safetensors *file, const struct cr_st_ten
                : 0;
 }
 
+/* Reads the value of input i, or this rank's share of it. */
+static int take_input(crescent_trainer *t, const struct cr_safetensors *file, int i, struct cr_error *error)
+{
+    const struct cr_st_tensor *found = cr_safetensors_find(file, cr_trainer_engine(t)->inputs[i].name);
+    if (!cr_is_shared_input(t, i))
+        return read_tensor(file, found, t->inputs.data[i], error);
+    void *whole = cr_whole_new(t, i, error);
+    int status = whole ? read_tensor(file, found, whole, error) : -1;
+    if (!status)
+        cr_set_shared(t, i, whole);
+    free(whole);
+    return status;
+}
+
 /* Loads the checked tensors, bit for bit.  It can still fail for lack of memory or if the file
  * cannot be read. */
 static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
@@ -174,11 +188,9 @@ static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
             return -1;
         t->model->given[i] = true;
     }
-    for (int i = 0; i < e->n_inputs; i++) {
-        const struct cr_st_tensor *found = cr_safetensors_find(file, e->inputs[i].name);
-        if (t->next_state.is_state[i] && read_tensor(file, found, t->inputs.data[i], error))
+    for (int i = 0; i < e->n_inputs; i++)
+        if (t->next_state.is_state[i] && take_input(t, file, i, error))
             return -1;
-    }
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/emit/micro_batches.h"
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
@@ -84,7 +85,7 @@ void cr_config_free(crescent_config *config)
 enum purpose {
     TO_RUN,
     TO_WATCH, /* the engine records what kernels store */
-    TO_TRAIN, /* each rank has the whole model */
+    TO_TRAIN, /* each rank has the whole model, and a share of the optimiser's states */
     TO_PACK,  /* a rank's weights are packed for another program */
 };
 
@@ -100,8 +101,10 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
     }
     struct cr_settings settings = cr_settings_of(c, origin->path, target);
     bool joins = context->ranks && purpose != TO_TRAIN && purpose != TO_PACK;
-    settings.rank = joins ? context->ranks->rank : rank;
-    settings.ranks = joins ? context->ranks->count : purpose == TO_PACK ? c->ranks : 0;
+    if (purpose == TO_TRAIN && context->ranks && cr_has_micro_batches(graph))
+        settings.update = CR_UPDATE;
+    settings.rank = joins || settings.update ? context->ranks->rank : rank;
+    settings.ranks = joins || settings.update ? context->ranks->count : purpose == TO_PACK ? c->ranks : 0;
     const struct cr_engine_options options = {.settings = settings,
                                               .ranks = joins && settings.ranks > 1 ? context->ranks : NULL,
                                               .backend = (enum cr_backend)c->backend,

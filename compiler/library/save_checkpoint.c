@@ -34,7 +34,7 @@ int cr_list_state(const crescent_trainer *t, struct cr_st_tensor *tensors)
     int n = list_params(e, tensors);
     for (int i = 0; i < e->n_inputs; i++)
         if (t->next_state.is_state[i])
-            tensors[n++] = tensor_of(&e->inputs[i], t->inputs.data[i]);
+            tensors[n++] = tensor_of(&e->inputs[i], cr_is_shared_input(t, i) ? NULL : t->inputs.data[i]);
     return n;
 }
 
@@ -117,6 +117,22 @@ static int64_t find_bad(const float *data, int64_t n, bool infinity)
     return -1;
 }
 
+/* Returns the first value of output i, which replaces a parameter or an input, that must not be saved. */
+static struct cr_bad_value find_bad_value(const crescent_trainer *t, int i)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    int param = t->next_state.to_param[i], input = t->next_state.to_input[i];
+    if (param != CR_NONE) {
+        const float *data = e->tensors[param];
+        int64_t at = find_bad(data, cr_port_elements(&e->params[param]), false);
+        return (struct cr_bad_value){at, at < 0 ? 0 : (double)data[at]};
+    }
+    const float *data = t->inputs.data[input];
+    int64_t at = find_bad(data, cr_port_elements(cr_engine_own_input(e, input)), true);
+    struct cr_bad_value own = {at, at < 0 ? 0 : (double)data[at]};
+    return cr_is_shared_input(t, input) ? cr_first_bad(t, input, own) : own;
+}
+
 /* Fails if a value that steps update is not finite.  States may be infinite, such as a smallest
  * loss so far before the first step. */
 static int check_values(const crescent_trainer *t, const char *path, struct cr_error *error)
@@ -127,13 +143,12 @@ static int check_values(const crescent_trainer *t, const char *path, struct cr_e
         const struct cr_port *port = &e->outputs[i];
         if ((param == CR_NONE && input == CR_NONE) || port->dtype != CR_F32)
             continue;
-        const float *data = param != CR_NONE ? e->tensors[param] : t->inputs.data[input];
-        int64_t bad = find_bad(data, cr_port_elements(port), param == CR_NONE);
-        if (bad >= 0)
+        struct cr_bad_value bad = find_bad_value(t, i);
+        if (bad.at >= 0)
             return cr_fail(error,
                            "%.300s: not written: element %" PRId64 " of %.150s is %g after step "
                            "%" PRId64 ", expected a finite number",
-                           path, bad, port->name, (double)data[bad], t->step);
+                           path, bad.at, port->name, bad.value, t->step);
     }
     return 0;
 }
@@ -154,29 +169,107 @@ static int check_options(const struct cr_origin *o, struct cr_error *error)
     return 0;
 }
 
-/* Writes a file; a rehearsal does everything except for the commit. */
-static int put(const char *path, const struct contents *c, bool rehearsal, struct cr_error *error)
-{
+/* ---- writing ---- */
+
+/* A file that is written: by a process alone, or by the first of several ranks, which gathers from the others
+ * what they share. */
+struct file {
+    const crescent_trainer *trainer; /* null: a model alone */
+    const struct contents *contents;
     struct cr_writer writer;
+    void *whole; /* memory for a shared tensor, one after another; null: there is none */
+};
+
+static bool is_writer(const struct file *f)
+{
+    return !f->trainer || crescent_ranks_of(f->trainer->context).rank == 0;
+}
+
+/* Returns the status of the rank that writes. */
+static int agree(const struct file *f, const char *path, int status, struct cr_error *error)
+{
+    if (!f->trainer || !f->trainer->accumulation.ranks)
+        return status;
+    crescent_ranks_share(f->trainer->context, &status, sizeof status);
+    if (status && !is_writer(f))
+        return cr_fail(error, "%.400s: not written by rank 0, expected that it can write it", path);
+    return status;
+}
+
+/* Allocates memory for the largest tensor that is shared. */
+static int make_whole(struct file *f, struct cr_error *error)
+{
+    int64_t most = 0;
+    for (int i = 0; i < f->contents->n_tensors; i++) {
+        const struct cr_st_tensor *tensor = &f->contents->tensors[i];
+        int64_t n = tensor->data ? 0 : cr_elements(tensor->rank, tensor->shape);
+        most = n > most ? n : most;
+    }
+    if (most)
+        f->whole = cr_memory_new(most * (int64_t)sizeof(float), "a tensor of all ranks", error);
+    return most && !f->whole ? -1 : 0;
+}
+
+/* Opens the file and writes its header; a failure leaves nothing open. */
+static int begin(struct file *f, const char *path, struct cr_error *error)
+{
+    const struct contents *c = f->contents;
     char *text = error->text;
     size_t size = sizeof error->text;
-    if (cr_writer_open(&writer, path, text, size))
+    if (make_whole(f, error) || cr_writer_open(&f->writer, path, text, size))
         return -1;
-    int status = cr_safetensors_put(&writer, c->tensors, c->n_tensors, c->metadata, c->n_metadata,
-                                    text, size);
-    if (!status && !rehearsal)
-        return cr_writer_commit(&writer, text, size);
-    int failure = writer.failure || fflush(writer.file) == 0 ? writer.failure : errno;
-    cr_writer_discard(&writer);
-    if (!status && failure)
-        status = cr_fail(error, "%.400s: cannot be written: %s", path, strerror(failure));
+    if (!cr_safetensors_put_header(&f->writer, c->tensors, c->n_tensors, c->metadata, c->n_metadata, text, size))
+        return 0;
+    cr_writer_discard(&f->writer);
+    return -1;
+}
+
+/* Writes the tensors.  All ranks call it. */
+static void put_tensors(struct file *f)
+{
+    for (int i = 0; i < f->contents->n_tensors; i++) {
+        const struct cr_st_tensor *tensor = &f->contents->tensors[i];
+        size_t bytes = (size_t)cr_elements(tensor->rank, tensor->shape) * sizeof(float);
+        if (!tensor->data) {
+            const struct cr_engine *e = cr_trainer_engine(f->trainer);
+            cr_collect_input(f->trainer, cr_port_find(e->inputs, e->n_inputs, tensor->name), f->whole);
+        }
+        if (is_writer(f))
+            cr_writer_put(&f->writer, tensor->data ? tensor->data : f->whole, bytes);
+    }
+}
+
+/* Gives the file its name; after a rehearsal it is gone. */
+static int end(struct file *f, const char *path, bool rehearsal, struct cr_error *error)
+{
+    struct cr_writer *writer = &f->writer;
+    if (!rehearsal)
+        return cr_writer_commit(writer, error->text, sizeof error->text);
+    int failure = writer->failure || fflush(writer->file) == 0 ? writer->failure : errno;
+    cr_writer_discard(writer);
+    if (failure)
+        return cr_fail(error, "%.400s: cannot be written: %s", path, strerror(failure));
+    return 0;
+}
+
+/* Writes a file; a rehearsal does everything except for the commit.  All ranks of a training call it. */
+static int put(const crescent_trainer *t, const char *path, const struct contents *c, bool rehearsal,
+               struct cr_error *error)
+{
+    struct file f = {.trainer = t, .contents = c};
+    int status = agree(&f, path, is_writer(&f) ? begin(&f, path, error) : 0, error);
+    if (!status) {
+        put_tensors(&f);
+        status = agree(&f, path, is_writer(&f) ? end(&f, path, rehearsal, error) : 0, error);
+    }
+    free(f.whole);
     return status;
 }
 
 static int write_weights(const struct cr_engine *e, const char *path, struct cr_error *error)
 {
     struct contents c = params_of(e, 0);
-    int status = put(path, &c, false, error);
+    int status = put(NULL, path, &c, false, error);
     free_contents(&c);
     return status;
 }
@@ -203,7 +296,7 @@ static int write_state(const crescent_trainer *t, const char *path, bool rehears
     if (check_options(t->model->origin, error) || check_state(t, path, error))
         return -1;
     struct contents c = state_of(t);
-    int status = put(path, &c, rehearsal, error);
+    int status = put(t, path, &c, rehearsal, error);
     free_contents(&c);
     return status;
 }
@@ -214,7 +307,7 @@ static int write_params(const crescent_trainer *t, const char *path, bool rehear
     if (check_state(t, path, error))
         return -1;
     struct contents c = params_of(cr_trainer_engine(t), 0);
-    int status = put(path, &c, rehearsal, error);
+    int status = put(t, path, &c, rehearsal, error);
     free_contents(&c);
     return status;
 }

@@ -44,7 +44,7 @@ static void choose_result_memory(crescent_trainer *t)
         if (t->next_state.to_sum[i] != CR_NONE)
             t->results[i] = NULL;
         else if (param != CR_NONE)
-            t->results[i] = e->tensors[param];
+            t->results[i] = cr_share_of_param(t, param);
         else
             t->results[i] =
                 t->outputs.data[i] ? t->outputs.data[i] : t->inputs.data[t->next_state.to_input[i]];
@@ -126,6 +126,7 @@ static int step(crescent_trainer *t, struct cr_error *error)
         cr_compare_ranks(t, error) ||
         (t->next_state.micro_batches ? run_parts(t, error) : run_whole(t, error)))
         return -1;
+    cr_gather_params(t);
     swap_results(t);
     t->step++;
     t->has_step = true;
@@ -190,8 +191,11 @@ static int get(const crescent_trainer *t, crescent_port_kind kind, int index, vo
     if (kind == CRESCENT_PARAM && !t->model->given[index])
         return cr_fail(error, "%.400s: parameter %.200s has no values, expected some",
                        cr_trainer_engine(t)->path, port.name);
+    int input = kind == CRESCENT_INPUT ? index : kind == CRESCENT_OUTPUT ? t->next_state.to_input[index] : CR_NONE;
     const void *data = current(t, kind, index, error);
-    if (data)
+    if (data && input != CR_NONE && cr_is_shared_input(t, input))
+        cr_gather_input(t, input, tensor);
+    else if (data)
         memcpy(tensor, data, (size_t)crescent_port_elements(&port) * sizeof(float));
     return data ? 0 : -1;
 }

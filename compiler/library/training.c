@@ -36,7 +36,9 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
         if (param != CR_NONE)
             t->learned[param] = true;
     }
-    int status = cr_buffers_new(&t->outputs, e->outputs, shared, e->n_outputs, error);
+    struct cr_port *own = cr_own_outputs(t);
+    int status = cr_buffers_new(&t->outputs, own, shared, e->n_outputs, error);
+    free(own);
     free(shared);
     return status;
 }
@@ -55,6 +57,14 @@ static int keep_params(crescent_trainer *t, struct cr_error *error)
     return status;
 }
 
+static int new_inputs(crescent_trainer *t, struct cr_error *error)
+{
+    struct cr_port *own = cr_own_inputs(t);
+    int status = cr_buffers_new(&t->inputs, own, t->next_state.is_sum, cr_trainer_engine(t)->n_inputs, error);
+    free(own);
+    return status;
+}
+
 /* Checks the ports, then allocates memory. */
 static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *error)
 {
@@ -68,8 +78,8 @@ static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *erro
     t->is_set = cr_calloc((size_t)e->n_inputs, sizeof *t->is_set);
     t->results = cr_calloc((size_t)e->n_outputs, sizeof *t->results);
     t->learned = cr_calloc((size_t)e->n_params, sizeof *t->learned);
-    if (cr_buffers_new(&t->inputs, e->inputs, t->next_state.is_sum, e->n_inputs, error) ||
-        new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
+    cr_shares_find(t);
+    if (new_inputs(t, error) || new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
         return -1;
     return keep_params(t, error) || cr_join_ranks(t, error) ? -1 : 0;
 }
@@ -128,6 +138,7 @@ void crescent_trainer_close(crescent_trainer *t)
         cr_accumulation_free(t);
     cr_feeds_close(&t->feeds);
     cr_history_free(&t->history);
+    cr_shares_free(t);
     cr_next_state_free(&t->next_state);
     cr_buffers_free(&t->inputs);
     cr_buffers_free(&t->outputs);
@@ -214,7 +225,10 @@ static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_e
     }
     if (e->id_limits[i] && cr_check_ids(e, i, e->inputs[i].name, tensor, NULL, error))
         return -1;
-    memcpy(t->inputs.data[i], tensor, (size_t)cr_port_elements(&e->inputs[i]) * sizeof(float));
+    if (cr_is_shared_input(t, i))
+        cr_set_shared(t, i, tensor);
+    else
+        memcpy(t->inputs.data[i], tensor, (size_t)cr_port_elements(&e->inputs[i]) * sizeof(float));
     t->is_set[i] = true;
     return 0;
 }
@@ -224,6 +238,24 @@ int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void 
     CR_REQUIRE(trainer, tensor);
     CR_ENTER(trainer->context);
     return cr_done(&guard, set_input(trainer, index, tensor, guard.error));
+}
+
+/* Draws the initial values of an input; of a shared one in memory for all of it. */
+static int draw_input(crescent_trainer *t, int i, struct cr_error *error)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    uint64_t seed = (uint64_t)t->model->origin->seed;
+    if (!cr_is_shared_input(t, i)) {
+        cr_draw_input(e, i, seed, t->inputs.data[i]);
+        return 0;
+    }
+    void *whole = cr_whole_new(t, i, error);
+    if (!whole)
+        return -1;
+    cr_draw_input(e, i, seed, whole);
+    cr_set_shared(t, i, whole);
+    free(whole);
+    return 0;
 }
 
 /* Starts a training.  Inputs without data get their initial values; it fails for one that has
@@ -243,7 +275,8 @@ static int start(crescent_trainer *t, struct cr_error *error)
                            "%.400s: input %.100s has no data, expected --input %.100s=F.npy, or "
                            "an output of its name",
                            e->path, port->name, port->name);
-        cr_draw_input(e, i, (uint64_t)t->model->origin->seed, t->inputs.data[i]);
+        if (draw_input(t, i, error))
+            return -1;
     }
     t->started = true;
     return 0;

@@ -9,13 +9,14 @@
 #include "handles.h"
 #include "input_batches.h"
 #include "loss_history.h"
+#include "shares.h"
 
 struct cr_validation; /* validation.c */
 
 struct crescent_trainer {
     crescent_context *context;
     crescent_model *model; /* its engine also keeps the parameters unpacked */
-    struct cr_buffers inputs, outputs; /* null: shares memory of a parameter or an input */
+    struct cr_buffers inputs, outputs; /* null: shares memory of a parameter or an input; see shares.h */
     void **results;                    /* by output: the memory that a step writes it to */
     bool *learned;                     /* by parameter: steps replace it */
     struct cr_feeds feeds;
@@ -24,6 +25,7 @@ struct crescent_trainer {
     bool started;  /* every input has a value */
     bool has_step; /* the outputs hold the results of a step */
     struct cr_next_state next_state;
+    struct cr_shares shares;             /* states of which this rank has a part */
     struct cr_accumulation accumulation; /* the sums of gradients over micro-batches */
     int loss, rate, tokens;    /* indices of the outputs loss, lr, tokens; or CR_NONE */
     int64_t step;              /* steps made, including earlier runs */

@@ -285,8 +285,12 @@ static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (
     double sum = 0, one;
     int status = 0, n_inputs = v->model->engine.n_inputs;
     const void **inputs = cr_calloc((size_t)n_inputs, sizeof *inputs);
-    for (int i = 0; i < n_inputs; i++)
-        inputs[i] = v->state[i] == CR_NONE ? v->inputs.data[i] : t->inputs.data[v->state[i]];
+    for (int i = 0; i < n_inputs; i++) {
+        bool shared = v->state[i] != CR_NONE && cr_is_shared_input(t, v->state[i]);
+        if (shared)
+            cr_gather_input(t, v->state[i], v->inputs.data[i]);
+        inputs[i] = v->state[i] == CR_NONE || shared ? v->inputs.data[i] : t->inputs.data[v->state[i]];
+    }
     for (int64_t i = 0; i < n && !status; i++) {
         status = stop && stop(argument) ? CRESCENT_STOPPED : run_batch(v, inputs, i, &one, error);
         sum += status ? 0 : one;

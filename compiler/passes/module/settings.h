@@ -15,6 +15,8 @@ struct cr_settings {
     int n_skip;
     int64_t max_arena; /* the largest arena, in bytes; 0 for no limit */
     int rank, ranks; /* the pass `shard`: which of how many; 0 ranks are one */
+    const char *update; /* the ranks train: the entry of which a rank computes its share (pass `share_states`), and
+                         * nothing else is cut; null: the ranks run one model together */
     const struct cr_target *target; /* the machine for which loops are tiled; null: generic */
 };
 

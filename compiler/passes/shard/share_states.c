@@ -1,0 +1,301 @@
+/*
+ * share_states.c - cuts the update of a training step for several ranks: each computes the next values of its
+ * share of the parameters and of the optimiser's states, and has no more of these states.
+ *
+ * An update is elementwise work, as that of SGD and AdamW: row i of the next value depends on row i of the
+ * parameter, the gradient and the states, and on scalars such as the norm of all gradients.  A state is shared
+ * if its next value and all that reads it go along its rows; any other stays whole on all ranks.
+ *
+ *   find_needs   backwards: which nodes are needed whole, and of which a share
+ *   build        forwards: the new graph
+ *
+ * It runs after all passes that choose arithmetic by who reads a value, so that the bits are those of a
+ * single process.
+ */
+#include "share_states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir/hash.h"
+#include "compiler/ir/mem.h"
+#include "compiler/passes/rewrite/rewrite.h"
+#include "compiler/passes/rewrite/users.h"
+#include "runtime/ranks.h"
+#include "shard.h"
+
+enum { LEAST_ELEMENTS = 1024 }; /* smaller tensors are not worth an exchange */
+
+/* How a node is needed, as bits. */
+enum { WHOLE = 1, SHARE = 2 };
+
+struct sharing {
+    struct cr_rewrite rw;
+    const struct cr_graph *g;
+    struct cr_users users;
+    int rank, ranks;
+    cr_id *target;       /* by output: the parameter or input of which it is a share, or CR_NONE */
+    bool *is_shared;     /* by input: a rank has only its share */
+    unsigned char *need; /* by node */
+    cr_id *share;        /* by node: its share in the new graph */
+};
+
+/* Returns the axis along which ranks share a tensor, or CR_NONE. */
+static int shared_axis(int rank, const int64_t *shape)
+{
+    for (int axis = 0; axis < rank; axis++)
+        if (shape[axis] > 1)
+            return axis;
+    return CR_NONE;
+}
+
+int64_t cr_share_begin(int rank, const int64_t *shape, int of_rank, int ranks)
+{
+    int axis = shared_axis(rank, shape);
+    int64_t rows = axis == CR_NONE ? 1 : shape[axis];
+    return cr_first_of_rank(rows, of_rank, ranks) * (cr_elements(rank, shape) / rows);
+}
+
+/* Returns the first row of a rank. */
+static int64_t first_row(const struct sharing *s, const struct cr_node *node, int of_rank)
+{
+    return cr_first_of_rank(node->shape[shared_axis(node->rank, node->shape)], of_rank, s->ranks);
+}
+
+static int64_t own_rows(const struct sharing *s, const struct cr_node *node)
+{
+    return first_row(s, node, s->rank + 1) - first_row(s, node, s->rank);
+}
+
+/* ---- what is shared ---- */
+
+/* True for a tensor that is large enough, and of which each rank gets some rows. */
+static bool is_worth_sharing(const struct sharing *s, const struct cr_node *node)
+{
+    static const signed char no_lengths[CR_MAX_RANK];
+    int axis = shared_axis(node->rank, node->shape);
+    return axis != CR_NONE && node->shape[axis] >= s->ranks &&
+           cr_elements(node->rank, node->shape) >= LEAST_ELEMENTS &&
+           memcmp(node->lengths, no_lengths, sizeof no_lengths) == 0;
+}
+
+static bool is_leaf(const struct cr_node *node)
+{
+    return node->op == CR_OP_param || node->op == CR_OP_input;
+}
+
+/* The parameters and inputs of the graph, and their names. */
+struct leaves {
+    struct cr_names names;
+    cr_id *id;
+};
+
+static struct leaves list_leaves(const struct cr_graph *g)
+{
+    struct leaves leaves = {.id = cr_calloc((size_t)g->n_nodes, sizeof *leaves.id)};
+    int n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        if (!is_leaf(&g->nodes[id]))
+            continue;
+        cr_names_add(&leaves.names, g->nodes[id].name);
+        leaves.id[n++] = id;
+    }
+    return leaves;
+}
+
+/* Returns the parameter or input that output i of the update replaces, if they could be shared, or CR_NONE. */
+static cr_id find_target(const struct sharing *s, const struct leaves *leaves, int i)
+{
+    const struct cr_output *o = &s->g->outputs[i];
+    const struct cr_node *value = &s->g->nodes[o->id];
+    int leaf = cr_names_find(&leaves->names, o->name);
+    if (leaf == CR_NONE || o->state != CR_NONE || cr_kind_of(s->g, o->id) != CR_KIND_ELEMENTWISE ||
+        !is_worth_sharing(s, value))
+        return CR_NONE;
+    const struct cr_node *node = &s->g->nodes[leaves->id[leaf]];
+    return cr_same_sizes(node, value) && node->dtype == value->dtype ? leaves->id[leaf] : CR_NONE;
+}
+
+static void find_targets(struct sharing *s, const char *update)
+{
+    int entry = cr_find_entry(s->g, update);
+    struct leaves leaves = list_leaves(s->g);
+    for (int i = 0; i < s->g->n_outputs; i++)
+        s->target[i] = s->g->outputs[i].entry == entry ? find_target(s, &leaves, i) : CR_NONE;
+    cr_names_free(&leaves.names);
+    free(leaves.id);
+}
+
+/* ---- needs ---- */
+
+/* True if an expand keeps the shared axis of its operand, which then needs to be there as a share only. */
+static bool keeps_axis(const struct cr_graph *g, cr_id expand)
+{
+    const struct cr_node *node = &g->nodes[expand], *in = &g->nodes[cr_in(g, expand, 0)];
+    int axis = shared_axis(node->rank, node->shape), below = axis - (node->rank - in->rank);
+    return below >= 0 && in->shape[below] == node->shape[axis];
+}
+
+/* True if a share of the node needs no more than shares of its operands, or operands of one row. */
+static bool goes_along(const struct cr_graph *g, cr_id id)
+{
+    enum cr_op op = g->nodes[id].op;
+    return cr_kind_of(g, id) == CR_KIND_ELEMENTWISE || op == CR_OP_expand || op == CR_OP_const ||
+           is_leaf(&g->nodes[id]);
+}
+
+/* Passes the need of a node on to its operands.  A node that does not go along its rows is needed whole. */
+static void ask_operands(struct sharing *s, cr_id id)
+{
+    if (s->need[id] & SHARE && !goes_along(s->g, id))
+        s->need[id] |= WHOLE;
+    bool shares = s->g->nodes[id].op != CR_OP_expand || keeps_axis(s->g, id);
+    for (int i = 0; i < s->g->nodes[id].n_in; i++) {
+        unsigned char *need = &s->need[cr_in(s->g, id, i)];
+        if (s->need[id] & WHOLE)
+            *need |= WHOLE;
+        if (s->need[id] & SHARE && goes_along(s->g, id))
+            *need |= shares ? SHARE : WHOLE;
+    }
+}
+
+/* Stops sharing outputs that are computed whole anyway, or whose state is read whole.  Returns true if
+ * there was one. */
+static bool drop_whole_ones(struct sharing *s)
+{
+    bool dropped = false;
+    for (int i = 0; i < s->g->n_outputs; i++) {
+        cr_id target = s->target[i];
+        if (target == CR_NONE)
+            continue;
+        bool reads_whole = s->g->nodes[target].op == CR_OP_input && s->need[target] & WHOLE;
+        if (!reads_whole && !(s->need[s->g->outputs[i].id] & WHOLE))
+            continue;
+        s->target[i] = CR_NONE;
+        dropped = true;
+    }
+    return dropped;
+}
+
+/* Finds how each node is needed, again and again until nothing that is shared is needed whole. */
+static void find_needs(struct sharing *s)
+{
+    do {
+        memset(s->need, 0, (size_t)s->g->n_nodes);
+        for (int i = 0; i < s->g->n_outputs; i++)
+            s->need[s->g->outputs[i].id] |= s->target[i] == CR_NONE ? WHOLE : SHARE;
+        for (cr_id id = s->g->n_nodes - 1; id >= 0; id--)
+            ask_operands(s, id);
+    } while (drop_whole_ones(s));
+    for (int i = 0; i < s->g->n_outputs; i++)
+        if (s->target[i] != CR_NONE && s->g->nodes[s->target[i]].op == CR_OP_input)
+            s->is_shared[s->target[i]] = true;
+}
+
+/* ---- the new graph ---- */
+
+/* True if the share of a parameter is laid out by itself: if products alone read the rest, in panels. */
+static bool has_own_layout(const struct sharing *s, cr_id param)
+{
+    bool panels = s->g->nodes[param].rank == 2 && !s->users.output[param];
+    for (int i = s->users.first[param]; i < s->users.first[param + 1] && panels; i++) {
+        cr_id user = s->users.list[i];
+        enum cr_kind kind = cr_kind_of(s->g, user);
+        panels = s->need[user] == SHARE || kind == CR_KIND_CONTRACT || kind == CR_KIND_MOVE;
+    }
+    return panels;
+}
+
+/* Adds the slice that takes a rank's rows of a whole node. */
+static cr_id add_slice(struct sharing *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    int axis = shared_axis(node->rank, node->shape);
+    struct cr_attr attr = {.rank = node->rank};
+    memcpy(attr.shape, node->shape, (size_t)node->rank * sizeof *attr.shape);
+    attr.part = node->op == CR_OP_param && has_own_layout(s, id);
+    attr.index[axis] = first_row(s, node, s->rank);
+    attr.shape[axis] = own_rows(s, node);
+    return cr_rewrite_add(&s->rw, CR_OP_slice, 1, &s->rw.map[id], &attr);
+}
+
+/* Returns this rank's rows of a node.  Of a parameter or an input they are taken at the first reader, whose
+ * entry the slice then belongs to; a part that is laid out by itself is of no entry. */
+static cr_id share_of(struct sharing *s, cr_id id)
+{
+    if (s->share[id] == CR_NONE)
+        s->share[id] = add_slice(s, id);
+    return s->share[id];
+}
+
+/* Adds a node that computes this rank's rows. */
+static cr_id add_share(struct sharing *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    struct cr_attr attr = cr_attr_of(node);
+    cr_id *in = cr_calloc((size_t)node->n_in + 1, sizeof *in);
+    bool shares = node->op != CR_OP_expand || keeps_axis(s->g, id);
+    attr.shape[shared_axis(node->rank, node->shape)] = own_rows(s, node);
+    for (int i = 0; i < node->n_in; i++)
+        in[i] = shares ? share_of(s, cr_in(s->g, id, i)) : s->rw.map[cr_in(s->g, id, i)];
+    cr_id share = cr_rewrite_add(&s->rw, node->op, node->n_in, in, &attr);
+    free(in);
+    return share;
+}
+
+/* Adds a node as it is needed: whole, as a share, or both.  An input that is shared becomes one of this rank's rows. */
+static void build_node(struct sharing *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    cr_rewrite_at(&s->rw, id);
+    if (s->is_shared[id]) {
+        struct cr_attr attr = cr_attr_of(node);
+        attr.shape[shared_axis(node->rank, node->shape)] = own_rows(s, node);
+        s->share[id] = cr_rewrite_replace(&s->rw, id, CR_OP_input, 0, NULL, &attr);
+        return;
+    }
+    if (s->need[id] & WHOLE || cr_is_interface(node))
+        cr_rewrite_copy(&s->rw, id);
+    if (s->need[id] & SHARE && goes_along(s->g, id) && !is_leaf(node))
+        s->share[id] = add_share(s, id);
+}
+
+static void build(struct sharing *s, struct cr_module *module)
+{
+    static const struct cr_rewrite_rules no_rules = {0}; /* rules might choose other arithmetic */
+    cr_rewrite_begin(&s->rw, module->graph, &no_rules);
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (s->rw.live[id])
+            build_node(s, id);
+    for (int i = 0; i < s->g->n_outputs; i++)
+        if (s->target[i] != CR_NONE)
+            s->rw.map[s->g->outputs[i].id] = s->share[s->g->outputs[i].id];
+    module->graph = cr_rewrite_end(&s->rw);
+}
+
+/* ---- the pass ---- */
+
+/* Finds what ranks share of the update, and builds the graph of one rank. */
+void cr_pass_share_states(struct cr_module *module)
+{
+    struct sharing s = {
+        .g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
+    if (!module->settings.update || s.ranks < 2)
+        return;
+    size_t nodes = (size_t)s.g->n_nodes;
+    s.target = cr_calloc((size_t)s.g->n_outputs, sizeof *s.target);
+    s.is_shared = cr_calloc(nodes, sizeof *s.is_shared);
+    s.need = cr_calloc(nodes, sizeof *s.need);
+    s.share = cr_calloc(nodes, sizeof *s.share);
+    for (size_t i = 0; i < nodes; i++)
+        s.share[i] = CR_NONE;
+    cr_users_list(&s.users, s.g);
+    find_targets(&s, module->settings.update);
+    find_needs(&s);
+    build(&s, module);
+    cr_users_free(&s.users);
+    free(s.target);
+    free(s.is_shared);
+    free(s.need);
+    free(s.share);
+}
