@@ -49,14 +49,18 @@ local function relative_rows()
     return side(1), side(-1)
 end
 
--- [B, H, T, T, d]: of queries x or, `by_key`, keys [B, H, T, d], the elements times what `project` makes of the row
--- for the distance of query and key.
+-- [B, H, T, T]: the products of queries x or, `by_key`, keys [B, H, T, d] with what `project` makes of the row for
+-- the distance of query and key.  A matrix has those with the rows of all distances on one side; of it are taken
+-- the elements at the distance.
 local function by_distance(x, project, behind, before, by_key)
     local query, key = iota({T, T}, 1), iota({T, T}, 2)
-    local away = abs(query - key)
-    local rows = where(ge(query, key):reshape{T, T, 1}, gather(project(behind), away), gather(project(before), away))
-    rows = rows:reshape{1, T, T, H, d}:permute{1, 4, 2, 3, 5}
-    return x:reshape(by_key and {o.B, H, 1, T, d} or {o.B, H, T, 1, d}) * rows
+    local away = abs(query - key):expand{o.B, H, T, T}
+    local function side(rows)
+        local keys = attention.split_heads(project(rows):reshape{1, T, C}, H)
+        local taken = take(matmul(x, keys:transpose(3, 4)), away, 4)
+        return by_key and taken:transpose(3, 4) or taken
+    end
+    return where(ge(query, key):reshape{1, 1, T, T}, side(behind), side(before))
 end
 
 -- Disentangled attention.
@@ -65,7 +69,7 @@ local function attend(x, behind, before)
     local q = tap("q", attention.split_heads(of_query(x), H))
     local k = tap("k", attention.split_heads(of_key(x), H))
     local v = tap("v", attention.split_heads(scope("value_proj", nn.linear, x, C), H))
-    local products -- whose sum is one array [B, H, T, T], not one for each
+    local products
     if behind and c2p then
         products = by_distance(q, o.share_att_key and of_key or layer_of("pos_key_proj"), behind, before)
     end
@@ -73,7 +77,7 @@ local function attend(x, behind, before)
         local own = by_distance(k, o.share_att_key and of_query or layer_of("pos_query_proj"), behind, before, true)
         products = products and products + own or own
     end
-    local bias = products and sum(products, -1, false) * scale
+    local bias = products and products * scale
     local y = attention.attend(q, k, v, texts.mask, nil, {
         scale = scale, bias = bias, softmax = texts.mask and nn.safe_softmax})
     return tap("y", attention.merge_heads(y))

@@ -202,6 +202,8 @@ static const struct shape_case cases[] = {
     {CR_OP_concat, 3, {{2, 1}, {2, 3}, {2, 2}}, {.axis = 1}, {0}},
     {CR_OP_gather, 2, {{3, 2}, {2, 2}}, {0}, {2, 0, 2, 2}},
     {CR_OP_gather, 2, {{4}, {3}}, {0}, {1, 3, 1}},
+    {CR_OP_take, 2, {{3, 4}, {3, 2}}, {.axis = 1}, {2, 0, 2, 2, 1, 3}},
+    {CR_OP_take, 2, {{3, 1, 2}, {2, 1, 2}}, {.axis = 0}, {2, 0, 2, 1}},
     {CR_OP_scatter_add, 2, {{2, 3, 2}, {2, 3}}, {.shape = {4}}, {1, 3, 1, 9, -1, 0}},
     {CR_OP_scatter_add, 2, {{3}, {3}}, {.shape = {2}}, {0, 0, 1}},
     {CR_OP_cumsum, 1, {{3, 4}}, {.axis = 1}, {0}},
@@ -216,7 +218,8 @@ enum { N_CASES = sizeof cases / sizeof *cases };
 static bool is_index(const struct shape_case *c, int i)
 {
     enum cr_kind kind = cr_ops[c->op].kind;
-    return ((kind == CR_KIND_GATHER || kind == CR_KIND_SCATTER) && i == 1) ||
+    return ((kind == CR_KIND_GATHER || kind == CR_KIND_TAKE || kind == CR_KIND_SCATTER) &&
+            i == 1) ||
            (kind == CR_KIND_WRITE && i == 2);
 }
 

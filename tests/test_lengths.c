@@ -46,13 +46,21 @@ static const struct {
                   "{o.T == 0 and 128 or o.T, 9})}"},
     {"ids", "local x = input('ids', {2, T}, 'i32')\n"
             "return {y = gather(param('wte', {50, 12}, {normal = 1}), x)}"},
-    {"rows", "local x = input('x', {T, 6})\n" /* the last one, and outside NaN */
-             "local n = o.T == 0 and T or const(o.T, {}, 'i32')\n"
-             "local last = reshape(n, {1}) - 1\n"
-             "return {y = gather(x, last), z = gather(exp(x), last + 1), w = gather(x, iota({9}, 1))}"},
-    {"shift", "local x = input('x', {1, T, 6})\n" /* a row further on, and behind the last one NaN */
-              "local y = gather(x, iota({1, T, 1}, 2) + 1, 2)\n"
-              "return {y = y, z = where(eq(y, y), gather(exp(x), iota({1, T, 1}, 2) - 2, -2), 0)}"},
+    {"rows",
+     "local x = input('x', {T, 6})\n" /* the last one, and outside NaN */
+     "local n = o.T == 0 and T or const(o.T, {}, 'i32')\n"
+     "local last = reshape(n, {1}) - 1\n"
+     "return {y = gather(x, last), z = gather(exp(x), last + 1), w = gather(x, iota({9}, 1))}"},
+    {"shift",
+     "local x = input('x', {1, T, 6})\n" /* a row further on, and behind the last one NaN */
+     "local y = gather(x, iota({1, T, 1}, 2) + 1, 2)\n"
+     "return {y = y, z = where(eq(y, y), gather(exp(x), iota({1, T, 1}, 2) - 2, -2), 0)}"},
+    {"elements",
+     "local a = input('a', {3, T, T})\n" /* along lengths: at the distance, and outside NaN */
+     "local away = abs(iota({1, T, T}, 2) - iota({1, T, T}, 3))\n"
+     "local z = gather(exp(a), away - 1, 2)\n"
+     "return {y = gather(a, away, 3), z = where(eq(z, z), z, 0), w = gather(a, iota({1, 1, 4}, 3), "
+     "3)}"},
     {"groups", "local x = input('x', {1, T, 12})\n" /* words, looked up by column in a mask */
                "local of = cumsum(const(0, {T}, 'i32'), 1)\n"
                "local query = gather(of, iota({1, 1, T, 1}, 3))\n"
@@ -82,15 +90,17 @@ static const struct {
               "return {y = x}"},
     /* two products in one kernel: the first is summed along the length, or the second has it
      * in columns */
-    {"chain", "local a, v = input('a', {3, T}), input('v', {T, 4})\n"
-              "local y = matmul(maximum(matmul(a, v), 0), param('w', {4, 33}, {normal = 1}))\n"
-              "return {y = y, z = matmul(maximum(matmul(y, input('c', {33, 5})), 0), input('d', {5, T}))}"},
-    {"softmax chain", "local q, k, v = input('q', {T, 16}), input('k', {S, 16}), input('v', {S, 4})\n"
-              "local p = nn.softmax(matmul(q, k:transpose(1, 2)) * 0.5)\n"
-              "return {y = matmul(maximum(matmul(p, v), 0), param('w', {4, 33}, {normal = 1}))}"},
+    {"chain",
+     "local a, v = input('a', {3, T}), input('v', {T, 4})\n"
+     "local y = matmul(maximum(matmul(a, v), 0), param('w', {4, 33}, {normal = 1}))\n"
+     "return {y = y, z = matmul(maximum(matmul(y, input('c', {33, 5})), 0), input('d', {5, T}))}"},
+    {"softmax chain",
+     "local q, k, v = input('q', {T, 16}), input('k', {S, 16}), input('v', {S, 4})\n"
+     "local p = nn.softmax(matmul(q, k:transpose(1, 2)) * 0.5)\n"
+     "return {y = matmul(maximum(matmul(p, v), 0), param('w', {4, 33}, {normal = 1}))}"},
     {"channels", "local x = input('x', {2, T, 8})\n"
-              "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
-              "return {y = matmul(p, x:transpose(2, 3))}"},
+                 "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
+                 "return {y = matmul(p, x:transpose(2, 3))}"},
     /* leaves with a length in their shape have the length; a slice to a length takes the beginning of a
      * longer table */
     {"leaves", "local x = input('x', {T, 3})\n"
@@ -101,12 +111,14 @@ static const struct {
                "t = sum(slice(input('t', {200, 3}), {0, 0}, {T, 3}), 1), "
                "p = matmul(u, x) * float(sum(const(2, {T, 1}, 'i32'), 1))}"},
     {"scan", "local x = input('x', {2, T, 3})\n"
-             "return {y = cumsum(x, 2), z = cumsum(x, 2, true), n = float(cumsum(const(1, {T}, 'i32'), 1, true)), "
+             "return {y = cumsum(x, 2), z = cumsum(x, 2, true), n = float(cumsum(const(1, {T}, "
+             "'i32'), 1, true)), "
              "w = sum(cumsum(exp(x), 2), 2)}"},
-    {"scatter", "local x, i = input('x', {T}), input('ids', {T}, 'i32')\n"
-                "local many = o.T == 0 and 128 or o.T\n" /* an index that is longer than its values */
-                "return {y = scatter(input('a', {30}), x, i, 1), z = scatter(input('b', {150}), exp(x), "
-                "iota({many}, 1) + 3, 1), k = argmax(x, 1), g = gather(x, iota({9}, 1), 1)}"},
+    {"scatter",
+     "local x, i = input('x', {T}), input('ids', {T}, 'i32')\n"
+     "local many = o.T == 0 and 128 or o.T\n" /* an index that is longer than its values */
+     "return {y = scatter(input('a', {30}), x, i, 1), z = scatter(input('b', {150}), exp(x), "
+     "iota({many}, 1) + 3, 1), k = argmax(x, 1), g = gather(x, iota({9}, 1), 1)}"},
     /* more rows than a block has, which a norm makes for several groups of columns */
     {"blocks", "local R = o.T == 0 and length('R', 300) or o.T\n"
                "local h = scope('ln', nn.layer_norm, input('x', {R, 40}), {eps = 1e-5})\n"

@@ -435,6 +435,30 @@ static int do_gather(struct cr_interpreter *in, const struct cr_node *node, stru
     return 0;
 }
 
+/* Copies elements along an axis; an index out of bounds yields NaN, or the least i32. */
+static int do_take(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
+{
+    const cr_id *ids = cr_inputs(in->graph, node);
+    const struct cr_node *a = &in->graph->nodes[ids[0]];
+    int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
+    const struct cr_view *from = &in->values[ids[0]];
+    struct cr_view flat = {0};
+    if (cr_view_own_all(in, out, node) || cr_view_own(in, &flat, n))
+        return -1;
+    row_major(stride, node->rank, node->shape);
+    copy(node->rank, node->shape, flat.data, stride, &in->values[ids[1]]);
+    for (int64_t e = 0; e < n; e++) {
+        double i = flat.data[e];
+        int64_t at = (int64_t)i * from->stride[node->axis];
+        for (int d = 0; d < node->rank; d++)
+            at += d == node->axis ? 0 : e / stride[d] % node->shape[d] * from->stride[d];
+        bool inside = i >= 0 && i < (double)a->shape[node->axis];
+        out->data[e] = inside ? from->data[at] : node->dtype == CR_I32 ? INT32_MIN : NAN;
+    }
+    cr_view_drop(in, &flat);
+    return 0;
+}
+
 /* Each row of the operand added to the row of the table that its index names, in order. */
 static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
@@ -538,12 +562,13 @@ static int do_leaf(struct cr_interpreter *in, const struct cr_node *node, struct
 }
 
 static int (*const by_kind[])(struct cr_interpreter *, const struct cr_node *, struct cr_view *) = {
-    [CR_KIND_LEAF] = do_leaf,     [CR_KIND_ELEMENTWISE] = do_elementwise,
-    [CR_KIND_REDUCE] = do_reduce, [CR_KIND_CONTRACT] = do_matmul,
-    [CR_KIND_MOVE] = do_move,     [CR_KIND_CONCAT] = do_concat,
-    [CR_KIND_GATHER] = do_gather, [CR_KIND_SCATTER] = do_scatter,
-    [CR_KIND_WRITE] = do_write,   [CR_KIND_RANDOM] = do_random,
-    [CR_KIND_SCAN] = do_scan,     [CR_KIND_EXCHANGE] = do_exchange,
+    [CR_KIND_LEAF] = do_leaf,         [CR_KIND_ELEMENTWISE] = do_elementwise,
+    [CR_KIND_REDUCE] = do_reduce,     [CR_KIND_CONTRACT] = do_matmul,
+    [CR_KIND_MOVE] = do_move,         [CR_KIND_CONCAT] = do_concat,
+    [CR_KIND_GATHER] = do_gather,     [CR_KIND_SCATTER] = do_scatter,
+    [CR_KIND_TAKE] = do_take,         [CR_KIND_WRITE] = do_write,
+    [CR_KIND_RANDOM] = do_random,     [CR_KIND_SCAN] = do_scan,
+    [CR_KIND_EXCHANGE] = do_exchange,
 };
 
 /* Finds where each value is read last; what no wanted output needs is never computed. */

@@ -412,6 +412,7 @@ int cr_bound_node(struct cr_interpreter *b, const struct cr_interpreter *of, cr_
     case CR_KIND_SCATTER:
         return bound_scatter(b, of, id, out);
     case CR_KIND_GATHER:
+    case CR_KIND_TAKE:
         return are_exact(b, node) ? cr_bound_nothing(b, out) : bound_indexed(b, of, id, 1, out);
     case CR_KIND_WRITE:
         return are_exact(b, node) ? cr_bound_nothing(b, out) : bound_indexed(b, of, id, 2, out);

@@ -146,6 +146,16 @@ static cr_id rows_along(lua_State *L, cr_id a, cr_id index, int axis)
     return shaped(L, CR_OP_reshape, taken, from.rank, shape);
 }
 
+/* True if a tensor has a length, so that it has no flat index. */
+static bool has_lengths(lua_State *L, cr_id id)
+{
+    const struct cr_node node = cr_node_copy(L, id);
+    for (int i = 0; i < node.rank; i++)
+        if (node.lengths[i])
+            return true;
+    return false;
+}
+
 int cr_lua_gather_along(lua_State *L)
 {
     cr_id a = cr_arg_tensor(L, 1, "gather"), index = cr_arg_tensor(L, 2, "gather");
@@ -156,6 +166,11 @@ int cr_lua_gather_along(lua_State *L)
         return 1;
     }
     index = index_along(L, "gather", a, index, axis);
+    if (has_lengths(L, a)) {
+        cr_push_tensor(
+            L, cr_add(L, CR_OP_take, 2, (cr_id[]){a, index}, &(struct cr_attr){.axis = axis}));
+        return 1;
+    }
     struct cr_node from = cr_node_copy(L, a), to = cr_node_copy(L, index);
     const int64_t flat[] = {cr_elements(from.rank, from.shape)};
     cr_id numbers = numbers_along(L, a, index, axis);

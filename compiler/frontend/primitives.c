@@ -574,6 +574,15 @@ static int make_gather(lua_State *L)
     return cr_return(L, CR_OP_gather, 2, in, NULL);
 }
 
+/* take(a, index, axis) */
+static int make_take(lua_State *L)
+{
+    cr_arg_count(L, "take", 3, 3);
+    cr_id in[] = {cr_arg_tensor(L, 1, "take"), cr_arg_tensor(L, 2, "take")};
+    struct cr_attr attr = {.axis = cr_arg_axis(L, 3, "take", node_at(L, in[0])->rank)};
+    return cr_return(L, CR_OP_take, 2, in, &attr);
+}
+
 /* scatter_add(rows, index, n) */
 static int make_scatter_add(lua_State *L)
 {
@@ -665,6 +674,7 @@ void cr_add_primitives(lua_State *L)
                                          {"slice", make_slice},
                                          {"concat", make_concat},
                                          {"gather", make_gather},
+                                         {"take", make_take},
                                          {"detach", make_detach},
                                          {"scatter_add", make_scatter_add},
                                          {"grad", cr_lua_grad},

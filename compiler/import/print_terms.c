@@ -40,7 +40,7 @@ static const char *const reserved[] = {
     "permute",      "pow",       "remainder",   "require",     "reshape",
     "rotary",
     "round",        "rsqrt",     "scatter",   "scatter_add", "scope",       "sigmoid",
-    "sin",          "slice",     "sqrt",      "sum",         "tanh",        "tap",
+    "sin",          "slice",     "sqrt",      "sum",         "take",        "tanh",        "tap",
     "transformer",  "transpose", "where",     CR_PRINT_TABLE, "options",     "ipairs",
     "pairs",        "unpack",    "table",     "string"};
 

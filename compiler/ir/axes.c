@@ -47,6 +47,8 @@ int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
         return axis != (i == 0 ? r - 1 : r - 2) ? axis : CR_NONE;
     case CR_KIND_MOVE:
         return moved_axis(in, node, axis);
+    case CR_KIND_TAKE:
+        return i == 1 || axis != node->axis ? axis : CR_NONE;
     case CR_KIND_GATHER: {
         int indices = g->nodes[cr_in(g, id, 1)].rank;
         if (i == 1)

@@ -371,6 +371,24 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
+/* Infers a take: the shape of the index, which has the sizes of the first operand on all other axes. */
+static bool infer_take(struct build *b)
+{
+    const struct cr_node *a = b->in[0], *index = b->in[1];
+    if (index->dtype != CR_I32)
+        return misfit(b, "index is %s, expected i32", cr_dtype_name(index->dtype));
+    copy_shape(b, index);
+    b->node->dtype = a->dtype;
+    if (!take_axis(b, index->rank))
+        return false;
+    bool fits = a->rank == index->rank;
+    for (int i = 0; fits && i < a->rank; i++)
+        fits = i == b->node->axis || a->shape[i] == index->shape[i];
+    return fits ||
+           misfit(b, "found shape %s and an index %s, expected equal sizes on all axes but %d",
+                  shape_of(a), shape_of(index), b->node->axis + 1);
+}
+
 /* Infers a scatter_add.  The attribute gives the number of rows of the table; the shape of a row
  * is that of `rows` after the axes of the index. */
 static bool infer_scatter(struct build *b)
@@ -454,12 +472,13 @@ static bool infer_exchange(struct build *b)
 
 /* The rule for each kind of op. */
 static bool (*const infer[])(struct build *) = {
-    [CR_KIND_LEAF] = infer_leaf,     [CR_KIND_ELEMENTWISE] = infer_elementwise,
-    [CR_KIND_REDUCE] = infer_reduce, [CR_KIND_CONTRACT] = infer_contract,
-    [CR_KIND_MOVE] = infer_move,     [CR_KIND_CONCAT] = infer_concat,
-    [CR_KIND_GATHER] = infer_gather, [CR_KIND_SCATTER] = infer_scatter,
-    [CR_KIND_WRITE] = infer_write,   [CR_KIND_RANDOM] = infer_random,
-    [CR_KIND_SCAN] = infer_scan,     [CR_KIND_EXCHANGE] = infer_exchange,
+    [CR_KIND_LEAF] = infer_leaf,         [CR_KIND_ELEMENTWISE] = infer_elementwise,
+    [CR_KIND_REDUCE] = infer_reduce,     [CR_KIND_CONTRACT] = infer_contract,
+    [CR_KIND_MOVE] = infer_move,         [CR_KIND_CONCAT] = infer_concat,
+    [CR_KIND_GATHER] = infer_gather,     [CR_KIND_SCATTER] = infer_scatter,
+    [CR_KIND_TAKE] = infer_take,         [CR_KIND_WRITE] = infer_write,
+    [CR_KIND_RANDOM] = infer_random,     [CR_KIND_SCAN] = infer_scan,
+    [CR_KIND_EXCHANGE] = infer_exchange,
 };
 
 /* Resets a node to a given op.  It sets field by field: every node is inferred several times, and

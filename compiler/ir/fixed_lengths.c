@@ -57,6 +57,9 @@ static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
     if (node->op == CR_OP_expand)
         for (int a = 0; a < r; a++)
             sizes[a] = sizes[a] == 1 ? 1 : fixed_size(f, id, node->rank - r + a);
+    if (kind == CR_KIND_TAKE)
+        for (int a = 0; a < r; a++)
+            sizes[a] = a == node->axis ? sizes[a] : fixed_size(f, id, a);
     if (kind == CR_KIND_WRITE && i < 2)
         for (int a = 0; a < r; a++)
             sizes[a] = a == node->axis ? sizes[a] : fixed_size(f, id, a);

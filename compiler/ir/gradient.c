@@ -471,6 +471,35 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
+/* Returns the positions along an axis of a shape. */
+static cr_id positions(struct walk *w, int rank, const int64_t *shape, int axis)
+{
+    struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
+    memcpy(attr.shape, shape, (size_t)rank * sizeof *shape);
+    return cr_must(w->g, CR_OP_iota, 0, NULL, &attr);
+}
+
+/* Gradient of take: each element gets the sum of the gradients of its copies, which are added up by the
+ * flat index of the element, or -1 if a copy is of none. */
+static void back_take(struct walk *w, cr_id id, cr_id g)
+{
+    struct cr_node node = node_of(w, id), from = node_of(w, cr_in(w->g, id, 0));
+    int64_t n = cr_elements(node.rank, node.shape), inner = 1;
+    cr_id index = cr_in(w->g, id, 1), number = constant(w, index, 0);
+    for (int a = from.rank - 1; a >= 0; inner *= from.shape[a--]) {
+        cr_id at = a == node.axis ? index : positions(w, node.rank, node.shape, a);
+        number =
+            make2(w, CR_OP_add, number, make2(w, CR_OP_mul, at, constant(w, index, (double)inner)));
+    }
+    cr_id end = constant(w, index, (double)from.shape[node.axis]);
+    cr_id inside = make2(w, CR_OP_logical_and, make2(w, CR_OP_ge, index, constant(w, index, 0)),
+                         make2(w, CR_OP_lt, index, end));
+    number = cr_must(w->g, CR_OP_where, 3, (cr_id[]){inside, number, constant(w, index, -1)}, NULL);
+    cr_id in[] = {as_shape(w, CR_OP_reshape, g, 1, &n), as_shape(w, CR_OP_reshape, number, 1, &n)};
+    cr_id sums = cr_must(w->g, CR_OP_scatter_add, 2, in, &(struct cr_attr){.shape = {inner}});
+    add_to_gradient(w, cr_in(w->g, id, 0), as_shape(w, CR_OP_reshape, sums, from.rank, from.shape));
+}
+
 /* Gradient of scatter_add: each row gets the gradient of the table's row that it was added to,
  * or zeros if there is no such row. */
 static void back_collect(struct walk *w, cr_id id, cr_id g)

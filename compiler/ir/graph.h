@@ -75,10 +75,11 @@ enum cr_kind {
     CR_KIND_MOVE,        /* no arithmetic: reinterprets or moves the same elements */
     CR_KIND_CONCAT,
     CR_KIND_GATHER,
+    CR_KIND_TAKE, /* elements along one axis */
     CR_KIND_SCATTER,
     CR_KIND_WRITE,
     CR_KIND_RANDOM,
-    CR_KIND_SCAN, /* along one axis, which keeps its size */
+    CR_KIND_SCAN,     /* along one axis, which keeps its size */
     CR_KIND_EXCHANGE, /* between ranks */
 };
 

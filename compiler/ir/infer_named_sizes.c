@@ -225,6 +225,16 @@ static void find_gather(struct finder *f)
     memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r) * sizeof *table);
 }
 
+/* Infers a take: the sizes of the index; on the other axes those of the first operand, too. */
+static void find_take(struct finder *f)
+{
+    for (int a = 0; a < f->node->rank; a++) {
+        f->found[a] = f->all[f->in[1]][a];
+        if (!f->found[a] && a != f->node->axis)
+            f->found[a] = f->all[f->in[0]][a];
+    }
+}
+
 /* Infers an op whose shape does not follow from its operands, as find_slice does. */
 static void find_by_shape(struct finder *f)
 {
@@ -253,8 +263,9 @@ static void (*const find[])(struct finder *) = {
     [CR_KIND_REDUCE] = find_same,       [CR_KIND_CONTRACT] = find_contract,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_concat,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_by_shape,
-    [CR_KIND_WRITE] = find_same,        [CR_KIND_RANDOM] = find_by_shape,
-    [CR_KIND_SCAN] = find_same,         [CR_KIND_EXCHANGE] = find_exchange,
+    [CR_KIND_TAKE] = find_take,         [CR_KIND_WRITE] = find_same,
+    [CR_KIND_RANDOM] = find_by_shape,   [CR_KIND_SCAN] = find_same,
+    [CR_KIND_EXCHANGE] = find_exchange,
 };
 
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]

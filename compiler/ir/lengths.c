@@ -212,6 +212,16 @@ static bool find_gather(struct finder *f)
     return true;
 }
 
+/* Infers a take: along its axis the length of the index, on others that of both operands. */
+static bool find_take(struct finder *f)
+{
+    const signed char *a = of_operand(f, 0), *index = of_operand(f, 1);
+    for (int i = 0; i < f->node->rank; i++)
+        if (!meet(f, i, i == f->node->axis ? 0 : a[i], index[i], &f->found[i]))
+            return false;
+    return true;
+}
+
 static bool find_scatter(struct finder *f)
 {
     for (int i = 0; i < f->node->n_in; i++)
@@ -265,8 +275,9 @@ static bool (*const find[])(struct finder *) = {
     [CR_KIND_REDUCE] = find_reduce,     [CR_KIND_CONTRACT] = find_contract,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
     [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
-    [CR_KIND_WRITE] = find_write,       [CR_KIND_RANDOM] = find_random,
-    [CR_KIND_SCAN] = find_scan,         [CR_KIND_EXCHANGE] = find_exchange,
+    [CR_KIND_TAKE] = find_take,         [CR_KIND_WRITE] = find_write,
+    [CR_KIND_RANDOM] = find_random,     [CR_KIND_SCAN] = find_scan,
+    [CR_KIND_EXCHANGE] = find_exchange,
 };
 
 /* ---- ragged lengths ---- */
@@ -328,6 +339,8 @@ static int consumed(const struct finder *f, int i)
         return in->lengths[i == 0 ? in->rank - 1 : in->rank - 2];
     case CR_KIND_GATHER:
         return i == 0 ? in->lengths[0] : 0;
+    case CR_KIND_TAKE:
+        return i == 0 ? in->lengths[f->node->axis] : 0;
     default:
         return 0;
     }
@@ -349,7 +362,7 @@ static bool check_operand(const struct finder *f, int i, int length)
     if (!has_length(in, length))
         return true;
     if (kind == CR_KIND_SCAN || kind == CR_KIND_WRITE || kind == CR_KIND_SCATTER ||
-        (kind == CR_KIND_GATHER && consumes == length))
+        ((kind == CR_KIND_GATHER || kind == CR_KIND_TAKE) && consumes == length))
         return fail_ragged(f, length, "expected another op, or a length without rows");
     if (consumes == length && !is_by_row(f, in, length) && !other_is_by_row(f, i, length))
         return fail_ragged(f, length, "expected an axis of the batch in an operand");

@@ -189,7 +189,7 @@ static void print_attributes(FILE *out, const struct cr_graph *g, const struct c
         break;
     default:
         if (cr_ops[node->op].kind == CR_KIND_REDUCE || cr_ops[node->op].kind == CR_KIND_CONCAT ||
-            cr_ops[node->op].kind == CR_KIND_WRITE)
+            cr_ops[node->op].kind == CR_KIND_WRITE || cr_ops[node->op].kind == CR_KIND_TAKE)
             fprintf(out, ", %d", node->axis + 1);
     }
 }

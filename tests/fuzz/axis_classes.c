@@ -125,6 +125,13 @@ static void tie_gather(struct cr_axes *x, cr_id id, cr_id table, cr_id index)
         tie(x, id, n + a - 1, table, a);
 }
 
+/* The axis of a take may be another length in its operand. */
+static void tie_take(struct cr_axes *x, cr_id id, const cr_id *in)
+{
+    tie_beside(x, id, in[0], x->g->nodes[id].axis);
+    tie_beside(x, id, in[1], CR_NONE);
+}
+
 static void tie_write(struct cr_axes *x, cr_id id, const cr_id *in)
 {
     int axis = x->g->nodes[id].axis;
@@ -179,6 +186,9 @@ static void tie_node(struct cr_axes *x, cr_id id)
         return;
     case CR_KIND_GATHER:
         tie_gather(x, id, in[0], in[1]);
+        return;
+    case CR_KIND_TAKE:
+        tie_take(x, id, in);
         return;
     case CR_KIND_WRITE:
         tie_write(x, id, in);

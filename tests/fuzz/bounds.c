@@ -436,6 +436,23 @@ static void add_gather(struct evaluation *e)
     }
 }
 
+static void add_take(struct evaluation *e)
+{
+    const struct cr_node *a = operand(e, 0);
+    int axis = e->node->axis;
+    int64_t n = e->node->shape[axis], from = a->shape[axis];
+    int64_t inner = cr_elements(a->rank - axis - 1, a->shape + axis + 1);
+    for (int64_t i = 0; i < e->n; i++) {
+        double at = bounds_of(e, 1)->value[i];
+        if (bounds_of(e, 1)->error[i] > 0)
+            e->out->error[i] = INFINITY;
+        else if (at >= 0 && at < (double)from)
+            take(e, i, 0, (i / inner / n * from + (int64_t)at) * inner + i % inner);
+        else
+            e->out->value[i] = e->node->dtype == CR_I32 ? INT32_MIN : NAN;
+    }
+}
+
 /* Like a sum over the rows that have this index. */
 static void add_scatter(struct evaluation *e)
 {
@@ -552,6 +569,9 @@ static void evaluate(const struct cr_graph *g, cr_id id, const void *data, struc
         break;
     case CR_KIND_GATHER:
         add_gather(&e);
+        break;
+    case CR_KIND_TAKE:
+        add_take(&e);
         break;
     case CR_KIND_SCATTER:
         add_scatter(&e);

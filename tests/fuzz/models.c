@@ -659,6 +659,29 @@ static cr_id side_of(struct model *a, cr_id w, double sign)
     return product(a, cr_make2(m, CR_OP_gather, a->distances, at), w, cr_size_of(m, w, 1));
 }
 
+/* Scores [B, H, T, T] and the same of queries, or keys, x [B, H, T, d], taken from products with the rows of all
+ * distances. */
+static cr_id with_products_by_distance(struct model *a, cr_id s, cr_id x, bool by_key)
+{
+    struct cr_maker *m = a->m;
+    int64_t T = a->T, H = a->H, d = cr_size_of(m, x, -1);
+    cr_id w = weight(a, 2, (int64_t[]){a->C, H * d}, 1 / sqrt((double)a->C)), sides[2];
+    struct cr_attr square = {.rank = 2, .shape = {T, T}, .axis = 1};
+    cr_id k = cr_make(m, CR_OP_iota, 0, NULL, &square), q = cr_make_swap(m, k);
+    cr_id away = cr_make_like(m, cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, q, k)), s);
+    for (int i = 0; i < 2; i++) {
+        cr_id rows = cr_make_reshape(m, side_of(a, w, i ? -1 : 1), 4, (int64_t[]){1, T, H, d});
+        rows = cr_make_permute(m, rows, (int64_t[]){0, 2, 3, 1});
+        rows = cr_make(m, CR_OP_expand, 1, &rows,
+                       &(struct cr_attr){.rank = 4, .shape = {a->B, H, d, T}});
+        cr_id in[] = {cr_make2(m, CR_OP_matmul, x, rows), away};
+        sides[i] = cr_make(m, CR_OP_take, 2, in, &(struct cr_attr){.axis = 3});
+        sides[i] = by_key ? cr_make_swap(m, sides[i]) : sides[i];
+    }
+    cr_id past = cr_make_like(m, cr_make2(m, CR_OP_ge, q, k), s);
+    return cr_make2(m, CR_OP_add, s, cr_make_select(m, past, sides[0], sides[1]));
+}
+
 /* Scores [B, H, T, T] and the products of queries, or keys, x [B, H, T, d] with a row for the distance. */
 static cr_id with_rows_by_distance(struct model *a, cr_id s, cr_id x, bool by_key)
 {
@@ -871,11 +894,13 @@ static cr_id attention(struct model *a, cr_id x)
     if (cr_chance(m, 8)) {
         p = transposed_softmax(a, q, k);
     } else {
+        cr_id (*by_distance)(struct model *, cr_id, cr_id, bool) =
+            cr_chance(m, 50) ? with_rows_by_distance : with_products_by_distance;
         cr_id s = cr_make2(m, CR_OP_matmul, q, cr_make_swap(m, k));
         if (a->distances != CR_NONE && cr_chance(m, 80))
-            s = with_rows_by_distance(a, s, q, false);
+            s = by_distance(a, s, q, false);
         if (a->distances != CR_NONE && cr_chance(m, 60))
-            s = with_rows_by_distance(a, s, k, true);
+            s = by_distance(a, s, k, true);
         p = weighted(a, scored(a, s, false));
     }
     if (cr_chance(m, 8)) { /* less a second softmax */

@@ -162,6 +162,8 @@ static bool mixes(const struct cr_graph *g, const struct cr_node *node)
                g->nodes[in[1]].lengths[g->nodes[in[1]].rank - 2] == 1 || sums_rows(g, node, in[0]);
     case CR_KIND_GATHER:
         return g->nodes[in[0]].rank && g->nodes[in[0]].lengths[0] == 1;
+    case CR_KIND_TAKE:
+        return g->nodes[in[0]].lengths[node->axis] == 1;
     case CR_KIND_SCATTER:
         return true;
     default:

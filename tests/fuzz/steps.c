@@ -315,6 +315,30 @@ static cr_id step_gather(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, table, index);
 }
 
+/* Elements of x along an axis, by numbers that come in or are computed, or by the distance to a position. */
+static cr_id step_take(struct cr_maker *m, cr_id x)
+{
+    int r = cr_node_of(m, x)->rank;
+    struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
+    if (r == 0)
+        return CR_NONE;
+    int axis = (int)cr_below(m, r);
+    int64_t n = attr.shape[axis];
+    if (cr_chance(m, 50))
+        attr.shape[axis] = 1 + cr_below(m, 9);
+    if (cr_elements(r, attr.shape) > 20000)
+        return CR_NONE;
+    cr_id index = cr_chance(m, 50) ? cr_make_integers(m, r, attr.shape, 0, (int)n - 1) : CR_NONE;
+    if (index == CR_NONE) {
+        attr.dtype = CR_I32;
+        attr.axis = (int)cr_below(m, r);
+        index = cr_make(m, CR_OP_iota, 0, NULL, &attr);
+        index = cr_make1(m, CR_OP_abs, cr_make_with(m, CR_OP_sub, index, (double)cr_below(m, 4)));
+        index = cr_make_with(m, CR_OP_minimum, index, (double)(n - 1));
+    }
+    return cr_make(m, CR_OP_take, 2, (cr_id[]){x, index}, &(struct cr_attr){.axis = axis});
+}
+
 /* x times a matrix of a stack of weights, by a number that comes in or is computed; some stacks have columns
  * that are no whole panels. */
 static cr_id step_chosen(struct cr_maker *m, cr_id x)
@@ -433,8 +457,8 @@ static cr_recipe *const moving_recipes[] = {
 };
 
 static cr_recipe *const other_recipes[] = {
-    step_fold, step_linear,  step_product, step_gather,     step_gate,
-    step_leaf, step_scatter, step_detach,  cr_recipe_typed, step_chosen,
+    step_fold,    step_linear, step_product,    step_gather, step_gate, step_leaf,
+    step_scatter, step_detach, cr_recipe_typed, step_chosen, step_take,
 };
 
 static cr_recipe *const heavy_recipes[] = {

@@ -451,6 +451,29 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
 }
 
+/* Evaluates a take from a stored tensor: rows are the elements along its axis, in a table that begins at
+ * the place on the other axes. */
+static int evaluate_take(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
+{
+    cr_id table = cr_in(ev->g, id, 0);
+    const struct cr_node *node = &ev->g->nodes[id], *t = &ev->g->nodes[table];
+    cr_id stored = stored_in_order(ev, table);
+    if (stored == CR_NONE)
+        return stop_at(ev, table);
+    struct cr_map table_map = *map;
+    table_map.axis[node->axis] = (struct cr_affine){0};
+    struct cr_value value = {
+        .source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
+    value.at = cr_map_linear(&table_map, t->rank, t->shape);
+    value.table_rows = t->shape[node->axis];
+    value.table_length = cr_length_at(ev->g, table, node->axis);
+    value.table_stride = cr_elements(t->rank - node->axis - 1, t->shape + node->axis + 1);
+    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 1), map);
+    if (value.arg[0] < 0)
+        return -1;
+    return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
+}
+
 int cr_add_stream(struct cr_kernel *k, int64_t stream)
 {
     for (int i = 0; i < k->n_streams; i++)
@@ -514,6 +537,8 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return evaluate_reduce(ev, id, map);
     case CR_KIND_GATHER:
         return evaluate_gather(ev, id, map);
+    case CR_KIND_TAKE:
+        return evaluate_take(ev, id, map);
     case CR_KIND_CONCAT:
         return evaluate_concat(ev, id, map);
     case CR_KIND_RANDOM:

@@ -376,8 +376,8 @@ static bool is_index(const struct choice *c, cr_id id)
 /* True if a node gathers by an index that depends on indices alone, as biases by distance do. */
 static bool is_lookup(const struct choice *c, cr_id id)
 {
-    return c->g->nodes[id].op == CR_OP_gather && c->index[cr_in(c->g, id, 1)] &&
-           !c->m->materialised[cr_in(c->g, id, 1)];
+    return (c->g->nodes[id].op == CR_OP_gather || c->g->nodes[id].op == CR_OP_take) &&
+           c->index[cr_in(c->g, id, 1)] && !c->m->materialised[cr_in(c->g, id, 1)];
 }
 
 /* Returns the cost of a node's op relative to an addition.  A reduction or a product costs so much
@@ -395,6 +395,7 @@ static int own_cost(const struct choice *c, cr_id id)
     case CR_KIND_LEAF:
         return c->g->nodes[id].name ? 1 : 0;
     case CR_KIND_GATHER:
+    case CR_KIND_TAKE:
         return is_lookup(c, id) ? FUNCTION : 2 * CHEAP;
     case CR_KIND_MOVE:
         return 0;

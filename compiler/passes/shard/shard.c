@@ -250,11 +250,14 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         return;
     }
     int first = kind == CR_KIND_GATHER ? index_rank(s->g, id) : 0;
-    /* along k the operands of a product have elements of their own */
-    int k = kind == CR_KIND_CONTRACT ? node->rank - 1 - i : CR_NONE;
+    /* along k the operands of a product have elements of their own, as those of a take along its axis */
+    int k = kind == CR_KIND_CONTRACT ? node->rank - 1 - i
+            : kind == CR_KIND_TAKE   ? node->axis
+                                     : CR_NONE;
     bool same_axes = kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_REDUCE ||
-                     kind == CR_KIND_CONTRACT || kind == CR_KIND_MOVE || kind == CR_KIND_CONCAT ||
-                     (kind == CR_KIND_WRITE && i < 2) || (kind == CR_KIND_GATHER && i == 0);
+                     kind == CR_KIND_TAKE || kind == CR_KIND_CONTRACT || kind == CR_KIND_MOVE ||
+                     kind == CR_KIND_CONCAT || (kind == CR_KIND_WRITE && i < 2) ||
+                     (kind == CR_KIND_GATHER && i == 0);
     for (int a = first; a < node->rank && same_axes; a++) {
         if (a == k)
             continue;
@@ -493,6 +496,7 @@ static struct cut decide(const struct shard *s, cr_id id)
     case CR_KIND_ELEMENTWISE:
         return first_cut(s, id, CR_NONE);
     case CR_KIND_REDUCE:
+    case CR_KIND_TAKE:
         return first_cut(s, id, node->axis);
     case CR_KIND_CONTRACT:
         return decide_contract(s, id);

@@ -45,6 +45,14 @@ struct program_rule {
     int across; /* the atom along the columns of its tiles, or -1 */
 };
 
+/* True if the elements of a tensor are the rows that a value gathers from or, of a take, several times as many. */
+static bool is_table(const struct cr_node *node, int64_t size, const struct cr_value *v)
+{
+    int64_t rows = size / v->table_stride;
+    return size % v->table_stride == 0 &&
+           (node->op == CR_OP_take ? rows % v->table_rows == 0 : rows == v->table_rows);
+}
+
 /* Fails unless a value stays inside the tensor that it reads, or inside the iota or random numbers
  * that it computes. */
 static int verify_access(const struct cr_kernel_check *c, const struct program_rule *rule,
@@ -58,11 +66,10 @@ static int verify_access(const struct cr_kernel_check *c, const struct program_r
         size = cr_check_elements(c, c->k->refs[v->ref]);
     }
     if (v->source == CR_GATHER) {
-        if (v->table_stride < 1 || v->table_rows < 1 || size % v->table_stride != 0 ||
-            size / v->table_stride != v->table_rows)
+        if (v->table_stride < 1 || v->table_rows < 1 || !is_table(node, size, v))
             return cr_kernel_fault(c, "%s: v[%d] is no table of %lld rows", rule->part->name,
                                    (int)c->k->refs[v->ref], (long long)v->table_rows);
-        size = v->table_stride;
+        size -= (v->table_rows - 1) * v->table_stride;
     }
     if (v->source == CR_IOTA)
         size = node->op == CR_OP_iota ? node->shape[node->axis] : 0;
