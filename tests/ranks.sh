@@ -5,6 +5,7 @@
 # run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
 # generate   so have a text and its logits
 # embed      so have vectors and scores of texts
+# measure    so are perplexities and the differences of backends; a bench ends on all ranks
 # errors     one line, and all ranks end
 # emitted    so have programs of `emit --ranks N`
 # memory     a rank reads and keeps its share: four of them run a model under a limit (ulimit -v) that is too
@@ -100,6 +101,17 @@ models() {
     printf 'A fox\n\nOnce upon a time there was a frog.\r\nThe end' >"$T/lines"
     encodes embed graphs/fables --normalize
     encodes rank tests/fixtures/embed_qwen3_score --query 'What is it?'
+    encodes evaluate graphs/fables --format q8
+    block='graphs/gpt2_block.lua --set n_embd=96 --set n_head=3 --set T=9 --threads 1'
+    "$crescent" compare $block --grads "$T/grads" >"$T/one" 2>"$log" && mv "$T/grads" "$T/grads1"
+    ranks 3 "$crescent" compare $block --grads "$T/grads" >"$T/all" 2>"$log"
+    same "$family: compare on 3 ranks" "$T/one" "$T/all"
+    same "$family: gradients of compare on 3 ranks" "$T/grads1" "$T/grads"
+    ranks 3 "$crescent" bench $block --seconds 0.1 >"$T/out" 2>"$log" && [ "$(grep -c '^Run: ' "$T/out")" = 1 ]
+    report $? "$family: bench on 3 ranks"
+    echo | ranks 2 "$crescent" bench $block --seconds 0.1 --turns >"$T/out" 2>"$log" && grep -q '^{"runs"' "$T/out"
+    report $? "$family: bench in turns on 2 ranks"
+    refuses 'backend standalone on 3 ranks' compare $block --backends tcc,standalone
     rm -f "$T/all.npy"
     "$crescent" embed graphs/fables "$T/lines" -o "$T/one.npy" >"$T/out" 2>"$log"
     ranks 3 "$crescent" embed graphs/fables "$T/lines" -o "$T/all.npy" >"$T/out" 2>"$log"

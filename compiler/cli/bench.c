@@ -122,17 +122,26 @@ static int measure(struct cr_bench *b, struct cr_error *error)
 {
     int64_t end = crescent_clock() + (int64_t)(b->options->seconds * 1e9) * b->n;
     crescent_machine_flops(b->machine);
-    while (b->rounds < LEAST_ROUNDS || crescent_clock() < end)
+    while (cr_goes_on(b->options, b->rounds < LEAST_ROUNDS || crescent_clock() < end))
         if (measure_round(b, error))
             return -1;
     return 0;
+}
+
+/* Reads a character of standard input; of several ranks the first one reads it. */
+static int next_character(const struct cr_bench *b)
+{
+    const crescent_context *context = b->options->context;
+    int c = crescent_ranks_of(context).rank ? 0 : getchar();
+    crescent_ranks_share(context, &c, sizeof c);
+    return c;
 }
 
 /* Measures a round for each line of standard input, so that another program can alternate rounds
  * of this bench with its own. */
 static int alternate(struct cr_bench *b, struct cr_error *error)
 {
-    for (int c; (c = getchar()) != EOF;) {
+    for (int c; (c = next_character(b)) != EOF;) {
         if (c != '\n')
             continue;
         cr_sample_free(&b->cases[0].runs);

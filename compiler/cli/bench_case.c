@@ -123,6 +123,12 @@ int cr_bench_case_run(struct cr_bench_case *s, struct cr_error *error)
     return cr_passed(&s->options, status, error);
 }
 
+bool cr_goes_on(const struct cr_options *o, bool more)
+{
+    crescent_ranks_share(o->context, &more, sizeof more);
+    return more;
+}
+
 int cr_bench_case_round(struct cr_bench_case *s, int64_t nanoseconds, struct cr_error *error)
 {
     struct cr_sample round = {0};
@@ -139,7 +145,7 @@ int cr_bench_case_round(struct cr_bench_case *s, int64_t nanoseconds, struct cr_
         now = crescent_clock();
         cr_sample_add(&round, (double)(now - start));
         cr_sample_add(&s->runs, (double)(now - start));
-    } while (now < end);
+    } while (cr_goes_on(&s->options, now < end));
     s->round_ns = cr_sample_median(&round);
     cr_sample_free(&round);
     return 0;

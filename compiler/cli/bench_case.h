@@ -39,6 +39,9 @@ int cr_bench_case_run(struct cr_bench_case *bench_case, struct cr_error *error);
 /* Resets the states after a run that failed because of them.  Returns false if there are none. */
 bool cr_bench_case_reset(const struct cr_bench_case *bench_case);
 
+/* Returns whether to go on measuring: of several ranks the first one decides, as all make the same runs. */
+bool cr_goes_on(const struct cr_options *options, bool more);
+
 /* Runs once untimed to warm up, then runs for this many nanoseconds and times each run. */
 int cr_bench_case_round(struct cr_bench_case *bench_case, int64_t nanoseconds, struct cr_error *error);
 

@@ -218,13 +218,14 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     return read_all_expected(c, model, error);
 }
 
-/* Writes the first backend's gradients to a file that gets its name when all have run. */
+/* Writes the first backend's gradients to a file that gets its name when all have run; of several ranks the
+ * first one writes. */
 static int put_gradients(struct comparison *c, const crescent_model *model, const struct result *r,
                          struct cr_error *error)
 {
     const struct cr_options *o = c->options;
     const char *path = cr_grads_file(o);
-    if (!path || c->n_results > 1)
+    if (!path || c->n_results > 1 || crescent_ranks_of(o->context).rank)
         return 0;
     int status = crescent_file_open(o->context, path, &c->grads) ||
                  crescent_put_gradients(model, r->raw.data, c->grads) ||

@@ -62,30 +62,13 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
-/* Reads a file.  Of several ranks, rank 0 reads standard input and sends it to the others. */
-static int read_file(const struct generate *g, const char *path, size_t most, struct cr_bytes *bytes,
-                     struct cr_error *error)
-{
-    const crescent_context *context = g->options->context;
-    crescent_ranks ranks = crescent_ranks_of(context);
-    *bytes = (struct cr_bytes){0};
-    if (ranks.count == 1 || strcmp(path, "-") != 0)
-        return cr_read_bytes(path, most, bytes, error);
-    if (ranks.rank == 0 && cr_read_bytes(path, most, bytes, error))
-        return -1;
-    crescent_ranks_share(context, &bytes->n, sizeof bytes->n);
-    if (ranks.rank)
-        bytes->data = cr_calloc(bytes->n + 1, 1);
-    return bytes->n ? crescent_ranks_share(context, bytes->data, bytes->n) : 0;
-}
-
 /* Encodes a file; reads at most most_bytes, since the input may be endless. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     size_t most = most_bytes(g);
-    int status = read_file(g, path, most, &bytes, error);
+    int status = cr_read_file(g->options, path, most, &bytes, error);
     if (bytes.n > most)
         cr_fail(error, "%.300s: more than %s, expected a prompt that fits the model's context", name,
                 cr_bytes((int64_t)most).text);

@@ -80,7 +80,8 @@ enum {
     CR_VERB_WEIGHTS = CR_VERB_TEXTS | CR_VERB_PACK, /* verbs that load the weights of a model that
                                                      * continues texts */
     /* verbs that several processes under mpirun do together */
-    CR_VERB_RANKS = CR_VERB_RUN | CR_VERB_GENERATE | CR_VERB_TRAIN | CR_VERB_ENCODERS,
+    CR_VERB_RANKS = CR_VERB_RUN | CR_VERB_GENERATE | CR_VERB_TRAIN | CR_VERB_ENCODERS | CR_VERB_EVALUATE |
+                    CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_RUNNING = CR_VERB_RUN | CR_VERB_COMPARE | CR_VERB_BENCH,
     CR_VERB_COMPILING = CR_VERB_RUNNING | CR_VERB_TRAIN | CR_VERB_EXPLAIN,
     CR_VERB_MODELS = CR_VERB_RUN | CR_VERB_EMIT | CR_VERB_COMPARE | CR_VERB_DUMP | CR_VERB_PARAMS |

@@ -47,12 +47,27 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
     return 0;
 }
 
+int cr_read_file(const struct cr_options *o, const char *path, size_t most, struct cr_bytes *bytes,
+                 struct cr_error *error)
+{
+    crescent_ranks ranks = crescent_ranks_of(o->context);
+    *bytes = (struct cr_bytes){0};
+    if (ranks.count == 1 || strcmp(path, "-") != 0)
+        return cr_read_bytes(path, most, bytes, error);
+    if (ranks.rank == 0 && cr_read_bytes(path, most, bytes, error))
+        return -1;
+    crescent_ranks_share(o->context, &bytes->n, sizeof bytes->n);
+    if (ranks.rank)
+        bytes->data = cr_calloc(bytes->n + 1, 1);
+    return bytes->n ? crescent_ranks_share(o->context, bytes->data, bytes->n) : 0;
+}
+
 int cr_read_text(const struct cr_options *o, struct cr_bytes *b, struct cr_error *error)
 {
     if (o->text && o->file)
         return cr_fail(error, "%.200s: found a file beside --text, expected one of them", o->file);
     if (!o->text)
-        return cr_read_bytes(o->file ? o->file : "-", CR_MOST_TEXT, b, error);
+        return cr_read_file(o, o->file ? o->file : "-", CR_MOST_TEXT, b, error);
     b->data = cr_strdup(o->text);
     b->n = strlen(o->text);
     return 0;

@@ -16,6 +16,10 @@ int cr_parse_ids(int32_t **ids, int64_t *n, const char *text, struct cr_error *e
 
 struct cr_bytes;
 
+/* Reads a file, see cr_read_bytes.  Of several ranks, rank 0 reads standard input and sends it to the others. */
+int cr_read_file(const struct cr_options *options, const char *path, size_t most, struct cr_bytes *bytes,
+                 struct cr_error *error);
+
 /* Read the text of --text, or of the file that is the second argument, or of standard input,
  * which the caller frees; and return the name of that source for messages. */
 int cr_read_text(const struct cr_options *options, struct cr_bytes *bytes, struct cr_error *error);

@@ -89,12 +89,23 @@ enum purpose {
     TO_PACK,  /* a rank's weights are packed for another program */
 };
 
+/* Fails for standalone C on several ranks: its sizes and tables are those that `emit --ranks` writes. */
+static int check_backend(const crescent_context *context, const crescent_config *c, const char *path,
+                         struct cr_error *error)
+{
+    int ranks = context->ranks ? context->ranks->count : 1;
+    if (c->backend != CRESCENT_STANDALONE || ranks == 1)
+        return 0;
+    return cr_fail(error, "%.400s: backend standalone on %d ranks, expected another backend (emit --ranks %d "
+                   "writes C for them)", path, ranks, ranks);
+}
+
 /* Compiles for a target, with a checked configuration; TO_PACK the part of a rank. */
 static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                        const crescent_config *c, const struct cr_target *target, enum purpose purpose, int rank,
                        crescent_model **model, struct cr_error *error)
 {
-    if (cr_want_weights(graph, c, origin->path, error) ||
+    if (check_backend(context, c, origin->path, error) || cr_want_weights(graph, c, origin->path, error) ||
         cr_compare_graphs(context, graph, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
