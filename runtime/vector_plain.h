@@ -7,6 +7,14 @@
 #ifndef CR_VECTOR_PLAIN_H
 #define CR_VECTOR_PLAIN_H
 
+/* Compiled at -O1 for x86: there the fastest of these functions wait for fma, which is emulated on the only
+ * processors that run them, and -O2 takes half as long again to compile them. */
+#if CR_X86 && defined(__OPTIMIZE__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#define CR_TARGET 1
+#endif
+
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float

@@ -5,6 +5,7 @@
 # places   it compiles without a warning, called as it was emitted and renamed, from other folders, and
 #          included by another C file; from standard input it says what is wrong
 # isas     --isa A,B: the vectors of these alone, bits as without; a wrong list is one line
+# tiles    tiles that no product uses are left out, and the bits stay
 # names    a generator's kernels have sizes by name; no two kernels of a model have one name
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
@@ -133,6 +134,20 @@ report $? "graphs/bert.lua: kernels of one name"
 for name in k4_encoder_layer_0_attention_output_dense_add k7_encoder_layer_output_dense_add; do
     count 1 "static void $name(" "$T/bert.c"
 done
+
+# Products of whole pairs of panels, of more rows than a tile has, use tiles of two and four vectors alone; one
+# row uses a tile of eight.
+wide="graphs/gpt2_block.lua --set n_embd=512 --set n_head=8"
+"$crescent" emit $wide -o "$T/wide.c" >"$log" 2>&1
+report $? "emit $wide"
+"$crescent" emit graphs/gpt2_block.lua --set T=1 -o "$T/row.c" >"$log" 2>&1
+report $? "emit --set T=1"
+for tiles in 'CR_TILES_3(CR_TILE)' 'CR_TILE(1, 8)'; do
+    count 0 "$tiles" "$T/wide.c"
+    count 1 "$tiles" "$T/row.c"
+done
+"$crescent" compare $wide --backends tcc,standalone >"$log" 2>&1 && grep -q "^y .* 0\.0  ok" "$log"
+report $? "compare $wide"
 
 # The bits: a model of each list compiles without a warning, and writes what `crescent run` writes.
 files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"

@@ -97,6 +97,39 @@ static char *add_loading(struct cr_needs *needs, char *at)
     return at;
 }
 
+/* ---- tiles of products ---- */
+
+/* Returns an argument that is a number, or -1 if it is known only at run time. */
+static int64_t number_at(const struct cr_function *f, const struct cr_call *call, int i)
+{
+    const struct cr_argument *argument = &f->arguments[call->first_argument + i];
+    if (argument->kind != CR_ARGUMENT_NUMBER || f->exprs[argument->number].op != CR_EXPR_NUMBER)
+        return -1;
+    return f->exprs[argument->number].number;
+}
+
+/* True if `columns` asks for tiles of three vectors, of 4, 8 or 16 floats. */
+static bool are_three_vectors(int64_t columns)
+{
+    return columns / 4 == 3 || columns / 8 == 3 || columns / 16 == 3;
+}
+
+/* Finds out which tiles of runtime/gemm.inc a product needs.  No tile has more than MOST_ROWS rows.  One panel,
+ * or an even number of them, is covered by tiles of two or four vectors. */
+static void find_tiles(struct cr_needs *needs, const struct cr_function *f, const struct cr_call *call,
+                       const char *name)
+{
+    enum { MOST_ROWS = 12, PANELS = 2 * 32, ROWS = 0, COLUMNS = 1 };
+    if (strncmp(name, "gemm", 4) != 0)
+        return;
+    bool band = call->callee == CR_CALLEE_gemm_band;
+    int64_t columns = number_at(f, call, COLUMNS);
+    int64_t width = band ? 0 : number_at(f, call, call->n_arguments - 2);
+    needs->few_rows |= !band && number_at(f, call, ROWS) <= MOST_ROWS;
+    needs->uneven_columns |= columns <= 0 || (columns != PANELS / 2 && columns % PANELS != 0) ||
+                             width < 0 || are_three_vectors(width);
+}
+
 void cr_needs_find(struct cr_needs *needs, const struct cr_program *p, unsigned isas, bool loads)
 {
     enum { NAME = 64 };
@@ -110,6 +143,7 @@ void cr_needs_find(struct cr_needs *needs, const struct cr_program *p, unsigned 
     for (int f = 0; f < p->n_functions; f++)
         for (int c = 0; c < p->functions[f].n_calls; c++) {
             cr_callee_name(at, NAME, &p->functions[f].calls[c]);
+            find_tiles(needs, &p->functions[f], &p->functions[f].calls[c], at);
             if (cr_names_find(&needs->callees, at) >= 0)
                 continue;
             cr_names_add(&needs->callees, at);
@@ -135,7 +169,7 @@ static bool is_call_of(const char *callee, const char *name)
 }
 
 /* A name is the template's path, a member "rt->gemm", an instruction set "avx2", a format "q8",
- * or the name of an op or a function. div is always needed, since other functions of the runtime
+ * tiles of products, or the name of an op or a function. div is always needed, since other functions of the runtime
  * use it. */
 bool cr_is_needed(void *context, const char *name)
 {
@@ -144,6 +178,10 @@ bool cr_is_needed(void *context, const char *name)
     unsigned isa = find_isa(name, strlen(name));
     if (strcmp(name, CR_TEMPLATE_FILE) == 0)
         return needs->repeats_template;
+    if (strcmp(name, "few_rows") == 0)
+        return needs->few_rows;
+    if (strcmp(name, "uneven_columns") == 0)
+        return needs->uneven_columns;
     if (strncmp(name, "rt->", 4) == 0)
         return cr_names_find(&needs->callees, name + 4) >= 0;
     if (isa)
