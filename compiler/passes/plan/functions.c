@@ -259,8 +259,14 @@ static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
             starts->at[i] = 0;
 }
 
-/* Joins functions that differ only in offsets, if there are enough of them: two or three short
- * functions are easier to read than one with offsets. */
+/* Returns how many functions that differ only in offsets are joined: two or three short ones are
+ * easier to read than one with offsets, but not two with a product. */
+static int least_joined(const struct cr_kernel *k)
+{
+    return k->core == CR_NONE ? LEAST_JOINED : 2;
+}
+
+/* Joins functions that differ only in offsets, if there are enough of them. */
 static void join_functions(const struct cr_module *m, struct cr_functions *f)
 {
     size_t n = (size_t)m->n_kernels;
@@ -272,7 +278,7 @@ static void join_functions(const struct cr_module *m, struct cr_functions *f)
     f->starts = cr_calloc(n, sizeof *f->starts);
     for (int i = 0; i < m->n_kernels; i++) {
         int function = f->first[i], first = j.joined[function];
-        if (j.n[first] < LEAST_JOINED)
+        if (j.n[first] < least_joined(&m->kernels[first]))
             continue;
         any = true;
         f->first[i] = first;
