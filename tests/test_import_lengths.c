@@ -237,7 +237,7 @@ static const struct {
     void (*make)(struct message *graph);
 } models[] = {
     {"scores", "input(\"x\", {n, 4})", make_scores},
-    {"mean", "sum(x, 1) / float(n)", make_mean},
+    {"mean", "nn.mean(x, 1)", make_mean},
     {"first", "gather(x, const(0, {1}, \"i32\"))", make_first},
     {"last", "gather(x, expand(n - 1, {1}))", make_last},
     {"fewer", "float(n - 1)", make_fewer},

@@ -41,6 +41,8 @@ static const struct {
     {"mean", "local x = input('x', {T, 7})\n"
              "local n = o.T == 0 and float(T) or o.T\n"
              "return {y = sum(x, 1) / n}"},
+    {"means", "local x = input('x', {T, 2, 7})\n"
+              "return {y = nn.mean(x, 1), z = nn.mean(x:transpose(1, 3), -1), w = nn.mean(x, 3)}"},
     {"positions", "local x = input('x', {2, T, 9})\n"
                   "return {y = x + param('wpe', {128, 9}, {normal = 1}):slice({0, 0}, "
                   "{o.T == 0 and 128 or o.T, 9})}"},

@@ -46,6 +46,8 @@ static const struct {
     {"pooled", "local x = input('x', {B, T, 70})\n"
                "local mean = sum(x, 2) / count\n"
                "return {y = mean / sqrt(sum(mean * mean, 3)), z = max(exp(x), 2), w = argmax(x, 2)}"},
+    {"mean", "local x = input('x', {B, T, 7, 1})\n"
+             "return {y = nn.mean(x, 2), z = nn.mean(x:transpose(2, 3), 3), w = nn.mean(x, 3)}"},
     {"head", "local x = input('x', {B, T, 40})\n"
              "local first = sum(where(eq(iota({B, T, 1}, 2), 0), x, 0), 2)\n"
              "return {y = nn.linear(first:reshape{B, 40}, 24)}"},

@@ -312,3 +312,34 @@ int cr_lua_narrow(lua_State *L)
                                              : cr_arg_integer(L, 4, "narrow", "size");
     return cr_return(L, CR_OP_slice, 1, &a, &attr);
 }
+
+/* ---- lengths ---- */
+
+/* Returns the input that holds a length. */
+static cr_id input_of(lua_State *L, const struct cr_length *length)
+{
+    const struct cr_graph *g = cr_run_of(L)->graph;
+    cr_id id = 0;
+    while (g->nodes[id].op != CR_OP_input || strcmp(g->nodes[id].name, length->name) != 0)
+        id++;
+    return id;
+}
+
+int cr_lua_count(lua_State *L)
+{
+    cr_arg_count(L, "count", 2, 2);
+    struct cr_node node = cr_node_copy(L, cr_arg_tensor(L, 1, "count"));
+    int axis = cr_arg_axis(L, 2, "count", node.rank);
+    if (!node.lengths[axis]) {
+        lua_pushinteger(L, (lua_Integer)node.shape[axis]);
+        return 1;
+    }
+    struct cr_length length = cr_run_of(L)->graph->lengths[node.lengths[axis] - 1];
+    int64_t shape[CR_MAX_RANK];
+    for (int a = 0; a < node.rank; a++)
+        shape[a] = node.lengths[a] == length.batch ? node.shape[a] : 1;
+    cr_id input = input_of(L, &length);
+    cr_id count = cr_add(L, CR_OP_float, 1, &input, NULL);
+    cr_push_tensor(L, length.batch ? shaped(L, CR_OP_reshape, count, node.rank, shape) : count);
+    return 1;
+}

@@ -16,4 +16,8 @@ int cr_lua_argmax(lua_State *L);
 /* narrow(a, axis, start [, size]): a slice along one axis. */
 int cr_lua_narrow(lua_State *L);
 
+/* tensor:count(axis): the number of elements along an axis in a run.  It is the size, or for a length a float
+ * tensor that broadcasts with the tensor. */
+int cr_lua_count(lua_State *L);
+
 #endif

@@ -8,6 +8,7 @@
 #include "script_errors.h"
 #include "builtin_modules.h"
 #include "broadcast.h"
+#include "composites.h"
 #include "luaapi.h"
 #include "node.h"
 #include "script_state.h"
@@ -174,7 +175,7 @@ static void add_operators(lua_State *L)
 /* Pushes the methods: all functions of the language whose first argument is a tensor. */
 static void push_methods(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"size", size}, {NULL, NULL}};
+    static const luaL_Reg own[] = {{"size", size}, {"count", cr_lua_count}, {NULL, NULL}};
     lua_newtable(L);
     cr_add_functions(L, own);
     cr_add_elementwise(L);

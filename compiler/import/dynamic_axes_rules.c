@@ -52,21 +52,6 @@ static cr_t operand(cr_t x, int i)
     return i < x->n_arguments ? x->arguments[i].term : NULL;
 }
 
-/* Reads the whole numbers in the text of the second argument; returns how many. */
-static int numbers_in(cr_t x, int64_t *out)
-{
-    int n = 0;
-    const char *text = x->n_arguments > 1 ? x->arguments[1].text : NULL;
-    for (char *end; text && *text && n < CR_ONNX_RANK; text = end) {
-        text += strcspn(text, "-0123456789");
-        out[n] = strtoll(text, &end, 10);
-        n += end != text;
-        if (end == text)
-            break;
-    }
-    return n;
-}
-
 /* ---- which axes are cut ---- */
 
 /* Refuses a term.  The message names a length of an operand or of the result. */
@@ -201,21 +186,6 @@ static cr_t call(struct settling *s, enum cr_onnx_term_kind kind, const char *na
     return x;
 }
 
-/* nn.mean(x, axis), which divides by the bound, becomes sum(x, axis) / float(seq). */
-static cr_t mean_by_length(struct settling *s, cr_t x, int mark)
-{
-    struct cr_onnx_term *length = cr_arena_new(arena_of(s), 1, sizeof *length);
-    *length = (struct cr_onnx_term){.kind = CR_TERM_VALUE,
-                                    .type = CR_ONNX_INT64,
-                                    .name = "",
-                                    .value = s->script->graph->symbols->lengths[mark - 1].value};
-    struct cr_onnx_term number = {.type = x->type};
-    struct cr_onnx_argument parts[] = {
-        {call(s, CR_TERM_CALL, "sum", x, x->arguments, x->n_arguments), NULL},
-        {call(s, CR_TERM_CALL, "float", &number, (struct cr_onnx_argument[]){{length, NULL}}, 1), NULL}};
-    return call(s, CR_TERM_INFIX, "/", x, parts, 2);
-}
-
 /* Returns a term with axes 0 and `axis` exchanged. */
 static cr_t exchanged(struct settling *s, cr_t x, int axis)
 {
@@ -281,13 +251,11 @@ static cr_t last_index(struct settling *s, int length)
  * be its first or its last element, which always exist. */
 static cr_t narrowed(struct settling *s, cr_t x)
 {
-    int64_t axis[CR_ONNX_RANK], start = 0;
-    numbers_in(x, axis);
-    int a = (int)axis[0] - 1;
+    int a = atoi(x->arguments[1].text) - 1;
     cr_t y = operand(x, 0);
     const char *from = x->arguments[2].text;
     bool behind = *from == CR_TERM_LENGTH, part = y->lengths[a] && !x->lengths[a];
-    start = strtoll(behind ? from + 2 : from, NULL, 10);
+    int64_t start = strtoll(behind ? from + 2 : from, NULL, 10);
     if ((behind && (start != -1 || x->shape[a] != 1)) || (part && !behind && start + x->shape[a] > 1)) {
         struct cr_onnx_term like = *y;
         like.lengths[a] = (signed char)(behind ? from[1] - '0' + 1 : y->lengths[a]);
@@ -307,7 +275,6 @@ static cr_t remake(struct settling *s, cr_t x)
     struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
     struct cr_onnx_argument *arguments =
         cr_arena_new(arena_of(s), (size_t)x->n_arguments + 1, sizeof *arguments);
-    int64_t axis[CR_ONNX_RANK];
     *copy = *x;
     copy->arguments = arguments;
     for (int i = 0; i < x->n_arguments; i++) {
@@ -317,12 +284,6 @@ static cr_t remake(struct settling *s, cr_t x)
     }
     if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "narrow") == 0 && x->n_arguments == 4)
         return narrowed(s, copy);
-    if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "nn.mean") == 0) {
-        numbers_in(copy, axis);
-        int mark = arguments[0].term->lengths[axis[0] - 1];
-        if (mark)
-            return mean_by_length(s, copy, mark);
-    }
     cut(s, copy);
     return copy;
 }

@@ -9,7 +9,7 @@ local nn = {}
 
 -- The mean over an axis, which stays with size 1.
 function nn.mean(x, axis)
-    return sum(x, axis) / x:size(axis)
+    return sum(x, axis) / x:count(axis)
 end
 
 -- LayerNorm(x) = gamma (x - mu) / sqrt(sigma^2 + eps) + beta, over the last axis
