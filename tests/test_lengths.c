@@ -63,6 +63,8 @@ static const struct {
      "local z = gather(exp(a), away - 1, 2)\n"
      "return {y = gather(a, away, 3), z = where(eq(z, z), z, 0), w = gather(a, iota({1, 1, 4}, 3), "
      "3)}"},
+    {"repeated", "local x = input('x', {1, 3})\n" /* a product of which only an expand has the length, and a sum */
+                 "return {y = (x * 0.75):expand{T, 1, 3} + 2 ^ x}"},
     {"groups", "local x = input('x', {1, T, 12})\n" /* words, looked up by column in a mask */
                "local of = cumsum(const(0, {T}, 'i32'), 1)\n"
                "local query = gather(of, iota({1, 1, T, 1}, 3))\n"

@@ -123,14 +123,16 @@ static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id su
     return false;
 }
 
-/* Applies the moves between `product` and `id` to a factor of the product. */
+/* Applies the moves between `product` and `id` to a factor of the product.  The result keeps the lengths of
+ * `id`, which an expand may have on its own. */
 static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int factor)
 {
     if (id == product)
         return rw->map[cr_in(rw->from, product, factor)];
     struct cr_attr attr = cr_attr_of(&rw->from->nodes[id]);
     cr_id below = move_factor(rw, cr_in(rw->from, id, 0), product, factor);
-    return cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
+    cr_id moved = cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
+    return cr_rewrite_limited(rw, moved, rw->from->nodes[id].lengths);
 }
 
 /* Replaces the sum by an fma in the new graph. */
