@@ -264,6 +264,18 @@ for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_
     huggingface.sizes[name] = {0, 1, null = false}
 end
 
+-- The n numbers that an option says, which is a list in config.json: "8,16"; a single one counts n times.
+function huggingface.numbers(o, name, n)
+    local items, numbers = split(o[name]), {}
+    for i = 1, n do
+        numbers[i] = tonumber(#items == 1 and items[1] or items[i])
+        if not numbers[i] or #items > 1 and #items ~= n then
+            error(name .. ": found '" .. o[name] .. "', expected a number, or " .. n .. " with commas between")
+        end
+    end
+    return numbers
+end
+
 -- The two sizes that an option says: "384,640" is height and width, "224" is both.
 function huggingface.pair(o, name)
     local sizes = split(o[name])
