@@ -187,6 +187,24 @@ emits_array() {
     same "$family: C that generates with an array on $1 ranks" "$T/one" "$T/all"
 }
 
+# emits_encoder N: and one that prints vectors or scores of texts, which rank 0 reads.
+emits_encoder() {
+    build LLAMA "$1" graphs/fables --embed-text --normalize --pack "$T/packed"
+    report $? "$family: C that embeds for $1 ranks"
+    "$crescent" embed graphs/fables "$T/lines" --normalize >"$T/one" 2>"$log"
+    for weights in graphs/fables/model.safetensors "$T/packed"; do
+        ranks "$1" "$T/emitted" "$weights" <"$T/lines" >"$T/all" 2>"$log"
+        same "$family: C that embeds with $weights on $1 ranks" "$T/one" "$T/all"
+    done
+    ends "$1" 'nowhere: cannot be opened' "$T/packed" --file "$T/nowhere"
+    model=tests/fixtures/embed_qwen3_score
+    build QWEN3 "$1" $model --embed-text
+    report $? "$family: C that ranks for $1 ranks"
+    "$crescent" rank $model --query 'What is it?' "$T/lines" >"$T/one" 2>"$log"
+    ranks "$1" "$T/emitted" $model/model.safetensors --query 'What is it?' --file "$T/lines" >"$T/all" 2>"$log"
+    same "$family: C that ranks on $1 ranks" "$T/one" "$T/all"
+}
+
 # ends N WORDS OPTIONS...: the emitted program on N ranks says one line with these words, and all end.
 ends() {
     n=$1 words=$2
@@ -210,6 +228,7 @@ emitted() {
     fixture=tests/fixtures/model_deberta_v2
     files="--weights $fixture/model.safetensors --input ids=$fixture/ids.npy"
     emits DEBERTA_V2 last_hidden_state "$fixture" --set B=2 --set T=13 # operands in tables of ranks, too
+    emits_encoder 2
     emits_text 2
     emits_array 3
     emits_text 3

@@ -2,6 +2,7 @@
  * of a text or the scores of its labels; see embed_text.h. */
 #include "embed_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "generate.h"
@@ -49,17 +50,20 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_generation *g = w->generation;
     const bool scores = g->encoder->n_labels > 0;
     const char *upper = w->upper;
+    char parts[32] = "";
+    if (w->p->ranks)
+        snprintf(parts, sizeof parts, "%dL * ", w->p->ranks);
     cr_put(
         t,
         "\n/* ---- %s of texts ---- */\n\n"
         "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
         "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
         "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
-        "#define %s_PACKED_BYTES (%dL + %s_PARAM_BYTES) /* of a file of packed weights */\n\n",
+        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n\n",
         scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
         (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
         prompt_bytes(g->encoder), g->encoder->prompt_parts ? "around" : "in front of", upper,
-        (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, upper);
+        (long long)lay_out(w).arena, upper, upper, CR_PACKED_HEADER, parts, upper);
     cr_emit_tokenizer_header(t, g->tokenizer, w->p->name, CR_FOR_TEXTS);
     cr_put(t, "\n");
     cr_put_named_template(t, w, "compiler/emit/embed_header.inc");

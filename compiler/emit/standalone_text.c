@@ -139,6 +139,8 @@ bool cr_is_needed_by_program(void *standalone, const char *name)
         return e && !e->prompt_parts;
     if (strcmp(name, "rerankers") == 0)
         return e && e->prompt_parts;
+    if (strcmp(name, "one") == 0)
+        return !w->p->ranks;
     return strcmp(name, "ranks") != 0 || w->p->ranks;
 }
 

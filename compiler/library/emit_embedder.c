@@ -139,8 +139,6 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
         cr_writing_check(e->w.what, error) || cr_check_folder_path(folder, error) || read_folder(e, folder, options, error) ||
         open_graph(e, context, folder, how))
         return -1;
-    if (config && config->ranks > 1)
-        return cr_fail(error, "%.400s: an encoder of texts for %d ranks, expected one", folder, config->ranks);
     if (e->sentence.modules && !e->w.what->pack && !e->w.what->embed)
         return cr_fail(error, "%.400s: found Dense modules, whose weights are in files of their own, expected --pack "
                               "or --embed", folder);
