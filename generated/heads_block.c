@@ -205,134 +205,12 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
 }
 
 /*
- * k3_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
- * scores times 0.25
- * mask: query i sees keys j <= i
- * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
- */
-struct k3_args {
-    const struct cr_runtime *rt;
-    const float *k1_attn_heads_key_query_value; /* [B, T, 9 * HEAD_DIM] */
-    float *out; /* [B, T, HEAD_DIM] */
-};
-
-static void k3_attn_heads(const void *args, long begin, long end, float *scratch)
-{
-    const struct k3_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    float *const values = scratch; /* packed values */
-    float *const queries = scratch + 256; /* packed queries of a step */
-    float *const scores = scratch + 768; /* a block of keys x queries */
-    float *const sums = scratch + 1024; /* of exp(score - max) * value */
-    float *const max = scratch + 1280; /* of a query's scores so far */
-    float *const sum = scratch + 1296; /* of exp(score - max) so far */
-    float *const scale = scratch + 1312; /* exp(old max - new max) */
-    for (long item = begin; item < end; item++) {
-        const long head = item;
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
-            9 * HEAD_DIM, 1);
-        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
-            9 * HEAD_DIM, 1);
-        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head < 1); /* or the last one again */
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 5 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 4 * HEAD_DIM, 1,
-            9 * HEAD_DIM);
-        rt->gemm_band(T, T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 3 * HEAD_DIM,
-            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
-        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
-        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
-            finite ? 1 : T, 0, 0);
-        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM) + HEAD_DIM, 3 * HEAD_DIM, sums,
-            32, sum, 1);
-    }
-}
-
-/*
- * k4_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
- * scores times 0.25
- * mask: query i sees keys j <= i
- * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
- */
-struct k4_args {
-    const struct cr_runtime *rt;
-    const float *k1_attn_heads_key_query_value; /* [B, T, 9 * HEAD_DIM] */
-    float *out; /* [B, T, HEAD_DIM] */
-};
-
-static void k4_attn_heads(const void *args, long begin, long end, float *scratch)
-{
-    const struct k4_args *a = args;
-    const struct cr_runtime *rt = a->rt;
-    float *const values = scratch; /* packed values */
-    float *const queries = scratch + 256; /* packed queries of a step */
-    float *const scores = scratch + 768; /* a block of keys x queries */
-    float *const sums = scratch + 1024; /* of exp(score - max) * value */
-    float *const max = scratch + 1280; /* of a query's scores so far */
-    float *const sum = scratch + 1296; /* of exp(score - max) so far */
-    float *const scale = scratch + 1312; /* exp(old max - new max) */
-    for (long item = begin; item < end; item++) {
-        const long head = item;
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
-        const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
-            9 * HEAD_DIM, 1);
-        rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
-            9 * HEAD_DIM, 1);
-        rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
-        rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head < 1); /* or the last one again */
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 8 * HEAD_DIM,
-            9 * HEAD_DIM);
-        rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 7 * HEAD_DIM, 1,
-            9 * HEAD_DIM);
-        rt->gemm_band(T, T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 6 * HEAD_DIM,
-            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
-        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
-        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
-            finite ? 1 : T, 0, 0);
-        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM) + 2 * HEAD_DIM, 3 * HEAD_DIM,
-            sums, 32, sum, 1);
-    }
-}
-
-/*
- * k5_attn_residual: attn_residual, graphs/heads_block.lua:39
+ * k3_attn_residual: attn_residual, graphs/heads_block.lua:39
  * out[B, T, N_EMBD] = rows[B * T, 3 * HEAD_DIM] x columns[3 * HEAD_DIM, N_EMBD]
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
-struct k5_args {
+struct k3_args {
     const struct cr_runtime *rt;
     const float *x; /* [B, T, N_EMBD] */
     const float *attn_proj_bias; /* [N_EMBD] */
@@ -341,9 +219,9 @@ struct k5_args {
     float *out; /* [B, T, N_EMBD] */
 };
 
-static void k5_attn_residual(const void *args, long begin, long end, float *scratch)
+static void k3_attn_residual(const void *args, long begin, long end, float *scratch)
 {
-    const struct k5_args *a = args;
+    const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -358,13 +236,13 @@ static void k5_attn_residual(const void *args, long begin, long end, float *scra
 }
 
 /*
- * k6_ff_act: ff.act, graphs/heads_block.lua:32
+ * k4_ff_act: ff.act, graphs/heads_block.lua:32
  * out[B, T, 4 * N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, 4 * N_EMBD]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, erf, add, mul, mul
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
-struct k6_args {
+struct k4_args {
     const struct cr_runtime *rt;
     const float *ff_net_bias; /* [4 * N_EMBD] */
     const float *attn_residual; /* [B, T, N_EMBD] */
@@ -374,9 +252,9 @@ struct k6_args {
     float *out; /* [B, T, 4 * N_EMBD] */
 };
 
-static void k6_ff_act(const void *args, long begin, long end, float *scratch)
+static void k4_ff_act(const void *args, long begin, long end, float *scratch)
 {
-    const struct k6_args *a = args;
+    const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
@@ -416,12 +294,12 @@ static void k6_ff_act(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k7_ffn_residual: ffn_residual, graphs/heads_block.lua:39
+ * k5_ffn_residual: ffn_residual, graphs/heads_block.lua:39
  * out[B, T, N_EMBD] = rows[B * T, 4 * N_EMBD] x columns[4 * N_EMBD, N_EMBD]
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
-struct k7_args {
+struct k5_args {
     const struct cr_runtime *rt;
     const float *attn_residual; /* [B, T, N_EMBD] */
     const float *ff_net_bias; /* [N_EMBD] */
@@ -430,9 +308,9 @@ struct k7_args {
     float *out; /* [B, T, N_EMBD] */
 };
 
-static void k7_ffn_residual(const void *args, long begin, long end, float *scratch)
+static void k5_ffn_residual(const void *args, long begin, long end, float *scratch)
 {
-    const struct k7_args *a = args;
+    const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
@@ -467,32 +345,19 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         };
         rt->parallel(pool, 2, 2, k1_attn_heads_key_query_value, &args, scratch, scratch_floats);
     }
-    {
-        const struct k2_args args = {
-            .rt = rt,
-            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
-            .out = arena + 2304, /* attn.y[2, 8, 48] */
-        };
-        rt->parallel(pool, 2, 1, k2_attn_heads, &args, scratch, scratch_floats);
+    for (long layer = 0; layer < 3; layer++) {
+        float *const layer_arena = arena + layer * 16;
+        {
+            const struct k2_args args = {
+                .rt = rt,
+                .k1_attn_heads_key_query_value = arena + layer * 48, /* attn.heads.#.key_query_value[2, 8, 144] */
+                .out = layer_arena + 2304, /* attn.y[2, 8, 48] */
+            };
+            rt->parallel(pool, 2, 1, k2_attn_heads, &args, scratch, scratch_floats);
+        }
     }
     {
         const struct k3_args args = {
-            .rt = rt,
-            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
-            .out = arena + 2304, /* attn.y[2, 8, 48] */
-        };
-        rt->parallel(pool, 2, 1, k3_attn_heads, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k4_args args = {
-            .rt = rt,
-            .k1_attn_heads_key_query_value = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
-            .out = arena + 2304, /* attn.y[2, 8, 48] */
-        };
-        rt->parallel(pool, 2, 1, k4_attn_heads, &args, scratch, scratch_floats);
-    }
-    {
-        const struct k5_args args = {
             .rt = rt,
             .x = in0, /* x[2, 8, 48] */
             .attn_proj_bias = weights + 7776, /* attn.proj.bias[48] */
@@ -500,10 +365,10 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .attn_proj_weight = weights + 7824, /* attn.proj.weight[48, 64] */
             .out = arena + 3072, /* attn_residual[2, 8, 48] */
         };
-        rt->parallel(pool, 2, 2, k5_attn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
-        const struct k6_args args = {
+        const struct k4_args args = {
             .rt = rt,
             .ff_net_bias = weights + 10896, /* ff.net.#.bias[192] */
             .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
@@ -512,10 +377,10 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .ff_net_weight = weights + 11184, /* ff.net.#.weight[48, 192] */
             .out = arena, /* ff.act[2, 8, 192] */
         };
-        rt->parallel(pool, 2, 2, k6_ff_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k4_ff_act, &args, scratch, scratch_floats);
     }
     {
-        const struct k7_args args = {
+        const struct k5_args args = {
             .rt = rt,
             .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
             .ff_net_bias = weights + 20400, /* ff.net.#.bias[48] */
@@ -523,7 +388,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .ff_net_weight = weights + 20448, /* ff.net.#.weight[192, 64] */
             .out = out0, /* ffn_residual[2, 8, 48] */
         };
-        rt->parallel(pool, 2, 2, k7_ffn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -993,6 +858,14 @@ static int cr_has_plain(void)
  * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
+/* Compiled at -O1 for x86: there the fastest of these functions wait for fma, which is emulated on the only
+ * processors that run them, and -O2 takes half as long again to compile them. */
+#if CR_X86 && defined(__OPTIMIZE__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#define CR_TARGET 1
+#endif
+
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
@@ -4759,13 +4632,12 @@ static cr_tiles *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tile_sets)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+/* By width.  A file for one model lacks tiles that its products do not use, or seldom: see required_runtime.h. */
+static const struct cr_tile_set CR_NAME(cr_tile_sets)[5] = {
+    [1] = {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
+    [2] = {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    [3] = {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    [4] = {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
 /* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one tile covers all
@@ -4800,8 +4672,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
 
 /* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
  * tiles of 11 and 10, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
-                                  long n)
+static void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
+                               long n)
 {
     const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     if (rows > 0) {
@@ -4841,7 +4713,7 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 
 /* Covers the columns from left to right by tiles of nearly equal width.  A single row is too little work to
  * hide the latency of fma, so it uses 8 vectors while there are that many columns. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product *p)
+static void CR_NAME(v_gemm)(struct cr_product *p)
 {
     int width = CR_NAME(cr_tile_width)(p->M, p->columns), step;
     p->ahead = CR_NAME(v_ahead)(p, width);
@@ -4851,9 +4723,9 @@ CR_INLINE void CR_NAME(v_gemm)(struct cr_product *p)
         if (p->M == 1 && left >= 8) {
             step = 8;
             CR_NAME(cr_tiles_1x8)(p, 0, n, 1);
-        } else {
-            CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
+            continue;
         }
+        CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
     }
 }
 

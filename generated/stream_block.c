@@ -815,6 +815,14 @@ static int cr_has_plain(void)
  * This is C for any compiler and any machine: it defines what the other
  * instruction sets must compute, bit for bit.
  */
+/* Compiled at -O1 for x86: there the fastest of these functions wait for fma, which is emulated on the only
+ * processors that run them, and -O2 takes half as long again to compile them. */
+#if CR_X86 && defined(__OPTIMIZE__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#define CR_TARGET 1
+#endif
+
 #define CR_ISA "plain"
 #define CR_NAME(name) name##_plain
 #define VF float
@@ -4486,13 +4494,12 @@ static cr_tiles *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* By width. */
-static const struct cr_tile_set CR_NAME(cr_tile_sets)[] = {
-    {0, NULL},
-    {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
-    {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
-    {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
+/* By width.  A file for one model lacks tiles that its products do not use, or seldom: see required_runtime.h. */
+static const struct cr_tile_set CR_NAME(cr_tile_sets)[5] = {
+    [1] = {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
+    [2] = {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
+    [3] = {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
+    [4] = {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
 /* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one tile covers all
@@ -4527,8 +4534,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
 
 /* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
  * tiles of 11 and 10, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
-                                  long n)
+static void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
+                               long n)
 {
     const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     if (rows > 0) {
@@ -4568,7 +4575,7 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 
 /* Covers the columns from left to right by tiles of nearly equal width.  A single row is too little work to
  * hide the latency of fma, so it uses 8 vectors while there are that many columns. */
-CR_INLINE void CR_NAME(v_gemm)(struct cr_product *p)
+static void CR_NAME(v_gemm)(struct cr_product *p)
 {
     int width = CR_NAME(cr_tile_width)(p->M, p->columns), step;
     p->ahead = CR_NAME(v_ahead)(p, width);
@@ -4578,9 +4585,9 @@ CR_INLINE void CR_NAME(v_gemm)(struct cr_product *p)
         if (p->M == 1 && left >= 8) {
             step = 8;
             CR_NAME(cr_tiles_1x8)(p, 0, n, 1);
-        } else {
-            CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
+            continue;
         }
+        CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
     }
 }
 

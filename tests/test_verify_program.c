@@ -24,8 +24,8 @@ static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head
 
 /* LAYERS: layers pass their results on through two buffers, used alternately. */
 /* JOINED: a kernel has three results, each the next value of a state.  CHOSEN: an i32 chooses a matrix of
- * a stack of weights. */
-enum subject { STEP, BLOCK, CHUNKS, LAYERS, RECURRENCE, JOINED, CHOSEN, N_SUBJECTS };
+ * a stack of weights.  SHARED: heads that share keys and values, of which a thread packs the values once. */
+enum subject { STEP, BLOCK, CHUNKS, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -39,6 +39,7 @@ static const struct {
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
     [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
     [CHOSEN] = {"tests/scripts/chosen.lua", NULL, 0},
+    [SHARED] = {"tests/golden/shared_heads.lua", NULL, 0},
 };
 
 static struct cr_module *make_module(enum subject subject)
@@ -381,6 +382,20 @@ DAMAGE(kept_of_a_group)
         }
     }
 }
+/* The number of packed rows is chosen by a condition that differs from head to head. */
+DAMAGE(kept_of_a_condition)
+{
+    struct cr_function *f = site_of(m, CR_CALLEE_gemm_scaled, 0).f;
+    int visible = var_named(f, "visible");
+    cr_expr is_first = node_of_op(f, CR_EXPR_OR)->b;
+    int first = 1, second;
+    while (f->body[first].kind != CR_STATEMENT_SET || f->body[first].var != visible)
+        first++;
+    for (second = first + 1; f->body[second].kind != CR_STATEMENT_SET;)
+        second++;
+    f->body[first - 1].value = is_first;
+    f->body[first].value = f->body[second].value;
+}
 DAMAGE(kept_written_over)
 {
     struct cr_function *f;
@@ -680,6 +695,7 @@ static const struct {
     ROW(STEP, result_left_out, "function %d: out is not written for sure"),
     ROW(BLOCK, kept_seldom, "function %d, statement %d: rows is read before it is written"),
     ROW(BLOCK, kept_of_a_group, "function %d, statement %d: what is kept here depends on col0, "),
+    ROW(SHARED, kept_of_a_condition, "function %d, statement %d: what is kept here depends on visible, "),
     ROW(BLOCK, kept_written_over, "function %d, statement %d: rows is kept from item to "),
     ROW(BLOCK, prefetch_beyond, "step %d: argument %d (attn_c_attn): it reaches from %d to "),
     ROW(STEP, wrong_in_layer_2, "step %d, iteration %d: argument %d: its form says %d, it is "),

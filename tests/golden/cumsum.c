@@ -51,7 +51,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k3_cumsum_add: cumsum.add, tests/golden/cumsum.lua:4
+ * k3_d_cumsum_add: gradient of cumsum.add, tests/golden/cumsum.lua:4
  * out[2, 5, 700]
  * steps: add
  * 14 kflop, reads 28 kB, writes 28 kB
@@ -62,7 +62,7 @@ struct k3_args {
     float *out; /* [2, 5, 700] */
 };
 
-static void k3_cumsum_add(const void *args, long begin, long end, float *scratch)
+static void k3_d_cumsum_add(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -78,17 +78,17 @@ static void k3_cumsum_add(const void *args, long begin, long end, float *scratch
 }
 
 /*
- * k4_cumsum_cumsum: cumsum.cumsum, tests/golden/cumsum.lua:3
+ * k4_d_cumsum_cumsum: gradient of cumsum.cumsum, tests/golden/cumsum.lua:3
  * out[2, 5, 700] = running sums over 5, from the last
  * 7 kflop, reads 28 kB, writes 28 kB
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k3_cumsum_add; /* [2, 5, 700] */
+    const float *k3_d_cumsum_add; /* [2, 5, 700] */
     float *out; /* [2, 5, 700] */
 };
 
-static void k4_cumsum_cumsum(const void *args, long begin, long end, float *scratch)
+static void k4_d_cumsum_cumsum(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -97,7 +97,7 @@ static void k4_cumsum_cumsum(const void *args, long begin, long end, float *scra
         const long row = item / 2;
         const long col0 = item % 2 * 350;
         rt->cumsum(5, 350, a->out + row * 3500 + col0 + 2800, -700,
-            a->k3_cumsum_add + row * 3500 + col0 + 2800, -700);
+            a->k3_d_cumsum_add + row * 3500 + col0 + 2800, -700);
     }
 }
 
@@ -174,23 +174,23 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k3_args args = {
             .rt = rt,
             .k2_y = out2, /* y[2, 5, 700] */
-            .out = arena, /* cumsum.add[2, 5, 700] */
+            .out = arena, /* gradient of cumsum.add[2, 5, 700] */
         };
-        rt->parallel(pool, 10, 5, k3_cumsum_add, &args, scratch, scratch_floats);
+        rt->parallel(pool, 10, 5, k3_d_cumsum_add, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .k3_cumsum_add = arena, /* cumsum.add[2, 5, 700] */
-            .out = arena + 7008, /* cumsum.cumsum[2, 5, 700] */
+            .k3_d_cumsum_add = arena, /* gradient of cumsum.add[2, 5, 700] */
+            .out = arena + 7008, /* gradient of cumsum.cumsum[2, 5, 700] */
         };
-        rt->parallel(pool, 4, 4, k4_cumsum_cumsum, &args, scratch, scratch_floats);
+        rt->parallel(pool, 4, 4, k4_d_cumsum_cumsum, &args, scratch, scratch_floats);
     }
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = arena + 7008, /* cumsum.cumsum[2, 5, 700] */
-            .out = out0, /* gradient of x.mul[2, 5, 700] */
+            .x = arena + 7008, /* gradient of cumsum.cumsum[2, 5, 700] */
+            .out = out0, /* gradient of x[2, 5, 700] */
         };
         rt->parallel(pool, 10, 6, k1_cumsum_mul, &args, scratch, scratch_floats);
     }

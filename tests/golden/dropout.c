@@ -95,7 +95,7 @@ static void k4_y(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k5_dropout_mul: dropout.mul, tests/golden/dropout.lua:5
+ * k5_d_dropout: gradient of dropout, tests/golden/dropout.lua:5
  * out[2, 3, 5]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul, where, mul
  * 570 flop, reads 480 B, writes 120 B
@@ -109,7 +109,7 @@ struct k5_args {
     float *out; /* [2, 3, 5] */
 };
 
-static void k5_dropout_mul(const void *args, long begin, long end, float *scratch)
+static void k5_d_dropout(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -138,7 +138,7 @@ static void k5_dropout_mul(const void *args, long begin, long end, float *scratc
 struct k6_args {
     const struct cr_runtime *rt;
     const float *x; /* [2, 3, 8] */
-    const float *k5_dropout_mul; /* [2, 3, 5] */
+    const float *k5_d_dropout; /* [2, 3, 5] */
     float *out; /* [8, 5] */
 };
 
@@ -150,7 +150,7 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 192; /* rows of the left operand */
     rt->load(8, 6, rows, 6, a->x, 1, 8);
-    rt->pack(6, 5, panels, 192, a->k5_dropout_mul, 5, 1);
+    rt->pack(6, 5, panels, 192, a->k5_d_dropout, 5, 1);
     rt->gemm(8, 5, 6, rows, 6, 1, panels, 192, a->out, 5, 0, 0, 0, 16384);
 }
 
@@ -208,15 +208,15 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
             .k4_y = out1, /* y[2, 3, 5] */
             .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
-            .out = arena + 96, /* dropout.mul[2, 3, 5] */
+            .out = arena + 96, /* gradient of dropout[2, 3, 5] */
         };
-        rt->parallel(pool, 1, 1, k5_dropout_mul, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_d_dropout, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
             .x = in0, /* x[2, 3, 8] */
-            .k5_dropout_mul = arena + 96, /* dropout.mul[2, 3, 5] */
+            .k5_d_dropout = arena + 96, /* gradient of dropout[2, 3, 5] */
             .out = out0, /* gradient of w[8, 5] */
         };
         rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);

@@ -75,7 +75,7 @@ static void k3_entries_mul(const void *args, long begin, long end, float *scratc
  * k4_loss: loss, tests/golden/entries.lua:11
  * out[]
  * steps: sum, div
- * 4 flop, reads 1.024 kB, writes 4 B
+ * 1.024 kflop, reads 1.024 kB, writes 4 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
@@ -181,7 +181,7 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in0, /* x[8, 32] */
             .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
-            .out = out3, /* z.maximum[8, 4] */
+            .out = out3, /* z[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
     }

@@ -23,7 +23,7 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k2_h: h.#, tests/golden/grad_layers.lua:5
+ * k2_h_ge: h.#.ge, tests/golden/grad_layers.lua:5
  * out[6, 8]
  * steps: ge
  * 192 flop, reads 4 B, writes 192 B
@@ -35,7 +35,7 @@ struct k2_args {
     float *out; /* [6, 8] */
 };
 
-static void k2_h(const void *args, long begin, long end, float *scratch)
+static void k2_h_ge(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -55,7 +55,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 struct k3_args {
     const struct cr_runtime *rt;
     const float *x; /* [6, 8] */
-    const float *k2_h; /* [6, 8] */
+    const float *k2_h_ge; /* [6, 8] */
     const float *h_fc; /* [6, 8] */
     float *out; /* [6, 8] */
 };
@@ -69,25 +69,25 @@ static void k3_h(const void *args, long begin, long end, float *scratch)
     /* h.# */
     rt->tanh_v(6, 8, tanh, 8, a->h_fc, 8);
     rt->mul_vs(6, 8, mul, 8, tanh, 8, &(const float){2.0f}, 0);
-    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, mul, 8, &(const float){0.0f}, 0);
+    rt->where_vvs(6, 8, where, 8, a->k2_h_ge, 8, mul, 8, &(const float){0.0f}, 0);
     rt->add_vv(6, 8, a->out, 8, a->x, 8, where, 8);
 }
 
 /*
- * k4_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
+ * k4_d_h_5_fc: gradient of h_5.fc, tests/golden/grad_layers.lua:5
  * out[6, 8]
  * steps: add, where, mul, sigmoid, sub, mul, mul, mul
  * 720 flop, reads 576 B, writes 192 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k2_h; /* [6, 8] */
+    const float *k2_h_ge; /* [6, 8] */
     const float *h; /* [6, 8] */
     const float *h_fc; /* [6, 8] */
     float *out; /* [6, 8] */
 };
 
-static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
+static void k4_d_h_5_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -97,7 +97,7 @@ static void k4_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const sub = scratch + 96; /* [6, 8] */
     rt->add_vv(6, 8, add, 8, a->h, 8, a->h, 8);
     /* h.# */
-    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, add, 8, &(const float){0.0f}, 0);
+    rt->where_vvs(6, 8, where, 8, a->k2_h_ge, 8, add, 8, &(const float){0.0f}, 0);
     rt->mul_sv(6, 8, mul, 8, &(const float){2.0f}, 0, a->h_fc, 8);
     rt->sigmoid_v(6, 8, sigmoid, 8, mul, 8);
     rt->sub_sv(6, 8, sub, 8, &(const float){1.0f}, 0, sigmoid, 8);
@@ -131,7 +131,7 @@ static void k5_d_h_fc_bias(const void *args, long begin, long end, float *scratc
 }
 
 /*
- * k6_d_h: gradient of h.#, tests/golden/grad_layers.lua:5
+ * k6_d_h_4: gradient of h_4, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
  * then: add, add
  * 768 flop, reads 640 B, writes 192 B
@@ -144,7 +144,7 @@ struct k6_args {
     float *out; /* [6, 8] */
 };
 
-static void k6_d_h(const void *args, long begin, long end, float *scratch)
+static void k6_d_h_4(const void *args, long begin, long end, float *scratch)
 {
     const struct k6_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -189,7 +189,7 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
  */
 struct k8_args {
     const struct cr_runtime *rt;
-    const float *k2_h; /* [6, 8] */
+    const float *k2_h_ge; /* [6, 8] */
     const float *d_h; /* [6, 8] */
     const float *h_fc; /* [6, 8] */
     float *out; /* [6, 8] */
@@ -204,7 +204,7 @@ static void k8_d_h_fc(const void *args, long begin, long end, float *scratch)
     float *const mul = scratch + 48, *const sigmoid = mul, *const mul2 = mul; /* [6, 8] */
     float *const sub = scratch + 96; /* [6, 8] */
     /* h.# */
-    rt->where_vvs(6, 8, where, 8, a->k2_h, 8, a->d_h, 8, &(const float){0.0f}, 0);
+    rt->where_vvs(6, 8, where, 8, a->k2_h_ge, 8, a->d_h, 8, &(const float){0.0f}, 0);
     rt->mul_sv(6, 8, mul, 8, &(const float){2.0f}, 0, a->h_fc, 8);
     rt->sigmoid_v(6, 8, sigmoid, 8, mul, 8);
     rt->sub_sv(6, 8, sub, 8, &(const float){1.0f}, 0, sigmoid, 8);
@@ -239,14 +239,14 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
 }
 
 /*
- * k10_d_h_fc: gradient of h.#.fc, tests/golden/grad_layers.lua:5
+ * k10_d_h_0_fc: gradient of h_0.fc, tests/golden/grad_layers.lua:5
  * out[6, 8] = rows[6, 8] x columns[8, 8]
  * then: add, where, mul, sigmoid, sub, mul, mul, mul
  * 768 flop, reads 1.024 kB, writes 192 B
  */
 struct k10_args {
     const struct cr_runtime *rt;
-    const float *k2_h; /* [6, 8] */
+    const float *k2_h_ge; /* [6, 8] */
     const float *d_h; /* [6, 8] */
     const float *h_fc; /* [6, 8] */
     const float *d_h_fc; /* [6, 8] */
@@ -254,7 +254,7 @@ struct k10_args {
     float *out; /* [6, 8] */
 };
 
-static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
+static void k10_d_h_0_fc(const void *args, long begin, long end, float *scratch)
 {
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -267,7 +267,7 @@ static void k10_d_h_fc(const void *args, long begin, long end, float *scratch)
     /* h.#.fc */
     rt->add_vv(6, 8, add, 32, a->d_h, 8, product, 32);
     /* h.# */
-    rt->where_vvs(6, 8, where, 32, a->k2_h, 8, add, 32, &(const float){0.0f}, 0);
+    rt->where_vvs(6, 8, where, 32, a->k2_h_ge, 8, add, 32, &(const float){0.0f}, 0);
     rt->mul_sv(6, 8, mul, 32, &(const float){2.0f}, 0, a->h_fc, 8);
     rt->sigmoid_v(6, 8, sigmoid, 32, mul, 32);
     rt->sub_sv(6, 8, sub, 32, &(const float){1.0f}, 0, sigmoid, 32);
@@ -310,15 +310,15 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .rt = rt,
                 .step = in1, /* step[] */
                 .stream0 = layer,
-                .out = layer_arena + 48, /* h.#[6, 8] */
+                .out = layer_arena + 48, /* h.#.ge[6, 8] */
             };
-            rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_h_ge, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
                 .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
-                .k2_h = layer_arena + 48, /* h.#[6, 8] */
+                .k2_h_ge = layer_arena + 48, /* h.#.ge[6, 8] */
                 .h_fc = layer_arena, /* h.#.fc[6, 8] */
                 .out = layer == 5 ? out12 : layer_arena + 96, /* h.#[6, 8] */
             };
@@ -328,12 +328,12 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k4_args args = {
             .rt = rt,
-            .k2_h = arena + 768, /* h.#[6, 8] */
+            .k2_h_ge = arena + 768, /* h.#.ge[6, 8] */
             .h = out12, /* h.#[6, 8] */
             .h_fc = arena + 720, /* h.#.fc[6, 8] */
             .out = arena + 816, /* gradient of h.#.fc[6, 8] */
         };
-        rt->parallel(pool, 1, 1, k4_d_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k4_d_h_5_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -351,7 +351,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32] */
             .out = arena + 720, /* gradient of h.#[6, 8] */
         };
-        rt->parallel(pool, 1, 1, k6_d_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k6_d_h_4, &args, scratch, scratch_floats);
     }
     for (long layer = 4; layer >= 2; layer--) {
         float *const layer_arena = arena + layer * 144;
@@ -367,7 +367,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k8_args args = {
                 .rt = rt,
-                .k2_h = layer_arena + 48, /* h.#[6, 8] */
+                .k2_h_ge = layer_arena + 48, /* h.#.ge[6, 8] */
                 .d_h = layer_arena + 144, /* gradient of h.#[6, 8] */
                 .h_fc = layer_arena, /* h.#.fc[6, 8] */
                 .out = arena + 672, /* gradient of h.#.fc[6, 8] */
@@ -405,7 +405,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k8_args args = {
             .rt = rt,
-            .k2_h = arena + 192, /* h.#[6, 8] */
+            .k2_h_ge = arena + 192, /* h.#.ge[6, 8] */
             .d_h = arena + 576, /* gradient of h.#[6, 8] */
             .h_fc = arena + 144, /* h.#.fc[6, 8] */
             .out = arena + 240, /* gradient of h.#.fc[6, 8] */
@@ -432,14 +432,14 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k10_args args = {
             .rt = rt,
-            .k2_h = arena + 48, /* h.#[6, 8] */
+            .k2_h_ge = arena + 48, /* h.#.ge[6, 8] */
             .d_h = arena + 576, /* gradient of h.#[6, 8] */
             .h_fc = arena, /* h.#.fc[6, 8] */
             .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
             .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 32] */
             .out = arena + 96, /* gradient of h.#.fc[6, 8] */
         };
-        rt->parallel(pool, 1, 1, k10_d_h_fc, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k10_d_h_0_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {

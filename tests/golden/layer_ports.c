@@ -1,6 +1,6 @@
 
 /*
- * k1_layer_ports_tanh: layer_ports.tanh, tests/golden/layer_ports.lua:10
+ * k1_layer_ports_copy: layer_ports.copy, tests/golden/layer_ports.lua:10
  * out[1, 4] = rows[1, 4] x columns[4, 4]
  * then: fma, tanh
  * 32 flop, reads 208 B, writes 16 B
@@ -14,7 +14,7 @@ struct k1_args {
     float *out; /* [1, 4] */
 };
 
-static void k1_layer_ports_tanh(const void *args, long begin, long end, float *scratch)
+static void k1_layer_ports_copy(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -27,23 +27,23 @@ static void k1_layer_ports_tanh(const void *args, long begin, long end, float *s
 }
 
 /*
- * k2_layer_ports_tanh: layer_ports.tanh, tests/golden/layer_ports.lua:10
+ * k2_layer_ports_copy: layer_ports.copy, tests/golden/layer_ports.lua:10
  * out[1, 4]
  * 4 flop, reads 16 B, writes 16 B
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_layer_ports_tanh; /* [1, 4] */
+    const float *k1_layer_ports_copy; /* [1, 4] */
     float *out; /* [1, 4] */
 };
 
-static void k2_layer_ports_tanh(const void *args, long begin, long end, float *scratch)
+static void k2_layer_ports_copy(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->load(1, 4, a->out, 0, a->k1_layer_ports_tanh, 0, 1);
+    rt->load(1, 4, a->out, 0, a->k1_layer_ports_copy, 0, 1);
 }
 
 /*
@@ -86,74 +86,74 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .s1 = (void *)inputs[2 + layer * 2], /* s1[4, 4] */
                 .x = layer == 0 ? in0 : arena + 48, /* x[1, 4] */
                 .w1 = layer_weights, /* w1[4, 32] */
-                .out = arena, /* layer_ports.tanh[1, 4] */
+                .out = arena, /* layer_ports.copy[1, 4] */
             };
-            rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
                 .c1 = (const float *)inputs[1 + layer * 2] + 4, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4, /* s1[4, 4] */
-                .x = arena, /* layer_ports.tanh[1, 4] */
+                .x = arena, /* layer_ports.copy[1, 4] */
                 .w1 = layer_weights, /* w1[4, 32] */
-                .out = arena + 16, /* layer_ports.tanh[1, 4] */
+                .out = arena + 16, /* layer_ports.copy[1, 4] */
             };
-            rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
                 .c1 = (const float *)inputs[1 + layer * 2] + 8, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8, /* s1[4, 4] */
-                .x = arena + 16, /* layer_ports.tanh[1, 4] */
+                .x = arena + 16, /* layer_ports.copy[1, 4] */
                 .w1 = layer_weights, /* w1[4, 32] */
-                .out = arena + 32, /* layer_ports.tanh[1, 4] */
+                .out = arena + 32, /* layer_ports.copy[1, 4] */
             };
-            rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k1_args args = {
                 .rt = rt,
                 .c1 = (const float *)inputs[1 + layer * 2] + 12, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12, /* s1[4, 4] */
-                .x = arena + 32, /* layer_ports.tanh[1, 4] */
+                .x = arena + 32, /* layer_ports.copy[1, 4] */
                 .w1 = layer_weights, /* w1[4, 32] */
-                .out = arena + 48, /* layer_ports.tanh[1, 4] */
+                .out = arena + 48, /* layer_ports.copy[1, 4] */
             };
-            rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports_tanh = arena, /* layer_ports.tanh[1, 4] */
+                .k1_layer_ports_copy = arena, /* layer_ports.copy[1, 4] */
                 .out = outputs[layer], /* y1[4, 4] */
             };
-            rt->parallel(pool, 1, 1, k2_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports_tanh = arena + 16, /* layer_ports.tanh[1, 4] */
+                .k1_layer_ports_copy = arena + 16, /* layer_ports.copy[1, 4] */
                 .out = (float *)outputs[layer] + 4, /* y1[4, 4] */
             };
-            rt->parallel(pool, 1, 1, k2_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports_tanh = arena + 32, /* layer_ports.tanh[1, 4] */
+                .k1_layer_ports_copy = arena + 32, /* layer_ports.copy[1, 4] */
                 .out = (float *)outputs[layer] + 8, /* y1[4, 4] */
             };
-            rt->parallel(pool, 1, 1, k2_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports_tanh = arena + 48, /* layer_ports.tanh[1, 4] */
+                .k1_layer_ports_copy = arena + 48, /* layer_ports.copy[1, 4] */
                 .out = (float *)outputs[layer] + 12, /* y1[4, 4] */
             };
-            rt->parallel(pool, 1, 1, k2_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
     }
     for (long layer = 0; layer < 3; layer++) {
@@ -163,11 +163,11 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .rt = rt,
                 .c1 = in5 + layer * 4, /* c3[4, 4] */
                 .s1 = state6 + layer * 4, /* s3[4, 4] */
-                .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports.tanh[1, 4] */
+                .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports.copy[1, 4] */
                 .w1 = weights + 256, /* w3[4, 32] */
-                .out = layer_arena, /* layer_ports.tanh[1, 4] */
+                .out = layer_arena, /* layer_ports.copy[1, 4] */
             };
-            rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
         }
     }
     for (long layer = 0; layer < 3; layer++) {
@@ -175,10 +175,10 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_layer_ports_tanh = layer_arena, /* layer_ports.tanh[1, 4] */
+                .k1_layer_ports_copy = layer_arena, /* layer_ports.copy[1, 4] */
                 .out = out2 + layer * 4, /* y3[4, 4] */
             };
-            rt->parallel(pool, 1, 1, k2_layer_ports_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
     }
     {
@@ -186,11 +186,11 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .rt = rt,
             .c1 = in5 + 12, /* c3[4, 4] */
             .s1 = state6 + 12, /* s3[4, 4] */
-            .x = arena + 32, /* layer_ports.tanh[1, 4] */
+            .x = arena + 32, /* layer_ports.copy[1, 4] */
             .w1 = weights + 256, /* w3[4, 32] */
             .out = out2 + 12, /* y3[4, 4] */
         };
-        rt->parallel(pool, 1, 1, k1_layer_ports_tanh, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
     }
     for (long layer = 0; layer < 3; layer++) {
         {

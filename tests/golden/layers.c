@@ -1,6 +1,6 @@
 
 /*
- * k1_h: h.#, tests/golden/layers.lua:6
+ * k1_h_maximum: h.#.maximum, tests/golden/layers.lua:6
  * out[6, 16] = rows[6, 8] x columns[8, 16]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, maximum
@@ -16,7 +16,7 @@ struct k1_args {
     float *out; /* [6, 16] */
 };
 
-static void k1_h(const void *args, long begin, long end, float *scratch)
+static void k1_h_maximum(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -52,7 +52,7 @@ struct k2_args {
     const struct cr_runtime *rt;
     const float *x; /* [6, 8] */
     const float *h_out_bias; /* [8] */
-    const float *k1_h; /* [6, 16] */
+    const float *k1_h_maximum; /* [6, 16] */
     const float *h_out_weight; /* [16, 8], packed */
     float *out; /* [6, 8] */
 };
@@ -63,7 +63,8 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 16, a->k1_h, 16, 1, a->h_out_weight, 512, a->out, 8, a->h_out_bias, 0, 0, 16384);
+    rt->gemm(6, 8, 16, a->k1_h_maximum, 16, 1, a->h_out_weight, 512, a->out, 8, a->h_out_bias, 0, 0,
+        16384);
     /* h.# */
     rt->add_vv(6, 8, a->out, 8, a->x, 8, a->out, 8);
 }
@@ -87,16 +88,16 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .h_norm_weight = layer_weights + 16, /* h.#.norm.weight[8] */
                 .h_norm_bias = layer_weights + 32, /* h.#.norm.bias[8] */
                 .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32] */
-                .out = arena, /* h.#[6, 16] */
+                .out = arena, /* h.#.maximum[6, 16] */
             };
-            rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k1_h_maximum, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144), /* x[6, 8] */
                 .h_out_bias = layer_weights + 304, /* h.#.out.bias[8] */
-                .k1_h = arena, /* h.#[6, 16] */
+                .k1_h_maximum = arena, /* h.#.maximum[6, 16] */
                 .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32] */
                 .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96), /* h.#[6, 8] */
             };

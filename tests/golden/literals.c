@@ -1,6 +1,6 @@
 
 /*
- * k1_h: h.#, tests/golden/literals.lua:12
+ * k1_h_1: h_1, tests/golden/literals.lua:12
  * out[4, 3] = rows[4, 3] x columns[3, 3]
  * each row first: mul, mul
  * then: mul
@@ -16,7 +16,7 @@ struct k1_args {
     float *out; /* [4, 3] */
 };
 
-static void k1_h(const void *args, long begin, long end, float *scratch)
+static void k1_h_1(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -125,7 +125,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .h_w = weights, /* h.#.w[3, 32] */
             .out = arena + 16, /* h.#[4, 3] */
         };
-        rt->parallel(pool, 1, 1, k1_h, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_h_1, &args, scratch, scratch_floats);
     }
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 96;

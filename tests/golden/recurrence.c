@@ -3,7 +3,7 @@
  * k1_recurrence_sum: recurrence.sum, tests/golden/recurrence.lua:5
  * out[3, 1]
  * steps: sum
- * 6 flop, reads 384 B, writes 12 B
+ * 24 flop, reads 384 B, writes 12 B
  */
 struct k1_args {
     const struct cr_runtime *rt;
@@ -22,7 +22,7 @@ static void k1_recurrence_sum(const void *args, long begin, long end, float *scr
 }
 
 /*
- * k2_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:5
+ * k2_recurrence_tanh_3x5: recurrence.tanh_3x5, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 112 B, writes 60 B
@@ -34,7 +34,7 @@ struct k2_args {
     float *out; /* [3, 5] */
 };
 
-static void k2_recurrence_tanh(const void *args, long begin, long end, float *scratch)
+static void k2_recurrence_tanh_3x5(const void *args, long begin, long end, float *scratch)
 {
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -49,7 +49,7 @@ static void k2_recurrence_tanh(const void *args, long begin, long end, float *sc
 }
 
 /*
- * k3_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:5
+ * k3_recurrence_tanh_3x5: recurrence.tanh_3x5, tests/golden/recurrence.lua:5
  * out[3, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
@@ -57,45 +57,45 @@ static void k2_recurrence_tanh(const void *args, long begin, long end, float *sc
 struct k3_args {
     const struct cr_runtime *rt;
     const float *k1_recurrence_sum; /* [3, 1] */
-    const float *k2_recurrence_tanh; /* [3, 5] */
+    const float *k2_recurrence_tanh_3x5; /* [3, 5] */
     const float *w; /* [5, 5], packed */
     float *out; /* [3, 5] */
 };
 
-static void k3_recurrence_tanh(const void *args, long begin, long end, float *scratch)
+static void k3_recurrence_tanh_3x5(const void *args, long begin, long end, float *scratch)
 {
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const add = scratch + 96; /* [3, 32] */
-    rt->gemm(3, 5, 5, a->k2_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k2_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, add, 32);
 }
 
 /*
- * k4_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:6
+ * k4_recurrence_copy: recurrence.copy, tests/golden/recurrence.lua:6
  * out[3, 1, 5]
  * 15 flop, reads 60 B, writes 60 B
  */
 struct k4_args {
     const struct cr_runtime *rt;
-    const float *k2_recurrence_tanh; /* [3, 5] */
+    const float *k2_recurrence_tanh_3x5; /* [3, 5] */
     float *out; /* [3, 1, 5] */
 };
 
-static void k4_recurrence_tanh(const void *args, long begin, long end, float *scratch)
+static void k4_recurrence_copy(const void *args, long begin, long end, float *scratch)
 {
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->load(3, 5, a->out, 40, a->k2_recurrence_tanh, 5, 1);
+    rt->load(3, 5, a->out, 40, a->k2_recurrence_tanh_3x5, 5, 1);
 }
 
 /*
- * k5_recurrence_tanh: recurrence.tanh, tests/golden/recurrence.lua:6
+ * k5_recurrence_tanh_3x1x5: recurrence.tanh_3x1x5, tests/golden/recurrence.lua:6
  * out[3, 1, 5] = rows[3, 5] x columns[5, 5]
  * then: add, tanh
  * 150 flop, reads 172 B, writes 60 B
@@ -103,19 +103,19 @@ static void k4_recurrence_tanh(const void *args, long begin, long end, float *sc
 struct k5_args {
     const struct cr_runtime *rt;
     const float *k1_recurrence_sum; /* [3, 1] */
-    const float *k3_recurrence_tanh; /* [3, 5] */
+    const float *k3_recurrence_tanh_3x5; /* [3, 5] */
     const float *w; /* [5, 5], packed */
     float *out; /* [3, 1, 5] */
 };
 
-static void k5_recurrence_tanh(const void *args, long begin, long end, float *scratch)
+static void k5_recurrence_tanh_3x1x5(const void *args, long begin, long end, float *scratch)
 {
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const add = scratch + 96; /* [3, 32] */
-    rt->gemm(3, 5, 5, a->k3_recurrence_tanh, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k3_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, add, 32);
 }
@@ -142,9 +142,9 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .rt = rt,
             .k1_recurrence_sum = arena, /* recurrence.sum[3, 1] */
             .w = weights, /* w[5, 32] */
-            .out = arena + 112, /* recurrence.tanh[3, 5] */
+            .out = arena + 112, /* recurrence.tanh_3x5[3, 5] */
         };
-        rt->parallel(pool, 1, 1, k2_recurrence_tanh, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k2_recurrence_tanh_3x5, &args, scratch, scratch_floats);
     }
     for (long layer = 0; layer < 6; layer++) {
         float *const layer_arena = arena + layer * 16;
@@ -160,11 +160,11 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             const struct k3_args args = {
                 .rt = rt,
                 .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
-                .k2_recurrence_tanh = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence.tanh[3, 5] */
+                .k2_recurrence_tanh_3x5 = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence.tanh_3x5[3, 5] */
                 .w = weights, /* w[5, 32] */
-                .out = layer_arena, /* recurrence.tanh[3, 5] */
+                .out = layer_arena, /* recurrence.tanh_3x5[3, 5] */
             };
-            rt->parallel(pool, 1, 1, k3_recurrence_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k3_recurrence_tanh_3x5, &args, scratch, scratch_floats);
         }
     }
     {
@@ -179,21 +179,21 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k4_args args = {
                 .rt = rt,
-                .k2_recurrence_tanh = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence.tanh[3, 5] */
+                .k2_recurrence_tanh_3x5 = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence.tanh_3x5[3, 5] */
                 .out = out0 + layer * 5, /* y[3, 8, 5] */
             };
-            rt->parallel(pool, 1, 1, k4_recurrence_tanh, &args, scratch, scratch_floats);
+            rt->parallel(pool, 1, 1, k4_recurrence_copy, &args, scratch, scratch_floats);
         }
     }
     {
         const struct k5_args args = {
             .rt = rt,
             .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
-            .k3_recurrence_tanh = arena + 80, /* recurrence.tanh[3, 5] */
+            .k3_recurrence_tanh_3x5 = arena + 80, /* recurrence.tanh_3x5[3, 5] */
             .w = weights, /* w[5, 32] */
             .out = out0, /* y[3, 8, 5] */
         };
-        rt->parallel(pool, 1, 1, k5_recurrence_tanh, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k5_recurrence_tanh_3x1x5, &args, scratch, scratch_floats);
     }
     return 0;
 }

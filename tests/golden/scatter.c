@@ -1,6 +1,6 @@
 
 /*
- * k1_scatter: scatter, tests/golden/scatter.lua:4
+ * k1_d_scatter: gradient of scatter, tests/golden/scatter.lua:4
  * out[2, 5, 6]
  * steps: mul, sigmoid, sub, mul, mul
  * 600 flop, reads 280 B, writes 240 B
@@ -12,7 +12,7 @@ struct k1_args {
     float *out; /* [2, 5, 6] */
 };
 
-static void k1_scatter(const void *args, long begin, long end, float *scratch)
+static void k1_d_scatter(const void *args, long begin, long end, float *scratch)
 {
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
@@ -35,7 +35,7 @@ static void k1_scatter(const void *args, long begin, long end, float *scratch)
  */
 struct k2_args {
     const struct cr_runtime *rt;
-    const float *k1_scatter; /* [2, 5, 6] */
+    const float *k1_d_scatter; /* [2, 5, 6] */
     const int *tokens; /* [2, 5] */
     float *out; /* [11, 6] */
 };
@@ -47,7 +47,7 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item;
-        rt->scatter_add(1, 6, a->out + row0 * 6, 6, row0, 10, a->k1_scatter, 6, a->tokens);
+        rt->scatter_add(1, 6, a->out + row0 * 6, 6, row0, 10, a->k1_d_scatter, 6, a->tokens);
     }
 }
 
@@ -65,14 +65,14 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .wte = weights, /* wte[11, 6] */
             .tokens = in0, /* tokens[2, 5] */
-            .out = arena, /* scatter[2, 5, 6] */
+            .out = arena, /* gradient of scatter[2, 5, 6] */
         };
-        rt->parallel(pool, 1, 1, k1_scatter, &args, scratch, scratch_floats);
+        rt->parallel(pool, 1, 1, k1_d_scatter, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .k1_scatter = arena, /* scatter[2, 5, 6] */
+            .k1_d_scatter = arena, /* gradient of scatter[2, 5, 6] */
             .tokens = in0, /* tokens[2, 5] */
             .out = out0, /* gradient of wte[11, 6] */
         };

@@ -69,7 +69,7 @@ static void k3_logits(const void *args, long begin, long end, float *scratch)
  * k4_tied: tied, tests/golden/tied.lua:8
  * out[6, 1]
  * steps: sum
- * 12 flop, reads 120 B, writes 24 B
+ * 60 flop, reads 120 B, writes 24 B
  */
 struct k4_args {
     const struct cr_runtime *rt;

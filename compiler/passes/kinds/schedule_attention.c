@@ -201,6 +201,26 @@ static void let_visible(struct cr_builder *b, struct attention *s, const struct 
     }
 }
 
+/* True if successive items of a thread are heads that share an operand: what the first of them packs serves
+ * the others.  They need the same keys; how many these are is only proven if it does not depend on the
+ * values. */
+static bool packed_once(const struct cr_kernel *k, const struct attention *s, const struct cr_operand *operand)
+{
+    int last = k->n_outer ? k->outer[k->n_outer - 1] : -1;
+    return last >= 0 && s->chunks == 1 && s->finite == CR_NONE && cr_extent(k, last) > 1 && !k->atoms.length[last] &&
+           !cr_coef(&operand->at, last);
+}
+
+/* Begins an `if` that this item is the first of its thread or of the heads that share keys and values. */
+static void begin_first_head(struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
+    int last = k->n_outer - 1;
+    struct cr_share heads = {.first = b->outer[last]};
+    cr_begin_if(b, cr_begins_anew(b, &heads, cr_extent(k, k->outer[last])),
+                "the first of the heads that share these");
+}
+
 /* Packs the values of the visible keys. */
 static void pack_values(struct cr_builder *b, const struct attention *s)
 {
@@ -705,11 +725,22 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
 {
     s->v.alone = false;
     let_visible(b, s, i);
+    bool values_once = packed_once(b->k, s, &b->k->attention.value);
+    bool keys_once = packed_once(b->k, s, &b->k->attention.key);
+    if (values_once)
+        begin_first_head(b);
     pack_values(b, s);
+    if (values_once)
+        cr_end(b);
     if (b->k->attention_rows.keys->n)
         compute_keys(b, s);
-    else if (s->v.has_keys)
+    else if (s->v.has_keys) {
+        if (keys_once)
+            begin_first_head(b);
         copy_keys(b, s);
+        if (keys_once)
+            cr_end(b);
+    }
     s->v.i = cr_begin_share(b, "query", "n_queries", i, s->rows, CR_NONE);
     start_rows(b, s, cr_var(b, s->visible));
     fetch_next(b, s);

@@ -27,6 +27,7 @@ struct cr_walk_block {
     int narrowed; /* a variable that the condition bounds, or CR_NONE */
     struct cr_kept_linear before; /* the value of that variable outside the block */
     bool exact; /* the condition is exactly one comparison */
+    int64_t grain; /* the condition is the same for so many consecutive items; 0: for all */
 };
 
 /* A variable that is set, and its value before. */
@@ -141,6 +142,7 @@ static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr c
     if (cr_walk_expr(w, condition, &value) || keeps(w, condition, &grain, &kept))
         return -1;
     struct cr_walk_block *b = open_block(w, s);
+    b->grain = cr_grain(&w->u, &value);
     b->exact = s->kind == CR_STATEMENT_IF && add_facts(w, b, condition) && b->n_facts == 1;
     if (s->kind == CR_STATEMENT_IF)
         narrow(w, b, condition);
@@ -225,18 +227,11 @@ static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 /* ---- where blocks end ---- */
 
 /* The number of consecutive items for which the value after a condition is the same: those for
- * which both values and the compared values are, if the condition is one comparison; else 1. */
-static int64_t joined_grain(struct cr_walk *w, const struct cr_walk_block *b,
+ * which both values and the condition are. */
+static int64_t joined_grain(const struct cr_walk *w, const struct cr_walk_block *b,
                             const struct cr_linear *before, const struct cr_linear *after)
 {
-    struct cr_linear x;
-    int64_t grain = cr_common_grain(cr_grain(&w->u, before), cr_grain(&w->u, after));
-    if (!b->exact)
-        return 1;
-    cr_kept(&w->u, &b->facts->a, &x);
-    grain = cr_common_grain(grain, cr_grain(&w->u, &x));
-    cr_kept(&w->u, &b->facts->b, &x);
-    return cr_common_grain(grain, cr_grain(&w->u, &x));
+    return cr_common_grain(b->grain, cr_common_grain(cr_grain(&w->u, before), cr_grain(&w->u, after)));
 }
 
 /* Sets *value to the value of a variable after a condition under which it was set: `before` or

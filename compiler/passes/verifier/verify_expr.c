@@ -221,12 +221,21 @@ void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, i
     r->written = true;
 }
 
+/* True if the function writes integers: what it loads may be other ones for the next item. */
+static bool writes_integers(const struct cr_function *f)
+{
+    for (int i = 0; i < f->n_slots; i++)
+        if (f->slots[i].written && f->slots[i].format == CR_FORMAT_i32)
+            return true;
+    return false;
+}
+
 /* Sets *value to an unknown that is any i32, or for a size of a ragged length from 1 to the bound;
  * the same for items that load the same element.  Records the elements in the argument's reach. */
 static int load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     struct cr_linear least, most, index;
-    int64_t first = 0, last = 0, grain = 1;
+    int64_t first = 0, last = 0, grain = 0;
     int length = w->c->f->slots[e->a].length;
     if (e->b != CR_NONE) {
         cr_walk_var(w, e->b, &index);
@@ -234,7 +243,7 @@ static int load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linea
         if (!cr_find_least(&w->u, &index, &first) || !cr_find_most(&w->u, &index, &last))
             return cr_program_fault(w->c, "it loads an element of unbounded index");
     }
-    int unknown = cr_new_unknown(&w->u, length < 0 ? 1 : grain);
+    int unknown = cr_new_unknown(&w->u, writes_integers(w->c->f) ? 1 : grain);
     cr_linear_set(&least, length < 0 ? INT32_MIN : 1);
     cr_linear_set(&most, length < 0 ? INT32_MAX : w->c->p->lengths[length].bound);
     cr_at_least(&w->u, unknown, &least);
