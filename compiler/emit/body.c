@@ -71,7 +71,12 @@ static void print_binary(const struct printer *p, const struct cr_expr_node *e)
     }
     if (e->op == CR_EXPR_OR && a->op == CR_EXPR_AND)
         binding = EQUAL; /* "(a && b) || c", for the reader and for compilers that warn */
+    const struct cr_expr_node *b = &p->f->exprs[e->b];
     print_expr(p, e->a, binding);
+    if (e->op == CR_EXPR_GREATER && b->op == CR_EXPR_NUMBER && b->number == -1) {
+        cr_put(p->text, " >= 0");
+        return;
+    }
     cr_put(p->text, " %s ", operators[e->op].sign);
     if (e->op == CR_EXPR_OR)
         binding = AND;
@@ -163,7 +168,10 @@ static void print_start(const struct printer *p, const struct cr_address *addres
     const struct cr_slot *slot = &p->f->slots[address->slot];
     if (slot->kind == CR_SLOT_CONSTANT) {
         cr_put(p->text, "&(const %s){", cr_formats[slot->format].c_type);
-        print_constant(p->text, slot);
+        if (address->size)
+            print_number(p, (int64_t)slot->number, address->size, false);
+        else
+            print_constant(p->text, slot);
         cr_put(p->text, "}");
     } else {
         cr_put(p->text, "%s%s", slot->kind == CR_SLOT_ARGUMENT ? p->arguments : "",

@@ -110,7 +110,7 @@ struct cr_address {
     int name; /* the name of the value there: 1 + its index in cr_function.names; 0: the slot's
                  name */
     int64_t base;
-    int size; /* the named size that base is, or 0 */
+    int size; /* the named size that base is, or that a constant is; or 0 */
     int first_term, n_terms; /* in cr_function.terms */
 };
 

@@ -92,13 +92,13 @@ static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, i
            k->attention.value.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
 }
 
-/* The last outer loop is over heads.  The loop before it is over groups of heads that share
+/* The last outer loop is over heads, unless it is the only one and over a batch.  The loop before it is over groups of heads that share
  * keys, if keys do not depend on the last loop.  Otherwise the first loop is over a batch. */
 static const char *attention_role(const struct cr_graph *g, const struct cr_kernel *k, int i)
 {
     int last = k->n_outer - 1;
     if (i == last)
-        return "head";
+        return last == 0 && is_first_axis(g, k, k->outer[i]) ? "batch" : "head";
     if (i == last - 1 && !k->attention.key.at.coef[k->outer[last]] &&
         !is_first_axis(g, k, k->outer[i]))
         return "group";

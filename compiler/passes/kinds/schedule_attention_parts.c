@@ -381,9 +381,10 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
             continue;
         if (next == CR_NONE) {
             cr_expr head = cr_var(b, b->outer[inner]);
-            cr_expr last = cr_number(b, cr_extent(k, k->outer[inner]) - 1);
-            cr_expr more = cr_binary(b, CR_EXPR_LESS, head, last);
-            next = cr_let_noted(b, "next_head", cr_binary(b, CR_EXPR_ADD, head, more), false,
+            cr_expr more = cr_binary(b, CR_EXPR_LESS, cr_plus(b, head, 1), cr_extent_of(b, k->outer[inner]));
+            char name[24];
+            snprintf(name, sizeof name, "next_%.17s", b->outer_name[inner]);
+            next = cr_let_noted(b, name, cr_binary(b, CR_EXPR_ADD, head, more), false,
                                 "or the last one again");
         }
         int own = b->outer[inner];

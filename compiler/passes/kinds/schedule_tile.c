@@ -27,6 +27,8 @@ static bool all_by_row(const struct cr_tiles *tiles)
 static struct cr_written_row begin_written_row(struct cr_builder *b)
 {
     const struct cr_kernel_write *w = &b->k->write;
+    const cr_id root = b->k->root;
+    const int size = b->node_sizes ? b->node_sizes[root][b->g->nodes[root].axis] : 0;
     struct cr_written_row written = {.dest = b->k->dest, .step = w->step};
     cr_expr at = w->at.ref < 0 ? cr_number(b, w->at.at.base)
                                : cr_load(b, b->ref[w->at.ref], w->at.at.base);
@@ -37,9 +39,10 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     else /* min(at, rows), so that the sum cannot overflow */
         written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
                                                 cr_binary(b, CR_EXPR_MIN, at,
-                                                          cr_number(b, w->rows))));
+                                                          cr_named_number(b, w->rows, size))));
     cr_expr begins = cr_binary(b, CR_EXPR_GREATER, cr_var(b, written.var), cr_number(b, -1));
-    cr_expr ends = cr_binary(b, CR_EXPR_LESS, cr_var(b, written.var), cr_number(b, w->rows));
+    cr_expr ends = cr_binary(b, CR_EXPR_LESS, cr_var(b, written.var),
+                             cr_named_number(b, w->rows, size));
     cr_begin_if(b, cr_binary(b, CR_EXPR_AND, begins, ends), NULL);
     for (int a = 0; a < CR_MAX_ATOMS; a++)
         written.dest.coef[a] -= w->row.coef[a] * w->step;

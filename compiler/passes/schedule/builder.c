@@ -274,8 +274,8 @@ void cr_set(struct cr_builder *b, int var, cr_expr value)
 
 int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last)
 {
-    cr_expr left = cr_binary(b, CR_EXPR_SUB, last, cr_var(b, var));
-    return cr_let(b, name, cr_binary(b, CR_EXPR_MIN, left, cr_number(b, step)));
+    cr_expr left = cr_binary(b, CR_EXPR_SUB, last, cr_var(b, var)), most = cr_number(b, step);
+    return cr_let(b, name, step == 1 ? most : cr_binary(b, CR_EXPR_MIN, left, most));
 }
 
 static void open_block(struct cr_builder *b, struct cr_open_block block)

@@ -126,7 +126,8 @@ int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool cha
                  const char *note);
 void cr_set(struct cr_builder *b, int var, cr_expr value);
 
-/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration. */
+/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration; of a step of 1
+ * that is 1. */
 int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last);
 
 /* Returns the number of a variable that has no declaration. */

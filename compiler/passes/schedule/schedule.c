@@ -209,6 +209,15 @@ static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
     return &s->p->functions[s->function[s->m->function[kernel]]];
 }
 
+/* Returns the last words of a title that have at most `most` letters together. */
+static const char *last_words(const char *title, size_t most)
+{
+    const char *word = title;
+    while (strlen(word) > most && strchr(word, '_'))
+        word = strchr(word, '_') + 1;
+    return strlen(word) > most ? title + strlen(title) - most : word;
+}
+
 /* Writes the name of an operand: its own name or tap, the name of joined parameters, the function
  * that computes it, else the scope it was made in. */
 static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
@@ -220,7 +229,7 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
     else if (cr_is_joined(s->g, id))
         cr_identifier(plain, size, name_of_joined(s->g, id));
     else if (maker)
-        snprintf(plain, size, "k%d_%.40s", maker->number, maker->title);
+        snprintf(plain, size, "k%d_%s", maker->number, last_words(maker->title, 40));
     else
         cr_identifier(plain, size, node->where.scope);
 }

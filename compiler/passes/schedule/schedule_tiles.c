@@ -230,10 +230,16 @@ static void spread(struct tiling *t, struct spot *spot, bool by_row)
     *spot = wide;
 }
 
+/* Returns the number of rows of a gather's table, by its name if the table's first axis has one. */
 static struct cr_argument table_rows(struct tiling *t, const struct cr_value *v)
 {
+    const struct cr_builder *b = t->b;
     int length = v->table_length;
-    return length ? cr_x(cr_field(t->b, t->b->length[length - 1])) : cr_n(t->b, v->table_rows);
+    cr_id table = b->k->refs[v->ref];
+    bool whole = b->node_sizes && b->g->nodes[table].shape[0] == v->table_rows;
+    if (length)
+        return cr_x(cr_field(t->b, b->length[length - 1]));
+    return cr_x(cr_named_number(t->b, v->table_rows, whole ? b->node_sizes[table][0] : 0));
 }
 
 /* Calls the gather of some rows of a tile: from packed panels, of whole rows (one index for each
@@ -510,6 +516,22 @@ static void tell_scope(struct tiling *t, const struct cr_value *v)
     cr_remark(t->b, name);
 }
 
+/* Returns the named size that constant i is if it only divides sums over all columns by their number; else 0. */
+static int size_of_divisor(const struct tiling *t, int i)
+{
+    const struct cr_tiles *tiles = t->job->tiles;
+    const int col = t->job->col;
+    bool divides = col >= 0 && tiles->values[i].number == (double)cr_extent(t->b->k, col);
+    for (int j = i + 1; j < tiles->n && divides; j++)
+        for (int a = 0; a < cr_value_args(&tiles->values[j]); a++) {
+            const struct cr_value *v = &tiles->values[j], *sum = &tiles->values[v->arg[0]];
+            if (v->arg[a] == i)
+                divides &= a == 1 && v->source == CR_MAP && v->op == CR_OP_div &&
+                           sum->source == CR_REDUCE && sum->op == CR_OP_sum;
+        }
+    return divides ? t->b->atom_size[col] : 0;
+}
+
 /* Computes value i, or finds it in memory; a map writes to `dest` if that is given. */
 static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
@@ -537,6 +559,7 @@ static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
         break;
     case CR_CONST:
         spot->address = cr_start_of(cr_constant(t->b, spot->format, v->number));
+        spot->address.size = size_of_divisor(t, i);
         spot->by_row = true;
         break;
     case CR_CORE:
