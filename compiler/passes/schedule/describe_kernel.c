@@ -1,5 +1,6 @@
 #include "describe_kernel.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "compiler/passes/weights/formats.h"
+#include "schedule_parts.h"
 
 enum { WIDTH = 96 /* the longest line that fits after " * " */ };
 
@@ -88,9 +90,23 @@ static void put_weights(struct cr_text *t, const struct cr_builder *b)
            cr_arithmetics[cr_panel_arithmetic(b->g, matrix)].name);
 }
 
-/* Lists the ops of each program after its title, and factors and bounds of an attention. */
-static void put_programs(struct cr_text *t, const struct cr_kernel *k)
+/* Prints the factor of scores, as the root that it is if it is the usual one. */
+static void put_factor(struct cr_text *t, const struct cr_builder *b, const char *name, double factor)
 {
+    const int sum = b->k->k;
+    cr_put(t, "%s times %.9g", name, factor);
+    if (fabs(factor * factor * (double)cr_extent(b->k, sum) - 1) < 1e-6) {
+        cr_put(t, ", 1 / sqrt(");
+        cr_put_extent(t, b, sum);
+        cr_put(t, ")");
+    }
+    cr_put(t, "\n");
+}
+
+/* Lists the ops of each program after its title, and factors and bounds of an attention. */
+static void put_programs(struct cr_text *t, const struct cr_builder *b)
+{
+    const struct cr_kernel *k = b->k;
     const struct cr_remarks remarks = cr_remarks_of(k);
     const struct cr_tiles *tiles;
     for (int p = 0; (tiles = cr_program_of(k, p)); p++) {
@@ -98,7 +114,7 @@ static void put_programs(struct cr_text *t, const struct cr_kernel *k)
         const char *title = cr_title_of(k, p);
         put_ops(t, title ? title : part->title, tiles);
         if (part->scaled && tiles->n && remarks.factor != 1)
-            cr_put(t, "%s times %.9g\n", part->name, remarks.factor);
+            put_factor(t, b, part->name, remarks.factor);
         char bound[128];
         for (int i = 0; i < remarks.n_bounds && part->hidden; i++)
             cr_put(t, "mask: query i sees keys j %s\n",
@@ -121,7 +137,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     cr_kernel_kinds[k->kind].describe(&t, b);
     cr_put(&t, "\n");
     put_weights(&t, b);
-    put_programs(&t, k);
+    put_programs(&t, b);
     put_size(&t, k->flops, "flop, reads ");
     put_size(&t, k->bytes_read, "B, writes ");
     put_size(&t, k->bytes_written, "B");

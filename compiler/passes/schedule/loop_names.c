@@ -32,17 +32,41 @@ static void name_by_length(char name[24], const char *length)
         snprintf(name, 24, "%s_index", *plain ? plain : "length");
 }
 
+/* Returns what a loop runs over by the name of its extent: heads, or a batch; or null. */
+static const char *word_of_size(const struct cr_builder *b, int atom)
+{
+    char text[512];
+    if (!b->atom_size[atom] || cr_size_text(cr_named_sizes_of(b->g), b->atom_size[atom], text, sizeof text) > 1)
+        return NULL;
+    size_t length = strlen(text);
+    bool heads = (length >= 4 && !strcmp(text + length - 4, "HEAD")) ||
+                 (length >= 5 && !strcmp(text + length - 5, "HEADS"));
+    return heads ? "head" : !strcmp(text, "B") ? "batch" : NULL;
+}
+
+/* True if an outer loop before loop i has this name. */
+static bool is_used(const struct cr_builder *b, int i, const char *name)
+{
+    for (int before = 0; before < i; before++)
+        if (!strcmp(b->outer_name[before], name))
+            return true;
+    return false;
+}
+
 /* Writes the name of the counter of outer loop i. */
 static void name_loop(const struct cr_builder *b, int i, char name[24])
 {
     const struct cr_kernel *k = b->k;
     int atom = k->outer[i], length = k->atoms.length[atom];
     const char *role = cr_parts_of(k)->role ? cr_parts_of(k)->role(b->g, k, i) : NULL;
+    const char *word = word_of_size(b, atom);
     int axis = axis_of(&b->g->nodes[k->root], k->dest.coef[atom], k->atoms.extent[atom]);
     if (role)
         snprintf(name, 24, "%s", role);
     else if (length)
         name_by_length(name, b->g->lengths[length - 1].name);
+    else if (word && !is_used(b, i, word))
+        snprintf(name, 24, "%s", word);
     else
         snprintf(name, 24, axis == CR_NONE ? "outer%d" : "axis%d", axis == CR_NONE ? i : axis);
 }

@@ -449,8 +449,8 @@ static void add_function(struct scheduling *s, int kernel)
     add_own_vars(f);
     add_arguments(s, &b);
     b.node = cr_main_node(b.k);
-    cr_name_loops(&b);
     cr_name_atoms(&b);
+    cr_name_loops(&b);
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     cr_drop_unused(&b);
     cr_name_strides(&b);

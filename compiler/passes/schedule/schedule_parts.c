@@ -1,6 +1,7 @@
 #include "schedule_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/text.h"
@@ -240,6 +241,17 @@ void cr_end_items(struct cr_builder *b)
     cr_end(b);
 }
 
+/* Writes the note of the first element of a share: "the first of 128 columns" for col0. */
+static void note_share(char note[64], const char *first, const struct cr_share *part)
+{
+    static const char *const words[][2] = {{"col", "columns"}, {"query", "queries"}, {"head", "heads"}};
+    const char *noun = "rows";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(first, words[i][0], strlen(words[i][0])) == 0)
+            noun = words[i][1];
+    snprintf(note, 64, "the first of %s%lld %s", part->even ? "" : "at most ", (long long)part->most, noun);
+}
+
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
                              int64_t below, int64_t parts, int64_t step, cr_expr size)
 {
@@ -254,7 +266,10 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
         return part;
     }
     cr_expr digit = cr_digit(b, below, parts, b->n_items == below * parts);
-    part.first = cr_let(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)));
+    char note[64];
+    note_share(note, first, &part);
+    part.first = cr_let_noted(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)), false,
+                              part.most > 1 ? note : NULL);
     cr_expr end = cr_plus(b, cr_var(b, part.first), step);
     if (!part.even)
         end = cr_binary(b, CR_EXPR_MIN, end, size);
@@ -293,6 +308,8 @@ struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const cha
     cr_expr last = cr_var(b, share->last);
     struct cr_steps steps = {.first = share->first};
     bool once = share->most <= step && !share->may_be_empty;
+    if (until != CR_NONE)
+        cr_remark(b, "once for all items that have these rows");
     if (!once)
         steps.first = cr_begin_loop(b, name, cr_var(b, share->first), last, step, until);
     else if (until == CR_NONE)
