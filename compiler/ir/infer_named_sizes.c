@@ -84,14 +84,19 @@ static void find_meeting(struct finder *f)
     }
 }
 
-/* Infers a concat.  If its parts have one size, its axis has that size times their number. */
+/* Infers a concat.  If its parts have one size, its axis has that size times their number; else a
+ * number times what their sizes have in common. */
 static void find_concat(struct finder *f)
 {
-    int axis = f->node->axis, size = f->all[f->in[0]][axis];
+    int axis = f->node->axis, size = f->all[f->in[0]][axis], sum = size;
     find_meeting(f);
-    for (int i = 1; i < f->node->n_in; i++)
-        size = f->all[f->in[i]][axis] == size ? size : 0;
-    f->found[axis] = cr_size_product(f->sizes, size, cr_plain_size(f->sizes, f->node->n_in));
+    for (int i = 1; i < f->node->n_in; i++) {
+        int part = f->all[f->in[i]][axis];
+        size = part == size ? size : 0;
+        sum = cr_size_sum(f->sizes, sum, part);
+    }
+    f->found[axis] =
+        size ? cr_size_product(f->sizes, size, cr_plain_size(f->sizes, f->node->n_in)) : sum;
 }
 
 static void find_contract(struct finder *f)

@@ -108,6 +108,25 @@ int cr_size_product(struct cr_named_sizes *sizes, int a, int b)
     return cr_size_of_powers(sizes, product);
 }
 
+int cr_size_sum(struct cr_named_sizes *sizes, int a, int b)
+{
+    if (!a || !b)
+        return 0;
+    struct cr_named_size common = sizes->sizes[a - 1];
+    const struct cr_named_size *other = &sizes->sizes[b - 1];
+    int64_t above, below, sum = common.value + other->value;
+    for (int i = 0; i < sizes->n_names; i++)
+        if (other->power[i] < common.power[i])
+            common.power[i] = other->power[i];
+    if (!multiply_names(sizes, &common, &above, &below) || above % below)
+        return 0;
+    common.value = above / below;
+    int factor = cr_size_of_powers(sizes, common);
+    if (!cr_is_named(sizes, factor) || sum % common.value || other->value % common.value)
+        return 0;
+    return cr_size_product(sizes, factor, cr_plain_size(sizes, sum / common.value));
+}
+
 bool cr_is_named(const struct cr_named_sizes *sizes, int size)
 {
     for (int i = 0; size && i < sizes->n_names; i++)

@@ -70,6 +70,9 @@ int cr_plain_size(struct cr_named_sizes *sizes, int64_t value);
 /* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown. */
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b);
 
+/* Returns the sum of two sizes, a number times the names that they have in common; 0 if they have none. */
+int cr_size_sum(struct cr_named_sizes *sizes, int a, int b);
+
 /* True if a size has a name among its factors. */
 bool cr_is_named(const struct cr_named_sizes *sizes, int size);
 

@@ -15,13 +15,13 @@
 
 enum { MAX_STRIDES = 24 };
 
-/* The strides of a slot, and the named size of each. */
+/* The strides of a slot, and the named size of each.  The first n_own are those of the kernel's own indices. */
 struct strides {
     struct {
         int64_t value;
         int size;
     } items[MAX_STRIDES];
-    int n;
+    int n, n_own;
 };
 
 /* The named sizes found so far for the numbers of a function. */
@@ -262,6 +262,43 @@ static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_af
         }
 }
 
+/* Adds the stride of an axis of a view to those found; one that has another name in an earlier view has none. */
+static void meet_stride(struct strides *found, int64_t value, int size)
+{
+    int i = 0;
+    while (i < found->n && found->items[i].value != value)
+        i++;
+    if (i == found->n && i < MAX_STRIDES)
+        found->items[found->n++].size = size;
+    else if (i < found->n && found->items[i].size != size)
+        found->items[i].size = 0;
+    if (i < MAX_STRIDES)
+        found->items[i].value = value;
+}
+
+/* Adds the strides of the views of a tensor: [B, T, H, D], of [B, T, C], has rows of D. */
+static void add_views(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    const struct cr_builder *b = n->b;
+    struct strides found = {.n = 0};
+    (void)at;
+    for (cr_id view = id; view < b->g->n_nodes; view++) {
+        const struct cr_node *node = &b->g->nodes[view];
+        int size = cr_plain_size(n->table, 1);
+        int64_t stride = 1;
+        for (int axis = node->rank - 1; axis > 0 && b->views[view].of == id; axis--) {
+            if (b->views[view].stride[axis] != stride)
+                break;
+            size = cr_size_product(n->table, size, n->sizes[view][axis]);
+            stride *= node->shape[axis];
+            if (b->views[view].stride[axis - 1] == stride)
+                meet_stride(&found, stride, size);
+        }
+    }
+    for (int i = 0; i < found.n; i++)
+        add_stride(n, slot, found.items[i].value, found.items[i].size);
+}
+
 /* Adds the rows of a packed matrix: a column of it has as many. */
 static void add_panels(struct naming *n)
 {
@@ -347,12 +384,12 @@ static void name_call(struct naming *n, const struct cr_call *call)
     }
 }
 
-/* Names the offset of an address: some times the largest stride of the slot that divides it. */
+/* Names the offset of an address: some times the largest of the slot's own strides that divides it. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
     int64_t best = 0;
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n_own; i++) {
         int64_t value = s->items[i].value;
         if (address->base <= 0 || address->base % value || value <= best)
             continue;
@@ -389,6 +426,9 @@ void cr_name_strides(struct cr_builder *b)
     visit_all(&n, add_axes);
     visit_all(&n, add_extents);
     add_panels(&n);
+    for (int i = 0; i < b->f->n_slots; i++)
+        n.slots[i].n_own = n.slots[i].n;
+    visit_all(&n, add_views);
     for (int i = 0; i < 2 * b->f->n_calls; i++)
         name_call(&n, &b->f->calls[i % b->f->n_calls]);
     name_addresses(&n);
