@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "escape.h"
+#include "print_expr.h"
 #include "print_graph.h"
 #include "steps.h"
 #include "text.h"
@@ -172,196 +173,48 @@ static void print_buffers(struct printer *p)
         print_buffer(p, i);
 }
 
-/* ---- integer expressions ---- */
-
-/* Precedences of operators, lowest first. */
-enum binding { SELECT, OR, AND, COMPARE, SUM, PRODUCT, UNARY, ATOM };
-
-static const struct {
-    const char *sign; /* between two operands */
-    enum binding binding;
-} operators[] = {
-    [CR_EXPR_NUMBER] = {"", ATOM},      [CR_EXPR_VAR] = {"", ATOM},
-    [CR_EXPR_FIELD] = {"", ATOM},       [CR_EXPR_ADD] = {"+", SUM},
-    [CR_EXPR_SUB] = {"-", SUM},         [CR_EXPR_MUL] = {"*", PRODUCT},
-    [CR_EXPR_DIV] = {"/", PRODUCT},     [CR_EXPR_MOD] = {"%", PRODUCT},
-    [CR_EXPR_MIN] = {"", ATOM},         [CR_EXPR_LESS] = {"<", COMPARE},
-    [CR_EXPR_GREATER] = {">", COMPARE}, [CR_EXPR_EQUAL] = {"==", COMPARE},
-    [CR_EXPR_AND] = {"and", AND},       [CR_EXPR_OR] = {"or", OR},
-    [CR_EXPR_NOT] = {"not", UNARY},     [CR_EXPR_SELECT] = {"", SELECT},
-    [CR_EXPR_CALL] = {"", ATOM},        [CR_EXPR_LOAD] = {"", ATOM},
-};
-
-static void put_expr(struct printer *p, cr_expr expr, enum binding least);
-static void put_call(struct printer *p, const struct cr_call *call);
-
-static void put_binary(struct printer *p, const struct cr_expr_node *e)
-{
-    enum binding binding = operators[e->op].binding;
-    const struct cr_expr_node *a = &p->f->exprs[e->a];
-    bool negative = e->op == CR_EXPR_SUB && a->op == CR_EXPR_NUMBER && a->number == 0;
-    if (!negative)
-        put_expr(p, e->a, binding);
-    cr_put(&p->line, negative ? "-" : " %s ", operators[e->op].sign);
-    put_expr(p, e->b, negative ? UNARY : (enum binding)(binding + (e->op != CR_EXPR_ADD)));
-}
-
-/* Appends a node of an expression; operands of lower precedence get parentheses. */
-static void put_node(struct printer *p, const struct cr_expr_node *e)
-{
-    switch (e->op) {
-    case CR_EXPR_NUMBER:
-        cr_put(&p->line, "%lld", (long long)e->number);
-        break;
-    case CR_EXPR_VAR:
-        cr_put(&p->line, "%s", p->f->vars[e->a].name);
-        break;
-    case CR_EXPR_FIELD:
-        cr_put(&p->line, "%s", p->f->slots[e->a].name);
-        break;
-    case CR_EXPR_MIN:
-        cr_put(&p->line, "min(");
-        put_expr(p, e->a, SELECT);
-        cr_put(&p->line, ", ");
-        put_expr(p, e->b, SELECT);
-        cr_put(&p->line, ")");
-        break;
-    case CR_EXPR_NOT:
-        cr_put(&p->line, "not ");
-        put_expr(p, e->a, UNARY);
-        break;
-    case CR_EXPR_SELECT:
-        put_expr(p, e->a, OR);
-        cr_put(&p->line, " ? ");
-        put_expr(p, e->b, OR);
-        cr_put(&p->line, " : ");
-        put_expr(p, e->c, OR);
-        break;
-    case CR_EXPR_CALL:
-        put_call(p, &p->f->calls[e->a]);
-        break;
-    case CR_EXPR_LOAD:
-        cr_put(&p->line, "%s[", p->f->slots[e->a].name);
-        if (e->b != CR_NONE)
-            cr_put(&p->line, "%s%s", p->f->vars[e->b].name, e->number ? " + " : "");
-        if (e->b == CR_NONE || e->number)
-            cr_put(&p->line, "%lld", (long long)e->number);
-        cr_put(&p->line, "]");
-        break;
-    default:
-        put_binary(p, e);
-    }
-}
-
-/* Appends an expression, in parentheses if its precedence is below `least`. */
-static void put_expr(struct printer *p, cr_expr expr, enum binding least)
-{
-    const struct cr_expr_node *e = &p->f->exprs[expr];
-    bool loose = operators[e->op].binding < least;
-    cr_put(&p->line, loose ? "(" : "");
-    put_node(p, e);
-    cr_put(&p->line, loose ? ")" : "");
-}
-
-/* ---- calls ---- */
-
-/* Appends "slot" or "slot[i * 48 + 96]". */
-static void put_address(struct printer *p, const struct cr_address *a)
-{
-    cr_put(&p->line, "%s", cr_address_name(p->f, a));
-    if (a->n_terms == 0 && a->base == 0)
-        return;
-    cr_put(&p->line, "[");
-    for (int i = 0; i < a->n_terms; i++) {
-        const struct cr_term *t = &p->f->terms[a->first_term + i];
-        const char *var = p->f->vars[t->var].name;
-        cr_put(&p->line, i ? " + " : "");
-        if (t->origin == CR_NONE)
-            cr_put(&p->line, "%s", var);
-        else
-            cr_put(&p->line, "(%s - %s)", var, p->f->vars[t->origin].name);
-        if (t->coef != 1)
-            cr_put(&p->line, " * %lld", (long long)t->coef);
-    }
-    if (a->n_terms == 0)
-        cr_put(&p->line, "%lld", (long long)a->base);
-    else if (a->base)
-        cr_put(&p->line, " %c %lld", a->base < 0 ? '-' : '+', llabs(a->base));
-    cr_put(&p->line, "]");
-}
-
-/* Appends an argument; an address is printed as slot[index]. */
-static void put_argument(struct printer *p, const struct cr_argument *a)
-{
-    switch (a->kind) {
-    case CR_ARGUMENT_NUMBER:
-        put_expr(p, a->number, SELECT);
-        break;
-    case CR_ARGUMENT_ADDRESS:
-        if (a->number != CR_NONE) {
-            put_expr(p, a->number, OR);
-            cr_put(&p->line, " ? ");
-        }
-        put_address(p, &a->address);
-        cr_put(&p->line, a->number != CR_NONE ? " : none" : "");
-        break;
-    case CR_ARGUMENT_NULL:
-        cr_put(&p->line, "none");
-        break;
-    case CR_ARGUMENT_VALUE:
-        cr_put(&p->line, "%s", p->f->slots[a->address.slot].name);
-        break;
-    }
-}
-
-static void put_call(struct printer *p, const struct cr_call *call)
-{
-    char name[64];
-    cr_callee_name(name, sizeof name, call);
-    cr_put(&p->line, "%s(", name);
-    for (int i = 0; i < call->n_arguments; i++) {
-        cr_put(&p->line, i ? ", " : "");
-        put_argument(p, &p->f->arguments[call->first_argument + i]);
-    }
-    cr_put(&p->line, ")");
-}
-
 /* ---- bodies ---- */
+
+static void put_expr(struct printer *p, cr_expr expr, enum cr_precedence least)
+{
+    cr_print_expr(&(struct cr_expr_printer){&p->line, p->f, false, ""}, expr, least);
+}
 
 /* Appends "for i = i0 to i1 by 24 while ...". */
 static void put_loop(struct printer *p, const struct cr_statement *s)
 {
     cr_put(&p->line, "for %s = ", p->f->vars[s->var].name);
-    put_expr(p, s->value, SELECT);
+    put_expr(p, s->value, CR_BY_SELECT);
     cr_put(&p->line, " to ");
-    put_expr(p, s->last, SELECT);
+    put_expr(p, s->last, CR_BY_SELECT);
     if (s->step != 1)
         cr_put(&p->line, " by %lld", (long long)s->step);
     if (s->until == CR_NONE)
         return;
     cr_put(&p->line, " while ");
-    put_expr(p, s->until, SELECT);
+    put_expr(p, s->until, CR_BY_SELECT);
 }
 
 /* Appends a statement on one line; the caller indents it. */
 static void put_statement(struct printer *p, const struct cr_statement *s)
 {
+    const struct cr_expr_printer printer = {&p->line, p->f, false, ""};
     switch (s->kind) {
     case CR_STATEMENT_LOOP:
         put_loop(p, s);
         break;
     case CR_STATEMENT_IF:
         cr_put(&p->line, "if ");
-        put_expr(p, s->value, SELECT);
+        put_expr(p, s->value, CR_BY_SELECT);
         break;
     case CR_STATEMENT_LET:
     case CR_STATEMENT_SET:
         cr_put(&p->line, "%s%s = ", s->kind == CR_STATEMENT_LET ? "let " : "",
                p->f->vars[s->var].name);
-        put_expr(p, s->value, SELECT);
+        put_expr(p, s->value, CR_BY_SELECT);
         break;
     case CR_STATEMENT_CALL:
-        put_call(p, &p->f->calls[s->call]);
+        cr_print_call(&printer, &p->f->calls[s->call]);
         break;
     case CR_STATEMENT_END:
     case CR_STATEMENT_NOTE:
@@ -474,7 +327,7 @@ static void print_function(struct printer *p, const struct cr_function *f)
 {
     p->f = f;
     cr_put(&p->line, "function k%d_%s: ", f->number, f->title);
-    put_expr(p, f->items, PRODUCT);
+    put_expr(p, f->items, CR_BY_PRODUCT);
     cr_put(&p->line, " parallel items, %lld bytes of scratch",
            (long long)(f->scratch_floats * (int64_t)sizeof(float)));
     end_line(p, 0);
