@@ -7,7 +7,7 @@
 
 static const struct {
     const char *sign, *word; /* between two operands, in C and in a dump */
-    enum cr_precedence precedence;
+    enum cr_expr_precedence precedence;
 } operators[] = {
     [CR_EXPR_NUMBER] = {"", "", CR_BY_ATOM},
     [CR_EXPR_VAR] = {"", "", CR_BY_ATOM},
@@ -49,7 +49,7 @@ static void print_number(const struct cr_expr_printer *p, int64_t number, int si
 
 /* Returns the precedence of a node's operator.  In C a size may be a product; in a dump a minimum
  * is a call. */
-static enum cr_precedence precedence_of(const struct cr_expr_printer *p,
+static enum cr_expr_precedence precedence_of(const struct cr_expr_printer *p,
                                         const struct cr_expr_node *e)
 {
     char text[512];
@@ -62,7 +62,7 @@ static enum cr_precedence precedence_of(const struct cr_expr_printer *p,
 /* Prints "a + b", or "-b" for 0 - b. */
 static void print_binary(const struct cr_expr_printer *p, const struct cr_expr_node *e)
 {
-    enum cr_precedence left = operators[e->op].precedence, right = left;
+    enum cr_expr_precedence left = operators[e->op].precedence, right = left;
     const struct cr_expr_node *a = &p->f->exprs[e->a];
     if (e->op == CR_EXPR_SUB && a->op == CR_EXPR_NUMBER && a->number == 0) {
         cr_put(p->text, "-");
@@ -80,7 +80,7 @@ static void print_binary(const struct cr_expr_printer *p, const struct cr_expr_n
         return;
     }
     cr_put(p->text, " %s ", sign_of(p, e->op));
-    cr_print_expr(p, e->b, e->op == CR_EXPR_ADD ? right : (enum cr_precedence)(right + 1));
+    cr_print_expr(p, e->b, e->op == CR_EXPR_ADD ? right : (enum cr_expr_precedence)(right + 1));
 }
 
 /* Prints a minimum.  C has no operator for it, so both operands are printed twice: they may not
@@ -111,6 +111,7 @@ static void print_load(const struct cr_expr_printer *p, const struct cr_expr_nod
     cr_put(p->text, "]");
 }
 
+/* Prints an expression without parentheses around it. */
 static void print_node(const struct cr_expr_printer *p, const struct cr_expr_node *e)
 {
     switch (e->op) {
@@ -148,7 +149,7 @@ static void print_node(const struct cr_expr_printer *p, const struct cr_expr_nod
     }
 }
 
-void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_precedence least)
+void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_expr_precedence least)
 {
     const struct cr_expr_node *e = &p->f->exprs[expr];
     bool loose = precedence_of(p, e) < least;

@@ -6,7 +6,7 @@
 #include "text.h"
 
 /* Precedence of operators, lowest first. */
-enum cr_precedence {
+enum cr_expr_precedence {
     CR_BY_SELECT,
     CR_BY_OR,
     CR_BY_AND,
@@ -27,7 +27,7 @@ struct cr_expr_printer {
 };
 
 /* Prints an expression, in parentheses if its precedence is below `least`. */
-void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_precedence least);
+void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_expr_precedence least);
 
 void cr_print_call(const struct cr_expr_printer *p, const struct cr_call *call);
 

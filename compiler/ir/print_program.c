@@ -175,7 +175,7 @@ static void print_buffers(struct printer *p)
 
 /* ---- bodies ---- */
 
-static void put_expr(struct printer *p, cr_expr expr, enum cr_precedence least)
+static void put_expr(struct printer *p, cr_expr expr, enum cr_expr_precedence least)
 {
     cr_print_expr(&(struct cr_expr_printer){&p->line, p->f, false, ""}, expr, least);
 }
