@@ -124,7 +124,6 @@
     F(truncation, "compiler/tokenizer/truncation.inc")                                             \
     F(stages, "compiler/emit/standalone_stages.inc")                                               \
     F(texts, "compiler/emit/standalone_texts.h")                                                   \
-    F(nfc, "compiler/emit/standalone_nfc.inc")                                                     \
     F(tokenizer, "compiler/emit/standalone_tokenizer.inc")                                         \
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \

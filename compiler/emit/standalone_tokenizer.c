@@ -20,8 +20,7 @@ struct tables {
     enum cr_tokenizer_use use;
     struct cr_shape shape;
     struct cr_stage_list list;
-    bool staged;  /* by the list */
-    bool decodes; /* ids to text, too */
+    bool decodes; /* it has the texts of all ids */
     struct cr_text bytes; /* the decoded texts of all tokens, one after another */
     uint32_t *starts; /* by id: the start of its text in `bytes` */
     struct cr_ids firsts; /* of tokens with spaces inside, if the first token loses its spaces: the id, and where its
@@ -31,43 +30,18 @@ struct tables {
 
 /* ---- supported parts ---- */
 
-/* Reads the parts of a tokenizer that is byte-pair encoding alone. */
-static int read_direct(struct tables *s, struct cr_error *error)
-{
-    const struct cr_tokenizer *t = s->t;
-    if (!t->model->shape)
-        return cr_refuse_shape(&s->shape, t->model->type, "BPE", error);
-    if (cr_shape_encoding(&s->shape, t, error) || cr_shape_decoding(&s->shape, t, error) ||
-        t->model->shape(t, &s->shape, error))
-        return -1;
-    for (int i = 0; i < t->added.n; i++)
-        if (t->added.tokens[i].normalized && t->normalizers.n > s->shape.nfc)
-            return cr_refuse_shape(&s->shape, "added tokens that are looked for in normalized text",
-                                   "no normalizers but NFC", error);
-    return 0;
-}
-
-/* Reads the parts as a list of stages, followed by a model. */
-static int read_list(struct tables *s, struct cr_error *error)
+/* Lists the parts as stages and cuts, followed by a model; fails if emitted C does not have one. */
+static int choose_shape(struct tables *s, struct cr_error *error)
 {
     const struct cr_model_kind *model = s->t->model;
-    s->shape = (struct cr_shape){.path = s->shape.path, .list = &s->list};
-    s->staged = true;
-    s->decodes = s->use == CR_FOR_PROMPTS;
+    s->shape.list = &s->list;
+    s->decodes = s->use == CR_FOR_PROMPTS || s->t->bpe.ignore_merges;
     s->list.piece = model->piece;
     return cr_list_encoding(&s->shape, s->t, error) ||
                    (model->list && model->list(s->t, &s->shape, error)) ||
                    (s->decodes && cr_shape_decoding(&s->shape, s->t, error))
                ? -1
                : 0;
-}
-
-/* Chooses how emitted C replaces the parts; fails if it cannot. */
-static int choose_shape(struct tables *s, struct cr_error *error)
-{
-    struct cr_error ignored;
-    s->decodes = true;
-    return read_direct(s, &ignored) == 0 ? 0 : read_list(s, error);
 }
 
 /* ---- the texts of tokens ---- */
@@ -382,23 +356,19 @@ static bool wants_classes(const struct cr_added *added)
 static bool is_part_needed(void *context, const char *name)
 {
     const struct tables *s = context;
-    const bool bpe = !s->staged || s->t->model == &cr_bpe_model;
     const struct {
         const char *name;
         bool needed;
-    } parts[] = {{"direct", !s->staged},
-                 {"staged", s->staged},
-                 {"decode", s->decodes},
+    } parts[] = {{"decode", s->decodes},
                  {"texts", s->use == CR_FOR_TEXTS},
-                 {"nfc", s->shape.nfc},
-                 {"bpe", bpe}};
+                 {"bpe", s->t->model == &cr_bpe_model}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcmp(parts[i].name, name) == 0)
             return parts[i].needed;
-    bool found = s->staged && strcmp(name, s->list.piece) == 0;
-    for (int i = 0; i < s->list.n_stages && s->staged; i++)
+    bool found = strcmp(name, s->list.piece) == 0;
+    for (int i = 0; i < s->list.n_stages; i++)
         found |= strcmp(cr_stage_rows[s->list.stages[i].kind].function, name) == 0;
-    for (int i = 0; i < s->list.n_cuts && s->staged; i++)
+    for (int i = 0; i < s->list.n_cuts; i++)
         found |= strcmp(s->list.cuts[i].piece, name) == 0 ||
                  (s->list.cuts[i].class_of && strcmp(s->list.cuts[i].class_of, name) == 0);
     return found;
@@ -418,10 +388,10 @@ static bool needs_one(const struct tables *s, const char *const *names)
 static void put_files(struct cr_text *out, const struct tables *s)
 {
     uint64_t done = 0;
-    const bool gpt2 = s->shape.scanner == CR_SCAN_GPT2 || NEEDS("cr_piece_by_gpt2"),
-               llama3 = s->shape.scanner == CR_SCAN_LLAMA3 || NEEDS("cr_piece_by_llama3"),
+    const bool gpt2 = NEEDS("cr_piece_by_gpt2"),
+               llama3 = NEEDS("cr_piece_by_llama3"),
                mapped = NEEDS("cr_make_mapped"), pieces = NEEDS("cr_make_sentencepiece"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
-               forms = s->shape.nfc || compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
+               forms = compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
                bert = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation"),
                scripts = NEEDS("cr_piece_by_script"),
                classes = gpt2 || llama3 || wants_classes(&s->t->added) ||
@@ -445,15 +415,15 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/scan_llama3.inc", llama3},
         {"compiler/files/utf8.h", true},
         {"compiler/files/utf8_put.h",
-         !s->staged || forms || NEEDS("cr_piece_of_letters", "cr_make_lower", "cr_make_unaccented",
-                                      "cr_make_bert_clean", "cr_make_bert_apart", "cr_make_nmt")},
+         forms || NEEDS("cr_piece_of_letters", "cr_make_lower", "cr_make_unaccented",
+                        "cr_make_bert_clean", "cr_make_bert_apart", "cr_make_nmt")},
         {"compiler/tokenizer/lookup_tables.h", true},
         {"compiler/tokenizer/step_back.inc", true},
         {"compiler/tokenizer/trie.inc", true},
         {"compiler/tokenizer/added_tokens.inc", true},
         {"compiler/tokenizer/merge.inc", bpe},
         {"compiler/tokenizer/symbols.inc", bpe},
-        {"compiler/tokenizer/piece_hash.inc", words || !s->staged},
+        {"compiler/tokenizer/piece_hash.inc", words || s->t->bpe.ignore_merges},
         {"compiler/tokenizer/word_table.inc", words},
         {"compiler/tokenizer/wordpiece.inc", NEEDS("cr_piece_of_wordpiece")},
         {"compiler/tokenizer/unigram.inc", NEEDS("cr_piece_of_unigram")},
@@ -468,16 +438,15 @@ static void put_files(struct cr_text *out, const struct tables *s)
         {"compiler/tokenizer/graphemes.inc", mapped},
         {"compiler/tokenizer/graphemes_of.inc", mapped},
         {"compiler/tokenizer/script_runs.inc", scripts},
-        {"compiler/tokenizer/stage.h", s->staged},
-        {"compiler/tokenizer/cutter.h", s->staged},
+        {"compiler/tokenizer/stage.h", true},
+        {"compiler/tokenizer/cutter.h", true},
         {"compiler/tokenizer/text_stages.inc", s->list.n_stages > 0},
         {"compiler/tokenizer/text_map.inc", mapped || pieces},
         {"compiler/tokenizer/precompiled.inc", mapped},
         {"compiler/tokenizer/sentencepiece.inc", pieces},
         {"compiler/tokenizer/cut_characters.inc", s->list.n_cuts > 0},
         {"compiler/tokenizer/run_pattern.inc", NEEDS("cr_piece_by_pattern")},
-        {"compiler/emit/standalone_stages.inc", s->staged},
-        {"compiler/emit/standalone_nfc.inc", s->shape.nfc},
+        {"compiler/emit/standalone_stages.inc", true},
         {"compiler/emit/standalone_tokenizer.inc", true},
     };
     cr_put(out, "%s#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n",
@@ -488,15 +457,6 @@ static void put_files(struct cr_text *out, const struct tables *s)
         cr_add_runtime(out, files[i].path, &done, is_part_needed, (void *)(uintptr_t)s);
         cr_put(out, "\n");
     }
-}
-
-static void put_scanner(struct cr_text *out, const struct tables *s, const char *name)
-{
-    if (s->shape.scanner == CR_SCAN_LLAMA3)
-        cr_put(out,
-               "\nstatic size_t %s_scan(const char *text, size_t at, size_t n)\n{\n"
-               "    return cr_scan_llama3(text, at, n, %zu);\n}\n",
-               name, s->shape.digits);
 }
 
 /* ---- stages and cuts ---- */
@@ -639,10 +599,18 @@ static const char *const prepending[] = {
     [CR_PREPEND_UNLESS_THERE] = "CR_PREPEND_UNLESS_THERE",
     [CR_PREPEND_ONCE_UNLESS_THERE] = "CR_PREPEND_ONCE_UNLESS_THERE"};
 
-/* Prints the member of the model of byte-pair encoding. */
-static void put_bpe_member(struct cr_text *out, const struct tables *s, const char *name, bool letters)
+/* True if the symbols of byte-pair encoding are characters, not bytes. */
+static bool has_letters(const struct tables *s)
+{
+    return s->t->model == &cr_bpe_model && !s->shape.byte_level;
+}
+
+/* Prints the members of the model of byte-pair encoding. */
+static void put_bpe_members(struct cr_text *out, const struct tables *s, const char *name,
+                            uint32_t whole_mask)
 {
     const struct cr_bpe *bpe = &s->t->bpe;
+    bool letters = has_letters(s);
     cr_put(out,
            "    .bpe = {{%s_merge_left, %s_merge_right, %s_merge_made, %s_merge_slots, %uu,\n"
            "             %s%s},\n"
@@ -650,27 +618,8 @@ static void put_bpe_member(struct cr_text *out, const struct tables *s, const ch
            name, name, name, name, bpe->mask, bpe->levels ? name : "0", bpe->levels ? "_merge_levels" : "",
            letters ? name : "0", letters ? "_letters" : "", letters ? bpe->letters[0].mask : 0, name,
            bpe->unknown, bpe->fuse_unknown);
-}
-
-/* Prints the members of how byte-pair encoding alone cuts text. */
-static void put_direct_members(struct cr_text *out, const struct tables *s, const char *name,
-                               uint32_t whole_mask)
-{
-    const struct cr_shape *shape = &s->shape;
-    size_t bytes;
-    put_bpe_member(out, s, name, shape->space != NULL);
-    if (s->t->bpe.ignore_merges)
+    if (bpe->ignore_merges)
         cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
-    if (shape->space)
-        cr_put(out,
-               "    .space = %u,\n    .splits = %d,\n    .prepending = %s,\n",
-               cr_character_at(shape->space, 0, &bytes), shape->splits, prepending[shape->prepending]);
-    if (shape->scanner == CR_SCAN_GPT2)
-        cr_put(out, "    .scan = cr_scan_gpt2,\n");
-    else if (shape->scanner == CR_SCAN_LLAMA3)
-        cr_put(out, "    .scan = %s_scan,\n", name);
-    if (shape->nfc)
-        cr_put(out, "    .normalize = cr_nfc,\n");
 }
 
 /* Returns the id of the unknown token of words, or -1. */
@@ -702,12 +651,13 @@ static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, 
 }
 
 /* Prints the members for stages, cuts and the model after them. */
-static void put_list_members(struct cr_text *out, const struct tables *s, const char *name)
+static void put_list_members(struct cr_text *out, const struct tables *s, const char *name,
+                             uint32_t whole_mask)
 {
     const struct cr_stage_list *list = &s->list;
     const char *space = list->prefixed ? " " : s->shape.space ? s->shape.space : "";
     if (s->t->model == &cr_bpe_model)
-        put_bpe_member(out, s, name, true);
+        put_bpe_members(out, s, name, whole_mask);
     else
         put_word_members(out, s->t, name);
     cr_put(out,
@@ -737,10 +687,7 @@ static void put_tables(struct cr_text *out, const struct tables *s, const char *
     cr_put(out, "\nstatic const struct cr_tokenizer_tables %s_tokenizer = {\n    .n = %d,\n", name, t->n_ids);
     if (s->decodes)
         cr_put(out, "    .bytes = %s_bytes,\n    .starts = %s_starts,\n", name, name);
-    if (s->staged)
-        put_list_members(out, s, name);
-    else
-        put_direct_members(out, s, name, whole_mask);
+    put_list_members(out, s, name, whole_mask);
     if (wants_classes(&t->added))
         cr_put(out, "    .class_of = cr_class,\n");
     cr_put(out,
@@ -812,7 +759,7 @@ static void put_model(struct cr_text *out, const struct tables *s, const char *n
     if (t->model == &cr_bpe_model) {
         put_merges(out, &t->bpe, name);
         put_byte_ids(out, s, name);
-        if (s->staged || s->shape.space)
+        if (has_letters(s))
             put_letters(out, &t->bpe, name);
         return;
     }
@@ -833,19 +780,16 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
         if (s.decodes)
             put_texts(out, &s, name);
         put_model(out, &s, name);
-        if (!s.staged && t->bpe.ignore_merges)
+        if (t->bpe.ignore_merges)
             whole_mask = put_whole(out, &s, name);
         put_added(out, &t->added, name);
         put_frame(out, t, name);
-        if (s.staged) {
-            put_stages(out, &s, name);
-            put_cuts(out, &s, name);
-        }
+        put_stages(out, &s, name);
+        put_cuts(out, &s, name);
         if (use == CR_FOR_TEXTS) {
             put_template(out, &t->single, name, "single");
             put_template(out, &t->pair, name, "pair");
         }
-        put_scanner(out, &s, name);
         put_tables(out, &s, name, whole_mask);
         put_calls(out, &s, name);
     }
@@ -856,25 +800,6 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
 }
 
 /* ---- the header ---- */
-
-/* Prints the macros for the sizes of memory that byte-pair encoding needs.  A byte of text may
- * become several symbols: if the visible space has no token, and is encoded as its bytes, or if NFC
- * makes the text longer.  The "+ 8" of ENCODE_SYMBOLS is room for a symbol before a text between
- * added tokens, and for one that is still pending. */
-static void put_direct_sizes(struct cr_text *out, const struct tables *s, const char *upper)
-{
-    const struct cr_shape *shape = &s->shape;
-    const struct cr_tokenizer *t = s->t;
-    int symbols = shape->nfc                                                                   ? 3
-                  : !shape->space || cr_find_word(&t->vocabulary, shape->space, shape->space_bytes) >= 0 ? 1
-                                                                                               : 4;
-    cr_put(out,
-           "#define %s_ENCODE_SYMBOLS(n) (%d * (size_t)(n) + 8)\n"
-           "#define %s_ENCODE_IDS(n) (%d * (size_t)(n) + %d)\n"
-           "#define %s_ENCODE_WORK(n) (9 * %s_ENCODE_SYMBOLS(n)%s)\n",
-           upper, symbols, upper, 2 * symbols, 8 + t->frame.n_before + t->frame.n_after, upper, upper,
-           shape->nfc ? " + 5 * (size_t)(n)" : "");
-}
 
 /* Returns how many bytes the model needs to encode a byte of a piece. */
 static int bytes_of_model(const struct cr_tokenizer *t)
@@ -936,19 +861,16 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
         "/* The tokenizer: ids that a text of n bytes has at most, and int32_t to work with. */\n"
         "#define %s_TOKENS %d\n#define %s_TOKEN_BYTES %zu\n#define %s_ENDS %d\n",
         upper, t->n_ids, upper, longest, upper, t->ends.n);
-    if (s.staged)
-        put_list_sizes(out, &s, upper);
-    else
-        put_direct_sizes(out, &s, upper);
+    put_list_sizes(out, &s, upper);
     cr_put(out, "\n");
     cr_add_runtime(out, "compiler/tokenizer/text_state.h", &done, NULL, NULL);
     cr_put(out,
            "\n/* The ids that end a text, and -1. */\nextern const int32_t %s_ends[];\n\n"
-           "/* Returns the number of ids, or -1 if the text is not UTF-8%s.  `framed` adds the special ids around "
+           "/* Returns the number of ids; -1 if the text is not UTF-8, -2 if a word has no token.  `framed` adds the special ids around "
            "it. */\n"
            "int64_t %s_encode(const char *text, size_t n, int framed, int32_t *ids, int32_t "
            "*work);\n\n",
-           name, s.staged ? ", -2 if a word has no token" : "", name);
+           name, name);
     if (s.decodes)
         cr_put(out,
                "/* The n bytes of a token.  `show` says which special ones have any: one of enum cr_specials. */\n"

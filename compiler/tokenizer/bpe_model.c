@@ -127,8 +127,8 @@ static void release_bpe(struct cr_tokenizer *t)
 
 /* ---- in emitted C ---- */
 
-static int shape_bpe(const struct cr_tokenizer *t, const struct cr_shape *s,
-                     struct cr_error *error)
+/* Chooses how emitted C encodes a piece: by its bytes or its characters; as a whole first, if merges may be ignored. */
+static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
 {
     if (has_affixes(&t->bpe))
         return cr_refuse_shape(s, "BPE with a continuing_subword_prefix or end_of_word_suffix", "none", error);
@@ -136,15 +136,10 @@ static int shape_bpe(const struct cr_tokenizer *t, const struct cr_shape *s,
         return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
     if (!s->byte_level && t->bpe.ignore_merges)
         return cr_refuse_shape(s, "ignore_merges without ByteLevel", "both", error);
+    s->list->piece = t->bpe.ignore_merges ? "cr_piece_of_known_bytes"
+                     : s->byte_level      ? "cr_piece_of_bytes"
+                                          : "cr_piece_of_letters";
     return 0;
-}
-
-static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
-{
-    if (t->bpe.ignore_merges)
-        return cr_refuse_shape(s, "ignore_merges with such parts", "none", error);
-    s->list->piece = s->byte_level ? "cr_piece_of_bytes" : "cr_piece_of_letters";
-    return shape_bpe(t, s, error);
 }
 
 const struct cr_model_kind cr_bpe_model = {
@@ -153,5 +148,4 @@ const struct cr_model_kind cr_bpe_model = {
     .index = index_bpe,
     .encode = encode_bpe,
     .release = release_bpe,
-    .shape = shape_bpe,
     .list = list_bpe};

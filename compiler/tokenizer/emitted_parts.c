@@ -21,13 +21,6 @@ bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
     return bytes == part->length;
 }
 
-/* Returns the row's function that lists the part or, for a tokenizer without a list, the one that
- * finds its shape. */
-static cr_shape_function *function_of(const struct cr_shape *s, const struct cr_part_kind *kind)
-{
-    return s->lists ? kind->list : kind->shape;
-}
-
 /* Lets each part add its settings by the row of its kind. */
 static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, const char *expected,
                       struct cr_error *error)
@@ -36,39 +29,12 @@ static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, con
     s->expected = expected;
     for (s->at = 0; s->at < parts->n; s->at++) {
         const struct cr_text_part *part = &parts->items[s->at];
-        cr_shape_function *read = function_of(s, part->kind);
+        cr_shape_function *read = part->kind->shape;
         int status = read ? read(part, s, error) : cr_refuse_shape(s, part->kind->type, NULL, error);
         if (status)
             return -1;
     }
     return 0;
-}
-
-/* Accepts a Prepend of the character that replaces spaces. */
-static int check_prepend(struct cr_shape *s, struct cr_error *error)
-{
-    if (!s->prepend)
-        return 0;
-    if (!s->space || s->prepend->length != s->space_bytes ||
-        memcmp(s->prepend->content, s->space, s->space_bytes) != 0)
-        return cr_refuse_shape(s, "a Prepend of other text", "a Prepend of the character that replaces spaces", error);
-    s->prepending = CR_PREPEND_TO_TEXT;
-    return 0;
-}
-
-int cr_shape_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
-{
-    s->normalizers = &t->normalizers;
-    if (read_parts(s, &t->normalizers, "NFC, or Prepend and Replace of spaces as normalizers",
-                   error) ||
-        check_prepend(s, error) ||
-        read_parts(s, &t->pre_tokenizers, "Split, ByteLevel or Metaspace", error))
-        return -1;
-    if (!s->byte_level && s->scanner != CR_SCAN_NONE)
-        return cr_refuse_shape(s, "Split without ByteLevel", "both", error);
-    return s->byte_level || s->space
-               ? 0
-               : cr_refuse_shape(s, "no ByteLevel and no Metaspace", "one of them", error);
 }
 
 int cr_shape_decoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr_error *error)
@@ -119,11 +85,8 @@ int cr_list_encoding(struct cr_shape *s, const struct cr_tokenizer *t, struct cr
 {
     s->list->spaced = -1;
     s->list->growth = 1;
-    s->lists = true;
-    int status = read_parts(s, &t->normalizers, "one that emitted C has (docs/tokenizers.md)", error) ||
-                         read_parts(s, &t->pre_tokenizers, "one that emitted C has (docs/tokenizers.md)", error)
-                     ? -1
-                     : 0;
-    s->lists = false;
-    return status;
+    return read_parts(s, &t->normalizers, "one that emitted C has (docs/tokenizers.md)", error) ||
+                   read_parts(s, &t->pre_tokenizers, "one that emitted C has (docs/tokenizers.md)", error)
+               ? -1
+               : 0;
 }

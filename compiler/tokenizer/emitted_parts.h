@@ -1,11 +1,9 @@
 /*
  * emitted_parts.h - how emitted C replaces the parts of a tokenizer.
  *
- * If a tokenizer consists of byte-pair encoding only, emitted C does not run parts one after
- * another: it splits text by one scanner or at visible spaces (the row's .shape, tokenizer_part.h).
- * For other tokenizers it has a list of normalization stages and of cuts (the row's .list).
- * Decoders are replaced by the decoded text of each token.  A part that emitted C does not support
- * is an error that names the part.
+ * Normalizers become a list of stages, pre-tokenizers a list of cuts, and decoders the decoded text
+ * of each token, as the rows' functions say (.shape, tokenizer_part.h).  A part that emitted C does
+ * not support is an error that names the part.
  */
 #ifndef CR_TOKENIZER_SHAPE_H
 #define CR_TOKENIZER_SHAPE_H
@@ -49,32 +47,24 @@ struct cr_stage_list {
 /* The settings of emitted C; zeros at first, with the path set. */
 struct cr_shape {
     const char *path; /* of the tokenizer, for messages */
-    bool byte_level, nfc;
-    enum cr_scanner scanner;
-    size_t digits;
+    bool byte_level;   /* the symbols of byte-pair encoding are bytes */
     const char *space; /* the one character that replaces a space, in UTF-8 */
     size_t space_bytes;
-    bool splits; /* text is cut before each visible space */
     enum cr_prepending prepending;
     int64_t strips;    /* number of spaces that decoding removes at the beginning */
     bool strips_first; /* decoding removes all spaces of the first token */
     /* state while parts are read */
-    const struct cr_text_part *prepend;
-    const struct cr_text_parts *parts, *normalizers;
+    const struct cr_text_parts *parts;
     int at;               /* index of the part that is read */
     const char *expected; /* the supported parts, for messages */
-    struct cr_stage_list *list; /* owned by the caller; null: there is none */
-    bool lists; /* true while parts are listed */
+    struct cr_stage_list *list; /* owned by the caller */
 };
 
-/* Collect the settings of the parts that encode (normalizers and pre-tokenizers), and of the
- * decoders. */
-int cr_shape_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
-                      struct cr_error *error);
+/* Collects the settings of the decoders. */
 int cr_shape_decoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                       struct cr_error *error);
 
-/* List the stages and cuts of all parts that encode. */
+/* Lists the stages and cuts of normalizers and pre-tokenizers. */
 int cr_list_encoding(struct cr_shape *shape, const struct cr_tokenizer *tokenizer,
                      struct cr_error *error);
 

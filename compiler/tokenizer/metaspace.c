@@ -90,15 +90,6 @@ int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *sta
     return 0;
 }
 
-int cr_shape_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
-{
-    if (s->parts->n > 1 || s->space || !cr_shape_space(s, part))
-        return cr_refuse_shape(s, part->kind->type, NULL, error);
-    s->prepending = part->prepending;
-    s->splits = part->split;
-    return 0;
-}
-
 /* Adds the replacement of spaces, and the cut before each replacement, to the stages of emitted
  * C. */
 int cr_list_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)

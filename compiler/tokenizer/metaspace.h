@@ -8,6 +8,6 @@
 cr_read_function cr_read_metaspace;
 cr_cut_function cr_cut_metaspace;
 cr_decode_function cr_decode_metaspace;
-cr_shape_function cr_shape_metaspace, cr_list_metaspace, cr_shape_decode_metaspace;
+cr_shape_function cr_list_metaspace, cr_shape_decode_metaspace;
 
 #endif

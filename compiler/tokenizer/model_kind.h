@@ -24,11 +24,8 @@ struct cr_model_kind {
     int (*encode)(struct cr_tokenizer *tokenizer, const char *text, size_t n, struct cr_ids *ids,
                   struct cr_error *error);
     void (*release)(struct cr_tokenizer *tokenizer); /* may be null */
-    /* Fails if emitted C cannot encode with this model; null: it never can. */
-    int (*shape)(const struct cr_tokenizer *tokenizer, const struct cr_shape *shape,
-                 struct cr_error *error);
-    /* Sets the function that encodes a piece in emitted C after a list of stages, or fails.  Null:
-     * the function is `piece`. */
+    /* Sets the function that encodes a piece in emitted C, or fails.  Null: the function is
+     * `piece`. */
     int (*list)(const struct cr_tokenizer *tokenizer, struct cr_shape *shape, struct cr_error *error);
     const char *piece;
 };

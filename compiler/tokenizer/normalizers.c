@@ -24,12 +24,6 @@ static int list_stage(const struct cr_text_part *part, struct cr_shape *s, struc
     return cr_list_stage(s, &(struct cr_listed_stage){.kind = part->kind->stage}, error);
 }
 
-static int shape_nfc(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
-{
-    s->nfc = s->parts->n == 1;
-    return s->nfc ? 0 : cr_refuse_shape(s, part->kind->type, NULL, error);
-}
-
 static int byte_level(const struct cr_text_part *part, const char *text, size_t n,
                       struct cr_text *out, bool *first, struct cr_error *error)
 {
@@ -45,17 +39,6 @@ static int replace(const struct cr_text_part *part, const char *text, size_t n, 
 {
     (void)first;
     return cr_put_replaced(part, text, n, out, error);
-}
-
-/* Accepts a Replace of spaces by one character. */
-static int shape_replace(const struct cr_text_part *part, struct cr_shape *s,
-                         struct cr_error *error)
-{
-    size_t length = 0;
-    const char *string = cr_pattern_string(part->pattern, &length);
-    bool of_spaces = !s->space && string && length == 1 && *string == ' ';
-    return of_spaces && cr_shape_space(s, part) ? 0
-                                                : cr_refuse_shape(s, part->kind->type, NULL, error);
 }
 
 /* True if a pattern is a character, or \\s for white space, with a minimum of repetitions, such
@@ -123,15 +106,6 @@ static int prepend(const struct cr_text_part *part, const char *text, size_t n, 
     return 0;
 }
 
-static int shape_prepend(const struct cr_text_part *part, struct cr_shape *s,
-                         struct cr_error *error)
-{
-    if (s->prepend)
-        return cr_refuse_shape(s, part->kind->type, NULL, error);
-    s->prepend = part;
-    return 0;
-}
-
 static int list_prepend(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_PREPENDED, .to = part->content,
@@ -177,33 +151,31 @@ static int list_strip(const struct cr_text_part *part, struct cr_shape *s, struc
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
-    {.type = "NFC", .normalize = by_stage, .stage = CR_NFC, .shape = shape_nfc, .list = list_stage},
-    {.type = "NFD", .normalize = by_stage, .stage = CR_NFD, .list = list_stage},
-    {.type = "NFKC", .normalize = by_stage, .stage = CR_NFKC, .list = list_stage},
-    {.type = "NFKD", .normalize = by_stage, .stage = CR_NFKD, .list = list_stage},
-    {.type = "Lowercase", .normalize = by_stage, .stage = CR_LOWER, .list = list_stage},
-    {.type = "StripAccents", .normalize = by_stage, .stage = CR_UNACCENTED, .list = list_stage},
-    {.type = "Strip", .read = read_strip, .normalize = strip, .list = list_strip},
+    {.type = "NFC", .normalize = by_stage, .stage = CR_NFC, .shape = list_stage},
+    {.type = "NFD", .normalize = by_stage, .stage = CR_NFD, .shape = list_stage},
+    {.type = "NFKC", .normalize = by_stage, .stage = CR_NFKC, .shape = list_stage},
+    {.type = "NFKD", .normalize = by_stage, .stage = CR_NFKD, .shape = list_stage},
+    {.type = "Lowercase", .normalize = by_stage, .stage = CR_LOWER, .shape = list_stage},
+    {.type = "StripAccents", .normalize = by_stage, .stage = CR_UNACCENTED, .shape = list_stage},
+    {.type = "Strip", .read = read_strip, .normalize = strip, .shape = list_strip},
     {.type = "Replace",
      .read = cr_read_replace,
      .normalize = replace,
-     .shape = shape_replace,
-     .list = list_replace},
+     .shape = list_replace},
     {.type = "Prepend",
      .read = read_prepend,
      .normalize = prepend,
-     .shape = shape_prepend,
-     .list = list_prepend},
+     .shape = list_prepend},
     {.type = "ByteLevel", .normalize = byte_level},
     {.type = "BertNormalizer",
      .read = cr_read_bert_normalizer,
      .normalize = cr_normalize_bert,
-     .list = cr_list_bert},
+     .shape = cr_list_bert},
     {.type = "Precompiled",
      .read = cr_read_precompiled,
      .normalize = cr_normalize_precompiled,
-     .list = cr_list_precompiled},
-    {.type = "Nmt", .normalize = by_stage, .stage = CR_NMT, .list = list_stage},
+     .shape = cr_list_precompiled},
+    {.type = "Nmt", .normalize = by_stage, .stage = CR_NMT, .shape = list_stage},
 };
 
 const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,

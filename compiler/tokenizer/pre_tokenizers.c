@@ -57,23 +57,6 @@ static int read_split(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* Adds a Split to the shape of a tokenizer, or refuses it.  Accepts a pattern that has a
- * scanner, and a split at the space where the normalizer has replaced all spaces, which then
- * cuts nothing. */
-static int shape_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
-{
-    size_t length;
-    const char *string = cr_pattern_string(part->pattern, &length);
-    if (s->at > 0)
-        return cr_refuse_shape(s, part->kind->type, NULL, error);
-    if (string && s->space && length == 1 && *string == ' ')
-        return 0;
-    s->scanner = cr_pattern_scanner(part->pattern, &s->digits);
-    if (s->scanner == CR_SCAN_NONE || (part->behavior == CR_REMOVED && !part->invert))
-        return cr_refuse_shape(s, "a Split by an unknown pattern", "the pattern of GPT-2 or Llama 3", error);
-    return 0;
-}
-
 /* Adds a cut by a scanner; the pieces of a scanner cover the whole text. */
 static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digits, struct cr_error *error)
 {
@@ -207,25 +190,6 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
     return status;
 }
 
-/* Accepts a ByteLevel with GPT-2's pattern, or behind a Split. */
-static int shape_byte_level(const struct cr_text_part *part, struct cr_shape *s,
-                            struct cr_error *error)
-{
-    if (s->at < s->parts->n - 1 || s->space)
-        return cr_refuse_shape(s, part->kind->type, NULL, error);
-    if (part->prefix_space)
-        return cr_refuse_shape(s, "ByteLevel with add_prefix_space", "none", error);
-    if (s->normalizers->n > s->nfc)
-        return cr_refuse_shape(s, s->normalizers->items[0].kind->type,
-                               "ByteLevel behind NFC or nothing", error);
-    if (part->by_regex && s->scanner != CR_SCAN_NONE)
-        return cr_refuse_shape(s, "two pre-tokenizers with a pattern", "one", error);
-    if (part->by_regex)
-        s->scanner = CR_SCAN_GPT2;
-    s->byte_level = true;
-    return 0;
-}
-
 static int list_byte_level(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     if (s->at < s->parts->n - 1)
@@ -243,33 +207,31 @@ static const struct cr_part_kind kinds[] = {
     {.type = "ByteLevel",
      .read = read_byte_level,
      .cut = byte_level,
-     .shape = shape_byte_level,
-     .list = list_byte_level},
-    {.type = "Split", .read = read_split, .cut = split, .shape = shape_split, .list = list_split},
+     .shape = list_byte_level},
+    {.type = "Split", .read = read_split, .cut = split, .shape = list_split},
     {.type = "Metaspace",
      .read = cr_read_metaspace,
      .cut = cr_cut_metaspace,
-     .shape = cr_shape_metaspace,
-     .list = cr_list_metaspace},
+     .shape = cr_list_metaspace},
     {.type = "Digits",
      .read = read_digits,
      .cut = by_character,
      .cutter = CR_CUT_DIGITS,
-     .list = list_cutter},
+     .shape = list_cutter},
     {.type = "Punctuation",
      .read = read_punctuation,
      .cut = by_character,
      .cutter = CR_CUT_PUNCTUATION,
-     .list = list_cutter},
-    {.type = "Whitespace", .cut = by_character, .cutter = CR_CUT_WORDS, .list = list_cutter},
-    {.type = "WhitespaceSplit", .cut = by_character, .cutter = CR_CUT_SPACE, .list = list_cutter},
-    {.type = "BertPreTokenizer", .cut = by_character, .cutter = CR_CUT_BERT, .list = list_cutter},
-    {.type = "UnicodeScripts", .cut = by_character, .cutter = CR_CUT_SCRIPTS, .list = list_cutter},
+     .shape = list_cutter},
+    {.type = "Whitespace", .cut = by_character, .cutter = CR_CUT_WORDS, .shape = list_cutter},
+    {.type = "WhitespaceSplit", .cut = by_character, .cutter = CR_CUT_SPACE, .shape = list_cutter},
+    {.type = "BertPreTokenizer", .cut = by_character, .cutter = CR_CUT_BERT, .shape = list_cutter},
+    {.type = "UnicodeScripts", .cut = by_character, .cutter = CR_CUT_SCRIPTS, .shape = list_cutter},
     {.type = "CharDelimiterSplit",
      .read = read_delimiter,
      .cut = by_character,
      .cutter = CR_CUT_CHARACTER,
-     .list = list_cutter},
+     .shape = list_cutter},
 };
 
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,

@@ -81,7 +81,7 @@ static int list(const struct cr_text_part *part, struct cr_shape *s, struct cr_e
 
 struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers)
 {
-    static const struct cr_part_kind kind = {.type = "SentencePiece", .normalize = normalize, .list = list};
+    static const struct cr_part_kind kind = {.type = "SentencePiece", .normalize = normalize, .shape = list};
     struct cr_text_part *part = CR_PUSH(normalizers->items, normalizers->n, normalizers->cap);
     *part = (struct cr_text_part){.kind = &kind};
     return part;

@@ -74,10 +74,9 @@ struct cr_part_kind {
     cr_normalize_function *normalize;
     cr_cut_function *cut;
     cr_decode_function *decode;
-    /* Describe a part to emitted C: `shape` for a tokenizer of byte-pair encoding only, `list` for
-     * others (emitted_parts.h).  Null: emitted C does not support it.  Not used for
-     * post-processors. */
-    cr_shape_function *shape, *list;
+    /* Describes a part to emitted C (emitted_parts.h).  Null: emitted C does not support it.  Not
+     * used for post-processors. */
+    cr_shape_function *shape;
     enum cr_stage_kind stage; /* of a normalizer that is a stage without settings */
     enum cr_cut_kind cutter; /* of a pre-tokenizer that cuts character by character */
     bool fuses; /* of a decoder: the parts after it see all tokens as one text */
