@@ -33,7 +33,7 @@ struct parting {
     struct part *parts;
     int n, cap;
     int budget;
-    bool trivial; /* a movement op moves nothing any more, so that other rewrites may follow */
+    bool trivial; /* a movement op moves nothing in one of the graphs, so that other rewrites may follow */
 };
 
 static cr_id part_of(struct parting *p, struct range r);
@@ -168,6 +168,9 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     cr_id part = part_of(p, below);
     if (part == CR_NONE)
         return CR_NONE;
+    /* all rows in their order are no movement, some of them are a slice */
+    p->trivial |= r->axis < axes && cr_same_shape(node, &p->from->nodes[ids[0]]) &&
+                  cr_kind_of(p->from, ids[1]) == CR_KIND_LEAF;
     cr_id table = r->axis < axes ? whole_of(p, ids[0]) : part;
     cr_id index = r->axis < axes ? part : whole_of(p, ids[1]);
     return narrowed(p, r, (cr_id[]){table, index});
