@@ -116,9 +116,26 @@ static void fix_random(struct cr_axes *x, cr_id id)
             fix(x, id, a);
 }
 
+/* True if a node is computed from iota and constants alone. */
+static bool is_counted(const struct cr_graph *g, cr_id id)
+{
+    enum cr_kind kind = cr_kind_of(g, id);
+    bool counted = kind == CR_KIND_ELEMENTWISE || g->nodes[id].op == CR_OP_expand ||
+                   g->nodes[id].op == CR_OP_iota || g->nodes[id].op == CR_OP_const;
+    for (int i = 0; i < g->nodes[id].n_in && counted; i++)
+        counted = is_counted(g, cr_in(g, id, i));
+    return counted;
+}
+
+/* A gather of all rows in their order is no movement, but only where sizes are equal; products then
+ * reach further. */
 static void tie_gather(struct cr_axes *x, cr_id id, cr_id table, cr_id index)
 {
     int n = x->g->nodes[index].rank;
+    if (n == 1 && is_counted(x->g, index)) {
+        x->loose[cr_axis_class(x, id * CR_MAX_RANK)] = true;
+        x->loose[cr_axis_class(x, table * CR_MAX_RANK)] = true;
+    }
     for (int a = 0; a < n; a++)
         tie(x, id, a, index, a);
     for (int a = 1; a < x->g->nodes[table].rank; a++)

@@ -12,7 +12,8 @@ struct cr_axes {
     const struct cr_graph *g;
     int *same;   /* another one of the class, or itself: the one that stands for the class */
     bool *fixed; /* by that one: it can be no length */
-    bool *loose; /* by that one: weights have it, which are then not joined: other bits */
+    bool *loose; /* by that one: weights have it, which are then not joined, or rows of a gather that
+                  * may be all in their order: other bits */
     bool *weights; /* by node: it is made of parameters by movement */
 };
 

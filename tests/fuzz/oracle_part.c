@@ -33,7 +33,7 @@ struct parting {
     struct part *parts;
     int n, cap;
     int budget;
-    bool trivial; /* a movement op moves nothing in one of the graphs, so that other rewrites may follow */
+    bool trivial; /* a movement op moves nothing in one graph, so that other rewrites may follow */
 };
 
 static cr_id part_of(struct parting *p, struct range r);
