@@ -6,6 +6,21 @@
 #include "join_ranks.h"
 #include "sizes.h"
 
+enum { LANES = 8 };
+
+/* Mixes n words into a hash: by chains of their own, which the processor computes at the same time. */
+static uint64_t hash_row(uint64_t hash, const uint32_t *words, int64_t n)
+{
+    uint64_t lanes[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] = cr_hash_word(lanes[lane], words[i + lane]);
+    for (int lane = 0; lane < LANES; lane++)
+        hash = cr_hash_word(hash, lanes[lane]);
+    return cr_hash_words(hash, words + i, n - i);
+}
+
 /* Mixes the elements of a tensor from `axis` on into a hash, up to the sizes of this run. */
 static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int64_t *sizes, int axis,
                            const uint32_t *data)
@@ -13,6 +28,8 @@ static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int6
     int64_t stride = 1;
     if (axis == port->rank)
         return cr_hash_word(hash, *data);
+    if (axis == port->rank - 1)
+        return hash_row(hash, data, sizes[axis]);
     for (int a = axis + 1; a < port->rank; a++)
         stride *= port->shape[a];
     for (int64_t i = 0; i < sizes[axis]; i++)
