@@ -19,6 +19,17 @@ static void gather_blocks(struct cr_ranks *ranks, void *to, const void *from, lo
     pthread_barrier_wait(&group->barrier); /* the others may still read what this rank gives */
 }
 
+static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
+{
+    struct cr_thread_group *group = group_of(ranks);
+    group->given[ranks->rank] = data;
+    pthread_barrier_wait(&group->barrier);
+    for (int r = 0; r < ranks->count; r++)
+        if (r != ranks->rank)
+            memcpy((char *)data + first[r], (const char *)group->given[r] + first[r], first[r + 1] - first[r]);
+    pthread_barrier_wait(&group->barrier);
+}
+
 static void broadcast(struct cr_ranks *ranks, void *data, size_t bytes, int from)
 {
     struct cr_thread_group *group = group_of(ranks);
@@ -91,6 +102,7 @@ void cr_run_thread_ranks(int count, void (*work)(void *context), void *const *co
         ranks[r] = (struct cr_thread_rank){.ranks = {.gather_blocks = gather_blocks,
                                                      .rank = r,
                                                      .count = count,
+                                                     .all_gather = all_gather,
                                                      .broadcast = broadcast,
                                                      .send = send_to,
                                                      .receive = receive,
