@@ -127,16 +127,17 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128;
+        const long col0 = item * 128; /* the first of at most 128 columns */
         const long col1 = col0 + 128 < 3 * N_EMBD ? col0 + 128 : 3 * N_EMBD;
+        /* once for all items that have these rows */
         if (item == begin) {
             /* h.#.ln_1 */
             rt->sum(B * T, N_EMBD, sum, a->x, N_EMBD);
-            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){N_EMBD}, 0);
             rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->x, N_EMBD, mean, 1);
             rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
             rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
-            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){N_EMBD}, 0);
             rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
             rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
             rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
@@ -153,7 +154,7 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
 /*
  * k2_h_attn_y: h.#.attn.y, graphs/gpt2_stack.lua:16
  * out[B, T, N_EMBD] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
- * scores times 0.25
+ * scores times 0.25, 1 / sqrt(HEAD_DIM)
  * mask: query i sees keys j <= i
  * 13.82 kflop, reads 9.216 kB, writes 3.072 kB
  */
@@ -187,7 +188,7 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head < 2); /* or the last one again */
+        const long next_head = head + (head + 1 < N_HEAD); /* or the last one again */
         rt->fetch(T, HEAD_DIM, a->h_attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM,
             3 * N_EMBD);
         rt->fetch(T, HEAD_DIM,
@@ -231,7 +232,7 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of at most 32 columns */
         const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, a->h_attn_y, N_EMBD, 1, a->h_attn_c_proj_weight + col0 * N_EMBD,
@@ -270,16 +271,17 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
     float *const product = scratch + 2320; /* a tile of the product */
     float *const odd_cubic = scratch + 4368; /* [B * T, 128] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128;
+        const long col0 = item * 128; /* the first of at most 128 columns */
         const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
+        /* once for all items that have these rows */
         if (item == begin) {
             /* h.#.ln_2 */
             rt->sum(B * T, N_EMBD, sum, a->h_attn_residual, N_EMBD);
-            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){N_EMBD}, 0);
             rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->h_attn_residual, N_EMBD, mean, 1);
             rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
             rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
-            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){N_EMBD}, 0);
             rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
             rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
             rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
@@ -316,7 +318,7 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of at most 32 columns */
         const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, 4 * N_EMBD, a->h_mlp_act, 4 * N_EMBD, 1,

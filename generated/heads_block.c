@@ -124,16 +124,17 @@ static void k1_attn_heads_key_query_value(const void *args, long begin, long end
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128;
+        const long col0 = item * 128; /* the first of at most 128 columns */
         const long col1 = col0 + 128 < 9 * HEAD_DIM ? col0 + 128 : 9 * HEAD_DIM;
+        /* once for all items that have these rows */
         if (item == begin) {
             /* ln1 */
             rt->sum(B * T, N_EMBD, sum, a->x, N_EMBD);
-            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){N_EMBD}, 0);
             rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->x, N_EMBD, mean, 1);
             rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
             rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
-            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){N_EMBD}, 0);
             rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
             rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
             rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
@@ -149,7 +150,7 @@ static void k1_attn_heads_key_query_value(const void *args, long begin, long end
 /*
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
  * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
- * scores times 0.25
+ * scores times 0.25, 1 / sqrt(HEAD_DIM)
  * mask: query i sees keys j <= i
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
  */
@@ -171,36 +172,37 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     float *const sum = scratch + 1296; /* of exp(score - max) so far */
     float *const scale = scratch + 1312; /* exp(old max - new max) */
     for (long item = begin; item < end; item++) {
-        const long head = item;
+        const long batch = item;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
             9 * HEAD_DIM, 1);
         rt->pack(T, HEAD_DIM, values, T * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
             9 * HEAD_DIM, 1);
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head < 1); /* or the last one again */
+        const long next_batch = batch + (batch + 1 < B); /* or the last one again */
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + HEAD_DIM,
+            a->k1_attn_heads_key_query_value + next_batch * (9 * T * HEAD_DIM) + HEAD_DIM,
             9 * HEAD_DIM);
-        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM),
+        rt->fetch(T, HEAD_DIM, a->k1_attn_heads_key_query_value + next_batch * (9 * T * HEAD_DIM),
             9 * HEAD_DIM);
         rt->fetch(T, HEAD_DIM,
-            a->k1_attn_heads_key_query_value + next_head * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
+            a->k1_attn_heads_key_query_value + next_batch * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
             9 * HEAD_DIM);
         rt->pack(HEAD_DIM, T, queries, HEAD_DIM * CR_PANEL,
-            a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM) + HEAD_DIM, 1,
+            a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM) + HEAD_DIM, 1,
             9 * HEAD_DIM);
-        rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_key_query_value + head * (9 * T * HEAD_DIM),
+        rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM),
             9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
         rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
         rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
         rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
             finite ? 1 : T, 0, 0);
-        rt->div_vs(T, HEAD_DIM, a->out + head * (3 * T * HEAD_DIM), 3 * HEAD_DIM, sums, 32, sum, 1);
+        rt->div_vs(T, HEAD_DIM, a->out + batch * (3 * T * HEAD_DIM), 3 * HEAD_DIM, sums, 32, sum,
+            1);
     }
 }
 
@@ -225,7 +227,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of at most 32 columns */
         const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, 3 * HEAD_DIM, a->attn_y, 3 * HEAD_DIM, 1,
@@ -265,16 +267,17 @@ static void k4_ff_act(const void *args, long begin, long end, float *scratch)
     float *const mul = scratch + 4368, *const erf = mul, *const add = mul, *const mul2 = mul;
         /* [B * T, 128] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128;
+        const long col0 = item * 128; /* the first of at most 128 columns */
         const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
+        /* once for all items that have these rows */
         if (item == begin) {
             /* ln2 */
             rt->sum(B * T, N_EMBD, sum, a->attn_residual, N_EMBD);
-            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, mean, 0, sum, 0, &(const float){N_EMBD}, 0);
             rt->sub_vs(B * T, N_EMBD, centered, N_EMBD, a->attn_residual, N_EMBD, mean, 1);
             rt->mul_vv(B * T, N_EMBD, centered_square, N_EMBD, centered, N_EMBD, centered, N_EMBD);
             rt->sum(B * T, N_EMBD, sum2, centered_square, N_EMBD);
-            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){48.0f}, 0);
+            rt->div_vs(1, B * T, variance, 0, sum2, 0, &(const float){N_EMBD}, 0);
             rt->add_vs(1, B * T, variance_eps, 0, variance, 0, &(const float){1e-05f}, 0);
             rt->rsqrt_v(1, B * T, rsqrt, 0, variance_eps, 0);
             rt->mul_vs(B * T, N_EMBD, normalized, N_EMBD, centered, N_EMBD, rsqrt, 1);
@@ -314,7 +317,7 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of at most 32 columns */
         const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, 4 * N_EMBD, a->ff_act, 4 * N_EMBD, 1,

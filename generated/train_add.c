@@ -287,7 +287,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of 32 columns */
         rt->gemm(B, 32, 2 * N_EMBD, a->embedding, 2 * N_EMBD, 1,
             a->hidden_weight + col0 * (2 * N_EMBD), 2 * N_EMBD * CR_PANEL, a->out + col0, WIDTH,
             a->hidden_bias + col0, 0, 0, 16384);
@@ -558,7 +558,7 @@ static void k14_d_hidden(const void *args, long begin, long end, float *scratch)
         /* [B, 32] */
     float *const sub = scratch + 8192, *const mul3 = sub; /* [B, 32] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32;
+        const long col0 = item * 32; /* the first of 32 columns */
         rt->gemm(B, 32, 10, a->d_output, 10, 1, a->output_weight + col0 * 10, 10 * CR_PANEL,
             product, 32, 0, 0, 0, 16384);
         /* act */

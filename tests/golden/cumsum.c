@@ -44,7 +44,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row = item / 2;
-        const long col0 = item % 2 * 350;
+        const long col0 = item % 2 * 350; /* the first of 350 columns */
         rt->cumsum(5, 350, a->out + row * 3500 + col0, 700, a->k1_cumsum_mul + row * 3500 + col0,
             700);
     }
@@ -95,7 +95,7 @@ static void k4_d_cumsum_cumsum(const void *args, long begin, long end, float *sc
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row = item / 2;
-        const long col0 = item % 2 * 350;
+        const long col0 = item % 2 * 350; /* the first of 350 columns */
         rt->cumsum(5, 350, a->out + row * 3500 + col0 + 2800, -700,
             a->k3_d_cumsum_add + row * 3500 + col0 + 2800, -700);
     }

@@ -17,8 +17,8 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long row0 = item / 2 * 150;
-        const long col0 = item % 2 * 32;
+        const long row0 = item / 2 * 150; /* the first of 150 rows */
+        const long col0 = item % 2 * 32; /* the first of at most 32 columns */
         const long col1 = col0 + 32 < 36 ? col0 + 32 : 36;
         const long n = col1 - col0;
         rt->gemm(150, n, 12, a->x + row0 * 12, 12, 1, a->qkv_weight + col0 * 12, 384,
@@ -29,7 +29,7 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
 /*
  * k2_y: y, tests/golden/grad_qkv.lua:6
  * out[2, 150, 12] = softmax(q[150, 4] x k[4, 150]) x v[150, 4] for each head
- * scores times 0.5
+ * scores times 0.5, 1 / sqrt(4)
  * mask: query i sees keys j <= i
  * 1.087 Mflop, reads 43.2 kB, writes 14.4 kB
  */
@@ -53,7 +53,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long head = item / 2 % 3;
         const long batch = item / 6;
-        const long query0 = item % 2 * 75;
+        const long query0 = item % 2 * 75; /* the first of 75 queries */
         const long query1 = query0 + 75;
         /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
         const long finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 24, 36, 1);
@@ -102,7 +102,7 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long row0 = item * 150;
+        const long row0 = item * 150; /* the first of 150 rows */
         rt->gemm(150, 12, 12, a->y + row0 * 12, 12, 1, a->out_weight, 384, a->out + row0 * 12, 12,
             0, 0, 0, 16384);
     }
@@ -140,7 +140,7 @@ static void k4_d_grad_qkv(const void *args, long begin, long end, float *scratch
 /*
  * k5_d_qkv: gradient of qkv, tests/golden/grad_qkv.lua:6
  * out[2, 150, 36] = gradients of q[150, 4], k[150, 4] and v[150, 4] for each head
- * scores times 0.5
+ * scores times 0.5, 1 / sqrt(4)
  * mask: query i sees keys j <= i
  * then: mul
  * 2.718 Mflop, reads 61.2 kB, writes 43.2 kB
@@ -185,7 +185,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             long end_key = 150;
             if (query + n_queries < end_key)
                 end_key = query + n_queries;
-            const long next_head = head + (head < 2); /* or the last one again */
+            const long next_head = head + (head + 1 < 3); /* or the last one again */
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36, 36);
             rt->fetch(n_queries, 4, a->d_y + batch * 1800 + next_head * 4 + query * 12, 12);
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36 + 12, 36);
@@ -272,7 +272,7 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long row0 = item * 150;
+        const long row0 = item * 150; /* the first of 150 rows */
         rt->gemm(150, 12, 36, a->d_qkv + row0 * 36, 36, 1, a->qkv_weight, 1152, a->out + row0 * 12,
             12, 0, 0, 0, 16384);
     }

@@ -18,9 +18,9 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
     float *const panels = scratch; /* packed columns */
     float *const rows = scratch + 256; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long row0 = item / 2 * 512;
+        const long row0 = item / 2 * 512; /* the first of 512 rows */
         const long row1 = row0 + 512;
-        const long col0 = item % 2 * 256;
+        const long col0 = item % 2 * 256; /* the first of 256 columns */
         const long col1 = col0 + 256;
         if (item == begin || col0 == 0)
             rt->load(512, 2, rows, 2, a->x + row0, 1, 1024);

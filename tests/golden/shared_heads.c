@@ -20,7 +20,7 @@ static void k1_next_keys(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long n_index = item;
         const long to = n_index + (a->at[0] < 96 ? a->at[0] : 96);
-        if (to > -1 && to < 96)
+        if (to >= 0 && to < 96)
             rt->load(4, 16, a->out + to * 16, 1536, a->new_keys + n_index * 16, 640, 1);
     }
 }
@@ -28,7 +28,7 @@ static void k1_next_keys(const void *args, long begin, long end, float *scratch)
 /*
  * k2_values: values, tests/golden/shared_heads.lua:17
  * out[4, 3, 40, 16] = softmax(q[40, 16] x k[16, 96]) x v[96, 16] for each head
- * scores times 0.25
+ * scores times 0.25, 1 / sqrt(16)
  * mask: query i sees keys j <= i
  * 2.35 Mflop, reads 79.88 kB, writes 30.72 kB
  */
@@ -63,15 +63,14 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
         if (head % 2 == 0) { /* heads from this one on share keys */
             const long last = head + 2 < 3 ? head + 2 : 3;
             for (long query = 0; query < few; query++) {
-                const long n_queries = few - query < 1 ? few - query : 1;
                 for (long member = head; member < last; member++) {
                     rt->load(1, 1, max + member, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
                     rt->load(1, 1, sum + member, 0, &(const float){0.0f}, 0, 0);
                     rt->load(1, 16, sums + member * 32, 0, &(const float){0.0f}, 0, 0);
                 }
                 long end_key = 96;
-                if (query + before + n_queries < end_key)
-                    end_key = query + before + n_queries;
+                if (query + before + 1 < end_key)
+                    end_key = query + before + 1;
                 for (long key = 0; key < end_key; key += 128) {
                     const long n_keys = end_key - key < 128 ? end_key - key : 128;
                     rt->dots(n_keys, 16, last - head, scores + head * 96, 96,
@@ -80,8 +79,8 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
                     for (long member = head; member < last; member++) {
                         if (key + n_keys > query + before +
                             1) /* some query does not see some key */
-                            rt->hide(n_keys, n_queries, scores + member * 96, 1,
-                                key - (query + before), n_queries, CR_MINUS_INFINITY);
+                            rt->hide(n_keys, 1, scores + member * 96, 1, key - (query + before), 1,
+                                CR_MINUS_INFINITY);
                         rt->softmax_row(n_keys, scores + member * 96, 0.25f, max + member,
                             sum + member, scale + member);
                     }
@@ -89,7 +88,7 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
                         96, a->v3_k1_next_keys + batch * 1536 + key * 16, 16, scale + head);
                 }
                 for (long member = head; member < last; member++) {
-                    rt->div_vs(n_queries, 16, a->out + batch * 1920 + member * 640 + query * 16, 16,
+                    rt->div_vs(1, 16, a->out + batch * 1920 + member * 640 + query * 16, 16,
                         sums + member * 32, 32, sum + member, 1);
                 }
             }
@@ -109,7 +108,7 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
             long end_key = visible;
             if (query + before + n_queries < end_key)
                 end_key = query + before + n_queries;
-            const long next_head = head + (head < 2); /* or the last one again */
+            const long next_head = head + (head + 1 < 3); /* or the last one again */
             rt->fetch(n_queries, 16, a->queries + batch * 1920 + next_head * 640 + query * 16, 16);
             rt->pack(16, n_queries, queries, 512,
                 a->queries + batch * 1920 + head * 640 + query * 16, 1, 16);

@@ -40,7 +40,7 @@ static void k2_next_keys(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long outer0 = item;
         const long to = outer0 + (a->at[0] < 16 ? a->at[0] : 16);
-        if (to > -1 && to < 16)
+        if (to >= 0 && to < 16)
             rt->load(1, 8, a->out + to * 8, 0, a->k1_state_cache + outer0 * 8, 0, 1);
     }
 }
