@@ -357,11 +357,12 @@ static bool find_segments(const struct cut *cut, int64_t begin, int64_t size, in
     int i = 0;
     for (; i < cut->n && at < begin; i++)
         at += cut->segments[i].size;
+    bool begins = at == begin;
     *first = i;
     for (; i < cut->n && at < begin + size; i++)
         at += cut->segments[i].size;
     *n = i - *first;
-    return at == begin + size && *n > 0;
+    return begins && at == begin + size && *n > 0;
 }
 
 static struct cut decide_slice(const struct cr_node *node, struct cut cut)
