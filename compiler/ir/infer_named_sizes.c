@@ -230,7 +230,8 @@ static void find_gather(struct finder *f)
     memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r) * sizeof *table);
 }
 
-/* Infers a take: the sizes of the index; on the other axes those of the first operand, too. */
+/* Infers a take: an axis has the named size of the index or, if the index has none there and it is not the
+ * axis of the take, that of the first operand. */
 static void find_take(struct finder *f)
 {
     for (int a = 0; a < f->node->rank; a++) {

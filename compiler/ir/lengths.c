@@ -212,7 +212,7 @@ static bool find_gather(struct finder *f)
     return true;
 }
 
-/* Infers a take: along its axis the length of the index, on others that of both operands. */
+/* Infers a take: its axis has the length of the index, each other axis the length that an operand has there. */
 static bool find_take(struct finder *f)
 {
     const signed char *a = of_operand(f, 0), *index = of_operand(f, 1);

@@ -250,7 +250,7 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         return;
     }
     int first = kind == CR_KIND_GATHER ? index_rank(s->g, id) : 0;
-    /* along k the operands of a product have elements of their own, as those of a take along its axis */
+    /* k of a product and the axis of a take are other axes in an operand than in the result */
     int k = kind == CR_KIND_CONTRACT ? node->rank - 1 - i
             : kind == CR_KIND_TAKE   ? node->axis
                                      : CR_NONE;
