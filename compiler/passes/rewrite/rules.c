@@ -578,6 +578,16 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_permute, 1, &product, &attr);
 }
 
+/* A write of rows that all lie outside leaves the tensor as it is. */
+static cr_id write_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
+{
+    const struct cr_node *to = cr_draft_in(rw, d, 0), *rows = cr_draft_in(rw, d, 1),
+                         *at = cr_draft_in(rw, d, 2);
+    int axis = d->attr->axis;
+    bool inside = at->value < (double)to->shape[axis] && at->value + (double)rows->shape[axis] > 0;
+    return at->op == CR_OP_const && !inside ? d->in[0] : CR_NONE;
+}
+
 #define OF(name) (UINT64_C(1) << CR_OP_##name)
 #define OR_OF(name, ...) | OF(name)
 #define ELEMENTWISE (0 CR_ELEMENTWISE(OR_OF))
@@ -627,6 +637,7 @@ static const struct cr_rewrite_rule rules[] = {
     {cr_rule_share_nothing, OF(add) | OF(where)},
     {choose_larger, OF(where)},
     {choose_nothing, OF(where)},
+    {write_nothing, OF(write)},
 };
 
 const struct cr_rewrite_rules cr_rules = {rules, sizeof rules / sizeof *rules};
