@@ -1203,7 +1203,7 @@ static struct cr_module *fused(const char *text)
 {
     struct cr_module *m = cr_module_new(graph_of(text, NULL));
     struct cr_error error;
-    const struct cr_pass_options options = {.stop_after = "settle"};
+    const struct cr_pass_options options = {.stop_after = "supported_formats"};
     ck_assert_msg(cr_run_passes(m, &options, &error) == 0, "%s", error.text);
     return m;
 }

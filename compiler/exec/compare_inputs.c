@@ -4,7 +4,7 @@
 #include "compiler/ir/hash.h"
 #include "engine_parts.h"
 #include "join_ranks.h"
-#include "sizes.h"
+#include "run_sizes.h"
 
 enum { LANES = 8 };
 

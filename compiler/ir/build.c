@@ -238,7 +238,7 @@ static bool infer_contract(struct build *b)
     return take_shape(b, r, shape);
 }
 
-/* Infers a reshape.  The operand may have no elements: the pass `separate` reshapes such outputs
+/* Infers a reshape.  The operand may have no elements: the pass `separate_outputs` reshapes such outputs
  * so that each is a separate node. */
 static bool infer_reshape(struct build *b)
 {

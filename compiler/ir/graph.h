@@ -168,7 +168,7 @@ struct cr_node {
                        * null */
     enum cr_init init;
     enum cr_format format; /* param: the wanted format where products read it from panels; after
-                            * settle, the actual one */
+                            * supported_formats, the actual one */
     enum cr_arithmetic arithmetic; /* param: likewise the arithmetic of products by it */
     struct cr_where where;
     const char *tap; /* a name by which a caller can get the value, or null */

@@ -14,8 +14,8 @@
 #include "compiler/frontend/natural_order.h"
 #include "compiler/import/model_proto.h"
 #include "compiler/ir/mem.h"
-#include "family.h"
-#include "folder.h"
+#include "family_script.h"
+#include "folder_model_type.h"
 #include "handles.h"
 #include "installed_files.h"
 

@@ -13,7 +13,7 @@
 
 #include "compiler/ir/identifiers.h"
 #include "compiler/ir/mem.h"
-#include "folder.h"
+#include "folder_model_type.h"
 #include "lua_function.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* port_sizes.c - the actual sizes of tensors whose axes are lengths, and arrays of these sizes; see
  * crescent.h. */
-#include "compiler/exec/sizes.h"
+#include "compiler/exec/run_sizes.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 #include "tensor.h"
 
 static const char class_name[] = "crescent.embedder";
@@ -39,11 +39,11 @@ static crescent_classification read_classification(lua_State *L)
 static int open_embedder(lua_State *L)
 {
     static const char *const more[] = {"pooling", "normalize", "max_length", "role", "classify", "cache_weights", NULL};
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     const char *path = luaL_checkstring(L, 1);
     lua_settop(L, 2);
     struct cr_lua_embedder *e = cr_lua_new(L, sizeof *e, class_name);
-    cr_lua_read_opening(L, 2, more, &o);
+    cr_lua_read_open_options(L, 2, more, &o);
     if (o.grads || o.n_taps || o.n_weights || o.keep > 0)
         cr_lua_fail(L, "embedder: found one of the options weights, grads, cotangents, taps, keep, expected "
                        "none");

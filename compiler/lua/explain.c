@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 #include "ports.h"
 
 static const char class_name[] = "crescent.explanation";

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 #include "ports.h"
 #include "tokenizer.h"
 
@@ -56,7 +56,7 @@ static crescent_generation read_generation(lua_State *L)
 
 /* Opens the script of the path or of the option `text`, as the object's generator. */
 static void open_script(lua_State *L, struct cr_lua_generator *g, const char *path,
-                        const struct cr_lua_opening *o)
+                        const struct cr_lua_open_options *o)
 {
     size_t length = 0;
     const crescent_generation how = read_generation(L);
@@ -86,7 +86,7 @@ static void open_tokenizer(lua_State *L, struct cr_lua_generator *g, const char 
 
 /* Loads the weights.  With the option `cache_weights` they are mapped from the cache, or written to
  * it if possible. */
-static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_opening *o)
+static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_open_options *o)
 {
     crescent_context *context = cr_lua_context(L);
     crescent_cache_weights(context, cr_lua_cache_option(L, 2));
@@ -100,12 +100,12 @@ static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lu
 static int open_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "text", "cache_weights", NULL};
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     crescent_generator_status status;
     const char *path = luaL_checkstring(L, 1);
     lua_settop(L, 2);
     struct cr_lua_generator *g = cr_lua_new(L, sizeof *g, class_name);
-    cr_lua_read_opening(L, 2, more, &o);
+    cr_lua_read_open_options(L, 2, more, &o);
     if (o.grads || o.n_taps || o.keep > 0)
         cr_lua_fail(L, "generator: expected none of the options grads, cotangents, taps, keep");
     const char *tokenizer = cr_lua_string_option(L, 2, "tokenizer");
@@ -155,7 +155,7 @@ static const char *beside(lua_State *L, const char *out)
 static int emit_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "ids", "pack", "embed", "out", NULL};
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     char *source, *header;
     const char *path = luaL_checkstring(L, 1);
     lua_settop(L, 2);
@@ -163,7 +163,7 @@ static int emit_generator(lua_State *L)
         lua_newtable(L);
         lua_replace(L, 2);
     }
-    cr_lua_read_opening(L, 2, more, &o);
+    cr_lua_read_open_options(L, 2, more, &o);
     if (o.grads || o.n_taps || o.keep > 0)
         cr_lua_fail(L, "emit_generator: expected none of the options grads, cotangents, taps, keep");
     const crescent_generation how = read_generation(L);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 #include "ports.h"
-#include "sizes.h"
+#include "run_lengths.h"
 
 static const char class_name[] = "crescent.model";
 
@@ -50,7 +50,7 @@ static bool is_wide(const crescent_model *model)
 
 /* Compiles the graph.  Unless the option `keep` says otherwise, weights can be saved if all are in
  * f32. */
-static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_opening *o)
+static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_open_options *o)
 {
     for (int i = 0; i < o->n_taps; i++)
         cr_lua_pass(L, crescent_graph_tap(m->graph, o->taps[i], "taps"));
@@ -67,11 +67,11 @@ static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_op
 /* crescent.open(path, options) */
 static int open_path(lua_State *L)
 {
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     const char *path = luaL_checkstring(L, 1);
     lua_settop(L, 2);
     struct cr_lua_model *m = cr_lua_new(L, sizeof *m, class_name);
-    cr_lua_read_opening(L, 2, NULL, &o);
+    cr_lua_read_open_options(L, 2, NULL, &o);
     m->seed = o.seed;
     cr_lua_pass(L, crescent_graph_open(cr_lua_context(L), path, &o.script, &m->graph));
     compile(L, m, &o);
@@ -84,13 +84,13 @@ static int open_path(lua_State *L)
 static int open_model(lua_State *L)
 {
     static const char *const more[] = {"name", NULL};
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     if (lua_type(L, 1) != LUA_TSTRING && lua_type(L, 1) != LUA_TFUNCTION)
         cr_lua_fail(L, "model: found %s, expected a function that returns outputs, or a script as a string",
                     luaL_typename(L, 1));
     lua_settop(L, 2);
     struct cr_lua_model *m = cr_lua_new(L, sizeof *m, class_name);
-    cr_lua_read_opening(L, 2, more, &o);
+    cr_lua_read_open_options(L, 2, more, &o);
     const char *name = cr_lua_string_option(L, 2, "name");
     m->seed = o.seed;
     cr_lua_build_graph(L, 1, &o.script, name ? name : "model", &m->graph);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 
 static const char class_name[] = "crescent.tokenizer";
 

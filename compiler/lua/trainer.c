@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "classes.h"
-#include "opening.h"
+#include "open_options.h"
 #include "ports.h"
 
 static const char class_name[] = "crescent.trainer";
@@ -39,7 +39,7 @@ static struct cr_lua_trainer *self(lua_State *L)
 
 /* Takes over the seed and the script's options of a checkpoint, unless the caller sets others. */
 static void take_settings(lua_State *L, struct cr_lua_trainer *t, const char *path,
-                          struct cr_lua_opening *o)
+                          struct cr_lua_open_options *o)
 {
     cr_lua_pass(L, crescent_checkpoint_open(cr_lua_context(L), path, &t->checkpoint));
     int n = crescent_checkpoint_option_count(t->checkpoint);
@@ -73,11 +73,11 @@ static const char *path_of(lua_State *L)
 static int open_trainer(lua_State *L)
 {
     static const char *const more[] = {"resume", "text", NULL};
-    struct cr_lua_opening o;
+    struct cr_lua_open_options o;
     const char *path = path_of(L);
     lua_settop(L, 2);
     struct cr_lua_trainer *t = cr_lua_new(L, sizeof *t, class_name);
-    cr_lua_read_opening(L, 2, more, &o);
+    cr_lua_read_open_options(L, 2, more, &o);
     const char *resume = cr_lua_string_option(L, 2, "resume");
     const char *text = cr_lua_string_option(L, 2, "text");
     if (o.grads || o.n_taps)

@@ -2,7 +2,7 @@
  * index of shards, of which two are there.  Refused with a line, or what they say is so. */
 #include "compiler/exec/weight_files.h"
 #include "compiler/json/config_file.h"
-#include "compiler/library/folder.h"
+#include "compiler/library/folder_model_type.h"
 
 #include "target.h"
 

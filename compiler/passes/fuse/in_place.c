@@ -44,7 +44,7 @@ static int only_reader(const struct cr_tiles *tiles, int i)
     return uses == 1 && !cr_is_result(tiles, i) ? reader : -1;
 }
 
-/* Returns the last value that one runtime function (combine.h) may compute together with value i:
+/* Returns the last value that one runtime function (combined_ops.h) may compute together with value i:
  * that function reads the operands of both. */
 static int latest_of(const struct cr_tiles *tiles, int i)
 {

@@ -3,7 +3,7 @@
  *
  * A kernel stores its root and computes all nodes between the root and other stored nodes.  The
  * pass stores
- *   - results of concat and write; outputs are stored already (separate.c);
+ *   - results of concat and write; outputs are stored already (separate_outputs.c);
  *   - for each contraction, the end of its epilogue: the last node that elementwise work
  *     on the product leads to, so bias, activation and residual cost no trip to memory;
  *   - nodes that several kernels need, if recomputing them costs more than a few operations; for a

@@ -165,7 +165,7 @@ struct cr_module {
                              gave, others across a border, for which it has to be stored.  So all store it, and run
                              the same kernels */
 
-    /* separate, which marks outputs, and fuse */
+    /* separate_outputs, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
     bool *inside; /* by node: a kernel of an attention's gradients computes it without storing it */
     cr_id *stored_with; /* by node: the first node that its kernel stores, if it is not that node

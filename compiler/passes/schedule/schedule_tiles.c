@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "combine.h"
+#include "combined_ops.h"
 #include "compiler/ir/identifiers.h"
 
 /* The location of a value when the code runs. */

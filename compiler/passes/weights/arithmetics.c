@@ -135,7 +135,7 @@ static bool leave_mixed(struct cr_module *m)
     return any;
 }
 
-void cr_settle_arithmetics(struct cr_module *m)
+void cr_keep_supported_arithmetics(struct cr_module *m)
 {
     while (leave_mixed(m))
         ;

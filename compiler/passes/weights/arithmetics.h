@@ -21,7 +21,7 @@ int cr_want_arithmetics(struct cr_graph *graph, const char *rules, const char *p
 
 /* Keeps the arithmetics that products can use, and sets the others to f32; formats must be
  * settled. */
-void cr_settle_arithmetics(struct cr_module *module);
+void cr_keep_supported_arithmetics(struct cr_module *module);
 
 /* Returns the arithmetic of products by a weight matrix: the arithmetic of its parameters, if
  * their format has such a product; else f32. */

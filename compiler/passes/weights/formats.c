@@ -334,7 +334,7 @@ static void count_weights(struct cr_module *m, int sign)
 }
 
 /* Repeats leave_mixed: a parameter set to f32 may share another matrix with others. */
-void cr_settle_formats(struct cr_module *m)
+void cr_keep_supported_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))
         return;

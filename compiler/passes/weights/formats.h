@@ -23,7 +23,7 @@ int cr_want_formats(struct cr_graph *graph, const char *rules, const char *path,
                     struct cr_error *error);
 
 /* Keeps the formats that kernels can read, and sets the others to f32; needs kernels. */
-void cr_settle_formats(struct cr_module *module);
+void cr_keep_supported_formats(struct cr_module *module);
 
 /* Returns the format of the panels of a weight matrix; all its parameters have the same. */
 enum cr_format cr_panel_format(const struct cr_graph *graph, cr_id matrix);

@@ -9,7 +9,7 @@
  *             matrix, which plan lays out; module->columns_of.
  * Promise:    all parameters of one matrix have one format; parameters that kernels read neither
  *             from panels nor by rows stay f32.  No choice depends on the rows of a product.
- * Passes:     settle.
+ * Passes:     supported_formats.
  * Used later: formats.h, arithmetics.h, and gathered_tables.h, the tables whose rows are gathered from panels.
  */
 #ifndef CR_WEIGHTS_H

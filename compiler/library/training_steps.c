@@ -1,4 +1,4 @@
-/* step.c - makes steps of a training and reports its status; see training.h. */
+/* training_steps.c - makes steps of a training and reports its status; see training.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

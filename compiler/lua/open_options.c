@@ -1,5 +1,5 @@
-/* opening.c - reads options of the Lua module; see opening.h. */
-#include "opening.h"
+/* open_options.c - reads options of the Lua module; see open_options.h. */
+#include "open_options.h"
 
 #include <math.h>
 #include <sched.h>
@@ -233,14 +233,14 @@ static void read_config(lua_State *L, int index, crescent_config *config)
     config->skip = strings_option(L, index, "skip", &config->n_skip);
 }
 
-void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
-                         struct cr_lua_opening *o)
+void cr_lua_read_open_options(lua_State *L, int index, const char *const *more,
+                         struct cr_lua_open_options *o)
 {
     static const char *const known[] = {
         "set",    "length",     "seed",    "entry",  "config", "backend",   "isa",
         "format", "arithmetic", "threads", "target", "skip",   "max_arena", "weights",
         "grads",  "cotangents", "taps",    "keep",   "script", "ignore_config", NULL};
-    *o = (struct cr_lua_opening){0};
+    *o = (struct cr_lua_open_options){0};
     cr_lua_check_options(L, index, known, more);
     luaL_checkstack(L, 16, "crescent");
     o->seed = cr_lua_integer_option(L, index, "seed", 0);

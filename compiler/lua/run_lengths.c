@@ -1,5 +1,5 @@
-/* sizes.c - the lengths in a run; see sizes.h. */
-#include "sizes.h"
+/* run_lengths.c - the lengths in a run; see run_lengths.h. */
+#include "run_lengths.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* folder.c - the model family of a folder in Hugging Face's layout; see folder.h. */
-#include "folder.h"
+/* folder_model_type.c - the model family of a folder in Hugging Face's layout; see folder_model_type.h. */
+#include "folder_model_type.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* listing.c - lists passes, ops and ONNX operators; see crescent.h. */
+/* op_lists.c - lists passes, ops and ONNX operators; see crescent.h. */
 #include "compiler/ir/gradient.h"
 #include "compiler/passes/passes.h"
 #include "compiler/import/ops.h"

@@ -1,13 +1,13 @@
 /*
- * opening.h - reads the table of options to run a script and compile its graph.
+ * open_options.h - reads the table of options to run a script and compile its graph.
  */
-#ifndef CR_LUA_OPENING_H
-#define CR_LUA_OPENING_H
+#ifndef CR_LUA_OPEN_OPTIONS_H
+#define CR_LUA_OPEN_OPTIONS_H
 
 #include "object.h"
 
 /* The values of the options.  Strings and arrays live until the calling function returns. */
-struct cr_lua_opening {
+struct cr_lua_open_options {
     crescent_script script;
     crescent_config config;
     int64_t seed;
@@ -23,8 +23,8 @@ struct cr_lua_opening {
 
 /* Reads the table at `index`, or nil.  The table may also have options of the null-terminated list
  * `more`; any other is an error. */
-void cr_lua_read_opening(lua_State *L, int index, const char *const *more,
-                         struct cr_lua_opening *opening);
+void cr_lua_read_open_options(lua_State *L, int index, const char *const *more,
+                         struct cr_lua_open_options *opening);
 
 /* Opens a graph from the value at `index`: a script's text, or a function that builds it.  `name`
  * stands for the path. */

@@ -1,4 +1,4 @@
-#include "combine.h"
+#include "combined_ops.h"
 
 /* A program, and how its values are computed. */
 struct search {

@@ -1,6 +1,6 @@
-/* sizes.h - the actual sizes of inputs and outputs in a run, where axes are lengths. */
-#ifndef CR_SIZES_H
-#define CR_SIZES_H
+/* run_sizes.h - the actual sizes of inputs and outputs in a run, where axes are lengths. */
+#ifndef CR_RUN_SIZES_H
+#define CR_RUN_SIZES_H
 
 #include "engine.h"
 

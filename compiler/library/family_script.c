@@ -1,5 +1,5 @@
-/* family.c - finds the script for the model of a folder or a GGUF file; see family.h. */
-#include "family.h"
+/* family_script.c - finds the script for the model of a folder or a GGUF file; see family_script.h. */
+#include "family_script.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
-#include "folder.h"
+#include "folder_model_type.h"
 #include "installed_files.h"
 
 /* True if a model_type can be the name of a file, so that it cannot lead to another folder. */

@@ -1,5 +1,5 @@
-/* sizes.c - the actual sizes of inputs and outputs in a run; see sizes.h. */
-#include "sizes.h"
+/* run_sizes.c - the actual sizes of inputs and outputs in a run; see run_sizes.h. */
+#include "run_sizes.h"
 
 #include <string.h>
 

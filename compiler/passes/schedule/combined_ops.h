@@ -1,6 +1,6 @@
-/* combine.h - fuses steps of a tile program that one function of the runtime does together. */
-#ifndef CR_COMBINE_H
-#define CR_COMBINE_H
+/* combined_ops.h - fuses steps of a tile program that one function of the runtime does together. */
+#ifndef CR_COMBINED_OPS_H
+#define CR_COMBINED_OPS_H
 
 #include "compiler/ir/program.h"
 #include "tile_shapes.h"

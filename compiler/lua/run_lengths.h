@@ -1,6 +1,6 @@
-/* sizes.h - determines the lengths of a run from its tables and tensors. */
-#ifndef CR_LUA_SIZES_H
-#define CR_LUA_SIZES_H
+/* run_lengths.h - determines the lengths of a run from its tables and tensors. */
+#ifndef CR_LUA_RUN_LENGTHS_H
+#define CR_LUA_RUN_LENGTHS_H
 
 #include "tensor.h"
 

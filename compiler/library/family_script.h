@@ -1,6 +1,6 @@
-/* family.h - finds the script for the model of a folder or a GGUF file. */
-#ifndef CR_FAMILY_H
-#define CR_FAMILY_H
+/* family_script.h - finds the script for the model of a folder or a GGUF file. */
+#ifndef CR_FAMILY_SCRIPT_H
+#define CR_FAMILY_SCRIPT_H
 
 #include "handles.h"
 

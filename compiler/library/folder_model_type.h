@@ -1,6 +1,6 @@
-/* folder.h - the model family of a folder in Hugging Face's layout. */
-#ifndef CR_FOLDER_H
-#define CR_FOLDER_H
+/* folder_model_type.h - the model family of a folder in Hugging Face's layout. */
+#ifndef CR_FOLDER_MODEL_TYPE_H
+#define CR_FOLDER_MODEL_TYPE_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* separate.c - gives each output a node of its own, and chains reshapes of one transposed node. */
+/* separate_outputs.c - gives each output a node of its own, and chains reshapes of one transposed node. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -50,7 +50,7 @@ static void store_outputs(struct cr_module *m)
         m->materialised[g->outputs[i].id] = !cr_is_empty(&g->nodes[g->outputs[i].id]);
 }
 
-void cr_pass_separate(struct cr_module *module)
+void cr_pass_separate_outputs(struct cr_module *module)
 {
     separate_outputs(module->graph);
     chain_reshapes(module->graph);
