@@ -145,9 +145,10 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 
 $(call object,$(test_sources) $(marks)): private CFLAGS += $(check_flags)
 
-# Most suites spend their time in the library: optimising them takes longer than it saves.  test_int8.c has a runtime
+# Most suites spend their time in the library: optimising them takes longer than it saves.  test_int8_products.c has a runtime
 # of its own, which takes a minute.
-optimised := bf16_product bodies emit_tokenizer gguf_formats half linear_sums quantised ref runtime tokenizer
+optimised := bf16_product emit_tokenizer gguf_formats half_formats interpreter linear_sums quantised runtime tokenizer \
+    verify_bodies
 $(call object,$(filter-out $(optimised:%=tests/test_%.c),$(test_sources))): private CFLAGS += -O0
 
 # Debug information of the runtime has lines, but no variables: gcc takes 20 s less.
@@ -334,12 +335,13 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # that are linked without a Lua, the numbers of graphs that scripts have built, as lua_versions.sh holds that
 # both Luas build the same, the command line, whose errors of scripts lua_versions.sh and golden.sh have with both,
 # and programs that run no script but have contexts, with which a Lua is linked.
-numbers := arena attention bf16_product bodies embed emit_embed emit_generate entries evaluation formats generate generator \
-    gguf_formats half import_views incremental int8 kept_weights lengths nonfinite pack_weights properties quantised ragged \
-    state target variants verify verify_program
+numbers := attention_gradients attention_variants bf16_product embed emit_embed emit_generate entries evaluation \
+    formats generate generator gguf_formats half_formats import_views incremental int8_products kept_weights \
+    layer_outputs lengths nonfinite pack_weights quantised ragged same_bits state targets verify verify_bodies \
+    verify_program
 without_script := compare kept_tokenizer tokenizer
-without_lua := code_memory emit_tokenizer files gradient integers jit linear_sums ranks recompute_order ref runtime \
-    sampler text
+without_lua := c_text code_memory compilers emit_tokenizer gradient integers interpreter linear_sums ranks \
+    recompute_order runtime sampler tensor_files
 of_one_lua := $(numbers) cli $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'

@@ -1,5 +1,5 @@
 /*
- * test_stacked.c - products by a matrix of a stack of weights, chosen by an i32: reading it in place or
+ * test_stacked_weights.c - products by a matrix of a stack of weights, chosen by an i32: reading it in place or
  * copying it first gives the same bits, and the other matrices do not matter.
  */
 #include <check.h>
@@ -192,7 +192,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("stacked");
+    Suite *suite = suite_create("stacked_weights");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, set_up, tear_down);

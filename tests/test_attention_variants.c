@@ -1,5 +1,5 @@
 /*
- * test_variants.c - the ways to attend of tests/variants/layer.lua: what the interpreter says they
+ * test_attention_variants.c - the ways to attend of tests/variants/layer.lua: what the interpreter says they
  * are, the same bits on any number of threads, as few kernels as plain attention, memory that grows
  * as the sequence does, and no more work than the keys that a mask leaves to be seen.
  */
@@ -309,7 +309,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("variants");
+    Suite *suite = suite_create("attention_variants");
     TCase *tests = tcase_create("variants");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, what_the_interpreter_says, 0, 2 * COUNT(variants));

@@ -1,5 +1,5 @@
 /*
- * test_attention.c - the gradients of attention: compared with the interpreter and with finite
+ * test_attention_gradients.c - the gradients of attention: compared with the interpreter and with finite
  * differences, with the same bits on every backend, and with memory linear in the length of the sequence.
  */
 #include <check.h>
@@ -524,7 +524,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("attention");
+    Suite *suite = suite_create("attention_gradients");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, what_the_interpreter_says, 0, N_MODELS);

@@ -1,5 +1,5 @@
 /*
- * test_folder.c - folders in Hugging Face's layout in place of a script: config.json chooses one that is
+ * test_model_folders.c - folders in Hugging Face's layout in place of a script: config.json chooses one that is
  * built in, and parameters are found under the names that such files have.  What is wrong with a folder
  * is said in one line.
  */
@@ -23,7 +23,7 @@ static char folder[64];
 
 static void set_up(void)
 {
-    strcpy(folder, "/tmp/test_folder.XXXXXX");
+    strcpy(folder, "/tmp/test_model_folders.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     ck_assert_ptr_nonnull(context);
@@ -555,7 +555,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("folder");
+    Suite *suite = suite_create("model_folders");
     TCase *tests = tcase_create("folder");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, finds_the_weights, 0, COUNT(namings));

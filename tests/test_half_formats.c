@@ -1,4 +1,4 @@
-/* test_half.c - weights in bf16 and f16: how they are rounded, packed, read back, gathered and
+/* test_half_formats.c - weights in bf16 and f16: how they are rounded, packed, read back, gathered and
  * multiplied, by every instruction set. */
 #include <check.h>
 #include <math.h>
@@ -188,7 +188,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("half");
+    Suite *suite = suite_create("half_formats");
     TCase *tests = tcase_create("half");
     SRunner *runner = srunner_create(suite);
     tcase_add_loop_test(tests, rounds_to_nearest_even, 0, 2 * ISAS);

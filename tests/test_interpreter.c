@@ -1,4 +1,4 @@
-/* test_ref.c - the interpreter against values worked out by hand, op by op. */
+/* test_interpreter.c - the interpreter against values worked out by hand, op by op. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -468,7 +468,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ref");
+    Suite *suite = suite_create("interpreter");
     TCase *ops = tcase_create("ops");
     tcase_add_loop_test(ops, an_op_does_what_its_row_says, 0, N_CASES);
     tcase_add_test(ops, every_op_has_a_case);

@@ -1,5 +1,5 @@
 /*
- * test_target.c - targets as text, and that no bit of a result depends on one.
+ * test_targets.c - targets as text, and that no bit of a result depends on one.
  */
 #include <check.h>
 #include <dirent.h>
@@ -554,7 +554,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("target");
+    Suite *suite = suite_create("targets");
     TCase *text = tcase_create("text"), *bits = tcase_create("bits");
     tcase_add_checked_fixture(text, make_folder, remove_folder);
     tcase_add_unchecked_fixture(bits, make_folder, remove_folder);

@@ -1,5 +1,5 @@
 /*
- * test_files.c - safetensors and .npy, as the library reads and writes them and as the
+ * test_tensor_files.c - safetensors and .npy, as the library reads and writes them and as the
  * main of a standalone program does, with the same readers.
  */
 #include "compiler/files/npy.h"
@@ -112,7 +112,7 @@ static const char *in_folder(const char *name)
 
 static void make_folder(void)
 {
-    strcpy(folder, "/tmp/test_files.XXXXXX");
+    strcpy(folder, "/tmp/test_tensor_files.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     messages = tmpfile();
     ck_assert_ptr_nonnull(messages);
@@ -1665,7 +1665,7 @@ START_TEST(gives_manifest_what_it_expects)
     snprintf(path, sizeof path, "%s/manifest.json", root);
     manifest = json_load_file(path, 0, NULL);
     if (!manifest) {
-        printf("test_files: skipped: %s is not here\n", path);
+        printf("test_tensor_files: skipped: %s is not here\n", path);
         return;
     }
     ck_assert_uint_gt(json_array_size(manifest), 0);
@@ -1761,7 +1761,7 @@ static void add_noise(Suite *suite)
 
 int main(void)
 {
-    Suite *suite = suite_create("files");
+    Suite *suite = suite_create("tensor_files");
     SRunner *runner;
     int failed;
 

@@ -1,4 +1,4 @@
-/* test_text.c - pieces of text that grow, identifiers of emitted C, and what nothing in it uses. */
+/* test_c_text.c - pieces of text that grow, identifiers of emitted C, and what nothing in it uses. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("text");
+    Suite *suite = suite_create("c_text");
     TCase *all = tcase_create("all");
     tcase_add_test(all, pieces_of_all_lengths);
     tcase_add_test(all, identifiers_fit);

@@ -1,4 +1,4 @@
-/* test_jit.c - both compilers on a program written by hand, and a missing or failing one. */
+/* test_compilers.c - both compilers on a program written by hand, and a missing or failing one. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -298,7 +298,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("jit");
+    Suite *suite = suite_create("compilers");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, compiled_code_runs, 0, sizeof rows / sizeof *rows);

@@ -1,5 +1,5 @@
 /*
- * test_contents.c - the contents of files of tensors, of each known kind; statistics, which ignore
+ * test_file_contents.c - the contents of files of tensors, of each known kind; statistics, which ignore
  * elements that are not finite; the table of `crescent inspect`, whose rows are layers; and an index of
  * shards as a file of weights.
  */
@@ -22,7 +22,7 @@ static char folder[64];
 
 static void set_up(void)
 {
-    strcpy(folder, "/tmp/test_contents.XXXXXX");
+    strcpy(folder, "/tmp/test_file_contents.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     ck_assert_ptr_nonnull(context);
@@ -331,7 +331,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("contents");
+    Suite *suite = suite_create("file_contents");
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_loop_test(all, shards, 0, 2);

@@ -1,5 +1,5 @@
 /*
- * test_arena.c - values of middle layers asked for as outputs: whatever lies in the arena then,
+ * test_layer_outputs.c - values of middle layers asked for as outputs: whatever lies in the arena then,
  * the loops over layers give the bits of the same calls one by one.
  *
  * Outputs lie outside the arena, so a loop some of whose iterations make outputs shares its
@@ -157,7 +157,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("arena");
+    Suite *suite = suite_create("layer_outputs");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, all_subsets_of_layers, 0, sizeof models / sizeof *models);

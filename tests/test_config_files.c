@@ -1,4 +1,4 @@
-/* --config: values for the options of a script, from a config.json or a table of Lua. */
+/* test_config_files.c - --config: values for the options of a script, from a config.json or a table of Lua. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,7 +357,7 @@ int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
-    Suite *suite = suite_create("config");
+    Suite *suite = suite_create("config_files");
     TCase *tests = tcase_create("config");
     tcase_add_loop_test(tests, gives_values, 0, COUNT(good));
     tcase_add_loop_test(tests, refuses, 0, COUNT(bad));

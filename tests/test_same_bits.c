@@ -1,5 +1,5 @@
 /*
- * test_properties.c - the same bits, whatever the threads, the compiler, the instruction
+ * test_same_bits.c - the same bits, whatever the threads, the compiler, the instruction
  * set, the company in a batch, the tokens that come later, or the pass a dump was taken
  * after.  Through the public interface, on the six graphs.
  */
@@ -103,7 +103,7 @@ static float *run(const struct script *script, const char *path, const struct wa
     crescent_model *model;
     if (crescent_open(context, path, &how, &config, &model) != CRESCENT_OK) {
         ck_assert_msg(way->isa != NULL, "%s", crescent_error(context));
-        printf("test_properties: skipped: %s\n", crescent_error(context));
+        printf("test_same_bits: skipped: %s\n", crescent_error(context));
         crescent_context_free(context);
         return NULL;
     }
@@ -275,7 +275,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("properties");
+    Suite *suite = suite_create("same_bits");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, any_way_to_run, 0, SCRIPTS);

@@ -1,5 +1,5 @@
 /*
- * test_int8.c - the arithmetic int8: rows rounded to 8 bits, products by weights in q8 and q4.
+ * test_int8_products.c - the arithmetic int8: rows rounded to 8 bits, products by weights in q8 and q4.
  *
  * Each function against its definition in runtime.h, done here one element at a time, for each
  * instruction set that the machine has; and AMX with tiles in plain C.
@@ -239,8 +239,8 @@ END_TEST
 
 int main(void)
 {
-    report_missing_isas("test_int8");
-    Suite *suite = suite_create("int8");
+    report_missing_isas("test_int8_products");
+    Suite *suite = suite_create("int8_products");
     TCase *tests = tcase_create("int8");
     SRunner *runner = srunner_create(suite);
     tcase_set_timeout(tests, 60);

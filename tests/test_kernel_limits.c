@@ -1,5 +1,5 @@
 /*
- * test_lower.c - what stands in the way of one kernel: for each limit of a kernel a graph that is
+ * test_kernel_limits.c - what stands in the way of one kernel: for each limit of a kernel a graph that is
  * beyond it, and for models that fuse leaves nothing in the way.
  */
 #include <check.h>
@@ -318,7 +318,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lower");
+    Suite *suite = suite_create("kernel_limits");
     TCase *tests = tcase_create("lower");
     tcase_add_loop_test(tests, an_obstacle_is_named, 0, N_LIMITS);
     tcase_add_loop_test(tests, what_has_no_obstacle_is_lowered, 0, N_LIMITS);

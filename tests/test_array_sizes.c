@@ -1,5 +1,5 @@
 /*
- * test_sizes.c - arrays of the sizes that there are, and tensors that are laid out for the bounds of
+ * test_array_sizes.c - arrays of the sizes that there are, and tensors that are laid out for the bounds of
  * lengths: by the public interface, and by the command line.  $CRESCENT is the program.
  */
 #include <check.h>
@@ -41,7 +41,7 @@ static float outputs[N_OUTPUTS][MAX];
 static void set_up(void)
 {
     crescent_graph *graph;
-    strcpy(folder, "/tmp/test_sizes.XXXXXX");
+    strcpy(folder, "/tmp/test_array_sizes.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     GOOD(crescent_graph_open_text(context, "s.lua", script, strlen(script), NULL, &graph));
@@ -341,7 +341,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("sizes");
+    Suite *suite = suite_create("array_sizes");
     TCase *cases = tcase_create("all");
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_set_timeout(cases, 60);

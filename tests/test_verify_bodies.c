@@ -1,5 +1,5 @@
 /*
- * test_bodies.c - compares the verifier's results on bodies of functions with a simulated run.
+ * test_verify_bodies.c - compares the verifier's results on bodies of functions with a simulated run.
  *
  * An interpreter runs a body for all its items; it computes all addresses and no floats.  Accesses of
  * generated programs must lie in the ranges that the verifier finds.  A randomly changed body that the
@@ -573,7 +573,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("bodies");
+    Suite *suite = suite_create("verify_bodies");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, bodies_do_as_is_said, 0, N_SUBJECTS);
