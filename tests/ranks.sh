@@ -121,10 +121,10 @@ models() {
     "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"
     ranks 2 "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/all" 2>"$log"
     same "$family: a prompt from standard input" "$T/one" "$T/all"
-    # Floats: 32 of an embedding and of a layer 32 + 32 + 40 + 32 for each token, 7 tokens but in the last of 4
+    # Floats: 64 of an embedding, of which both ranks send all, and of a layer 32 + 32 + 40 + 32 for each token, 7 tokens but in the last of 4
     # layers 5; 5 x 256 logits.
     ranks 2 "$crescent" generate graphs/fables --prompt-ids 1,5,9 --tokens 5 --ids --stats >"$T/out" 2>"$log"
-    grep -q "has sent 20,160 bytes" "$log"
+    grep -q "has sent 21,056 bytes" "$log"
     report $? "$family: bytes that are sent"
     refuses 'nowhere.lua' run "$T/nowhere.lua"
     refuses 'nowhere: cannot be opened' embed graphs/fables "$T/nowhere"

@@ -468,13 +468,41 @@ static struct cut cut_of_rows(const struct shard *s, cr_id id)
     return cut;
 }
 
+/* Returns the product of a head that is tied to a table, by whose columns the rows of the table are cut: its right
+ * operand is the table's transpose.  CR_NONE if there is none, or if it is not cut. */
+static cr_id tied_head(const struct shard *s, cr_id table)
+{
+    for (int i = s->users.first[table]; i < s->users.first[table + 1]; i++) {
+        cr_id right = s->users.list[i], head = cr_only_user(&s->users, right);
+        bool turned = s->g->nodes[right].op == CR_OP_permute;
+        while (cr_is_op(s->g, head, CR_OP_expand)) {
+            right = head;
+            head = cr_only_user(&s->users, right);
+        }
+        if (turned && cr_is_op(s->g, head, CR_OP_matmul) && cr_in(s->g, head, 1) == right &&
+            cut_of_columns(s, head).n == 1)
+            return head;
+    }
+    return CR_NONE;
+}
+
+/* True if a rank looks rows up in its part of a table that is cut by rows, as the head that is tied to it. */
+static bool is_tied(const struct shard *s, cr_id id)
+{
+    cr_id index = cr_in(s->g, id, 1);
+    return s->g->nodes[id].rank < CR_MAX_RANK && !read_cut(s, index)->n && gathers_from_table(s, id) &&
+           tied_head(s, cr_in(s->g, id, 0)) != CR_NONE;
+}
+
 /* Returns the cut of a gather: that of its indices if they are cut, else that of the rows of the
- * table. */
+ * table.  Rows of a tied table are whole. */
 static struct cut decide_gather(const struct shard *s, cr_id id)
 {
     const struct cut *index = read_cut(s, cr_in(s->g, id, 1)),
                      *table = read_cut(s, cr_in(s->g, id, 0));
     if (s->g->nodes[id].rank == CR_MAX_RANK)
+        return (struct cut){.n = 0};
+    if (is_tied(s, id))
         return (struct cut){.n = 0};
     if (!index->n && gathers_from_table(s, id))
         return cut_of_rows(s, id);
@@ -918,6 +946,96 @@ static struct cr_attr local_attr(const struct shard *s, cr_id id)
     return attr;
 }
 
+/* ---- tied tables ---- */
+
+/* A lookup in a table that is cut by rows: ids, and what rank r has of the table. */
+struct lookup {
+    cr_id ids;
+    const struct segment *rows;
+};
+
+/* Returns the first id that is looked up on rank r, and not on the one before. */
+static int64_t first_id(const struct shard *s, const struct lookup *l, int r)
+{
+    return share_of(s, l->rows) * r;
+}
+
+/* Adds a number as a tensor of the shape of the ids. */
+static cr_id add_number(struct shard *s, const struct lookup *l, int64_t value)
+{
+    struct cr_attr attr = cr_attr_of(made(s, l->ids));
+    attr.value = (double)value;
+    attr.name = NULL;
+    return cr_rewrite_add(&s->rw, CR_OP_const, 0, NULL, &attr);
+}
+
+/* Adds a bool for each id: rank r or one behind it looks it up. */
+static cr_id add_reaches(struct shard *s, const struct lookup *l, int r)
+{
+    const cr_id in[] = {l->ids, add_number(s, l, first_id(s, l, r))};
+    return cr_rewrite_add(&s->rw, CR_OP_ge, 2, in, NULL);
+}
+
+static cr_id add_where(struct shard *s, cr_id condition, cr_id a, cr_id b)
+{
+    const cr_id in[] = {condition, a, b};
+    return cr_rewrite_add(&s->rw, CR_OP_where, 3, in, NULL);
+}
+
+/* Adds the row of each id in the part of the rank that looks it up.  It is the same on all ranks, as they run one
+ * program; on the others the row is of no use. */
+static cr_id add_local_ids(struct shard *s, const struct lookup *l)
+{
+    cr_id begin = add_number(s, l, 0);
+    for (int r = 1; r < s->ranks && first_id(s, l, r) < l->rows->size; r++) {
+        int64_t last = l->rows->size - share_of(s, l->rows), first = first_id(s, l, r);
+        begin = add_where(s, add_reaches(s, l, r), add_number(s, l, first < last ? first : last), begin);
+    }
+    const cr_id in[] = {l->ids, begin};
+    return cr_rewrite_add(&s->rw, CR_OP_sub, 2, in, NULL);
+}
+
+/* Adds what rank r has looked up, of all that was gathered. */
+static cr_id add_found(struct shard *s, cr_id all, int r)
+{
+    cr_id one = add_slice(s, all, 0, r, 1);
+    struct cr_attr attr = {.rank = made(s, one)->rank - 1};
+    memcpy(attr.shape, made(s, one)->shape + 1, (size_t)attr.rank * sizeof *attr.shape);
+    return add(s, CR_OP_reshape, one, &attr);
+}
+
+/* Adds the condition add_reaches for each column of a row. */
+static cr_id add_row_reaches(struct shard *s, const struct lookup *l, int r, cr_id row)
+{
+    struct cr_attr column = {.rank = made(s, row)->rank}, whole = {.rank = made(s, row)->rank};
+    memcpy(whole.shape, made(s, row)->shape, (size_t)whole.rank * sizeof *whole.shape);
+    memcpy(whole.lengths, made(s, row)->lengths, sizeof whole.lengths);
+    memcpy(column.shape, whole.shape, sizeof column.shape);
+    column.shape[column.rank - 1] = 1;
+    return add(s, CR_OP_expand, add(s, CR_OP_reshape, add_reaches(s, l, r), &column), &whole);
+}
+
+/* Adds a lookup of rows in a table that is cut by rows: each rank looks all ids up in its part, and the rows of the
+ * rank that has them are taken. */
+static cr_id add_lookup(struct shard *s, cr_id id)
+{
+    cr_id table = cr_in(s->g, id, 0);
+    const struct cut cut = cut_of_columns(s, tied_head(s, table));
+    const struct lookup l = {whole_of(s, cr_in(s->g, id, 1)), &cut.segments[0]};
+    int64_t columns = s->g->nodes[table].shape[1];
+    cr_id part = add(s, CR_OP_slice, s->rw.map[table],
+                     &(struct cr_attr){.part = true,
+                                       .index = {begin_of(s, l.rows), 0},
+                                       .shape = {share_of(s, l.rows), columns}});
+    const cr_id in[] = {part, add_local_ids(s, &l)};
+    cr_id own = cr_rewrite_add(&s->rw, CR_OP_gather, 2, in, NULL);
+    cr_id all = add(s, CR_OP_all_gather, own, &(struct cr_attr){.value = s->ranks});
+    cr_id row = add_found(s, all, 0);
+    for (int r = 1; r < s->ranks && first_id(s, &l, r) < l.rows->size; r++)
+        row = add_where(s, add_row_reaches(s, &l, r, row), add_found(s, all, r), row);
+    return row;
+}
+
 /* Adds a node to the new graph, with the operands that it needs and the sizes of this rank's
  * part. */
 static void build_node(struct shard *s, cr_id id)
@@ -927,6 +1045,10 @@ static void build_node(struct shard *s, cr_id id)
     for (int i = 0; i < node->n_in; i++)
         as_before &= !s->of[cr_in(s->g, id, i)].cut.n;
     cr_rewrite_at(&s->rw, id);
+    if (node->op == CR_OP_gather && is_tied(s, id)) {
+        s->rw.map[id] = add_lookup(s, id);
+        return;
+    }
     if (as_before) {
         cr_rewrite_copy(&s->rw, id);
         return;

@@ -1,6 +1,8 @@
 /* gathered_tables.c - tables that are kept in panels; see gathered_tables.h. */
 #include "gathered_tables.h"
 
+#include <stdlib.h>
+
 #include "compiler/ir/mem.h"
 #include "compiler/passes/module/buffer_offsets.h"
 #include "compiler/passes/module/kernel_kinds.h"
@@ -45,12 +47,30 @@ static void count_piece(void *context, const struct cr_layout_info *info)
         p->first = *info;
 }
 
-/* Returns the parameter whose transpose is the matrix of a product; or CR_NONE. */
-static cr_id turned_table(const struct cr_graph *g, cr_id matrix)
+/* The parts of tables that ranks have (cr_is_part). */
+struct table_parts {
+    cr_id *items;
+    int n, cap;
+};
+
+static struct table_parts list_parts(const struct cr_graph *g)
+{
+    struct table_parts parts = {0};
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (cr_is_part(&g->nodes[id]))
+            *CR_PUSH(parts.items, parts.n, parts.cap) = id;
+    return parts;
+}
+
+/* Returns the parameter, or the part of one, whose transpose is the matrix of a product; or CR_NONE. */
+static cr_id turned_table(const struct cr_graph *g, const struct table_parts *parts, cr_id matrix)
 {
     struct pieces p = {.n = 0};
     if (matrix == CR_NONE || !cr_weight_pieces(g, matrix, count_piece, &p) || p.n != 1)
         return CR_NONE;
+    for (int i = 0; i < parts->n; i++)
+        if (cr_is_turned_table(g, parts->items[i], &p.first))
+            return parts->items[i];
     return cr_is_turned_table(g, p.first.param, &p.first) ? p.first.param : CR_NONE;
 }
 
@@ -123,14 +143,16 @@ static void find_tables_of(struct cr_module *m, int kernel)
  * it. */
 void cr_find_tables(struct cr_module *m)
 {
+    struct table_parts parts = list_parts(m->graph);
     m->columns_of = cr_calloc((size_t)m->graph->n_nodes, sizeof *m->columns_of);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         m->columns_of[id] = CR_NONE;
     for (int i = 0; i < m->n_kernels; i++) {
-        cr_id matrix = cr_packed(&m->kernels[i]), table = turned_table(m->graph, matrix);
+        cr_id matrix = cr_packed(&m->kernels[i]), table = turned_table(m->graph, &parts, matrix);
         if (table != CR_NONE && table != matrix && m->columns_of[table] == CR_NONE)
             m->columns_of[table] = matrix;
     }
     for (int i = 0; i < m->n_kernels; i++)
         find_tables_of(m, i);
+    free(parts.items);
 }
