@@ -89,7 +89,8 @@ enum purpose {
     TO_PACK,  /* a rank's weights are packed for another program */
 };
 
-/* Fails for standalone C on several ranks: its sizes and tables are those that `emit --ranks` writes. */
+/* Fails for the backend standalone on several ranks: it compiles C of one process.  `emit --ranks` writes C of
+ * several. */
 static int check_backend(const crescent_context *context, const crescent_config *c, const char *path,
                          struct cr_error *error)
 {

@@ -171,8 +171,7 @@ static int check_options(const struct cr_origin *o, struct cr_error *error)
 
 /* ---- writing ---- */
 
-/* A file that is written: by a process alone, or by the first of several ranks, which gathers from the others
- * what they share. */
+/* A file to be written.  Of several ranks the first one writes it, and gathers the shares of the others. */
 struct file {
     const crescent_trainer *trainer; /* null: a model alone */
     const struct contents *contents;

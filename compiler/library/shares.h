@@ -54,7 +54,7 @@ struct cr_bad_value {
     double value;
 };
 
-/* Returns the first one of all ranks, given that of this rank's share; all ranks call it. */
+/* Returns the first bad value of a shared input.  `own` is the first one in this rank's share.  All ranks call it. */
 struct cr_bad_value cr_first_bad(const struct crescent_trainer *trainer, int input,
                                  struct cr_bad_value own);
 

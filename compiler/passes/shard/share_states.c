@@ -1,16 +1,16 @@
 /*
- * share_states.c - cuts the update of a training step for several ranks: each computes the next values of its
- * share of the parameters and of the optimiser's states, and has no more of these states.
+ * share_states.c - cuts the update of a training step for several ranks.  Each rank computes its rows of the next
+ * parameters and states.  Of the shared states it has these rows alone.
  *
- * An update is elementwise work, as that of SGD and AdamW: row i of the next value depends on row i of the
- * parameter, the gradient and the states, and on scalars such as the norm of all gradients.  A state is shared
- * if its next value and all that reads it go along its rows; any other stays whole on all ranks.
+ * The update of SGD or AdamW is elementwise: row i of the next value depends on row i of the parameter, of the
+ * gradient and of the states, and on scalars such as the norm of all gradients.  A state is shared if its next value
+ * and all its readers are elementwise.  Other states are whole on all ranks.
  *
  *   find_needs   backwards: which nodes are needed whole, and of which a share
  *   build        forwards: the new graph
  *
- * It runs after all passes that choose arithmetic by who reads a value, so that the bits are those of a
- * single process.
+ * The pass runs after all passes that choose arithmetic by the readers of a value.  So the bits are those of a single
+ * process.
  */
 #include "share_states.h"
 
@@ -26,7 +26,7 @@
 
 enum { LEAST_ELEMENTS = 1024 }; /* smaller tensors are not worth an exchange */
 
-/* How a node is needed, as bits. */
+/* The need of a node, as bits: all of it, or the rows of this rank. */
 enum { WHOLE = 1, SHARE = 2 };
 
 struct sharing {
