@@ -109,6 +109,9 @@ models() {
     same "$family: gradients of compare on 3 ranks" "$T/grads1" "$T/grads"
     ranks 3 "$crescent" bench $block --seconds 0.1 >"$T/out" 2>"$log" && [ "$(grep -c '^Run: ' "$T/out")" = 1 ]
     report $? "$family: bench on 3 ranks"
+    ranks 2 "$crescent" bench $block --seconds 0.1 --per-kernel >"$T/out" 2>"$log" &&
+        [ "$(grep -c 'all_gather  *[1-9].* [mu]s' "$T/out")" -ge 2 ] && ! grep -q 'nan' "$T/out"
+    report $? "$family: a bench of exchanges"
     echo | ranks 2 "$crescent" bench $block --seconds 0.1 --turns >"$T/out" 2>"$log" && grep -q '^{"runs"' "$T/out"
     report $? "$family: bench in turns on 2 ranks"
     refuses 'backend standalone on 3 ranks' compare $block --backends tcc,standalone

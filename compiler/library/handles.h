@@ -238,7 +238,7 @@ crescent_kernel cr_public_kernel(const struct cr_program *program, int index);
 crescent_node cr_public_node(const struct cr_graph *graph, cr_id id);
 
 /* A call of a kernel in a run: its number in program->sequence, and its arguments: a pointer to the
- * runtime's table, then a word for each bound slot. */
+ * runtime's table, then a word for each bound slot; null for an exchange. */
 struct cr_watched_call {
     int number;
     const void *args;

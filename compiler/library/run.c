@@ -225,8 +225,8 @@ int crescent_reset_states(crescent_model *model)
 /*
  * Emitted code starts the kernel of a call through the member `parallel` of the runtime's table,
  * and passes on the pool it was given.  So a copy of the table with another `parallel` sees each
- * call, in the order of program->sequence, while the code is unchanged.  It does not see kernels
- * that other kinds of steps run; their numbers in the sequence are skipped.
+ * call, in the order of program->sequence, while the code is unchanged.  Exchanges go through a copy
+ * of the ranks with another `gather_blocks`.
  */
 struct watched {
     struct cr_runtime rt;
@@ -240,6 +240,28 @@ static bool is_seen(const struct cr_program *program, int at)
 {
     enum cr_step_kind step = program->kernels[program->sequence[at]].step;
     return cr_step_kinds[step].traits & CR_STEP_PARALLEL;
+}
+
+/* The ranks of a watched run: the table that emitted code is given, and the engine's own. */
+struct watched_ranks {
+    struct cr_ranks ranks;
+    struct cr_ranks *own;
+    struct watched *watched;
+};
+
+/* Replaces ranks->gather_blocks.  An exchange may consist of several calls, so its number in the sequence is left
+ * only by the next kernel. */
+static void watched_gather(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
+{
+    struct watched_ranks *r = (struct watched_ranks *)(void *)ranks;
+    struct watched *w = r->watched;
+    while (w->at < w->engine->program->n_sequence && is_seen(w->engine->program, w->at))
+        w->at++;
+    CR_CHECK(w->at < w->engine->program->n_sequence);
+    struct cr_watched_call call = {.number = w->at, .begin_ns = cr_clock()};
+    r->own->gather_blocks(r->own, to, from, bytes, stride);
+    call.end_ns = cr_clock();
+    w->watch->called(w->watch->context, &call);
 }
 
 /* Replaces rt->parallel.  Emitted code never reads the pool that it was given, so the "pool" is a
@@ -272,6 +294,12 @@ int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *ou
     watched.rt.parallel = watched_parallel;
     engine.rt = &watched.rt;
     engine.pool = (struct cr_pool *)(void *)&watched;
+    struct watched_ranks ranks = {.own = e->ranks, .watched = &watched};
+    if (e->ranks) {
+        ranks.ranks = *e->ranks;
+        ranks.ranks.gather_blocks = watched_gather;
+        engine.ranks = &ranks.ranks;
+    }
     return run_entries(&engine, all_entries(m), inputs, outputs, error);
 }
 
