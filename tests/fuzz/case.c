@@ -61,9 +61,23 @@ static bool is_extreme(const struct cr_bounds *b, int64_t n)
     return false;
 }
 
+/* True if a node is of a gradient, or is computed from one. */
+static bool is_of_gradient(const struct cr_graph *g, cr_id id)
+{
+    bool *of = cr_calloc((size_t)id + 1, sizeof *of);
+    for (cr_id i = 0; i <= id; i++) {
+        of[i] = g->nodes[i].where.backward;
+        for (int k = 0; k < g->nodes[i].n_in && !of[i]; k++)
+            of[i] = of[cr_in(g, i, k)];
+    }
+    bool found = of[id];
+    free(of);
+    return found;
+}
+
 bool cr_case_is_known(const struct cr_case *c, cr_id id)
 {
-    return !c->extreme || !c->graph->nodes[id].where.backward;
+    return !c->extreme || !is_of_gradient(c->graph, id);
 }
 
 void cr_case_evaluate(struct cr_case *c)
