@@ -110,10 +110,9 @@ int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int ind
                                   crescent_setting *option)
 {
     CR_REQUIRE(checkpoint, option);
-    if (index < 0 || index >= checkpoint->n_options)
-        return cr_fail(&checkpoint->context->error,
-                       "a checkpoint: found option %d, expected one of %d, counted from 0", index,
-                       checkpoint->n_options);
+    if (cr_check_index("a checkpoint", "option", index, checkpoint->n_options,
+                       &checkpoint->context->error))
+        return CRESCENT_FAILED;
     *option = checkpoint->options[index];
     return CRESCENT_OK;
 }

@@ -88,6 +88,14 @@ int cr_refuse(crescent_context *context, const char *function, const char *why)
     return CRESCENT_FAILED;
 }
 
+int cr_check_index(const char *path, const char *what, int index, int n, struct cr_error *error)
+{
+    if (index >= 0 && index < n)
+        return 0;
+    return cr_fail(error, "%.400s: found %s %d, expected one of %d, counted from 0", path, what,
+                   index, n);
+}
+
 int cr_refuse_null(crescent_context *context, const char *function)
 {
     return cr_refuse(context, function, "an argument is null or negative, expected neither");

@@ -93,6 +93,9 @@ int cr_refuse_null(crescent_context *context, const char *function);
 /* Fails in `function` with a reason; returns CRESCENT_FAILED. */
 int cr_refuse(crescent_context *context, const char *function, const char *why);
 
+/* Fails unless an index is one of n things, `what` of the model or the file `path`. */
+int cr_check_index(const char *path, const char *what, int index, int n, struct cr_error *error);
+
 /* Converts the status of an internal function, whose error is the guard's, to the status to
  * return. */
 int cr_done(struct cr_guard *guard, int status);

@@ -334,10 +334,7 @@ crescent_node cr_public_node(const struct cr_graph *g, cr_id id)
 /* Returns CRESCENT_OK if an index is below n, else an error. */
 static int check(const crescent_inspection *in, const char *what, int index, int n)
 {
-    if (index >= 0 && index < n)
-        return CRESCENT_OK;
-    return cr_fail(&in->context->error, "%.400s: found %s %d, expected one of %d, counted from 0",
-                   in->origin->path, what, index, n);
+    return cr_check_index(in->origin->path, what, index, n, &in->context->error);
 }
 
 int crescent_inspection_config(const crescent_inspection *inspection, crescent_config *config)

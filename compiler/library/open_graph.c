@@ -410,10 +410,8 @@ int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_se
 {
     CR_REQUIRE(graph, option);
     const struct cr_origin *o = graph->origin;
-    if (index < 0 || index >= o->n_options)
-        return cr_fail(&graph->context->error,
-                       "%.400s: found option %d, expected one of %d, counted from 0", o->path,
-                       index, o->n_options);
+    if (cr_check_index(o->path, "option", index, o->n_options, &graph->context->error))
+        return CRESCENT_FAILED;
     *option = (crescent_setting){o->options[index].name, o->options[index].value};
     return CRESCENT_OK;
 }

@@ -16,11 +16,7 @@ static int all_given(crescent_model *m, int status)
 
 static int check_number(const crescent_model *m, int index, struct cr_error *error)
 {
-    const struct cr_engine *e = &m->engine;
-    if (index >= 0 && index < e->n_params)
-        return 0;
-    return cr_fail(error, "%.400s: found parameter %d, expected one of %d, counted from 0", e->path,
-                   index, e->n_params);
+    return cr_check_index(m->engine.path, "parameter", index, m->engine.n_params, error);
 }
 
 int cr_check_weights(const crescent_model *m, struct cr_error *error)

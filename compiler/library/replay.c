@@ -505,10 +505,9 @@ int crescent_replay_operand(const crescent_replay *replay, int index, crescent_v
     CR_REQUIRE(replay, local);
     bool given = replay->graph && replay->at >= 0 && replay->at < replay->graph->n_nodes;
     const struct cr_node *node = given ? &replay->graph->nodes[replay->at] : NULL;
-    if (!node || index < 0 || index >= node->n_in)
-        return cr_fail(&replay->context->error,
-                       "%.400s: found operand %d, expected one of %d, counted from 0",
-                       replay->model->engine.path, index, node ? node->n_in : 0);
+    if (cr_check_index(replay->model->engine.path, "operand", index, node ? node->n_in : 0,
+                       &replay->context->error))
+        return CRESCENT_FAILED;
     *local = values_of(&replay->local.values[cr_inputs(replay->graph, node)[index]]);
     return CRESCENT_OK;
 }

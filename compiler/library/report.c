@@ -111,11 +111,9 @@ int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *
 {
     CR_REQUIRE(model, kernel);
     const struct cr_program *p = model->engine.program;
-    int n = p ? p->n_kernels : 0;
-    if (index < 0 || index >= n)
-        return cr_fail(&model->context->error,
-                       "%.400s: found kernel %d, expected one of %d, counted from 0",
-                       model->engine.path, index, n);
+    if (cr_check_index(model->engine.path, "kernel", index, p ? p->n_kernels : 0,
+                       &model->context->error))
+        return CRESCENT_FAILED;
     *kernel = cr_public_kernel(p, index);
     return CRESCENT_OK;
 }

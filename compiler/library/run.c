@@ -11,11 +11,7 @@
 
 static int check_input(const crescent_model *m, int index, struct cr_error *error)
 {
-    const struct cr_engine *e = &m->engine;
-    if (index >= 0 && index < e->n_inputs)
-        return 0;
-    return cr_fail(error, "%.400s: found input %d, expected one of %d, counted from 0", e->path,
-                   index, e->n_inputs);
+    return cr_check_index(m->engine.path, "input", index, m->engine.n_inputs, error);
 }
 
 /* Finds an input.  An input that was made a constant of the script exists, but has no index. */
@@ -185,11 +181,7 @@ const double *crescent_exact_output(const crescent_model *model, int index)
 
 static int check_state(const crescent_model *m, int index, struct cr_error *error)
 {
-    const struct cr_engine *e = &m->engine;
-    if (index >= 0 && index < e->n_states)
-        return 0;
-    return cr_fail(error, "%.400s: found state %d, expected one of %d, counted from 0", e->path,
-                   index, e->n_states);
+    return cr_check_index(m->engine.path, "state", index, m->engine.n_states, error);
 }
 
 int crescent_get_state(const crescent_model *model, int index, void *tensor)

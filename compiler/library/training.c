@@ -211,9 +211,8 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
 static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
-    if (i < 0 || i >= e->n_inputs)
-        return cr_fail(error, "%.400s: found input %d, expected one of %d, counted from 0", e->path,
-                       i, e->n_inputs);
+    if (cr_check_index(e->path, "input", i, e->n_inputs, error))
+        return -1;
     if (cr_feeds_find(&t->feeds, i))
         return cr_fail(error, "%.400s: input %.100s has a file, expected one that has none",
                        e->path, e->inputs[i].name);

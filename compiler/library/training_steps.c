@@ -223,11 +223,9 @@ int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, i
 {
     CR_REQUIRE(trainer, loss);
     const struct cr_history *h = &trainer->history;
-    int n = crescent_loss_count(trainer, kind);
-    if (index < 0 || index >= n)
-        return cr_fail(&trainer->context->error,
-                       "%.400s: found loss %d, expected one of %d, counted from 0",
-                       cr_trainer_engine(trainer)->path, index, n);
+    if (cr_check_index(cr_trainer_engine(trainer)->path, "loss", index,
+                       crescent_loss_count(trainer, kind), &trainer->context->error))
+        return CRESCENT_FAILED;
     struct cr_loss_point point =
         kind == CRESCENT_VALIDATION_LOSSES ? h->validations[index] : cr_history_point(h, index);
     *loss = (crescent_loss){point.step, point.loss};
