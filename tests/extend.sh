@@ -129,7 +129,7 @@ END
 
 check_ops() {
     run add-an-op
-    for name in ref runtime integers gradient; do
+    for name in interpreter runtime integers gradient; do
         suite "$name"
     done
     prod_gradient
