@@ -4662,7 +4662,7 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
 
 /* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
  * tiles of 11 and 10, not five of 12 and one of 4. */
-static void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
+CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
                                long n)
 {
     const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
