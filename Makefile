@@ -587,13 +587,13 @@ installed = $(bindir)/crescent $(libdir)/libcrescent.a $(libdir)/libcrescent_rt.
     $(datadir)/fish/vendor_completions.d/crescent.fish $(datadir)/crescent/luals/crescent.lua
 scripts   = $(wildcard graphs/*.lua graphs/lib/*.lua graphs/configs/*.lua graphs/fables/*)
 
-# What a program needs that is linked with libcrescent.a; a shared library knows what it needs.
-$(BUILD)/$(LUA)/crescent.pc: always
-	@{ echo 'prefix=$(PREFIX)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; \
-	    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
-	    echo 'Version: $(version)'; echo 'Requires.private: $(LUA) libpcre2-8 libutf8proc'; \
-	    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
-	    echo 'Libs.private: -lcrescent_rt -ldl -lpthread -lm'; } >$@
+# What a program needs that is linked with libcrescent.a; a shared library knows what it needs.  It is written where it
+# is installed: two installations at a time have prefixes of their own.
+pkg_config = { echo 'prefix=$(PREFIX)'; echo 'libdir=$(libdir)'; echo 'includedir=$(includedir)'; echo; \
+    echo 'Name: crescent'; echo 'Description: compiles transformers to fused C'; \
+    echo 'Version: $(version)'; echo 'Requires.private: $(LUA) libpcre2-8 libutf8proc'; \
+    echo 'Cflags: -I$${includedir}'; echo 'Libs: -L$${libdir} -lcrescent'; \
+    echo 'Libs.private: -lcrescent_rt -ldl -lpthread -lm'; }
 
 install: all
 	@$(MAKE) --no-print-directory install-built LUA=$(LUA)
@@ -607,14 +607,15 @@ cache_libraries = if ! PATH="$$PATH:/usr/sbin:/sbin" ldconfig -NXv 2>/dev/null |
     else echo 'Run ldconfig as root, so that programs find $(libdir)/libcrescent.so.$(soversion).'; fi
 
 # The same of what was built before.  STRIP=: keeps symbols and debug information.
-install-built: $(BUILD)/$(LUA)/crescent.pc
+install-built:
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(installed)) $(dir $(scripts:%=$(datadir)/crescent/%))))
 	install $(BUILD)/$(LUA)/crescent $(DESTDIR)$(bindir)
 	install -m 644 $(BUILD)/$(LUA)/libcrescent.a $(runtime_library) $(DESTDIR)$(libdir)
 	install -m 644 $(BUILD)/$(LUA)/libcrescent.so $(DESTDIR)$(libdir)/libcrescent.so.$(version)
 	ln -sf libcrescent.so.$(version) $(DESTDIR)$(libdir)/libcrescent.so.$(soversion)
 	ln -sf libcrescent.so.$(soversion) $(DESTDIR)$(libdir)/libcrescent.so
-	install -m 644 $(BUILD)/$(LUA)/crescent.pc $(DESTDIR)$(libdir)/pkgconfig
+	@$(pkg_config) >$(DESTDIR)$(libdir)/pkgconfig/crescent.pc
+	chmod 644 $(DESTDIR)$(libdir)/pkgconfig/crescent.pc
 	install -m 644 compiler/crescent.h $(DESTDIR)$(includedir)
 	$(BUILD)/$(LUA)/crescent help --man >$(DESTDIR)$(mandir)/man1/crescent.1
 	for verb in $(verbs); do \
