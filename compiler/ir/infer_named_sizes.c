@@ -230,8 +230,8 @@ static void find_gather(struct finder *f)
     memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r) * sizeof *table);
 }
 
-/* Infers a take: an axis has the named size of the index or, if the index has none there and it is not the
- * axis of the take, that of the first operand. */
+/* Infers the named sizes of a take.  An axis has the index's named size.  If the index has none there, the axis has
+ * the first operand's named size, except the axis along which elements are taken. */
 static void find_take(struct finder *f)
 {
     for (int a = 0; a < f->node->rank; a++) {

@@ -60,8 +60,8 @@ static void name_function(const struct cr_titles *t, struct named_function *f)
     cr_function_name(f->name, t, t->m->kernels[f->kernel].root);
 }
 
-/* Adds a part to the titles of n functions of one name, unless they still have one name then.  The op is
- * added anyway: a scope alone does not say what is computed in it. */
+/* Adds a part to the titles of n functions that share a name.  A part that is equal for all of them is removed
+ * again, except the op: a scope alone does not say what is computed in it. */
 static void add_part(struct cr_titles *t, struct named_function *functions, int n, unsigned part)
 {
     bool differ = part == CR_TITLE_OP;

@@ -29,8 +29,8 @@ void cr_titles_free(struct cr_titles *titles);
  */
 void cr_node_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id id);
 
-/* Writes the title of the function of a kernel: that of its root, with parts that tell it apart from
- * other functions even if the root has a name. */
+/* Writes the title of a kernel's function: the title of the kernel's root node, and the parts that tell the
+ * function apart from others, also where the root has a name. */
 void cr_function_title(char *buffer, size_t size, const struct cr_titles *titles, cr_id root);
 
 enum { CR_FUNCTION_NAME = 64 };

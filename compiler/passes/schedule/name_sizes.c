@@ -15,7 +15,8 @@
 
 enum { MAX_STRIDES = 24 };
 
-/* The strides of a slot, and the named size of each.  The first n_own are those of the kernel's own indices. */
+/* The strides of a slot, each with the named size that it equals.  The first n_own strides belong to the kernel's
+ * own indices, the others to views of the tensor. */
 struct strides {
     struct {
         int64_t value;

@@ -221,7 +221,8 @@ void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, i
     r->written = true;
 }
 
-/* True if the function writes integers: what it loads may be other ones for the next item. */
+/* True if the function writes to an i32 argument: an element that it loads may then differ from one item to the
+ * next. */
 static bool writes_integers(const struct cr_function *f)
 {
     for (int i = 0; i < f->n_slots; i++)
