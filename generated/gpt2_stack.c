@@ -81,8 +81,8 @@ struct cr_runtime {
     void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
         long cs);
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
-        long panel_stride, float *c, long ldc, const float *start, long lds, long columns,
-        long ahead);
+        long panel_stride, float *c, long ldc, const float *start, long lds, const float *bias,
+        long columns, long ahead);
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, const float *scale, long begin, long end,
         long columns, long ahead);
@@ -146,7 +146,7 @@ static void k1_h_attn_c_attn(const void *args, long begin, long end, float *scra
         }
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->h_attn_c_attn_weight + col0 * N_EMBD,
-            N_EMBD * CR_PANEL, a->out + col0, 3 * N_EMBD, a->h_attn_c_attn_bias + col0, 0, 0,
+            N_EMBD * CR_PANEL, a->out + col0, 3 * N_EMBD, 0, 0, a->h_attn_c_attn_bias + col0, 0,
             16384);
     }
 }
@@ -236,7 +236,7 @@ static void k3_h_attn_residual(const void *args, long begin, long end, float *sc
         const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, a->h_attn_y, N_EMBD, 1, a->h_attn_c_proj_weight + col0 * N_EMBD,
-            N_EMBD * CR_PANEL, a->out + col0, N_EMBD, a->h_attn_c_proj_bias + col0, 0, 0, 16384);
+            N_EMBD * CR_PANEL, a->out + col0, N_EMBD, 0, 0, a->h_attn_c_proj_bias + col0, 0, 16384);
         /* h.# */
         rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->x + col0, N_EMBD, a->out + col0, N_EMBD);
     }
@@ -290,7 +290,7 @@ static void k4_h_mlp_act(const void *args, long begin, long end, float *scratch)
         }
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->h_mlp_c_fc_weight + col0 * N_EMBD,
-            N_EMBD * CR_PANEL, product, 128, a->h_mlp_c_fc_bias + col0, 0, 0, 16384);
+            N_EMBD * CR_PANEL, product, 128, 0, 0, a->h_mlp_c_fc_bias + col0, 0, 16384);
         /* h.#.mlp */
         rt->odd_cubic(B * T, n, odd_cubic, 128, product, 128, 0.071354814f, 1.5957692f);
         rt->mul_sigmoid(B * T, n, a->out + col0, 4 * N_EMBD, product, 128, odd_cubic, 128);
@@ -323,7 +323,7 @@ static void k5_h_ffn_residual(const void *args, long begin, long end, float *scr
         const long n = col1 - col0;
         rt->gemm(B * T, n, 4 * N_EMBD, a->h_mlp_act, 4 * N_EMBD, 1,
             a->h_mlp_c_proj_weight + col0 * (4 * N_EMBD), 4 * N_EMBD * CR_PANEL, a->out + col0,
-            N_EMBD, a->h_mlp_c_proj_bias + col0, 0, 0, 16384);
+            N_EMBD, 0, 0, a->h_mlp_c_proj_bias + col0, 0, 16384);
         /* h.# */
         rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->h_attn_residual + col0, N_EMBD,
             a->out + col0, N_EMBD);
@@ -647,7 +647,7 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  * sum grows at least with the square root of its length, so long sums are made in blocks:
  *   - A dot product over k is split into blocks of 256 elements (CR_SUM_BLOCK).  The sum of a
  *     block is a chain of fused multiply-adds that starts at zero, in the order of k; the sums
- *     of the blocks are added in order.
+ *     of the blocks are added in order.  What is added to a product, such as a bias, is added to the total.
  *   - A reduction uses 16 lanes: element i belongs to lane i % 16.  A block is 4096 elements,
  *     256 for each lane; each lane starts at the identity and combines its elements in order.
  *     The results of the blocks are combined in order, lane by lane.  Then lane l + 8 is
@@ -714,16 +714,16 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
         /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
          * and the panels after it must be aligned to 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
-                             long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is a[m * rs + k * cs]; b is packed; \
-         * row m of start begins at start + m * lds (an lds of 0 adds one row to all rows), and if start is \
-         * null, nothing is added. k is split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of \
-         * fma that starts at zero, in order; the sums of the blocks are added to start, in order.  So a \
-         * product that is computed in parts of whole blocks has the same bits, if the start of each part is \
-         * the result of the part before.  `columns` is the width of the tiles that stay in registers (2 to 4 \
-         * vectors, or 0 for the default of the instruction set), and `ahead` is the prefetch distance in \
-         * floats of weights.  Both affect only speed, and no bit. */ \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, \
+                             const float *bias, long columns, long ahead)) \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is \
+         * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is \
+         * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in \
+         * order; the sums of the blocks are added to start, in order, and the bias is added to the total. \
+         * So a product that is computed in parts of whole blocks has the same bits, if the start of each part \
+         * is the result of the part before and the last one adds the bias.  `columns` is the width of the \
+         * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and \
+         * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */ \
     CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                     const float *b, long panel_stride, float *c, long ldc, \
                                     const float *scale, long begin, long end, long columns, \
@@ -828,8 +828,9 @@ enum {
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds;
- * start may be null.  Results are written by non-temporal stores if `stream` is not 0. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, and
+ * then to them the bias; start and bias may be null.  Results are written by non-temporal stores if `stream`
+ * is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -840,6 +841,7 @@ struct cr_product {
     long ldc;
     const float *start;
     long lds;
+    const float *bias;
     int stream;
     long columns, ahead;
     long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
@@ -4452,35 +4454,47 @@ CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, lon
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
 /* The memory of a tile's sums.  A block of k adds its sums to `from` (start, or what earlier blocks stored; null
- * stands for zeros) and stores them in c.  If the tile is apart, because some of its columns lie past the last
- * one or its stores bypass the caches, c is a buffer. */
+ * stands for zeros), the last one adds the bias as well, and each stores them in c.  If the tile is apart,
+ * because some of its columns lie past the last one or its stores bypass the caches, c is a buffer. */
 struct CR_NAME(v_sums) {
     float *c;
     const float *from;
     long ldc, ld; /* distances of their rows */
+    const float *bias;
     int apart;
 };
+
+/* The size of a tile's buffer: its sums, and a row for the bias. */
+#define CR_TILE_BUFFER ((CR_MOST_ROWS + 1) * 8 * CR_W)
 
 /* Begins the tile at row m and column n. */
 CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int NV, const struct cr_product *p,
                                                        long m, long n, float *buffer)
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL;
+    const float *start = p->start ? p->start + m * p->lds + n : NULL, *bias = p->bias ? p->bias + n : NULL;
     const long left = p->N - n, cols = NV * CR_W;
+    float *row = buffer + MR * cols;
     if (!p->stream && left >= cols) {
-        return (struct CR_NAME(v_sums)){p->c + m * p->ldc + n, start, p->ldc, p->lds, 0};
+        return (struct CR_NAME(v_sums)){p->c + m * p->ldc + n, start, p->ldc, p->lds, bias, 0};
     }
     if (start) {
         CR_NAME(cr_copy)(MR, CR_LEAST(left, cols), buffer, cols, start, p->lds);
     }
-    return (struct CR_NAME(v_sums)){buffer, start ? buffer : NULL, cols, cols, 1};
+    if (bias) {
+        CR_NAME(cr_copy)(1, CR_LEAST(left, cols), row, cols, bias, 0);
+    }
+    return (struct CR_NAME(v_sums)){buffer, start ? buffer : NULL, cols, cols, bias ? row : NULL, 1};
 }
 
-/* Adds the sums of a block of k. */
-CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, VF (*acc)[8])
+/* Adds the sums of a block of k, and the bias after the last block. */
+CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last,
+                                   VF (*acc)[8])
 {
     if (s->from) {
         CR_FOR_TILE(i, j) acc[i][j] = v_load(s->from + i * s->ld + j * CR_W) + acc[i][j];
+    }
+    if (last && s->bias) {
+        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_load(s->bias + j * CR_W);
     }
     CR_FOR_TILE(i, j) v_store(s->c + i * s->ldc + j * CR_W, acc[i][j]);
     s->from = s->c;
@@ -4593,7 +4607,7 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
                                 long count)
 {
     VF acc[CR_MOST_ROWS][8];
-    float buffer[CR_MOST_ROWS * 8 * CR_W];
+    float buffer[CR_TILE_BUFFER];
     struct CR_NAME(v_place) at;
     const char *next = p->next;
     CR_UNROLL
@@ -4615,8 +4629,8 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
         do {
             long block_end = CR_LEAST(end, k + CR_SUM_BLOCK * CR_PANEL);
             CR_NAME(v_sum)(MR, NV, p, &at, k, block_end, acc);
-            CR_NAME(v_add_sums)(MR, NV, &sums, acc);
             k = block_end;
+            CR_NAME(v_add_sums)(MR, NV, &sums, k >= end, acc);
         } while (k < end);
         CR_NAME(v_end_tile)(MR, NV, p, m, n, &sums);
     }
@@ -4747,10 +4761,12 @@ static void CR_NAME(v_gemm)(struct cr_product *p)
 
 static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
                              const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, long columns, long ahead)
+                             const float *start, long lds, const float *bias, long columns, long ahead)
 {
-    struct cr_product p = {M,   N,     K,   a, rs,      cs,    b,  panel_stride, c, ldc,
-                           start, lds, 0, columns, ahead, -M, K,            (const char *)b, 0, 0};
+    struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
+                           .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = start, .lds = lds,
+                           .bias = bias, .columns = columns, .ahead = ahead, .begin = -M, .end = K,
+                           .next = (const char *)b};
     CR_NAME(v_gemm)(&p);
 }
 
@@ -4772,8 +4788,10 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
                                     const float *scale, long begin, long end, long columns,
                                     long ahead)
 {
-    struct cr_product p = {M, N,   K, a, rs,      cs,    b,     panel_stride, c, ldc,
-                           c, ldc, 0, columns, ahead, begin, end,          (const char *)b, 0, 0};
+    struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
+                           .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = c, .lds = ldc,
+                           .columns = columns, .ahead = ahead, .begin = begin, .end = end,
+                           .next = (const char *)b};
     CR_NAME(v_scale_rows)(M, N, c, ldc, scale);
     CR_NAME(v_gemm)(&p);
 }
@@ -4787,8 +4805,9 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
                                   const float *b, long panel_stride, float *c, long ldc, long begin,
                                   long end)
 {
-    struct cr_product p = {M,    N, K, a, rs, cs, b, panel_stride,    c, ldc,
-                           NULL, 0, 0, 0, 0,  -M, K, (const char *)b, 0, 0};
+    struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
+                           .panel_stride = panel_stride, .c = c, .ldc = ldc, .begin = -M, .end = K,
+                           .next = (const char *)b};
     const struct cr_tile_set *tiles = CR_NAME(cr_tile_sets);
     if (begin + M <= 1 && end >= N) {
         CR_NAME(v_gemm)(&p);

@@ -30,8 +30,7 @@ struct cr_bf16_product {
     long panel_stride;
     float *c;
     long ldc;
-    const float *start;
-    long lds, ahead;
+    long ahead;
 };
 
 /* Returns the block at k of the panel of column n.  If the last block has fewer than 32 k, it is

@@ -34,8 +34,9 @@ enum {
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds;
- * start may be null.  Results are written by non-temporal stores if `stream` is not 0. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, and
+ * then to them the bias; start and bias may be null.  Results are written by non-temporal stores if `stream`
+ * is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -46,6 +47,7 @@ struct cr_product {
     long ldc;
     const float *start;
     long lds;
+    const float *bias;
     int stream;
     long columns, ahead;
     long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */

@@ -11,7 +11,7 @@
  * sum grows at least with the square root of its length, so long sums are made in blocks:
  *   - A dot product over k is split into blocks of 256 elements (CR_SUM_BLOCK).  The sum of a
  *     block is a chain of fused multiply-adds that starts at zero, in the order of k; the sums
- *     of the blocks are added in order.
+ *     of the blocks are added in order.  What is added to a product, such as a bias, is added to the total.
  *   - A reduction uses 16 lanes: element i belongs to lane i % 16.  A block is 4096 elements,
  *     256 for each lane; each lane starts at the identity and combines its elements in order.
  *     The results of the blocks are combined in order, lane by lane.  Then lane l + 8 is
@@ -92,16 +92,16 @@
         /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
          * and the panels after it must be aligned to 64 bytes. */ \
     CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, long columns, \
-                             long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N].  Element (m, k) of a is a[m * rs + k * cs]; b is packed; \
-         * row m of start begins at start + m * lds (an lds of 0 adds one row to all rows), and if start is \
-         * null, nothing is added. k is split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of \
-         * fma that starts at zero, in order; the sums of the blocks are added to start, in order.  So a \
-         * product that is computed in parts of whole blocks has the same bits, if the start of each part is \
-         * the result of the part before.  `columns` is the width of the tiles that stay in registers (2 to 4 \
-         * vectors, or 0 for the default of the instruction set), and `ahead` is the prefetch distance in \
-         * floats of weights.  Both affect only speed, and no bit. */ \
+                             long panel_stride, float *c, long ldc, const float *start, long lds, \
+                             const float *bias, long columns, long ahead)) \
+        /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is \
+         * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is \
+         * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in \
+         * order; the sums of the blocks are added to start, in order, and the bias is added to the total. \
+         * So a product that is computed in parts of whole blocks has the same bits, if the start of each part \
+         * is the result of the part before and the last one adds the bias.  `columns` is the width of the \
+         * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and \
+         * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */ \
     CR_FUNCTION(pack_bf16, void, (long K, long N, unsigned short *y, long panel_stride, long first, int last, \
                                   const float *b, long rs, long cs)) \
         /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into columns first .. first + N - 1 of \
@@ -114,7 +114,7 @@
         /* y[k, n] = element (k, n) of panels of pack_bf16. */ \
     CR_FUNCTION(gemm_bf16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
-                                  const float *start, long lds, long columns, \
+                                  const float *start, long lds, const float *bias, long columns, \
                                   long ahead)) \
         /* Like gemm, with b in bf16: the same bits as gemm with the floats that unpack_bf16 makes of b. */ \
     CR_FUNCTION(round_bf16, void, (long M, long K, unsigned short *y, long ldy, const float *x, long rs, long cs)) \
@@ -123,13 +123,11 @@
         /* y[k] = row[k] */ \
     CR_FUNCTION_BY_LEVEL(avx512, amx, gemm_bf16_bf16, void, \
                          (long M, long N, long K, const unsigned short *a, long lda, \
-                          const unsigned short *b, long panel_stride, float *c, long ldc, \
-                          const float *start, long lds, long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N], where a has rows of round_bf16, b has panels of \
-         * pack_bf16, and start is as for gemm.  K is padded to a multiple of 32 with zeros, and split into \
-         * blocks of 32: \
+                          const unsigned short *b, long panel_stride, float *c, long ldc, long ahead)) \
+        /* c[M, N] = a[M, K] b[K, N], where a has rows of round_bf16, and b has panels of pack_bf16.  K is \
+         * padded to a multiple of 32 with zeros, and split into blocks of 32: \
          *     even = chain of fma from 0 over k = 0, 2, .. 30 of a block; odd = the same over k = 1, 3, .. 31 \
-         *     c = c + (even + odd), block after block, starting at start \
+         *     c = c + (even + odd), block after block, starting at 0 \
          * Operands and results that are subnormal are flushed to a zero of their sign.  A result counts as \
          * subnormal if it is less than 2^-126 when rounded to 24 bits without a limit on its exponent. */ \
     CR_FUNCTION(gather_bf16, void, (long rows, long cols, float *y, long ldy, \
@@ -148,7 +146,7 @@
         /* y[k, n] = element (k, n) of panels of pack_f16. */ \
     CR_FUNCTION(gemm_f16, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                   const unsigned short *b, long panel_stride, float *c, long ldc, \
-                                  const float *start, long lds, long columns, \
+                                  const float *start, long lds, const float *bias, long columns, \
                                   long ahead)) \
         /* Like gemm, with b in f16: the same bits as gemm with the floats that unpack_f16 makes of b. */ \
     CR_FUNCTION(gather_f16, void, (long rows, long cols, float *y, long ldy, \
@@ -170,7 +168,7 @@
         /* y[k, n] = element (k, n) of panels of pack_q8. */ \
     CR_FUNCTION(gemm_q8, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                const float *start, long lds, long columns, \
+                                const float *start, long lds, const float *bias, long columns, \
                                 long ahead)) \
         /* Like gemm, with b in q8: the same bits as gemm with the floats that unpack_q8 makes of b. */ \
     CR_FUNCTION(gather_q8, void, (long rows, long cols, float *y, long ldy, \
@@ -188,7 +186,7 @@
         /* y[k, n] = element (k, n) of panels of pack_q4. */ \
     CR_FUNCTION(gemm_q4, void, (long M, long N, long K, const float *a, long rs, long cs, \
                                 const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                const float *start, long lds, long columns, \
+                                const float *start, long lds, const float *bias, long columns, \
                                 long ahead)) \
         /* Like gemm, with b in q4: the same bits as gemm with the floats that unpack_q4 makes of b. */ \
     CR_FUNCTION(gather_q4, void, (long rows, long cols, float *y, long ldy, \
@@ -213,15 +211,15 @@
         /* y[k] = a times integer k of a row of round_int8. */ \
     CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q8_int8, void, (long M, long N, long K, const int *a, long lda, \
                                      const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                     const float *start, long lds, long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N], where a has rows of round_int8, lda ints apart, and b has \
-         * panels of q8; start and ahead are as for gemm. c starts as start or 0.  Then for each block of 32 \
-         * k in order, where I is the sum of the products of its integers (exact: |I| < 2^19), \
+                                     long ahead)) \
+        /* c[M, N] = a[M, K] b[K, N], where a has rows of round_int8, lda ints apart, and b has panels of q8; \
+         * ahead is as for gemm. c starts as 0.  Then for each block of 32 k in order, where I is the sum of \
+         * the products of its integers (exact: |I| < 2^19), \
          *     c = fma(I, a d, c) \
          * with the scale a of the row's block and the scale d of the column's block; a d is rounded. */ \
     CR_FUNCTION_BY_LEVEL(vnni, amx, gemm_q4_int8, void, (long M, long N, long K, const int *a, long lda, \
                                      const unsigned char *b, long panel_stride, float *c, long ldc, \
-                                     const float *start, long lds, long ahead)) \
+                                     long ahead)) \
         /* Like gemm_q8_int8, with panels of q4.  After each block, the minimum m of the column's block is \
          * added, too: \
          *     c = fma(I, a d, c);  c = fma(m, t, c) */ \

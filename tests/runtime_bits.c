@@ -319,14 +319,14 @@ static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const str
         long columns = tile_columns(k->isa, 2 + (p->M + way) % 3);
         reset(MAX_C);
         if (way == 0) {
-            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0,
+            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0, NULL,
                     columns, 64);
         } else if (way == 1) {
-            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, p->start, 0,
-                    columns, 64);
+            k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, NULL, 0,
+                    p->start, columns, 64);
         } else if (way == 2) {
             k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc, result, ldc,
-                    columns, 64);
+                    p->start, columns, 64);
         } else if (way == 3) {
             k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, result, ldc,
                            p->start, -p->M, p->K, columns, 0);
@@ -380,9 +380,9 @@ static void try_int8(const struct cr_runtime *k, struct lines *lines)
         for (long M = 1; M <= MAX_M; M++) {
             k->round_int8(M, depth, rows, ROW, a_tame, 1, M);
             reset(MAX_C);
-            k->gemm_q8_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, b_tame, 0, 0);
+            k->gemm_q8_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, 0);
             q8 = add(q8, result, MAX_C, 1);
-            k->gemm_q4_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, NULL, 0, 0);
+            k->gemm_q4_int8(M, N, depth, rows, ROW, panels, PANEL, result, N, 0);
             q4 = add(q4, result, MAX_C, 1);
         }
     }
@@ -434,7 +434,7 @@ static void try_bf16_product(const struct cr_runtime *k, struct lines *lines)
         k->round_bf16(MOST, K, rows, ROW, x, K, 1);
         k->pack_bf16(K, N, panels, PANEL, 0, 1, w, N, 1);
         for (int m = 1; m <= MOST; m += m % 2 + 1) {
-            k->gemm_bf16_bf16(m, N, K, rows, ROW, panels, PANEL, c, N, m % 3 ? NULL : x, 0, 4096);
+            k->gemm_bf16_bf16(m, N, K, rows, ROW, panels, PANEL, c, N, 4096);
             hash = add(hash, c, m * N, 1);
         }
         put(lines, small ? "gemm_bf16_bf16, small" : "gemm_bf16_bf16", hash);

@@ -27,10 +27,9 @@
 
 static void cr_gemm_bf16_bf16_below(long M, long N, long K, const unsigned short *a, long lda,
                                     const unsigned short *b, long panel_stride, float *c, long ldc,
-                                    const float *start, long lds, long ahead)
+                                    long ahead)
 {
-    cr_runtime_select("plain")->gemm_bf16_bf16(M, N, K, a, lda, b, panel_stride, c, ldc, start, lds,
-                                               ahead);
+    cr_runtime_select("plain")->gemm_bf16_bf16(M, N, K, a, lda, b, panel_stride, c, ldc, ahead);
 }
 
 static void cr_copy_strided(long rows, long cols, float *y, long ry, long cy, const float *x,
@@ -96,7 +95,7 @@ static float number(enum size size, uint32_t *state)
 
 static struct {
     unsigned short a[MOST_ROWS * (MOST_K + 32)], b[(MOST_COLS + 32) * (MOST_K + 1)];
-    float start[MOST_ROWS * LDC], want[MOST_ROWS * LDC], got[MOST_ROWS * LDC];
+    float want[MOST_ROWS * LDC], got[MOST_ROWS * LDC];
     long lda, panel_stride;
 } now;
 
@@ -108,8 +107,6 @@ static void make_product(long M, long N, long K, enum size size, uint32_t seed)
         x[i] = number(size, &state);
     for (long i = 0; i < K * N; i++)
         w[i] = number(size, &state);
-    for (long i = 0; i < MOST_ROWS * LDC; i++)
-        now.start[i] = size == ORDINARY ? uniform(&state) : number(size, &state) * 0x1p-60f;
     now.lda = (K + 31) / 32 * 32;
     now.panel_stride = (K + 1) / 2 * 2 * CR_PANEL;
     memset(now.b, 0xff, sizeof now.b);
@@ -127,11 +124,11 @@ static const unsigned char *weight(long K, long k, long n)
 }
 
 /* By the definition in runtime.h. */
-static void define(long M, long N, long K, const float *start, long lds)
+static void define(long M, long N, long K)
 {
     for (long m = 0; m < M; m++)
         for (long n = 0; n < N; n++) {
-            float sum = start ? start[m * lds + n] : 0;
+            float sum = 0;
             for (long block = 0; block < K; block += 32) {
                 float chain[2] = {0, 0};
                 for (long k = block; k < block + 32; k++) {
@@ -145,7 +142,7 @@ static void define(long M, long N, long K, const float *start, long lds)
 }
 
 /* Computes the product with one set of functions; false if the machine lacks them. */
-static int multiply(int way, long M, long N, long K, const float *start, long lds)
+static int multiply(int way, long M, long N, long K)
 {
     const struct cr_runtime *rt = way < ISAS ? cr_runtime_select(isas[way]) : plain;
     if (!rt)
@@ -153,7 +150,7 @@ static int multiply(int way, long M, long N, long K, const float *start, long ld
     for (int i = 0; i < MOST_ROWS * LDC; i++)
         now.got[i] = 7;
     (way < ISAS ? rt->gemm_bf16_bf16 : cr_gemm_bf16_bf16_tiles)(
-        M, N, K, now.a, now.lda, now.b, now.panel_stride, now.got, LDC, start, lds, 4096);
+        M, N, K, now.a, now.lda, now.b, now.panel_stride, now.got, LDC, 4096);
     return 1;
 }
 
@@ -187,19 +184,14 @@ static const struct {
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Without a start, with a row, with rows. */
 START_TEST(gives_the_bits_of_its_definition)
 {
     long M = shapes[_i / SIZES].M, N = shapes[_i / SIZES].N, K = shapes[_i / SIZES].K;
     make_product(M, N, K, (enum size)(_i % SIZES), (uint32_t)_i + 1);
-    for (int began = 0; began < 3; began++) {
-        const float *start = began ? now.start : NULL;
-        long lds = began == 2 ? LDC : 0;
-        define(M, N, K, start, lds);
-        for (int way = 0; way < WAYS; way++)
-            if (multiply(way, M, N, K, start, lds))
-                check_product(way, M, N, K);
-    }
+    define(M, N, K);
+    for (int way = 0; way < WAYS; way++)
+        if (multiply(way, M, N, K))
+            check_product(way, M, N, K);
 }
 END_TEST
 
@@ -236,27 +228,10 @@ START_TEST(flushes_after_rounding)
         plain->pack_bf16(4, 1, now.b, now.panel_stride, 0, 1, w, 1, 1);
         for (long M = 1; M <= 8; M += 7)
             for (int way = 0; way < WAYS; way++)
-                if (multiply(way, M, 1, 4, NULL, 0))
+                if (multiply(way, M, 1, 4))
                     ck_assert_msg(is_same(now.got[0], cases[i].want), "%s, case %d: %a",
                                   way_name(way), (int)i, (double)now.got[0]);
     }
-}
-END_TEST
-
-/* A product in place, split along k at a multiple of a block: the second part continues the sums of the
- * first. */
-START_TEST(goes_on_from_a_part)
-{
-    enum { M = 21, N = 70, K = 150, FIRST = 64 };
-    const struct cr_runtime *rt = _i < ISAS ? cr_runtime_select(isas[_i]) : plain;
-    make_product(M, N, K, ORDINARY, 77);
-    define(M, N, K, NULL, 0);
-    if (!multiply(_i, M, N, FIRST, NULL, 0))
-        return;
-    (_i < ISAS ? rt->gemm_bf16_bf16 : cr_gemm_bf16_bf16_tiles)(
-        M, N, K - FIRST, now.a + FIRST, now.lda, now.b + FIRST * CR_PANEL, now.panel_stride,
-        now.got, LDC, now.got, LDC, 0);
-    check_product(_i, M, N, K);
 }
 END_TEST
 
@@ -265,9 +240,9 @@ START_TEST(rows_do_not_see_each_other)
 {
     enum { M = 40, N = 64, K = 100 };
     make_product(M, N, K, ANY, 5);
-    define(M, N, K, NULL, 0);
+    define(M, N, K);
     for (long rows = 1; rows <= M; rows++)
-        if (multiply(_i, rows, N, K, NULL, 0))
+        if (multiply(_i, rows, N, K))
             check_product(_i, rows, N, K);
 }
 END_TEST
@@ -316,7 +291,6 @@ int main(void)
     tcase_add_loop_test(tests, gives_the_bits_of_its_definition, 0, SHAPES * SIZES);
     tcase_add_test(tests, numbers_lie_about_the_border);
     tcase_add_test(tests, flushes_after_rounding);
-    tcase_add_loop_test(tests, goes_on_from_a_part, 0, WAYS);
     tcase_add_loop_test(tests, rows_do_not_see_each_other, 0, WAYS);
     tcase_add_loop_test(tests, rounds_rows, 0, ISAS);
     suite_add_tcase(suite, tests);

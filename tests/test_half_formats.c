@@ -19,7 +19,7 @@ struct half {
     void (*pack)(long, long, unsigned short *, long, long, int, const float *, long, long);
     void (*unpack)(long, long, float *, long, const unsigned short *, long);
     void (*gemm)(long, long, long, const float *, long, long, const unsigned short *, long, float *,
-                 long, const float *, long, long, long);
+                 long, const float *, long, const float *, long, long);
     void (*gather)(long, long, float *, long, const unsigned short *, long, long, const int *);
 };
 
@@ -153,13 +153,13 @@ END_TEST
 /* Makes some rows of products by both functions, and compares bits; NaNs may differ in theirs. */
 static void multiply(const struct cr_runtime *rt, const struct half *half,
                      const unsigned short *panels, const float *wide, long rows, long cols, long k,
-                     const float *start)
+                     const float *bias)
 {
     static float a[ROWS * K], c[ROWS * COLUMNS], d[ROWS * COLUMNS];
     for (int i = 0; i < ROWS * K; i++)
         a[i] = sinf((float)i * 0.3f);
-    half->gemm(rows, cols, k, a, K, 1, panels, STRIDE, c, COLUMNS, start, 0, 0, 64);
-    rt->gemm(rows, cols, k, a, K, 1, wide, K * CR_PANEL, d, COLUMNS, start, 0, 0, 64);
+    half->gemm(rows, cols, k, a, K, 1, panels, STRIDE, c, COLUMNS, NULL, 0, bias, 0, 64);
+    rt->gemm(rows, cols, k, a, K, 1, wide, K * CR_PANEL, d, COLUMNS, NULL, 0, bias, 0, 64);
     for (long i = 0; i < rows * COLUMNS; i++)
         if (i % COLUMNS < cols && !(isnan(c[i]) && isnan(d[i])))
             ck_assert_mem_eq(c + i, d + i, sizeof *c);

@@ -29,7 +29,7 @@ typedef void unpack_function(long rows, long cols, float *y, long ldy, const uns
                              long panel_stride);
 typedef void gemm_function(long M, long cols, long depth, const float *a, long rs, long cs,
                            const unsigned char *b, long panel_stride, float *c, long ldc,
-                           const float *start, long lds, long vectors, long ahead);
+                           const float *start, long lds, const float *bias, long vectors, long ahead);
 typedef void gather_function(long rows, long cols, float *y, long ldy, const unsigned char *panels,
                              long panel_stride, long table_rows, const int *index);
 
@@ -400,8 +400,7 @@ START_TEST(reads_back_what_it_packed)
 }
 END_TEST
 
-/* c, which rows have their own start or one for all, for one row, a few and many; a by rows and
- * transposed. */
+/* c, with and without a start and a bias, for one row, a few and many; a by rows and transposed. */
 static void check_product(const struct format *f, const struct cr_runtime *rt,
                           const unsigned char *panels, const float *wide, int rows, int cols,
                           int depth)
@@ -412,15 +411,14 @@ static void check_product(const struct format *f, const struct cr_runtime *rt,
         a[i] = number(-i);
     for (int i = 0; i < MOST_ROWS * COLUMNS; i++)
         start[i] = number(i * 3);
-    for (int way = 0; way < 6; way++) {
-        const float *from = way % 3 ? start : NULL;
-        long lds = way % 3 == 2 ? COLUMNS : 0, rs = way / 3 ? 1 : K;
-        long cs = way / 3 ? MOST_ROWS : 1;
+    for (int way = 0; way < 8; way++) {
+        const float *from = way & 1 ? start : NULL, *bias = way & 2 ? start + 7 : NULL;
+        long rs = way & 4 ? 1 : K, cs = way & 4 ? MOST_ROWS : 1;
         memset(c, 0x55, sizeof c);
         memset(d, 0x55, sizeof d);
-        f->gemm(rows, cols, depth, a, rs, cs, panels, BLOCKS * f->bytes, c, COLUMNS, from, lds, 0,
-                0);
-        rt->gemm(rows, cols, depth, a, rs, cs, wide, K * CR_PANEL, d, COLUMNS, from, lds, 0, 0);
+        f->gemm(rows, cols, depth, a, rs, cs, panels, BLOCKS * f->bytes, c, COLUMNS, from, COLUMNS,
+                bias, 0, 0);
+        rt->gemm(rows, cols, depth, a, rs, cs, wide, K * CR_PANEL, d, COLUMNS, from, COLUMNS, bias, 0, 0);
         ck_assert_mem_eq(c, d, sizeof c);
     }
 }

@@ -654,7 +654,7 @@ static void check_queries(const struct cr_runtime *k, long keys, long width, lon
     for (long t = 0; t < queries; t++) {
         scale[t] = 0.75f + (float)t;
         k->pack(width, 1, panels, stride, q + t * LD, 1, 0);
-        k->gemm(keys, 1, width, x, LD, 1, panels, stride, want + t * MOST, 1, NULL, 0, 0, 0);
+        k->gemm(keys, 1, width, x, LD, 1, panels, stride, want + t * MOST, 1, NULL, 0, NULL, 0, 0);
     }
     assert_same(got, want, QUERIES * MOST, "dots", k->isa);
     for (int i = 0; i < QUERIES * LD; i++) {
@@ -1245,7 +1245,7 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     float *a = filled((size_t)((p->M + 2) * (p->K + 1)), p->value, 1);
     float *b = filled((size_t)(p->K * p->N), p->value, 2);
     enum { ZERO, SCALED, ROW, ITSELF, WAYS };
-    static const char *const ways[WAYS] = {"", ", scaled", ", from a row", ", from c"};
+    static const char *const ways[WAYS] = {"", ", scaled", ", plus a bias", ", from c plus a bias"};
     float *c[WAYS];
     for (int w = 0; w < WAYS; w++) {
         c[w] = filled((size_t)(p->M * ldc), p->value, 3);
@@ -1254,22 +1254,25 @@ static void check_product(const struct cr_runtime *k, const struct product *p)
     float *panels = packed(k, p, b, brs, bcs, panel_stride);
     check_pack_stream(k, p, b, brs, bcs);
     long columns = tile_columns(k->isa, p->vectors);
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, columns, 64);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ZERO], ldc, NULL, 0, NULL,
+            columns, 64);
     if (p->K <= CR_SUM_BLOCK) {
         k->gemm_scaled(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[SCALED], ldc, scale,
                        -p->M, p->K, columns, 0);
     }
-    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, row, 0, columns, 64);
+    k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ROW], ldc, NULL, 0, row, columns, 64);
     k->gemm(p->M, p->N, p->K, a, rs, cs, panels, panel_stride, c[ITSELF], ldc, c[ITSELF], ldc,
-            columns, 64);
+            row, columns, 64);
     for (long i = 0; i < p->M * ldc; i++) {
         long m = i / ldc, n = i % ldc;
         float was = p->value(3, (unsigned)i);
         for (int w = 0; w < WAYS; w++) {
-            float start[] = {-0.0f, -0.0f, n < p->N ? row[n] : 0, was}, want = was;
+            const float start = w == ITSELF ? was : -0.0f;
+            float want = was;
             if (n < p->N && !(w == SCALED && p->K > CR_SUM_BLOCK)) {
-                want = dot(a + m * rs, cs, b + n * bcs, brs, p->K, start[w]);
+                want = dot(a + m * rs, cs, b + n * bcs, brs, p->K, start);
                 want = w == SCALED ? was * scale[m] + want + 0.0f : want;
+                want = w == ROW || w == ITSELF ? want + row[n] : want;
             }
             CHECK(same(c[w][i], want), "%s%s, %ld x %ld x %ld: c[%ld, %ld] is %a, not %a", k->isa,
                   ways[w], p->M, p->K, p->N, m, n, c[w][i], want);
@@ -1403,7 +1406,7 @@ static void check_stream(const struct cr_runtime *k, long M, long N, long ldc, l
         memset(c[i], 7, (size_t)floats * sizeof(float));
     }
     k->pack(K, N, panels, panel_stride, b, N, 1);
-    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0, 0, 64);
+    k->gemm(M, N, K, a, 1, M, panels, panel_stride, c[0] + shift, ldc, NULL, 0, NULL, 0, 64);
     k->gemm_stream(M, N, K, a, 1, M, panels, panel_stride, c[1] + shift, ldc,
                    tile_columns(k->isa, 2 + M % 3), 64);
     k->stream_end();
@@ -1441,7 +1444,7 @@ START_TEST(test_long_sums)
         a[i % (M * K)] = fabsf(a[i % (M * K)]);
     }
     if (k) {
-        k->gemm(M, N, K, a, K, 1, b, 0, c, N, NULL, 0, 0, 64);
+        k->gemm(M, N, K, a, K, 1, b, 0, c, N, NULL, 0, NULL, 0, 64);
     }
     for (int i = 0; k && i < M * N; i++) {
         double want = 0;
@@ -1462,7 +1465,7 @@ START_TEST(test_gemm_accuracy)
     float *panels = filled(2 * K * CR_PANEL, tame, 3), c[M * N] = {0};
     if (k) {
         k->pack(K, N, panels, K * CR_PANEL, b, N, 1);
-        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0, 0, 64);
+        k->gemm(M, N, K, a, K, 1, panels, K * CR_PANEL, c, N, NULL, 0, NULL, 0, 64);
     }
     for (int i = 0; k && i < M * N; i++) {
         double want = 0, size = 0;

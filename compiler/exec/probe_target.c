@@ -40,7 +40,7 @@ static void multiply_part(const struct probe *p, long first)
         for (long m = 0; m < p->M; m += step) {
             long N = last - n < cols ? last - n : cols, M = p->M - m < step ? p->M - m : step;
             p->rt->gemm(M, N, K, p->rows + m * K, K, 1, p->weights + n * K, K * CR_PANEL,
-                        p->results + m * p->N * p->threads + n, p->N * p->threads, NULL, 0,
+                        p->results + m * p->N * p->threads + n, p->N * p->threads, NULL, 0, NULL,
                         (long)t->tile_columns, (long)t->ahead);
         }
 }

@@ -43,7 +43,7 @@ static void k2_dropout_where(const void *args, long begin, long end, float *scra
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const mul = scratch + 192; /* [6, 32] */
-    rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 5, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, 0, 0, 16384);
     rt->mul_vs(6, 5, mul, 32, product, 32, &(const float){1.3333334f}, 0);
     rt->where_vvs(6, 5, a->out, 5, a->k1_dropout_ge, 5, mul, 32, &(const float){0.0f}, 0);
 }
@@ -151,7 +151,7 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
     float *const rows = scratch + 192; /* rows of the left operand */
     rt->load(8, 6, rows, 6, a->x, 1, 8);
     rt->pack(6, 5, panels, 192, a->k5_d_dropout, 5, 1);
-    rt->gemm(8, 5, 6, rows, 6, 1, panels, 192, a->out, 5, 0, 0, 0, 16384);
+    rt->gemm(8, 5, 6, rows, 6, 1, panels, 192, a->out, 5, 0, 0, 0, 0, 16384);
 }
 
 /* Computes the outputs. */

@@ -19,7 +19,7 @@ static void k1_entries_maximum(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(8, 4, 32, a->x, 32, 1, a->encoder_weight, 1024, a->out, 4, a->encoder_bias, 0, 0,
+    rt->gemm(8, 4, 32, a->x, 32, 1, a->encoder_weight, 1024, a->out, 4, 0, 0, a->encoder_bias, 0,
         16384);
     rt->maximum_vs(8, 4, a->out, 4, a->out, 4, &(const float){0.0f}, 0);
 }
@@ -44,8 +44,8 @@ static void k2_decoder_2(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(8, 32, 4, a->k1_entries_maximum, 4, 1, a->decoder_weight, 128, a->out, 32,
-        a->decoder_bias, 0, 0, 16384);
+    rt->gemm(8, 32, 4, a->k1_entries_maximum, 4, 1, a->decoder_weight, 128, a->out, 32, 0, 0,
+        a->decoder_bias, 0, 16384);
 }
 
 /*

@@ -19,7 +19,7 @@ static void k1_h_fc(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 8, a->x, 8, 1, a->h_fc_weight, 256, a->out, 8, a->h_fc_bias, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->x, 8, 1, a->h_fc_weight, 256, a->out, 8, 0, 0, a->h_fc_bias, 0, 16384);
 }
 
 /*
@@ -151,7 +151,7 @@ static void k6_d_h_4(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const add = scratch + 192; /* [6, 32] */
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 0, 16384);
     rt->add_vv(6, 8, add, 32, a->h, 8, a->h, 8);
     /* h.#.fc */
     rt->add_vv(6, 8, a->out, 8, add, 32, product, 32);
@@ -178,7 +178,7 @@ static void k7_d_h_fc_weight(const void *args, long begin, long end, float *scra
     float *const rows = scratch + 192; /* rows of the left operand */
     rt->load(8, 6, rows, 6, a->d_h_fc, 1, 8);
     rt->pack(6, 8, panels, 192, a->h, 8, 1);
-    rt->gemm(8, 8, 6, rows, 6, 1, panels, 192, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(8, 8, 6, rows, 6, 1, panels, 192, a->out, 8, 0, 0, 0, 0, 16384);
 }
 
 /*
@@ -233,7 +233,7 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, a->out, 8, 0, 0, 0, 0, 16384);
     /* h.#.fc */
     rt->add_vv(6, 8, a->out, 8, a->d_h, 8, a->out, 8);
 }
@@ -263,7 +263,7 @@ static void k10_d_h_0_fc(const void *args, long begin, long end, float *scratch)
     float *const add = scratch + 192, *const where = add, *const mul3 = add; /* [6, 32] */
     float *const mul = scratch + 384, *const sigmoid = mul, *const mul2 = mul; /* [6, 32] */
     float *const sub = scratch + 576; /* [6, 32] */
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 16384);
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 0, 16384);
     /* h.#.fc */
     rt->add_vv(6, 8, add, 32, a->d_h, 8, product, 32);
     /* h.# */

@@ -22,7 +22,7 @@ static void k1_qkv(const void *args, long begin, long end, float *scratch)
         const long col1 = col0 + 32 < 36 ? col0 + 32 : 36;
         const long n = col1 - col0;
         rt->gemm(150, n, 12, a->x + row0 * 12, 12, 1, a->qkv_weight + col0 * 12, 384,
-            a->out + row0 * 36 + col0, 36, 0, 0, 0, 16384);
+            a->out + row0 * 36 + col0, 36, 0, 0, 0, 0, 16384);
     }
 }
 
@@ -104,7 +104,7 @@ static void k3_out(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long row0 = item * 150; /* the first of 150 rows */
         rt->gemm(150, 12, 12, a->y + row0 * 12, 12, 1, a->out_weight, 384, a->out + row0 * 12, 12,
-            0, 0, 0, 16384);
+            0, 0, 0, 0, 16384);
     }
 }
 
@@ -235,20 +235,20 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
                 }
                 rt->mul_vv(n_keys, n_queries, probabilities, 32, scores, 32, reciprocal, 0);
                 rt->gemm(n_keys, n_queries, 4, a->qkv + batch * 5400 + head * 4 + key * 36 + 24, 36,
-                    1, grads, 128, dscores, 32, minus_delta, 0, 0, 0);
+                    1, grads, 128, dscores, 32, 0, 0, minus_delta, 0, 0);
                 rt->gemm(n_keys, 4, n_queries, probabilities, 32, 1, grad_rows, 1024,
                     a->out + batch * 5400 + head * 4 + key * 36 + 24, 36,
-                    a->out + batch * 5400 + head * 4 + key * 36 + 24, 36, 0, 0);
+                    a->out + batch * 5400 + head * 4 + key * 36 + 24, 36, 0, 0, 0);
                 rt->mul_vv(n_keys, n_queries, dscores, 32, dscores, 32, probabilities, 32);
                 rt->mul_vs(n_keys, n_queries, dscores, 32, dscores, 32, &(const float){0.5f}, 0);
                 if (key + n_keys > query + 1) /* some query does not see some key */
                     rt->hide(n_keys, n_queries, dscores, 32, key - query, n_queries, 0.0f);
                 rt->gemm(n_keys, 4, n_queries, dscores, 32, 1, query_rows, 1024,
                     a->out + batch * 5400 + head * 4 + key * 36 + 12, 36,
-                    a->out + batch * 5400 + head * 4 + key * 36 + 12, 36, 0, 0);
+                    a->out + batch * 5400 + head * 4 + key * 36 + 12, 36, 0, 0, 0);
                 rt->gemm(n_queries, 4, n_keys, dscores, 1, 32, keys + key * 32, 4800,
                     a->out + batch * 5400 + head * 4 + query * 36, 36,
-                    a->out + batch * 5400 + head * 4 + query * 36, 36, 0, 0);
+                    a->out + batch * 5400 + head * 4 + query * 36, 36, 0, 0, 0);
             }
         }
     }
@@ -274,7 +274,7 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
     for (long item = begin; item < end; item++) {
         const long row0 = item * 150; /* the first of 150 rows */
         rt->gemm(150, 12, 36, a->d_qkv + row0 * 36, 36, 1, a->qkv_weight, 1152, a->out + row0 * 12,
-            12, 0, 0, 0, 16384);
+            12, 0, 0, 0, 0, 16384);
     }
 }
 

@@ -21,7 +21,7 @@ static void k1_layer_ports_copy(const void *args, long begin, long end, float *s
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const fma = scratch + 32; /* [1, 32] */
-    rt->gemm(1, 4, 4, a->x, 0, 1, a->w1, 128, product, 32, 0, 0, 0, 16384);
+    rt->gemm(1, 4, 4, a->x, 0, 1, a->w1, 128, product, 32, 0, 0, 0, 0, 16384);
     rt->fma_vvv(1, 4, fma, 32, a->c1, 0, a->s1, 0, product, 32);
     rt->tanh_v(1, 4, a->out, 0, fma, 32);
 }

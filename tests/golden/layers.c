@@ -37,7 +37,7 @@ static void k1_h_maximum(const void *args, long begin, long end, float *scratch)
     rt->rsqrt_v(1, 6, rsqrt, 0, variance_eps, 0);
     rt->mul_vs(6, 8, normalized, 8, centered, 8, rsqrt, 1);
     rt->fma_vvv(6, 8, rows, 8, normalized, 8, a->h_norm_weight, 0, a->h_norm_bias, 0);
-    rt->gemm(6, 16, 8, rows, 8, 1, a->h_in_weight, 256, a->out, 16, a->h_in_bias, 0, 0, 16384);
+    rt->gemm(6, 16, 8, rows, 8, 1, a->h_in_weight, 256, a->out, 16, 0, 0, a->h_in_bias, 0, 16384);
     /* h.# */
     rt->maximum_vs(6, 16, a->out, 16, a->out, 16, &(const float){0.0f}, 0);
 }
@@ -63,8 +63,8 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(6, 8, 16, a->k1_h_maximum, 16, 1, a->h_out_weight, 512, a->out, 8, a->h_out_bias, 0, 0,
-        16384);
+    rt->gemm(6, 8, 16, a->k1_h_maximum, 16, 1, a->h_out_weight, 512, a->out, 8, 0, 0, a->h_out_bias,
+        0, 16384);
     /* h.# */
     rt->add_vv(6, 8, a->out, 8, a->x, 8, a->out, 8);
 }

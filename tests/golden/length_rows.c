@@ -33,7 +33,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
         for (long row = row0; row < row1; row += 256) {
             const long m = row1 - row < 256 ? row1 - row : 256;
             rt->gemm(m, 48, 64, rows + (row - row0) * 64, 64, 1, a->w, 2048, a->out + row * 48, 48,
-                0, 0, 0, 16384);
+                0, 0, 0, 0, 16384);
         }
     }
 }

@@ -19,7 +19,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(5, 4, 3, a->x, 3, 1, a->fc_weight, 96, a->out, 4, a->fc_bias, 0, 0, 16384);
+    rt->gemm(5, 4, 3, a->x, 3, 1, a->fc_weight, 96, a->out, 4, 0, 0, a->fc_bias, 0, 16384);
     rt->maximum_vs(5, 4, a->out, 4, a->out, 4, &(const float){0.0f}, 0);
 }
 

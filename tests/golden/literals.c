@@ -26,7 +26,7 @@ static void k1_h_1(const void *args, long begin, long end, float *scratch)
     rt->gather(4, 3, gathered, 3, a->v2_literal, 3, 2, a->v3_literal);
     rt->mul_vv(4, 3, mul, 3, a->x, 3, gathered, 3);
     rt->mul_vs(4, 3, rows, 3, mul, 3, &(const float){2.0f}, 0);
-    rt->gemm(4, 3, 3, rows, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, rows, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
@@ -51,7 +51,7 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, a->out, 3, 0, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, a->out, 3, a->out, 3, a->literal, 0);
 }
@@ -79,7 +79,7 @@ static void k3_y(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const mul = scratch + 128; /* [4, 32] */
-    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, product, 32, 0, 0, 0, 16384);
+    rt->gemm(4, 3, 3, a->h, 3, 1, a->h_w, 96, product, 32, 0, 0, 0, 0, 16384);
     /* h.# */
     rt->mul_vv(4, 3, mul, 32, product, 32, a->v1_literal, 0);
     rt->where_vvv(4, 3, a->out, 3, a->literal, 0, mul, 32, a->v2_literal, 0);

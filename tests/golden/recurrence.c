@@ -43,7 +43,7 @@ static void k2_recurrence_tanh_3x5(const void *args, long begin, long end, float
     float *const product = scratch + 16; /* a tile of the product */
     float *const add = scratch + 112; /* [3, 32] */
     rt->load(3, 5, rows, 5, &(const float){0.0f}, 0, 0);
-    rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, rows, 5, 1, a->w, 160, product, 32, 0, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, add, 32);
 }
@@ -69,7 +69,7 @@ static void k3_recurrence_tanh_3x5(const void *args, long begin, long end, float
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const add = scratch + 96; /* [3, 32] */
-    rt->gemm(3, 5, 5, a->k2_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k2_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out, 5, add, 32);
 }
@@ -115,7 +115,7 @@ static void k5_recurrence_tanh_3x1x5(const void *args, long begin, long end, flo
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const add = scratch + 96; /* [3, 32] */
-    rt->gemm(3, 5, 5, a->k3_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 16384);
+    rt->gemm(3, 5, 5, a->k3_recurrence_tanh_3x5, 5, 1, a->w, 160, product, 32, 0, 0, 0, 0, 16384);
     rt->add_sv(3, 5, add, 32, a->k1_recurrence_sum, 1, product, 32);
     rt->tanh_v(3, 5, a->out + 35, 40, add, 32);
 }

@@ -17,7 +17,7 @@ static void k1_state_cache(const void *args, long begin, long end, float *scratc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(2, 8, 8, a->x, 8, 1, a->wk, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(2, 8, 8, a->x, 8, 1, a->wk, 256, a->out, 8, 0, 0, 0, 0, 16384);
 }
 
 /*
@@ -87,7 +87,7 @@ static void k4_scores(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const panels = scratch; /* packed columns */
     rt->pack(8, 16, panels, 256, a->k2_next_keys, 1, 8);
-    rt->gemm(2, 16, 8, a->x, 8, 1, panels, 256, a->out, 16, 0, 0, 0, 16384);
+    rt->gemm(2, 16, 8, a->x, 8, 1, panels, 256, a->out, 16, 0, 0, 0, 0, 16384);
 }
 
 /* Computes the outputs. */

@@ -62,7 +62,7 @@ static void k3_logits(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(10, 70, 6, a->k1_x, 6, 1, a->wte, 192, a->out, 70, 0, 0, 0, 16384);
+    rt->gemm(10, 70, 6, a->k1_x, 6, 1, a->wte, 192, a->out, 70, 0, 0, 0, 0, 16384);
 }
 
 /*
@@ -107,8 +107,7 @@ static void k5_places(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(5, 6, 5, a->k2_at, 5, 1, a->wpe, 160, a->out, 6, 0, 0, 0, 16384);
-    rt->add_vv(5, 6, a->out, 6, a->out, 6, a->k4_tied, 0);
+    rt->gemm(5, 6, 5, a->k2_at, 5, 1, a->wpe, 160, a->out, 6, 0, 0, a->k4_tied, 0, 16384);
 }
 
 /* Computes the outputs. */

@@ -21,7 +21,7 @@ static void k1_two_carries_tanh(const void *args, long begin, long end, float *s
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
     rt->add_vv(4, 8, rows, 8, a->x, 8, a->memory, 8);
-    rt->gemm(4, 8, 8, rows, 8, 1, a->shared, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(4, 8, 8, rows, 8, 1, a->shared, 256, a->out, 8, 0, 0, 0, 0, 16384);
     rt->tanh_v(4, 8, a->out, 8, a->out, 8);
 }
 
@@ -45,7 +45,7 @@ static void k2_two_carries_add(const void *args, long begin, long end, float *sc
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
-    rt->gemm(4, 8, 8, a->k1_two_carries_tanh, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 16384);
+    rt->gemm(4, 8, 8, a->k1_two_carries_tanh, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 0, 16384);
     rt->add_vv(4, 8, a->out, 8, a->memory, 8, a->out, 8);
 }
 

@@ -20,7 +20,7 @@ static void k1_uneven(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const product = scratch; /* a tile of the product */
     float *const tanh = scratch + 96; /* [3, 32] */
-    rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, a->b, 0, 0, 16384);
+    rt->gemm(3, 8, 8, a->x, 8, 1, a->w, 256, product, 32, 0, 0, a->b, 0, 16384);
     rt->tanh_v(3, 8, tanh, 32, product, 32);
     rt->add_vv(3, 8, a->out, 8, a->x, 8, tanh, 32);
 }

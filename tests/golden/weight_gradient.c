@@ -23,7 +23,7 @@ static void k1_dw(const void *args, long begin, long end, float *scratch)
         rt->load(70, depth, rows, 1040, a->x + k0 * 70, 1, 70);
         rt->pack(depth, 100, panels, 32768, a->dy + k0 * 100, 100, 1);
         rt->gemm(70, 100, depth, rows, 1040, 1, panels, 32768, a->out, 100, k0 ? a->out : 0, 100, 0,
-            16384);
+            0, 16384);
     }
 }
 
@@ -49,7 +49,7 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
     float *const rows = scratch + 5120; /* rows of the left operand */
     rt->load(70, 40, rows, 40, a->x, 1, 70);
     rt->pack(40, 100, panels, 1280, a->dy, 100, 1);
-    rt->gemm(70, 100, 40, rows, 40, 1, panels, 1280, a->out, 100, 0, 0, 0, 16384);
+    rt->gemm(70, 100, 40, rows, 40, 1, panels, 1280, a->out, 100, 0, 0, 0, 0, 16384);
     rt->mul_vs(70, 100, a->out, 100, a->out, 100, &(const float){0.5f}, 0);
 }
 

@@ -174,7 +174,6 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     if (value.ref < 0)
         return stop_at(ev, largest_part(ev));
     value.at = cr_map_linear(map, node->rank, node->shape);
-    value.vector = node->rank == 1;
     return push(ev, &value, map);
 }
 
@@ -499,22 +498,6 @@ static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.arg[0] < 0 ? -1 : push(ev, &value, map);
 }
 
-/* True if a node broadcasts a parameter or an input.  The leaf is then read even if the node is
- * stored, as an output for example, so that the bits of a product with a bias do not depend on
- * that.  A kernel that only copies the next value of a state is an exception: it reads the stored
- * node, since another kernel may have written over the state that it broadcasts. */
-static bool repeats_leaf(const struct cr_evaluate *ev, cr_id id)
-{
-    cr_id root = ev->kernel->root;
-    bool copies = ev->g->nodes[root].op == CR_OP_reshape && cr_in(ev->g, root, 0) == id;
-    if (id == root || ev->g->nodes[id].op != CR_OP_expand)
-        return false;
-    id = cr_in(ev->g, id, 0);
-    if (ev->g->nodes[id].op == CR_OP_limit)
-        id = cr_in(ev->g, id, 0);
-    return ev->g->nodes[id].name && !(copies && ev->g->nodes[id].op == CR_OP_state);
-}
-
 int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     int known = find(ev, id, map);
@@ -524,7 +507,7 @@ int cr_evaluate(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
         return evaluate_core(ev, id, map);
     if (id == ev->score)
         return evaluate_score(ev, id, map);
-    if (cr_is_stored(ev, id) && !repeats_leaf(ev, id))
+    if (cr_is_stored(ev, id))
         return load(ev, id, id, map);
     switch (cr_kind_of(ev->g, id)) {
     case CR_KIND_LEAF:

@@ -134,8 +134,8 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     return obstacle;
 }
 
-/* Returns what a term repeats.  A slice keeps the rank, and a rank of several machines reads one of a vector. */
-static cr_id vector_of(const struct cr_graph *g, cr_id id)
+/* Follows reshapes, slices and expands to the node whose elements they repeat. */
+static cr_id repeated_by(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op;
     while ((op = g->nodes[id].op) == CR_OP_expand || op == CR_OP_reshape || op == CR_OP_slice)
@@ -144,8 +144,8 @@ static cr_id vector_of(const struct cr_graph *g, cr_id id)
 }
 
 /* Returns the node to store for an obstacle: the obstacle itself, or the sum if the obstacle is
- * a product that is only used in a sum with a vector (a bias).  The product starts its
- * accumulators with the bias, so the sum has the same bits in any kernel. */
+ * a product that is only used in a sum with a vector (a bias).  The product's kernel adds the bias
+ * while sums are in registers; readers of the product would each add it. */
 static cr_id with_bias(struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     const struct cr_graph *g = f->g;
@@ -157,7 +157,7 @@ static cr_id with_bias(struct fusion *f, const struct cr_goal *goal, cr_id obsta
     cr_id user = cr_only_user(&f->users, obstacle);
     if (user == CR_NONE || user == goal->buffer || g->nodes[user].op != CR_OP_add)
         return obstacle;
-    cr_id row = vector_of(g, cr_in(g, user, cr_in(g, user, 0) == obstacle));
+    cr_id row = repeated_by(g, cr_in(g, user, cr_in(g, user, 0) == obstacle));
     return g->nodes[row].rank == 1 && !f->m->materialised[user] ? user : obstacle;
 }
 

@@ -60,7 +60,7 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
  * views of it. */
 static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
 {
-    bool same = a->source == b->source && a->by_row == b->by_row && a->vector == b->vector &&
+    bool same = a->source == b->source && a->by_row == b->by_row &&
                 g->nodes[a->node].dtype == g->nodes[b->node].dtype;
     switch (same ? a->source : CR_CORE) {
     case CR_GATHER:

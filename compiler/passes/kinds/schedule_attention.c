@@ -443,7 +443,7 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     if (k->attention.direct)
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), columns_of(b), n_of(b, s),
                 cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums, width, sums,
-                width, cr_tile_columns(b), cr_none_ahead(b));
+                width, cr_null, cr_tile_columns(b), cr_none_ahead(b));
     else {
         struct cr_band band = cr_band_of_queries(b, &s->v, s->finite);
         CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), columns_of(b),

@@ -277,7 +277,7 @@ static void sum_queries(struct cr_builder *b, const struct backward *s, int bloc
     struct cr_argument to = cr_at(result_from(b, result, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), n1, m_of(b, s), cr_at_slot(block),
             cr_n(b, CR_PANEL), n1, cr_at_slot(s->ones), cr_n(b, s->rows * CR_PANEL), to, n1, to, n1,
-            cr_tile_columns(b), cr_none_ahead(b));
+            cr_null, cr_tile_columns(b), cr_none_ahead(b));
 }
 
 /* Adds each element of a block to the row of the table that its index gives. */
@@ -613,13 +613,13 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     bool plain = k->attention.dropout.n || k->attention.direct;
-    struct cr_argument start = plain ? cr_null : cr_at_slot(s->delta);
+    struct cr_argument bias = plain ? cr_null : cr_at_slot(s->delta);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_n(b, s->N),
             cr_at(cr_operand_at(b, &k->attention.value, k->key, s->v.j.first, -1, CR_NONE)),
             cr_n(b, cr_coef(&k->attention.value.at, k->key)),
             cr_n(b, cr_coef(&k->attention.value.at, k->col)), cr_at_slot(s->grads),
-            cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores), cr_n(b, CR_PANEL), start, cr_n(b, 0),
-            cr_tile_columns(b), cr_none_ahead(b));
+            cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores), cr_n(b, CR_PANEL), cr_null, cr_n(b, 0),
+            bias, cr_tile_columns(b), cr_none_ahead(b));
     if (k->attention.dropout.n)
         drop(b, s);
 }
@@ -646,7 +646,8 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
     struct cr_argument to = cr_at(result_from(b, result, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
             cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
-            cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_tile_columns(b), cr_none_ahead(b));
+            cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_null, cr_tile_columns(b),
+            cr_none_ahead(b));
 }
 
 /* Adds the contribution of the block to dQ. */
@@ -659,7 +660,8 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
         cr_offset(b, cr_start_of(s->packed_keys), s->v.j.first, CR_NONE, CR_PANEL);
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
             cr_at_slot(s->dscores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(keys),
-            cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_tile_columns(b), cr_none_ahead(b));
+            cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_null, cr_tile_columns(b),
+            cr_none_ahead(b));
 }
 
 /* Adds the contributions of the block to dQ, dK and dV. */

@@ -444,7 +444,7 @@ static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars
                 panel, product, ld, cr_x(band.begin), cr_x(band.end));
     } else {
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n, m, K, keys, key_step, k_step, queries, panel,
-                product, ld, cr_null, cr_n(b, 0), cr_tile_columns(b), cr_none_ahead(b));
+                product, ld, cr_null, cr_n(b, 0), cr_null, cr_tile_columns(b), cr_none_ahead(b));
     }
 }
 

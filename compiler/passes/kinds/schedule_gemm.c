@@ -72,41 +72,22 @@ static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *
     return (struct cr_tile){at, s->group};
 }
 
-/* Initializes a tile of sums with the bias, or with -0: adding a number to -0 does not change
- * it. */
-static void start_sums(struct cr_builder *b, const struct cr_gemm_vars *v,
-                       const struct cr_epilogue *epilogue, const struct cr_tile *sums)
-{
-    struct cr_argument from = epilogue->biased
-                                  ? cr_at(epilogue->bias)
-                                  : cr_at(cr_start_of(cr_constant(b, CR_FORMAT_f32, -0.0)));
-    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
-            cr_x(cr_var(b, v->j.count)), cr_at(sums->address), cr_n(b, sums->ld), from, cr_n(b, 0),
-            cr_n(b, epilogue->biased));
-}
-
 /* Schedules an item whose k is done in parts.  Its sums stay in scratch, and each part adds to
  * them; the epilogue runs after the last part. */
 static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
 {
-    struct cr_epilogue epilogue;
     int slot = cr_scratch(b, "sums", CR_FORMAT_f32, s->block * s->group, "of an item's products");
-    begin_calls(b, s, v);
-    struct cr_tile sums = sums_at(b, s, v, slot);
-    cr_prepare_epilogue(b, &epilogue, v->j.first);
-    start_sums(b, v, &epilogue, &sums);
-    end_calls(b);
     v->k = cr_begin_steps(b, "k0", "depth", cr_number(b, 0), cr_size(b, b->k->k), s->depth);
     begin_calls(b, s, v);
-    sums = sums_at(b, s, v, slot);
+    struct cr_tile sums = sums_at(b, s, v, slot);
     struct cr_gemm_operand rows = rows_of(b, s, v, CR_NONE), panels = panels_of(b, s, v);
     cr_schedule_gemm_part(b, v, &rows, &panels, &sums);
     end_calls(b);
     cr_end(b);
     begin_calls(b, s, v);
     sums = sums_at(b, s, v, slot);
-    cr_schedule_epilogue(b, s, v, &epilogue.tiles, &sums);
+    cr_schedule_epilogue(b, s, v, &sums);
     end_calls(b);
 }
 

@@ -84,15 +84,6 @@ struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loop
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v);
 
-/* An epilogue.  If `biased`, its first op, the sum with a bias, is done by gemm. */
-struct cr_epilogue {
-    struct cr_value values[CR_MAX_VALUES];
-    struct cr_tiles tiles;
-    bool biased;
-    struct cr_address bias; /* of column `col_var` */
-};
-void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *epilogue, int col_var);
-
 /* Inside both loops: calls gemm with these operands, and runs the epilogue on its tile.  If k is
  * done in parts, the call continues the sums of the parts before k0. */
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
@@ -105,8 +96,7 @@ void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
                            const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels, const struct cr_tile *sums);
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
-                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
-                          const struct cr_tile *sums);
+                          const struct cr_gemm_vars *v, const struct cr_tile *sums);
 
 /* Schedules a product whose right operand is a computed value. */
 int64_t cr_schedule_matmul(struct cr_builder *b);

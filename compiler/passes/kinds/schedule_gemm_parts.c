@@ -124,44 +124,46 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- one call and its epilogue ---- */
 
-/* True if an operand varies only along columns; if there is a single column, true if it has one
- * element. */
-static bool is_along_columns(const struct cr_kernel *k, const struct cr_value *row)
+/* True if an operand is the same in all rows, and contiguous along columns. */
+static bool is_row(const struct cr_kernel *k, const struct cr_value *row)
 {
-    if (k->gemm.N > 1)
-        return !row->by_row && !cr_coef(&row->at, k->row) && cr_coef(&row->at, k->col) == 1;
-    for (int a = 0; a < k->atoms.n; a++)
-        if (row->at.coef[a])
-            return false;
-    return true;
+    bool contiguous = k->gemm.N == 1 || (!row->by_row && cr_coef(&row->at, k->col) == 1);
+    return contiguous && !cr_coef(&row->at, k->row);
 }
 
-/*
- * If the first op on the product adds a vector to all its rows, gemm can start its accumulators
- * with that vector: *bias is its address, and the sum becomes the core of the epilogue.  The vector
- * is recognised by the rank of its node, not by its strides: with a single row any operand has the
- * strides of a vector, and that row would get other bits than in a batch.
- */
-static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
-                      struct cr_address *bias)
+/* Returns the op of an epilogue that is the only reader of the product, or -1. */
+static int first_op(const struct cr_tiles *epilogue)
 {
-    const struct cr_kernel *k = b->k;
-    int core = -1, uses = 0, sum = -1;
+    int core = -1, uses = 0, op = -1;
     for (int i = 0; i < epilogue->n; i++) {
         const struct cr_value *v = &epilogue->values[i];
         int arity = v->source == CR_MAP ? cr_ops[v->op].arity : 0;
         core = v->source == CR_CORE ? i : core;
         for (int a = 0; a < arity && core >= 0; a++) {
             uses += v->arg[a] == core;
-            sum = v->arg[a] == core ? i : sum;
+            op = v->arg[a] == core ? i : op;
         }
     }
-    if (uses != 1 || epilogue->values[sum].op != CR_OP_add)
+    return uses == 1 ? op : -1;
+}
+
+/*
+ * If the first op on the product adds the same row of floats to all its rows, gemm can add that row
+ * while the sums are in registers: sets *bias to its address, and makes the sum the core of the
+ * epilogue.  Gemm adds it to the total, as the op does, so this changes no bit.
+ */
+static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
+                      struct cr_address *bias)
+{
+    const struct cr_kernel *k = b->k;
+    int sum = first_op(epilogue), core;
+    if (sum < 0 || epilogue->values[sum].op != CR_OP_add)
         return false;
     struct cr_value *add = &epilogue->values[sum];
-    const struct cr_value *row = &epilogue->values[add->arg[add->arg[0] == core]];
-    if (row->source != CR_LOAD || !row->vector || !is_along_columns(k, row) ||
-        b->g->nodes[k->refs[row->ref]].dtype != CR_F32)
+    core = epilogue->values[add->arg[0]].source == CR_CORE;
+    const struct cr_value *row = &epilogue->values[add->arg[core]];
+    if (row->source != CR_LOAD || !is_row(k, row) ||
+        b->f->slots[b->ref[row->ref]].format != CR_FORMAT_f32)
         return false;
     *bias = cr_element(b, b->ref[row->ref], &row->at, -1, CR_NONE, k->col, col_var);
     add->source = CR_CORE;
@@ -231,22 +233,14 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
                 y, panel, to, ld, columns, ahead);
     else if (s->arithmetic != CR_ARITHMETIC_f32)
         CR_CALL(b, cr_product_of(format, s->arithmetic), CR_FORMAT_f32, m, n,
-                cr_x(cr_size(b, b->k->k)), x, row_step, y, panel, to, ld, bias, cr_n(b, 0), ahead);
+                cr_x(cr_size(b, b->k->k)), x, row_step, y, panel, to, ld, ahead);
     else if (s->depth == s->K)
         CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step, y,
-                panel, to, ld, bias, cr_n(b, 0), columns, ahead);
+                panel, to, ld, cr_null, cr_n(b, 0), bias, columns, ahead);
     else
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m, n, cr_x(cr_var(b, v->k.count)), x, row_step,
-                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld,
+                k_step, y, panel, to, ld, cr_at_if(c->address, cr_var(b, v->k.first)), ld, cr_null,
                 columns, ahead);
-}
-
-void cr_prepare_epilogue(struct cr_builder *b, struct cr_epilogue *e, int col_var)
-{
-    const struct cr_tiles *program = &b->k->program;
-    e->tiles = (struct cr_tiles){.values = e->values, .n = program->n, .result = program->result};
-    memcpy(e->values, program->values, (size_t)program->n * sizeof *e->values);
-    e->biased = take_bias(b, &e->tiles, col_var, &e->bias);
 }
 
 /* The job of the epilogue on the tile of one call; the caller sets `core` and `dest`. */
@@ -288,11 +282,16 @@ void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels)
 {
-    struct cr_epilogue epilogue;
-    cr_prepare_epilogue(b, &epilogue, v->j.first);
-    struct cr_tile_job job = epilogue_job(b, s, v, &epilogue.tiles);
+    const struct cr_tiles *program = &b->k->program;
+    struct cr_value values[CR_MAX_VALUES];
+    struct cr_tiles epilogue = {.values = values, .n = program->n, .result = program->result};
+    struct cr_address bias;
+    memcpy(values, program->values, (size_t)program->n * sizeof *values);
+    bool biased = s->arithmetic == CR_ARITHMETIC_f32 && s->depth == s->K &&
+                  take_bias(b, &epilogue, v->j.first, &bias);
+    struct cr_tile_job job = epilogue_job(b, s, v, &epilogue);
     place_product(b, s, &job);
-    call_gemm(b, s, v, rows, panels, &job.core, epilogue.biased ? cr_at(epilogue.bias) : cr_null);
+    call_gemm(b, s, v, rows, panels, &job.core, biased ? cr_at(bias) : cr_null);
     void_product(b, v, &job.core);
     cr_schedule_tiles(b, &job);
 }
@@ -306,14 +305,14 @@ void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
     CR_CALL(b, cr_formats[format].gemm, CR_FORMAT_f32, cr_x(cr_var(b, v->i.count)),
             cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
             cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
-            cr_n(b, panels->k_step), to, ld, to, ld, cr_tile_columns(b), cr_ahead(b));
+            cr_n(b, panels->k_step), to, ld, cr_at_if(sums->address, cr_var(b, v->k.first)), ld, cr_null,
+            cr_tile_columns(b), cr_ahead(b));
 }
 
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,
-                          const struct cr_gemm_vars *v, const struct cr_tiles *epilogue,
-                          const struct cr_tile *sums)
+                          const struct cr_gemm_vars *v, const struct cr_tile *sums)
 {
-    struct cr_tile_job job = epilogue_job(b, s, v, epilogue);
+    struct cr_tile_job job = epilogue_job(b, s, v, &b->k->program);
     place_result(b, &job);
     job.core = *sums;
     void_product(b, v, sums);

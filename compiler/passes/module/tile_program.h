@@ -35,7 +35,6 @@ struct cr_value {
     int64_t table_stride; /* GATHER */
     double number;        /* CONST */
     bool by_row;          /* equal in all columns: one number a row */
-    bool vector;          /* LOAD: of a node with one axis */
 };
 
 /* Returns the number of earlier values that a value reads: arg[0], ... */

@@ -50,7 +50,7 @@ static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr
                       const struct cr_buffer_offsets *starts)
 {
     int32_t fields[] = {(int32_t)v->source | (int32_t)v->op << 8,
-                        (int32_t)g->nodes[v->node].dtype << 8 | v->vector,
+                        (int32_t)g->nodes[v->node].dtype,
                         v->arg[0],
                         v->arg[1],
                         v->arg[2],

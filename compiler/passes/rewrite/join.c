@@ -5,12 +5,8 @@
  * weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads x once and fills
  * the micro-kernel's columns.  Weights are joined when they are loaded, so the concatenation costs
  * nothing.  Biases are joined likewise if their sum is the only reader of the product: x W1 + b1,
- * x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].
- *
- * A product begins its sums with the bias that is added to its rows (schedule_gemm_parts.c);
- * joining must not change this.  The products that can be joined differ between graphs of one
- * model: if only the logits of the last token are needed, queries have fewer rows.  So products
- * with biases are joined only with such products, and those without only with those without.
+ * x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].  Products with such biases are joined with
+ * one another, and the others with one another.  No bit depends on what is joined.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,14 +41,6 @@ static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
     return rw->map[id];
 }
 
-/* The kinds of vectors that a graph adds to the rows of a product. */
-enum added {
-    NOTHING, /* no vector */
-    BIAS,    /* a parameter; the sum is the only reader of the product */
-    OTHER,   /* any other vector: such a product is not joined */
-    N_ADDED = OTHER
-};
-
 /* Projections that become one product. */
 struct group {
     cr_id *members;
@@ -70,52 +58,19 @@ static cr_id bias_of(const struct cr_graph *g, cr_id id)
                                                                                          : CR_NONE;
 }
 
-/* Follows first inputs through movement ops and returns the first node that is no movement op. */
-static cr_id moved(const struct cr_graph *g, cr_id id)
+/* True if the only reader of a product adds a bias to it. */
+static bool is_biased(const struct cr_graph *g, const struct cr_users *users, cr_id product)
 {
-    while (cr_kind_of(g, id) == CR_KIND_MOVE)
-        id = cr_in(g, id, 0);
-    return id;
-}
-
-/* True if a node is a vector, moved or not. */
-static bool is_vector(const struct cr_graph *g, cr_id id)
-{
-    return g->nodes[moved(g, id)].rank == 1;
-}
-
-/* True if an fma adds to `id` the product of two vectors, or of a vector and a number.  The pass
- * fma makes such nodes of sums with a vector. */
-static bool adds_vectors(const struct cr_graph *g, cr_id fma, cr_id id)
-{
-    cr_id a = cr_in(g, fma, 0), b = cr_in(g, fma, 1);
-    bool numbers[] = {g->nodes[moved(g, a)].op == CR_OP_const, g->nodes[moved(g, b)].op == CR_OP_const};
-    return cr_in(g, fma, 2) == id && (is_vector(g, a) || is_vector(g, b)) &&
-           (is_vector(g, a) || numbers[0]) && (is_vector(g, b) || numbers[1]);
-}
-
-/* Returns the kind of the vector that is added to a product, directly or after movement ops. */
-static enum added added_to(const struct cr_graph *g, const struct cr_users *users, cr_id product)
-{
-    cr_id from = product, user = cr_only_user(users, product);
-    while (user != CR_NONE && cr_kind_of(g, user) == CR_KIND_MOVE && !users->output[from])
-        from = user, user = cr_only_user(users, user);
-    if (user == CR_NONE || users->output[from])
-        return NOTHING;
-    if (g->nodes[user].op == CR_OP_fma)
-        return adds_vectors(g, user, from) ? OTHER : NOTHING;
-    if (g->nodes[user].op != CR_OP_add)
-        return NOTHING;
-    cr_id other = cr_in(g, user, cr_in(g, user, 0) == from);
-    if (from == product && bias_of(g, other) != CR_NONE)
-        return BIAS;
-    return is_vector(g, other) ? OTHER : NOTHING;
+    cr_id user = cr_only_user(users, product);
+    if (user == CR_NONE || users->output[product] || g->nodes[user].op != CR_OP_add)
+        return false;
+    return bias_of(g, cr_in(g, user, cr_in(g, user, 0) == product)) != CR_NONE;
 }
 
 /* Finds the sum of each member and its bias. */
 static void find_sums(struct group *group, const struct cr_graph *g, const struct cr_users *users)
 {
-    group->biased = added_to(g, users, group->members[0]) == BIAS;
+    group->biased = is_biased(g, users, group->members[0]);
     for (int i = 0; i < group->n; i++)
         group->sums[i] = cr_only_user(users, group->members[i]);
 }
@@ -247,16 +202,13 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
     int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: the sum over it and its chain */
-    cr_id *first = cr_calloc(n * N_ADDED, sizeof *first); /* by left operand and kind */
-    for (size_t i = 0; i < n * N_ADDED; i++)
-        next[i / N_ADDED] = first[i] = CR_NONE;
+    cr_id *first = cr_calloc(2 * n, sizeof *first); /* by left operand, without and with a bias */
+    for (size_t i = 0; i < 2 * n; i++)
+        next[i / 2] = first[i] = CR_NONE;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (!rw->live[id] || !is_projection(g, weights, id) || !has_whole_weights(g, id))
             continue;
-        enum added added = added_to(g, users, id);
-        if (added == OTHER)
-            continue;
-        cr_id *seen = &first[cr_in(g, id, 0) * N_ADDED + (int)added];
+        cr_id *seen = &first[2 * cr_in(g, id, 0) + is_biased(g, users, id)];
         columns[id] = g->nodes[id].shape[g->nodes[id].rank - 1];
         if (*seen != CR_NONE && are_alike(g, *seen, id) &&
             may_have(g, id, columns[id] + columns[*seen])) {

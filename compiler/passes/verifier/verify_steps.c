@@ -21,7 +21,7 @@ static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
 static bool same_value(const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
-                a->vector == b->vector && a->table_rows == b->table_rows &&
+                a->table_rows == b->table_rows &&
                 a->table_stride == b->table_stride &&
                 a->table_length == b->table_length && a->parts == b->parts &&
                 memcmp(&a->number, &b->number, sizeof a->number) == 0 &&
