@@ -4473,15 +4473,22 @@ CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int N
     return (struct CR_NAME(v_sums)){buffer, start ? buffer : NULL, cols, cols, bias ? row : NULL, 1};
 }
 
-/* Adds the sums of a block of k, and the bias after the last block. */
+/* Adds the sums of a block of k, and after the last block the bias, by the same instructions: they are a large
+ * part of a tile's code. */
 CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last,
                                    VF (*acc)[8])
 {
-    if (s->from) {
-        CR_FOR_TILE(i, j) acc[i][j] = v_load(s->from + i * s->ld + j * CR_W) + acc[i][j];
-    }
-    if (last && s->bias) {
-        CR_FOR_TILE(i, j) acc[i][j] = acc[i][j] + v_load(s->bias + j * CR_W);
+    const float *bias = last ? s->bias : NULL;
+    for (;;) {
+        if (s->from) {
+            CR_FOR_TILE(i, j) acc[i][j] = v_load(s->from + i * s->ld + j * CR_W) + acc[i][j];
+        }
+        if (!bias) {
+            break;
+        }
+        s->from = bias;
+        s->ld = 0;
+        bias = NULL;
     }
     CR_FOR_TILE(i, j) v_store(s->c + i * s->ldc + j * CR_W, acc[i][j]);
     s->from = s->c;
