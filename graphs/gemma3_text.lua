@@ -8,8 +8,7 @@ local huggingface, llama = require "huggingface", require "llama"
 local rotary, transformer = require "rotary", require "transformer"
 
 -- rope_parameters has a table for each kind of layer.
-local meanings = huggingface.merge(huggingface.keys {"hidden_act", "_sliding_window_pattern",
-    "sliding_window_pattern"}, {
+local meanings = huggingface.merge(huggingface.keys {"hidden_act", "_sliding_window_pattern"}, {
     ["rope_parameters.full_attention.rope_type"] = "rope_type",
     ["rope_parameters.full_attention.rope_theta"] = "rope_theta",
     ["rope_parameters.full_attention.factor"] = "rope_factor",
@@ -21,7 +20,7 @@ local o = options(llama.options {
     head_dim = 256, hidden_activation = huggingface.gated_activations("gelu_pytorch_tanh"),
     query_pre_attn_scalar = 256, attention_bias = false, tie_word_embeddings = true,
     rope_theta = {number = 1e6}, rope_local_base_freq = {number = 10000}, rope_local_type = {"default"},
-    sliding_window = 4096, layer_types = "",
+    sliding_window = 4096, layer_types = "", sliding_window_pattern = 6,
     use_bidirectional_attention = false,
     attn_logit_softcapping = {"0"}, final_logit_softcapping = {"0"}, -- null in config.json
 }, meanings, huggingface.sizes)
@@ -45,7 +44,9 @@ local ids, n = embedding.ids(o)
 local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
 x = x * math.sqrt(o.hidden_size)
 local near = rotary.angles(o.T, rotary.frequencies(o.head_dim, o.rope_local_base_freq))
-local windows = huggingface.windows(o, function(layer) return layer % 6 ~= 5 end)
+local windows = huggingface.windows(o, function(layer)
+    return (layer + 1) % o.sliding_window_pattern ~= 0
+end)
 local both = o.use_bidirectional_attention -- half of a window lies before a token, half behind it
 for i = 1, both and #windows or 0 do
     if windows[i] > 0 then windows[i] = math.floor(windows[i] / 2) + 1 end

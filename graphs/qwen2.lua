@@ -5,7 +5,7 @@ local embedding, huggingface, llama = require "embedding", require "huggingface"
 local o = options(llama.options {
     model_type = {"qwen2"},
     use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
-    use_mrope = {"false"},
+    use_mrope = {"false"}, mlp_bias = {"false"},
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
 }, huggingface.keys({"attention_bias"}, true), huggingface.sizes)
 

@@ -351,7 +351,7 @@ harmless distilbert '{"dim": 768, "n_heads": 12, "dropout": 0.1, "qa_dropout": 0
 harmless electra '{"summary_last_dropout": 0.1, "summary_type": "first", "embedding_size": 128}'
 harmless albert '{"classifier_dropout_prob": 0.1, "gap_size": 0, "down_scale_factor": 1}'
 harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'
-harmless qwen2 '{"attention_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'
+harmless qwen2 '{"attention_bias": false, "mlp_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'
 harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,
  "vocab_size_or_config_json_file": 50257, "hidden_act": "gelu_new", "scale_attn_weights": true}'
 harmless phi '{"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "is_decoder": false}'
@@ -359,6 +359,25 @@ harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absol
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 160000},
  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}, "repad_logits_with_grad": false}'
 harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
+
+# same_model SCRIPT JSON OTHER: two files that say one thing.
+same_model() {
+    for json in "$2" "$3"; do
+        printf '%s' "$json" >"$T/config.json"
+        mv "$T/other.npy" "$T/one.npy" 2>/dev/null
+        "$crescent" run "graphs/$1.lua" --config "$T/config.json" --backend ref --output "logits=$T/other.npy" \
+            >"$log" 2>&1 || break
+    done
+    cmp "$T/one.npy" "$T/other.npy" >>"$log" 2>&1
+    report $? "$1: $2: the model of $3"
+    rm -f "$T/one.npy" "$T/other.npy"
+}
+
+# Which layers have a window, by a number, as files before transformers 4.53 have it, or by a list.
+same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2}' \
+    '{"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}'
+same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2, "layer_types": ["full_attention",
+    "sliding_attention"]}' '{"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]}'
 
 # Keys that nobody knows are passed over with one note.
 printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger": 3, "image_token_id": 9}' \

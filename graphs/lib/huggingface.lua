@@ -246,7 +246,8 @@ end
 -- any that was published by far, so that no product of some is out of reach.  What a model does without,
 -- as head_dim or n_inner, a file leaves out or has as null.
 huggingface.sizes = {
-    sliding_window = {0, 2 ^ 40}, head_dim = {1, 2 ^ 16}, num_key_value_heads = {1, 2 ^ 16},
+    sliding_window = {0, 2 ^ 40}, sliding_window_pattern = {1, 2 ^ 16, null = false},
+    head_dim = {1, 2 ^ 16}, num_key_value_heads = {1, 2 ^ 16},
     n_inner = {1, 2 ^ 20}, rope_theta = {1, 2 ^ 100, null = false},
     partial_rotary_factor = {0, 1, null = false}, query_pre_attn_scalar = {1, 2 ^ 40, null = false},
     attn_logit_softcapping = {0, 2 ^ 40}, final_logit_softcapping = {0, 2 ^ 40},
