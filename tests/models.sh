@@ -379,6 +379,11 @@ same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2}' \
 same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2, "layer_types": ["full_attention",
     "sliding_attention"]}' '{"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]}'
 
+# YaRN for a model whose file does not say which context it was trained with.
+same_model llama '{"max_position_embeddings": 64, "rope_scaling": {"type": "yarn", "factor": 4.0}}' \
+    '{"max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+    "original_max_position_embeddings": 64}}'
+
 # Keys that nobody knows are passed over with one note.
 printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger": 3, "image_token_id": 9}' \
     >"$T/config.json"

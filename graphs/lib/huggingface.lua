@@ -371,6 +371,12 @@ local function given(o, name)
     return o[name]
 end
 
+-- The context that a model was trained with; a file that does not say it has not made it longer.
+local function trained_context(o)
+    if o.rope_original_max_position_embeddings > 0 then return o.rope_original_max_position_embeddings end
+    return given(o, "max_position_embeddings")
+end
+
 -- By how much the context was made longer.
 local function rope_factor(o)
     if o.rope_factor > 0 then return o.rope_factor end
@@ -400,7 +406,7 @@ local kinds = {
     end,
     llama3 = function(o, w)
         return rotary.llama3(w, given(o, "rope_factor"), o.rope_low_freq_factor,
-            o.rope_high_freq_factor, given(o, "rope_original_max_position_embeddings"))
+            o.rope_high_freq_factor, trained_context(o))
     end,
     yarn = function(o, w)
         local factor, m, all = rope_factor(o), o.rope_mscale, o.rope_mscale_all_dim
@@ -408,7 +414,7 @@ local kinds = {
             rotary.yarn_scale(factor, m) / rotary.yarn_scale(factor, all) or rotary.yarn_scale(factor)
         if o.rope_attention_factor > 0 then scale = o.rope_attention_factor end
         return rotary.yarn(w, o.rope_theta, factor, o.rope_beta_fast, o.rope_beta_slow,
-            given(o, "rope_original_max_position_embeddings"), not o.rope_truncate), scale
+            trained_context(o), not o.rope_truncate), scale
     end,
     longrope = function(o, w, T, d)
         local factor, n = rope_factor(o), given(o, "rope_original_max_position_embeddings")
