@@ -201,8 +201,8 @@ static void free_tensors(struct tensors *t)
 static struct tensors run_entry(struct cr_engine *e, int number)
 {
     const struct cr_engine_entry *entry = &e->entries[number];
-    const void *in[16] = {NULL};
-    void *out[16] = {NULL};
+    const void *in[32] = {NULL};
+    void *out[32] = {NULL};
     struct tensors inputs, outputs;
     struct cr_error error;
     new_tensors(&inputs, entry->inputs, entry->n_inputs, true);

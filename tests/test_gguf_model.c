@@ -269,14 +269,13 @@ END_TEST
 /* Writes what a model makes of three texts, one of them too long for it, n numbers each; `pooling` may be null. */
 static void embed_three(const char *path, const char *pooling, crescent_classification classify, int n, float *vectors)
 {
-    static char many[400];
+    static char many[401];
     const char *const texts[] = {"The graph, graphs", "", many};
     const crescent_embedder_options options = {.pooling = pooling, .classify = classify};
     crescent_embedder *embedder;
     crescent_embedder_facts facts;
     for (int i = 0; i < 100; i++)
         strcpy(many + 4 * i, i % 2 ? "the " : "s, ,");
-    many[399] = '\0';
     GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &embedder));
     GOOD(crescent_embedder_look(embedder, &facts));
     ck_assert_int_eq(facts.dimensions, n);
