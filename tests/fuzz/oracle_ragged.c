@@ -148,10 +148,21 @@ static bool sums_rows(const struct cr_graph *g, const struct cr_node *node, cr_i
     return node->lengths[node->rank - 2] == 1 && g->nodes[left].lengths[node->rank - 1] == 2;
 }
 
-/* Whether rows get into one another at a node: along the batch. */
+/* Whether two axes of a node are the batch: an element belongs to two rows. */
+static bool is_square(const struct cr_node *node)
+{
+    int batches = 0;
+    for (int a = 0; a < node->rank; a++)
+        batches += node->lengths[a] == 1;
+    return batches > 1;
+}
+
+/* Whether rows get into one another at a node: along the batch, or as it has the batch twice. */
 static bool mixes(const struct cr_graph *g, const struct cr_node *node)
 {
     const cr_id *in = cr_inputs(g, node);
+    if (is_square(node))
+        return true;
     switch (cr_ops[node->op].kind) {
     case CR_KIND_REDUCE:
     case CR_KIND_SCAN:
