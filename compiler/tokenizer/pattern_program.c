@@ -197,6 +197,8 @@ static int put(struct compiling *c, enum cr_pattern_code code, int a, int b)
 static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
 {
     struct cr_pattern_program *p = c->program;
+    if (n == 0)
+        return 0;
     for (int at = 0; at + 2 * n <= p->n_sets; at += 2)
         if (memcmp(p->sets + at, ranges, 2 * (size_t)n * sizeof *ranges) == 0)
             return at;
