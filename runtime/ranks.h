@@ -10,6 +10,13 @@
 
 #include <stddef.h>
 
+/* A message that a rank sends to another one, or receives from it. */
+struct cr_message {
+    void *data; /* only read if it is sent */
+    size_t bytes;
+    int other, is_received;
+};
+
 struct cr_ranks {
     /* Gathers a block from every rank on every rank: the `bytes` bytes at `from` on rank r are
      * copied to `to` + r * stride.  It is the first member, because compiled models declare only
@@ -31,6 +38,10 @@ struct cr_ranks {
     /* Send data from this rank to another one, which receives the same number of bytes. */
     void (*send)(struct cr_ranks *ranks, const void *data, size_t bytes, int to);
     void (*receive)(struct cr_ranks *ranks, void *data, size_t bytes, int from);
+
+    /* Sends and receives messages side by side.  Messages between two ranks are in the same order in the lists of
+     * both, and no message overlaps one that is received. */
+    void (*exchange)(struct cr_ranks *ranks, const struct cr_message *messages, int n);
 
     /* Returns when all ranks have called it. */
     void (*barrier)(struct cr_ranks *ranks);

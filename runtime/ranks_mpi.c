@@ -116,6 +116,39 @@ static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
     }
 }
 
+/* How many messages, or pieces of them, are under way side by side. */
+enum { MOST_MESSAGES = 32 };
+
+static void finish_all(MPI_Request *requests, int *n)
+{
+    while (*n > 0)
+        finish(&requests[--*n]);
+}
+
+/* The earliest message that is under way anywhere is known to both of its ranks, because lists have the same order:
+ * so waiting for each MOST_MESSAGES of them ends. */
+static void exchange(struct cr_ranks *ranks, const struct cr_message *messages, int n)
+{
+    MPI_Request requests[MOST_MESSAGES];
+    int under_way = 0;
+    for (const struct cr_message *m = messages; m < messages + n; m++) {
+        ranks->sent += m->is_received ? 0 : (long long)m->bytes;
+        for (size_t at = 0; at < m->bytes; at += PIECE) {
+            MPI_Request *request = &requests[under_way++];
+            char *data = (char *)m->data + at;
+            if (m->is_received)
+                MPI_Irecv(data, piece_of(m->bytes - at), MPI_BYTE, m->other, 0, MPI_COMM_WORLD,
+                          request);
+            else
+                MPI_Isend(data, piece_of(m->bytes - at), MPI_BYTE, m->other, 0, MPI_COMM_WORLD,
+                          request);
+            if (under_way == MOST_MESSAGES)
+                finish_all(requests, &under_way);
+        }
+    }
+    finish_all(requests, &under_way);
+}
+
 static void barrier(struct cr_ranks *ranks)
 {
     MPI_Request request;
@@ -170,6 +203,7 @@ struct cr_ranks *cr_ranks_join_mpi(void)
                                .broadcast = broadcast,
                                .send = send_to,
                                .receive = receive,
+                               .exchange = exchange,
                                .barrier = barrier,
                                .abort = abort_all,
                                .close = close_ranks};

@@ -79,18 +79,49 @@ static bool passes_on(struct cr_ranks *ranks, size_t n)
     return right;
 }
 
+/* Each rank sends three blocks to every other one, more than are under way at a time if there are many ranks. */
+static bool exchanges(struct cr_ranks *ranks, size_t n)
+{
+    enum { BLOCKS = 3 };
+    size_t messages = (size_t)(2 * BLOCKS * ranks->count), at = 0;
+    struct cr_message *list = calloc(messages, sizeof *list);
+    unsigned char *mine = calloc(BLOCKS, n), *theirs = calloc((size_t)(BLOCKS * ranks->count), n);
+    bool right = true;
+    for (int block = 0; block < BLOCKS; block++)
+        say(mine + (size_t)block * n, n, ranks->rank + block);
+    for (int block = 0; block < BLOCKS; block++)
+        for (int from = 0; from < ranks->count; from++)
+            for (int to = 0; to < ranks->count; to++)
+                if (from != to && from == ranks->rank)
+                    list[at++] = (struct cr_message){mine + (size_t)block * n, n, to, 0};
+                else if (from != to && to == ranks->rank)
+                    list[at++] = (struct cr_message){
+                        theirs + (size_t)(block * ranks->count + from) * n, n, from, 1};
+    ranks->exchange(ranks, list, (int)at);
+    for (size_t i = 0; i < at; i++)
+        if (list[i].is_received)
+            right &= says(list[i].data, n,
+                          list[i].other + (int)((unsigned char *)list[i].data - theirs) / (int)n /
+                                              ranks->count);
+    free(list);
+    free(mine);
+    free(theirs);
+    return right;
+}
+
 /* The bytes that all calls of `exchange` have sent, by rank. */
 static long long sent_in_all(const struct cr_ranks *ranks)
 {
     long long others = ranks->count - 1, sent = ranks->rank * (1 + 1000000LL) * others;
     sent += (ranks->rank == 0 ? 12345 : 0) * others + (ranks->rank == ranks->count - 1 ? 7 : 0) * others;
-    return sent + (ranks->count > 1 ? 100001 : 0);
+    return sent + (ranks->count > 1 ? 100001 : 0) + 3 * 5003 * others;
 }
 
 static int exchange(struct cr_ranks *ranks)
 {
     bool right = gathers(ranks, 1) && gathers(ranks, 1000000) && broadcasts(ranks, 12345, 0) &&
-                 broadcasts(ranks, 7, ranks->count - 1) && (ranks->count == 1 || passes_on(ranks, 100001)) &&
+                 broadcasts(ranks, 7, ranks->count - 1) &&
+                 (ranks->count == 1 || passes_on(ranks, 100001)) && exchanges(ranks, 5003) &&
                  ranks->sent == sent_in_all(ranks);
     ranks->barrier(ranks);
     if (!right) {

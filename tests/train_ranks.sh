@@ -48,6 +48,11 @@ refuses() {
     report $? "$family: $words"
 }
 
+# group N: the number with commas.
+group() {
+    echo "$1" | sed ':again; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/; t again'
+}
+
 # random N: a number from 0 to N - 1.
 random() {
     echo $(($(od -An -N2 -tu2 /dev/urandom) % $1))
@@ -127,6 +132,11 @@ shares_states() {
     refuses 'element 1800 of update.mean.w is -\?nan after step 12' 3 "$crescent" train $shared --set bad=true --checkpoint "$T/bad"
     [ ! -e "$T/bad" ]
     report $? "$family: a state that is NaN is not written"
+    # Rank 0 of two: half of the gradients of w and v to rank 1, those of less than 1,024 numbers in blocks of 64 bytes
+    # (b, the loss) back, half of the sum of w, which a product reads, and half of the next w and v.
+    trains 2 "$T/all" $shared
+    grep -q "has sent $(group $((12 * 4 * (2 * 960 + 64 + 960 + 2 * 960)))) bytes in steps" "$T/out"
+    report $? "$family: bytes that are sent"
     trains 4 "$T/all" $large
     grep -q '^Memory: weights 13.6 MiB' "$T/out"
     report $? "$family: a rank reads its share of the weights in the update"

@@ -148,6 +148,7 @@ struct train {
     struct cr_progress progress;
     bool has_entries; /* a step over micro-batches: names of outputs begin with their entry */
     int64_t last; /* the step to stop after */
+    int64_t sent; /* bytes that this rank has sent in steps */
 };
 
 /* The result of the loop of steps. */
@@ -210,7 +211,11 @@ static enum end make_steps(struct train *r, struct cr_error *error)
     if (cr_passed(o, validate(r), error))
         return DIVERGED;
     for (int64_t step = cr_status_of(t).step; step < r->last && !is_stopping(r);) {
-        if (cr_passed(o, crescent_trainer_step(t), error) || cr_passed(o, validate(r), error))
+        int64_t sent = crescent_ranks_of(o->context).sent;
+        if (cr_passed(o, crescent_trainer_step(t), error))
+            return DIVERGED;
+        r->sent += crescent_ranks_of(o->context).sent - sent;
+        if (cr_passed(o, validate(r), error))
             return DIVERGED;
         step++;
         cr_progress_step(&r->progress);
@@ -392,6 +397,16 @@ static void note(const struct train *r)
 /* ---- the verb ---- */
 
 /* Trains; writes the results even after a signal. */
+/* Prints what the exchange between ranks took. */
+static void print_sent(const struct train *r)
+{
+    crescent_ranks ranks = crescent_ranks_of(r->options->context);
+    if (ranks.count > 1 && ranks.rank == 0)
+        printf("%d ranks, of which the first one has sent %s bytes in steps\n", ranks.count,
+               cr_thousands(r->sent).text);
+}
+
+/* Trains, and writes files; returns the exit status. */
 static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))
@@ -401,6 +416,7 @@ static int run(struct train *r, struct cr_error *error)
     cr_progress_begin(&r->progress, r->options, r->trainer, r->last);
     enum end end = make_steps(r, error);
     cr_progress_end(&r->progress);
+    print_sent(r);
     if (write_files(r, end, error))
         return 2;
     int status = cr_is_stopped() ? CR_INTERRUPTED : 0;

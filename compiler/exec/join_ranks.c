@@ -44,6 +44,14 @@ static void one_receives(struct cr_ranks *ranks, void *data, size_t bytes, int f
     abort();
 }
 
+/* Called without messages alone. */
+static void one_exchanges(struct cr_ranks *ranks, const struct cr_message *messages, int n)
+{
+    (void)ranks, (void)messages;
+    if (n)
+        abort();
+}
+
 static void one_waits(struct cr_ranks *ranks)
 {
     (void)ranks;
@@ -69,6 +77,7 @@ static struct cr_ranks *one_rank(void)
                                .broadcast = one_broadcasts,
                                .send = one_sends,
                                .receive = one_receives,
+                               .exchange = one_exchanges,
                                .barrier = one_waits,
                                .abort = one_aborts,
                                .close = one_closes};

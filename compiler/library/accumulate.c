@@ -8,11 +8,26 @@
 #include "compiler/exec/join_ranks.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
+#include "compiler/passes/shard/share_states.h"
+#include "sum_parts.h"
 #include "training.h"
 
 enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a block is aligned */
 
 /* ---- memory ---- */
+
+/* Adds to a block those outputs of micro_batch that ranks add up in parts, or the others. */
+static void add_to_block(struct crescent_trainer *t, bool in_parts)
+{
+    const struct cr_engine *e = cr_trainer_engine(t);
+    struct cr_accumulation *a = &t->accumulation;
+    for (int i = 0; i < e->n_outputs; i++) {
+        if (t->next_state.to_sum[i] == CR_NONE || a->in_parts[i] != in_parts)
+            continue;
+        a->begin[i] = a->floats;
+        a->floats += (cr_port_elements(&e->outputs[i]) + ALIGN - 1) / ALIGN * ALIGN;
+    }
+}
 
 /* Lays out a block: the outputs of micro_batch, each aligned. */
 static void lay_out(struct crescent_trainer *t)
@@ -20,12 +35,14 @@ static void lay_out(struct crescent_trainer *t)
     const struct cr_engine *e = cr_trainer_engine(t);
     struct cr_accumulation *a = &t->accumulation;
     a->begin = cr_calloc((size_t)e->n_outputs, sizeof *a->begin);
-    for (int i = 0; i < e->n_outputs; i++) {
-        if (t->next_state.to_sum[i] == CR_NONE)
-            continue;
-        a->begin[i] = a->floats;
-        a->floats += (cr_port_elements(&e->outputs[i]) + ALIGN - 1) / ALIGN * ALIGN;
-    }
+    a->in_parts = cr_calloc((size_t)e->n_outputs, sizeof *a->in_parts);
+    for (int i = 0; i < e->n_outputs && a->ranks; i++)
+        a->in_parts[i] =
+            t->next_state.to_sum[i] != CR_NONE &&
+            cr_is_worth_sharing(e->outputs[i].rank, e->outputs[i].shape, a->ranks->count);
+    add_to_block(t, false);
+    a->whole = a->floats;
+    add_to_block(t, true);
 }
 
 static int entry_of(const struct cr_engine *e, const char *name)
@@ -61,18 +78,15 @@ void cr_accumulation_free(struct crescent_trainer *t)
     free(a->given);
     free(a->inputs);
     free(a->begin);
+    free(a->in_parts);
+    free(a->messages);
     free(a->sums);
 }
 
-/* Returns the block of a level of the tree of micro-batches. */
-static float *block_at(const struct crescent_trainer *t, int level)
+/* The bytes of the outputs at the begin of a block that ranks do not add in parts. */
+static size_t whole_bytes(const struct crescent_trainer *t)
 {
-    return t->accumulation.sums + level * t->accumulation.floats;
-}
-
-static size_t block_bytes(const struct crescent_trainer *t)
-{
-    return (size_t)t->accumulation.floats * sizeof(float);
+    return (size_t)t->accumulation.whole * sizeof(float);
 }
 
 /* ---- data ---- */
@@ -201,21 +215,22 @@ static int run_micro_batch(struct crescent_trainer *t, int number, int level, st
     if (take_data(t, number, error))
         return -1;
     for (int i = 0; i < e->n_outputs; i++)
-        t->results[i] =
-            t->next_state.to_sum[i] == CR_NONE ? NULL : block_at(t, level) + a->begin[i];
+        t->results[i] = t->next_state.to_sum[i] == CR_NONE
+                            ? NULL
+                            : cr_block_at(&t->accumulation, level) + a->begin[i];
     return cr_engine_run_entry(e, a->micro_batch, a->inputs, t->results, error);
 }
 
-/* Adds the outputs in the block of level + 1 to those in the block of `level`.  The padding
- * between outputs is never read. */
+/* Adds the outputs in the block of level + 1 to those in the block of `level`, but for those that ranks add in
+ * parts.  The padding between outputs is never read. */
 static void add_next_block(const struct crescent_trainer *t, int level)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     const struct cr_accumulation *a = &t->accumulation;
     for (int i = 0; i < e->n_outputs; i++) {
-        if (t->next_state.to_sum[i] == CR_NONE)
+        if (t->next_state.to_sum[i] == CR_NONE || a->in_parts[i])
             continue;
-        float *sum = block_at(t, level) + a->begin[i];
+        float *sum = cr_block_at(&t->accumulation, level) + a->begin[i];
         const float *more = sum + a->floats;
         for (int64_t k = 0, n = cr_port_elements(&e->outputs[i]); k < n; k++)
             sum[k] += more[k];
@@ -229,9 +244,9 @@ static void join_parts(const struct crescent_trainer *t, int to, int from, int l
     struct cr_ranks *ranks = t->accumulation.ranks;
     int own = own_rank(t);
     if (from != to && own == to)
-        ranks->receive(ranks, block_at(t, level + 1), block_bytes(t), from);
+        ranks->receive(ranks, cr_block_at(&t->accumulation, level + 1), whole_bytes(t), from);
     if (from != to && own == from)
-        ranks->send(ranks, block_at(t, level + 1), block_bytes(t), to);
+        ranks->send(ranks, cr_block_at(&t->accumulation, level + 1), whole_bytes(t), to);
     if (own == to)
         add_next_block(t, level);
 }
@@ -239,7 +254,7 @@ static void join_parts(const struct crescent_trainer *t, int to, int from, int l
 /* Fills the block of `level` with the sum of n micro-batches, from `first` on.  The sum of the
  * left subtree is computed in this block, the sum of the right subtree in the blocks of higher
  * levels.  A rank takes part in the subtrees of which it runs a micro-batch; the rank of the
- * first micro-batch gets the sum. */
+ * first micro-batch gets the sum, and of outputs that are added in parts each rank has some rows. */
 static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
 {
     if (!has_any(t, first, n))
@@ -250,7 +265,11 @@ static int add_tree(struct crescent_trainer *t, int first, int n, int level, str
     if (add_tree(t, first, left, level, error) ||
         add_tree(t, first + left, n - left, level + 1, error))
         return -1;
-    join_parts(t, rank_of(t, first), rank_of(t, first + left), level);
+    struct cr_rank_range a = {rank_of(t, first), rank_of(t, first + left - 1)};
+    struct cr_rank_range b = {rank_of(t, first + left), rank_of(t, first + n - 1)};
+    join_parts(t, a.first, b.first, level);
+    if (t->accumulation.ranks)
+        cr_join_sum_parts(t, a, b, level);
     return 0;
 }
 
@@ -259,21 +278,43 @@ int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
     struct cr_ranks *ranks = t->accumulation.ranks;
     if (add_tree(t, 0, t->next_state.micro_batches, 0, error))
         return -1;
-    if (ranks)
-        ranks->broadcast(ranks, block_at(t, 0), block_bytes(t), rank_of(t, 0));
+    if (ranks) {
+        ranks->broadcast(ranks, cr_block_at(&t->accumulation, 0), whole_bytes(t), rank_of(t, 0));
+        cr_complete_sums(t);
+    }
     return 0;
 }
 
 /* ---- the sums as inputs of the update ---- */
 
-const float *cr_sum_of(const struct crescent_trainer *t, int input)
+/* Returns the memory of the sum that an input of update is, of which this rank may have its share alone. */
+static float *sum_at(const struct crescent_trainer *t, int input)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
     int output = 0;
     while (output < e->n_outputs && t->next_state.to_sum[output] != input)
         output++;
     CR_CHECK(output < e->n_outputs);
-    return block_at(t, 0) + t->accumulation.begin[output];
+    return cr_block_at(&t->accumulation, 0) + t->accumulation.begin[output];
+}
+
+const float *cr_sum_of(const struct crescent_trainer *t, int input)
+{
+    float *sum = sum_at(t, input);
+    if (cr_is_shared_input(t, input))
+        cr_gather_shares(t, &cr_trainer_engine(t)->inputs[input], sum);
+    return sum;
+}
+
+/* Returns what update reads of a sum. */
+static const float *own_sum(const struct crescent_trainer *t, int input)
+{
+    const struct cr_port *port = &cr_trainer_engine(t)->inputs[input];
+    const struct cr_ranks *ranks = t->accumulation.ranks;
+    return sum_at(t, input) +
+           (cr_is_shared_input(t, input)
+                ? cr_share_begin(port->rank, port->shape, ranks->rank, ranks->count)
+                : 0);
 }
 
 const void *const *cr_update_inputs(struct crescent_trainer *t)
@@ -281,6 +322,6 @@ const void *const *cr_update_inputs(struct crescent_trainer *t)
     const struct cr_engine *e = cr_trainer_engine(t);
     struct cr_accumulation *a = &t->accumulation;
     for (int i = 0; i < e->n_inputs; i++)
-        a->inputs[i] = t->next_state.is_sum[i] ? cr_sum_of(t, i) : t->inputs.data[i];
+        a->inputs[i] = t->next_state.is_sum[i] ? own_sum(t, i) : t->inputs.data[i];
     return a->inputs;
 }

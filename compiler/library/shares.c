@@ -74,9 +74,20 @@ static int64_t begin_of(const struct crescent_trainer *t, const struct cr_port *
     return cr_share_begin(whole->rank, whole->shape, rank, ranks_of(t)->count);
 }
 
-static size_t bytes_of(const struct crescent_trainer *t, const struct cr_port *whole, int rank)
+/* Returns the first element of those that a rank gives to others; see cr_owned_begin. */
+static int64_t owned_of(const struct crescent_trainer *t, const struct cr_port *whole, int rank)
 {
-    return (size_t)(begin_of(t, whole, rank + 1) - begin_of(t, whole, rank)) * sizeof(float);
+    return cr_owned_begin(whole->rank, whole->shape, rank, ranks_of(t)->count);
+}
+
+static size_t owned_bytes(const struct crescent_trainer *t, const struct cr_port *whole, int rank)
+{
+    return (size_t)(owned_of(t, whole, rank + 1) - owned_of(t, whole, rank)) * sizeof(float);
+}
+
+static size_t share_bytes(const struct crescent_trainer *t, const struct cr_port *whole)
+{
+    return (size_t)cr_share_elements(whole->rank, whole->shape, ranks_of(t)->count) * sizeof(float);
 }
 
 float *cr_share_of_param(const struct crescent_trainer *t, int param)
@@ -95,21 +106,19 @@ void *cr_whole_new(const struct crescent_trainer *t, int input, struct cr_error 
 void cr_set_shared(struct crescent_trainer *t, int input, const void *whole)
 {
     const struct cr_port *port = &cr_trainer_engine(t)->inputs[input];
-    int rank = ranks_of(t)->rank;
-    const float *own = (const float *)whole + begin_of(t, port, rank);
-    memcpy(t->inputs.data[input], own, bytes_of(t, port, rank));
+    const float *own = (const float *)whole + begin_of(t, port, ranks_of(t)->rank);
+    memcpy(t->inputs.data[input], own, share_bytes(t, port));
     t->shares.hash[input] = cr_hash_words(0, whole, cr_port_elements(port));
 }
 
 /* ---- gathering ---- */
 
-/* Gathers a tensor of which each rank has written its share. */
-static void gather(const struct crescent_trainer *t, const struct cr_port *port, void *whole)
+void cr_gather_shares(const struct crescent_trainer *t, const struct cr_port *port, void *whole)
 {
     struct cr_ranks *ranks = ranks_of(t);
     size_t *first = cr_calloc((size_t)ranks->count + 1, sizeof *first);
     for (int r = 0; r <= ranks->count; r++)
-        first[r] = (size_t)begin_of(t, port, r) * sizeof(float);
+        first[r] = (size_t)owned_of(t, port, r) * sizeof(float);
     ranks->all_gather(ranks, whole, first);
     free(first);
 }
@@ -119,16 +128,15 @@ void cr_gather_params(struct crescent_trainer *t)
     const struct cr_engine *e = cr_trainer_engine(t);
     for (int i = 0; i < e->n_params; i++)
         if (t->shares.param[i])
-            gather(t, &e->params[i], e->tensors[i]);
+            cr_gather_shares(t, &e->params[i], e->tensors[i]);
 }
 
 void cr_gather_input(const struct crescent_trainer *t, int input, void *whole)
 {
     const struct cr_port *port = &cr_trainer_engine(t)->inputs[input];
-    int rank = ranks_of(t)->rank;
-    memcpy((float *)whole + begin_of(t, port, rank), t->inputs.data[input],
-           bytes_of(t, port, rank));
-    gather(t, port, whole);
+    memcpy((float *)whole + begin_of(t, port, ranks_of(t)->rank), t->inputs.data[input],
+           share_bytes(t, port));
+    cr_gather_shares(t, port, whole);
 }
 
 void cr_collect_input(const struct crescent_trainer *t, int input, void *whole)
@@ -136,12 +144,15 @@ void cr_collect_input(const struct crescent_trainer *t, int input, void *whole)
     const struct cr_port *port = &cr_trainer_engine(t)->inputs[input];
     struct cr_ranks *ranks = ranks_of(t);
     if (ranks->rank > 0) {
-        ranks->send(ranks, t->inputs.data[input], bytes_of(t, port, ranks->rank), 0);
+        const float *share = t->inputs.data[input];
+        ranks->send(ranks,
+                    share + (owned_of(t, port, ranks->rank) - begin_of(t, port, ranks->rank)),
+                    owned_bytes(t, port, ranks->rank), 0);
         return;
     }
-    memcpy(whole, t->inputs.data[input], bytes_of(t, port, 0));
+    memcpy(whole, t->inputs.data[input], share_bytes(t, port));
     for (int r = 1; r < ranks->count; r++)
-        ranks->receive(ranks, (float *)whole + begin_of(t, port, r), bytes_of(t, port, r), r);
+        ranks->receive(ranks, (float *)whole + owned_of(t, port, r), owned_bytes(t, port, r), r);
 }
 
 struct cr_bad_value cr_first_bad(const struct crescent_trainer *t, int input,

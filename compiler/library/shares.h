@@ -40,6 +40,10 @@ void *cr_whole_new(const struct crescent_trainer *trainer, int input, struct cr_
 /* Sets an input from its whole value. */
 void cr_set_shared(struct crescent_trainer *trainer, int input, const void *whole);
 
+/* Gathers a tensor in place, of which each rank has its share; all ranks call it. */
+void cr_gather_shares(const struct crescent_trainer *trainer, const struct cr_port *port,
+                      void *whole);
+
 /* Gathers all parameters that a step has computed, after it; all ranks call it. */
 void cr_gather_params(struct crescent_trainer *trainer);
 

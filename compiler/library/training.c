@@ -79,9 +79,10 @@ static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *erro
     t->results = cr_calloc((size_t)e->n_outputs, sizeof *t->results);
     t->learned = cr_calloc((size_t)e->n_params, sizeof *t->learned);
     cr_shares_find(t);
-    if (new_inputs(t, error) || new_outputs(t, error) || (micro_batches && cr_accumulation_new(t, error)))
+    if (cr_join_ranks(t, error) || new_inputs(t, error) || new_outputs(t, error) ||
+        (micro_batches && cr_accumulation_new(t, error)))
         return -1;
-    return keep_params(t, error) || cr_join_ranks(t, error) ? -1 : 0;
+    return keep_params(t, error);
 }
 
 /* Keeps the entries of a step over micro-batches; of another graph, chooses its only entry. */

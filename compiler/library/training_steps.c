@@ -193,7 +193,7 @@ static int get(const crescent_trainer *t, crescent_port_kind kind, int index, vo
                        cr_trainer_engine(t)->path, port.name);
     int input = kind == CRESCENT_INPUT ? index : kind == CRESCENT_OUTPUT ? t->next_state.to_input[index] : CR_NONE;
     const void *data = current(t, kind, index, error);
-    if (data && input != CR_NONE && cr_is_shared_input(t, input))
+    if (data && input != CR_NONE && !t->next_state.is_sum[input] && cr_is_shared_input(t, input))
         cr_gather_input(t, input, tensor);
     else if (data)
         memcpy(tensor, data, (size_t)crescent_port_elements(&port) * sizeof(float));

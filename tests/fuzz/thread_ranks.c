@@ -72,6 +72,16 @@ static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
     pthread_mutex_unlock(&group->mutex);
 }
 
+/* One after another: the earliest message of all is the next one of both its ranks. */
+static void exchange(struct cr_ranks *ranks, const struct cr_message *messages, int n)
+{
+    for (const struct cr_message *m = messages; m < messages + n; m++)
+        if (m->is_received)
+            receive(ranks, m->data, m->bytes, m->other);
+        else
+            send_to(ranks, m->data, m->bytes, m->other);
+}
+
 static void barrier(struct cr_ranks *ranks)
 {
     pthread_barrier_wait(&group_of(ranks)->barrier);
@@ -106,6 +116,7 @@ void cr_run_thread_ranks(int count, void (*work)(void *context), void *const *co
                                                      .broadcast = broadcast,
                                                      .send = send_to,
                                                      .receive = receive,
+                                                     .exchange = exchange,
                                                      .barrier = barrier,
                                                      .close = close_rank},
                                            .group = &group,

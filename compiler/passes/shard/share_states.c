@@ -4,7 +4,8 @@
  *
  * The update of SGD or AdamW is elementwise: row i of the next value depends on row i of the parameter, of the
  * gradient and of the states, and on scalars such as the norm of all gradients.  A state is shared if its next value
- * and all its readers are elementwise.  Other states are whole on all ranks.
+ * and all its readers are elementwise, and a sum of gradients if all its readers are.  Other states and sums are whole
+ * on all ranks.
  *
  *   find_needs   backwards: which nodes are needed whole, and of which a share
  *   build        forwards: the new graph
@@ -49,33 +50,60 @@ static int shared_axis(int rank, const int64_t *shape)
     return CR_NONE;
 }
 
-int64_t cr_share_begin(int rank, const int64_t *shape, int of_rank, int ranks)
+static int64_t rows_of(int rank, const int64_t *shape)
 {
     int axis = shared_axis(rank, shape);
-    int64_t rows = axis == CR_NONE ? 1 : shape[axis];
-    return cr_first_of_rank(rows, of_rank, ranks) * (cr_elements(rank, shape) / rows);
+    return axis == CR_NONE ? 1 : shape[axis];
 }
 
-/* Returns the first row of a rank. */
-static int64_t first_row(const struct sharing *s, const struct cr_node *node, int of_rank)
+/* Returns the number of rows of a share. */
+static int64_t share_rows(int rank, const int64_t *shape, int ranks)
 {
-    return cr_first_of_rank(node->shape[shared_axis(node->rank, node->shape)], of_rank, s->ranks);
+    return (rows_of(rank, shape) + ranks - 1) / ranks;
+}
+
+int64_t cr_share_elements(int rank, const int64_t *shape, int ranks)
+{
+    return share_rows(rank, shape, ranks) * (cr_elements(rank, shape) / rows_of(rank, shape));
+}
+
+int64_t cr_share_begin(int rank, const int64_t *shape, int of_rank, int ranks)
+{
+    int64_t begin = of_rank * cr_share_elements(rank, shape, ranks);
+    int64_t last = cr_elements(rank, shape) - cr_share_elements(rank, shape, ranks);
+    return begin < last ? begin : last;
+}
+
+int64_t cr_owned_begin(int rank, const int64_t *shape, int of_rank, int ranks)
+{
+    int64_t begin = of_rank * cr_share_elements(rank, shape, ranks), end = cr_elements(rank, shape);
+    return begin < end ? begin : end;
+}
+
+bool cr_is_worth_sharing(int rank, const int64_t *shape, int ranks)
+{
+    return rows_of(rank, shape) >= ranks && cr_elements(rank, shape) >= LEAST_ELEMENTS;
+}
+
+/* Returns the first row of this rank's share. */
+static int64_t first_row(const struct sharing *s, const struct cr_node *node)
+{
+    return cr_share_begin(node->rank, node->shape, s->rank, s->ranks) /
+           (cr_elements(node->rank, node->shape) / rows_of(node->rank, node->shape));
 }
 
 static int64_t own_rows(const struct sharing *s, const struct cr_node *node)
 {
-    return first_row(s, node, s->rank + 1) - first_row(s, node, s->rank);
+    return share_rows(node->rank, node->shape, s->ranks);
 }
 
 /* ---- what is shared ---- */
 
-/* True for a tensor that is large enough, and of which each rank gets some rows. */
+/* True for a tensor without lengths that ranks may share. */
 static bool is_worth_sharing(const struct sharing *s, const struct cr_node *node)
 {
     static const signed char no_lengths[CR_MAX_RANK];
-    int axis = shared_axis(node->rank, node->shape);
-    return axis != CR_NONE && node->shape[axis] >= s->ranks &&
-           cr_elements(node->rank, node->shape) >= LEAST_ELEMENTS &&
+    return cr_is_worth_sharing(node->rank, node->shape, s->ranks) &&
            memcmp(node->lengths, no_lengths, sizeof no_lengths) == 0;
 }
 
@@ -177,6 +205,13 @@ static bool drop_whole_ones(struct sharing *s)
     return dropped;
 }
 
+/* True for a sum of gradients of which a rank needs its share alone. */
+static bool is_shared_sum(const struct sharing *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    return node->op == CR_OP_input && s->need[id] == SHARE && is_worth_sharing(s, node);
+}
+
 /* Finds how each node is needed, again and again until nothing that is shared is needed whole. */
 static void find_needs(struct sharing *s)
 {
@@ -190,6 +225,8 @@ static void find_needs(struct sharing *s)
     for (int i = 0; i < s->g->n_outputs; i++)
         if (s->target[i] != CR_NONE && s->g->nodes[s->target[i]].op == CR_OP_input)
             s->is_shared[s->target[i]] = true;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        s->is_shared[id] |= is_shared_sum(s, id);
 }
 
 /* ---- the new graph ---- */
@@ -214,7 +251,7 @@ static cr_id add_slice(struct sharing *s, cr_id id)
     struct cr_attr attr = {.rank = node->rank};
     memcpy(attr.shape, node->shape, (size_t)node->rank * sizeof *attr.shape);
     attr.part = node->op == CR_OP_param && has_own_layout(s, id);
-    attr.index[axis] = first_row(s, node, s->rank);
+    attr.index[axis] = first_row(s, node);
     attr.shape[axis] = own_rows(s, node);
     return cr_rewrite_add(&s->rw, CR_OP_slice, 1, &s->rw.map[id], &attr);
 }

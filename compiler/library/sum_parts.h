@@ -1,0 +1,26 @@
+/*
+ * sum_parts.h - how the ranks of a training pass on sums of gradients of which each rank has some rows.
+ *
+ * A node of the tree of micro-batches is added up by the ranks of its leaves together: each of them adds some rows, in
+ * the order of the tree.  In the end a rank has the rows that it owns (share_states.h).  In place of one rank that
+ * receives whole sums, all ranks receive parts at the same time.
+ */
+#ifndef CR_SUM_PARTS_H
+#define CR_SUM_PARTS_H
+
+struct crescent_trainer;
+
+/* The ranks that run the micro-batches of a node of the tree: neighbours. */
+struct cr_rank_range {
+    int first, last;
+};
+
+/* Adds the sum of the right part of a node, in the block of level + 1 of the ranks `right`, to that of the left part,
+ * in the block of `level` of the ranks `left`. */
+void cr_join_sum_parts(struct crescent_trainer *trainer, struct cr_rank_range left,
+                       struct cr_rank_range right, int level);
+
+/* After the tree: gives this rank all rows of the sums that its update reads. */
+void cr_complete_sums(struct crescent_trainer *trainer);
+
+#endif
