@@ -22,10 +22,11 @@ static const struct cr_setting block_settings[] = {{"T", "256", false}};
 /* A block with few heads, whose queries are divided into several chunks. */
 static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head", "2", false}};
 
-/* LAYERS: layers pass their results on through two buffers, used alternately. */
+/* TURNS: layers pass a result on through two buffers, used alternately.  LAYERS: each stores its result
+ * over the result of the one before. */
 /* JOINED: a kernel has three results, each the next value of a state.  CHOSEN: an i32 chooses a matrix of
  * a stack of weights.  SHARED: heads that share keys and values, of which a thread packs the values once. */
-enum subject { STEP, BLOCK, CHUNKS, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
+enum subject { STEP, BLOCK, CHUNKS, TURNS, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -35,6 +36,7 @@ static const struct {
     [STEP] = {"tests/scripts/stack_training.lua", step_settings, 5},
     [BLOCK] = {"graphs/gpt2_block.lua", block_settings, 1},
     [CHUNKS] = {"graphs/gpt2_block.lua", chunk_settings, 2},
+    [TURNS] = {"tests/golden/two_carries.lua", NULL, 0},
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
     [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
@@ -492,6 +494,20 @@ DAMAGE(turns_exchanged)
     b->turns[0] = b->turns[1];
     b->turns[1] = even;
 }
+/* The call of the last function that adds an operand to a product, and stores the sum over it. */
+static struct site sum_over(struct cr_module *m)
+{
+    struct cr_function *f = &m->program->functions[m->program->n_functions - 1];
+    return (struct site){f, &f->calls[1]};
+}
+
+/* The product is stored where the operand still lies. */
+DAMAGE(replaced_before_it_is_read)
+{
+    struct site sum = sum_over(m), product = {sum.f, &sum.f->calls[0]};
+    *argument_of(product, 8) = *argument_of(sum, 6) = *argument_of(sum, 2);
+    *argument_of(product, 9) = *argument_of(sum, 7) = *argument_of(sum, 3);
+}
 /* The first binding that goes from row to row of an input. */
 static struct cr_binding *row_by_row(struct cr_module *m)
 {
@@ -703,7 +719,9 @@ static const struct {
     ROW(STEP, not_relative, "step %d, iteration %d: argument %d does not go with the loop's "),
     ROW(STEP, start_is_off, "step %d, iteration %d: argument %d: its form says %d, it is "),
     ROW(STEP, same_is_off, "step %d, iteration %d: argument %d: its form says %d, it is "),
-    ROW(LAYERS, turns_exchanged, "step %d, iteration %d: argument %d: its form says %d, it "),
+    ROW(LAYERS, replaced_before_it_is_read,
+        "step %d, iteration %d: it reads buffer %d, where buffer %d is written over it"),
+    ROW(TURNS, turns_exchanged, "step %d, iteration %d: argument %d: its form says %d, it "),
     ROW(RECURRENCE, within_is_off, "step %d, iteration %d: argument %d: its form says %d bytes "),
     ROW(RECURRENCE, row_too_far, "step %d, iteration %d: argument %d: its form says %d bytes "),
     ROW(RECURRENCE, starts_inside_an_element, "step %d, iteration %d: argument %d"),

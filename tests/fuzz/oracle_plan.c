@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/fuse/in_place.h"
 #include "oracles.h"
 
 /* A module's arena while its kernels run in order. */
@@ -34,6 +35,16 @@ static bool overlap(const struct arena *a, cr_id x, cr_id y)
     return from_x < from_y + floats_of(a, y) && from_y < from_x + floats_of(a, x);
 }
 
+/* True if a kernel, the last to read a node, writes a result of the same size to its place, each
+ * element after it has read the element there. */
+static bool is_replaced(const struct arena *a, int kernel, cr_id id, int result)
+{
+    const struct cr_kernel *k = &a->m->kernels[kernel];
+    return a->last_use[id] == kernel && floats_of(a, id) == floats_of(a, k->stored[result]) &&
+           a->m->storage[id].offset == a->m->storage[k->stored[result]].offset &&
+           cr_reads_in_place(k, result, id);
+}
+
 static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
 {
     const struct cr_kernel *k = &a->m->kernels[kernel];
@@ -45,7 +56,8 @@ static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
             return cr_found(report, "kernel %d reads v[%d], which is not or no longer there",
                             kernel, (int)id);
         for (int s = 0; s < k->n_stored; s++)
-            if (id != k->stored[s] && is_in_arena(a, k->stored[s]) && overlap(a, id, k->stored[s]))
+            if (id != k->stored[s] && is_in_arena(a, k->stored[s]) && overlap(a, id, k->stored[s]) &&
+                !is_replaced(a, kernel, id, s))
                 return cr_found(report, "kernel %d writes over v[%d], which it reads", kernel,
                                 (int)id);
     }
@@ -79,7 +91,18 @@ static void find_last_uses(struct arena *a)
     }
 }
 
-/* The most floats that are needed at once, whatever their places. */
+/* True if the operand's place is taken over by a result of the kernel. */
+static bool is_taken_over(const struct arena *a, int kernel, cr_id id)
+{
+    const struct cr_kernel *k = &a->m->kernels[kernel];
+    bool taken = false;
+    for (int s = 0; s < k->n_stored; s++)
+        taken |= id != k->stored[s] && is_in_arena(a, k->stored[s]) && overlap(a, id, k->stored[s]);
+    return taken;
+}
+
+/* The most floats that are needed at once, whatever their places but that some results lie over
+ * operands. */
 static int64_t most_live(const struct arena *a)
 {
     int64_t most = 0, live = 0;
@@ -91,6 +114,12 @@ static int64_t most_live(const struct arena *a)
                 live += floats_of(a, id);
             made[id] = true;
         }
+        for (cr_id other = 0; other < a->m->graph->n_nodes; other++)
+            if (made[other] && is_in_arena(a, other) && a->last_use[other] == i &&
+                is_taken_over(a, i, other)) {
+                live -= floats_of(a, other);
+                made[other] = false;
+            }
         most = live > most ? live : most;
         for (cr_id other = 0; other < a->m->graph->n_nodes; other++)
             if (made[other] && is_in_arena(a, other) && a->last_use[other] == i)

@@ -1,4 +1,4 @@
--- Layers made alike: one loop that hands on the residual stream, each kernel printed once.
+-- Layers made alike: one loop that hands on the residual stream, in one place of the arena; each kernel printed once.
 local nn = require "nn"
 local x = input("x", {6, 8})
 local function layer(x)

@@ -203,11 +203,10 @@ static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
                           struct cr_tile_job *job)
 {
-    const struct cr_kernel *k = b->k;
     place_result(b, job);
     job->core = job->dest;
     if (job->dest_strided || (count_maps(job->tiles) > 1 && s->depth == s->K) ||
-        cr_formats[b->f->slots[b->out].format].dtype == CR_I32 || cr_writes_over(b->m, k)) {
+        cr_formats[b->f->slots[b->out].format].dtype == CR_I32 || b->writes_over) {
         int slot = cr_scratch(b, "product", CR_FORMAT_f32, s->rows * s->cols,
                               "a tile of the product");
         job->core = (struct cr_tile){cr_start_of(slot), s->cols};

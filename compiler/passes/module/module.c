@@ -36,6 +36,7 @@ void cr_module_free(struct cr_module *module)
     free(module->loops);
     free(module->segments);
     free(module->storage);
+    free(module->lies_over);
     free(module->packed);
     free(module->layouts);
     free(module->columns_of);

@@ -205,6 +205,8 @@ struct cr_module {
 
     /* plan */
     struct cr_storage *storage; /* by node */
+    bool *lies_over; /* by the first kernel of a function: some call of it stores a result over an
+                        operand in the arena */
     int64_t *packed;            /* by kernel: the offset in floats of its packed weights, or -1 */
     cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table,
                           which kernels gather from; the table itself if it has its own panels

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
+#include "lay_over.h"
 
 /* A kernel of an iteration, and the index of one of its stored nodes. */
 struct maker {
@@ -65,7 +66,8 @@ static bool is_in_arena(const struct finder *f, cr_id id)
     return f->found->first[id] >= 0 && !f->output[id];
 }
 
-/* Finds the most floats that are live at one kernel, from the changes at each kernel. */
+/* Finds the most floats that are live at one kernel, from the changes at each kernel.  A value that
+ * is stored over an operand needs no memory beside it. */
 static void find_most_live(struct finder *f)
 {
     int n = f->m->n_kernels;
@@ -75,6 +77,10 @@ static void find_most_live(struct finder *f)
             continue;
         change[f->found->first[id]] += f->found->floats[id];
         change[f->found->last[id] + 1] -= f->found->floats[id];
+        if (f->found->over[id] != CR_NONE) {
+            change[f->found->first[id]] -= f->found->floats[id];
+            change[f->found->first[id] + 1] += f->found->floats[id];
+        }
     }
     for (int i = 0; i < n; i++) {
         live += change[i];
@@ -405,6 +411,7 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
     *found = (struct cr_lifetimes){0};
     found->part = cr_calloc(n, sizeof *found->part);
     found->within = cr_calloc(n, sizeof *found->within);
+    found->over = cr_calloc(n, sizeof *found->over);
     found->first = cr_calloc(n, sizeof *found->first);
     found->last = cr_calloc(n, sizeof *found->last);
     found->floats = cr_calloc(n, sizeof *found->floats);
@@ -412,8 +419,10 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
     for (int i = 0; i < m->graph->n_outputs; i++)
         f.output[m->graph->outputs[i].id] = true;
     find_first_and_last(&f);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         found->part[i] = -1;
+        found->over[i] = CR_NONE;
+    }
     sort_layers(&f);
     for (int i = 0; i < n_loops; i++)
         find_parts_of_loop(&f, &loops[i]);
@@ -421,6 +430,7 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (is_in_arena(&f, id) && found->part[id] < 0)
             put_into(&f, add_part(&f, found->floats[id]), id, 0);
+    cr_lay_over(found, m);
     find_most_live(&f);
     free(f.fields);
     free(f.layers);
@@ -434,5 +444,6 @@ void cr_lifetimes_free(struct cr_lifetimes *lifetimes)
     free(lifetimes->floats);
     free(lifetimes->part);
     free(lifetimes->within);
+    free(lifetimes->over);
     free(lifetimes->parts);
 }

@@ -223,6 +223,8 @@ static void place_weights(struct cr_module *m)
 
 /* ---- the arena ---- */
 
+/* Sets the places of intermediate values, and notes the functions that store a result over an operand
+ * in some call. */
 static void plan_arena(struct cr_module *m)
 {
     struct cr_lifetimes l;
@@ -233,6 +235,10 @@ static void plan_arena(struct cr_module *m)
             m->storage[id] =
                 (struct cr_storage){CR_SPACE_ARENA, l.parts[l.part[id]].offset + l.within[id]};
     m->lower_bound_floats = l.most_live;
+    m->lies_over = cr_calloc((size_t)m->n_kernels + 1, sizeof *m->lies_over);
+    for (int i = 0; i < m->n_kernels; i++)
+        for (int s = 0; s < m->kernels[i].n_stored; s++)
+            m->lies_over[m->function[i]] |= l.over[m->kernels[i].stored[s]] != CR_NONE;
     cr_lifetimes_free(&l);
 }
 

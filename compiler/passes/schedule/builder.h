@@ -47,6 +47,7 @@ struct cr_builder {
     const struct cr_graph *g;
     const struct cr_kernel *k;
     const struct cr_target *target;
+    bool writes_over; /* a call may store a result over a state or an operand in the arena */
     struct cr_function *f;
     int ref[CR_MAX_REFS];       /* by ref: the slot of the tensor that the kernel reads */
     int stream[CR_MAX_STREAMS]; /* slots of its random streams */

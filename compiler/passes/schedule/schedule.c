@@ -439,6 +439,8 @@ static void add_function(struct scheduling *s, int kernel)
                            .f = f,
                            .node_sizes = s->sizes,
                            .views = s->views,
+                           .writes_over = s->m->lies_over[kernel] ||
+                                          cr_writes_over(s->m, &s->m->kernels[kernel]),
                            .items = CR_NONE};
     char title[256];
     *f = (struct cr_function){.number = s->p->n_functions, .sizes = s->p->sizes};

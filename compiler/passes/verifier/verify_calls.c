@@ -451,16 +451,13 @@ static bool touches(const struct run *r, const struct cr_function *f, const stru
     return false;
 }
 
-/* Two slots of a function may lie in the same memory: a state, and the result that replaces it.
- * True if no call of the runtime reads the first after a call that writes the second.  A function
- * with one result writes it last. */
+/* Two slots of a function may lie in the same memory: a state or a value in the arena, and the result
+ * that replaces it.  True if no call of the runtime reads the first after a call that writes the
+ * second. */
 static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
 {
-    int results = 0;
     bool is_written = false;
-    for (int i = 0; i < f->n_bound; i++)
-        results += f->slots[i].written;
-    for (int i = 0; i < f->n_body && results > 1; i++) {
+    for (int i = 0; i < f->n_body; i++) {
         if (f->body[i].kind != CR_STATEMENT_CALL)
             continue;
         const struct cr_call *call = &f->calls[f->body[i].call];
@@ -491,8 +488,24 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }
 
-/* Fails unless a buffer that a call reads is complete, and not overwritten, not even by the call's
- * own writes. */
+/* True if a call writes buffer `writer`, in full, to the place in the arena of the buffer of a slot,
+ * and reads each element of the slot before it writes that element. */
+static bool is_replaced(const struct run *r, const struct cr_step *call, int slot, int writer)
+{
+    const struct cr_function *f = &r->p->functions[call->function];
+    if (writer < 0 || r->states[writer].parts != 1)
+        return false;
+    struct cr_range read = range_of(r, bound_to(r, call, slot)), written = range_of(r, writer);
+    for (int i = 0; i < f->n_bound; i++)
+        if (f->slots[i].written && bound_to(r, call, i) == writer && read.begin == written.begin &&
+            read.end == written.end && given_to(r, call, i).start == given_to(r, call, slot).start &&
+            reads_in_place(f, slot, i) && reads_before(r, f, slot, i))
+            return true;
+    return false;
+}
+
+/* Fails unless a buffer that a call reads is complete, and not overwritten, unless the call itself
+ * replaces it element by element. */
 static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -507,7 +520,7 @@ static int read_buffer(struct run *r, const struct cr_step *call, int slot)
     if (b->space != CR_SPACE_ARENA)
         return 0;
     int writer = cr_other_writer(&r->arena, range_of(r, buffer), buffer);
-    if (writer != buffer)
+    if (writer != buffer && !is_replaced(r, call, slot, writer))
         return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, writer);
     return 0;
 }

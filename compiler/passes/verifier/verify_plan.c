@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "compiler/passes/fuse/in_place.h"
 #include "compiler/passes/weights/weights.h"
 #include "last_writer.h"
 #include "verifier.h"
@@ -97,18 +98,34 @@ static int verify_storage(const struct run *r)
 
 /* ---- the run ---- */
 
-/* Fails unless a node that a kernel reads is complete and not overwritten, not even by the kernel's
- * own results. */
+/* True if a result of the kernel has the place of an operand, and each element of the operand is
+ * read to compute the element that replaces it. */
+static bool is_replaced(const struct run *r, int kernel, cr_id id, int writer)
+{
+    const struct cr_kernel *k = &r->m->kernels[kernel];
+    int result = writer < 0 ? -1 : cr_find_stored_node(k, writer);
+    return result >= 0 && r->parts[writer] == 1 && elements(r, id) == elements(r, writer) &&
+           r->m->storage[id].offset == r->m->storage[writer].offset &&
+           cr_reads_in_place(k, result, id);
+}
+
+/* Fails unless a node that a kernel reads is complete and not overwritten, unless the kernel's own
+ * result replaces it element by element. */
 static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
     if (is_handed_in(r, id))
         return 0;
     if (!r->made[id] || r->made[id] != r->parts[id])
         return BROKEN(r, kernel, "it reads v[%d] before all of it is written", (int)id);
+    int last = r->last[id] < now - 1 ? now - 1 : r->last[id];
     r->last[id] = now;
     if (r->m->storage[id].space != CR_SPACE_ARENA)
         return 0;
     int writer = cr_other_writer(&r->arena, range_of(r, id), id);
+    if (writer != id && is_replaced(r, kernel, id, writer)) {
+        r->last[id] = last;
+        return 0;
+    }
     if (writer != id)
         return BROKEN(r, kernel, "it reads v[%d], where v[%d] is written over it", (int)id, writer);
     return 0;
