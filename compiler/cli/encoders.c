@@ -73,7 +73,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     return 0;
 }
 
-/* Forgets the texts that wait. */
+/* Frees the texts that were read and not yet encoded. */
 static void drop_texts(struct cr_encoder *e)
 {
     for (; e->n > 0; e->n--)

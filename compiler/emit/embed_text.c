@@ -72,7 +72,7 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n");
 }
 
-/* Prints the names of labels, and what makes scores of their logits. */
+/* Prints the names of the labels, and the function that turns their logits into scores. */
 static void put_labels(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_encoder_ports *e = w->generation->encoder;

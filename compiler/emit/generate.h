@@ -32,7 +32,7 @@ struct cr_encoder_ports {
     int n_prompt_parts;
     char *const *labels; /* of a classifier, whose vector has a logit for each label */
     int n_labels;        /* 0: an encoder of vectors */
-    bool sigmoid, plain; /* how scores are made of logits: each by a sigmoid; not at all */
+    bool sigmoid, plain; /* the scores of a classifier: sigmoid(logit); the logits themselves.  Neither: a softmax */
 };
 
 /* Settings of generation that a program does not contain.  One text is generated; the ids are an

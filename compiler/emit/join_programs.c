@@ -257,7 +257,7 @@ static bool take_program(struct joining *j, const struct cr_program *other, int 
 
 /* ---- arguments ---- */
 
-/* Moves the slots from the end of the bound ones on by one, and what refers to them. */
+/* Moves all slots after the bound ones by one, and updates what refers to them. */
 static void move_slots(struct cr_function *f)
 {
     int at = f->n_bound;
@@ -284,7 +284,7 @@ static bool is_taken(const struct cr_function *f, const char *name)
     return taken;
 }
 
-/* Adds a slot for a number behind the bound ones. */
+/* Adds a slot that holds a number, after the slots that calls bind; returns its index. */
 static int add_slot(struct cr_function *f)
 {
     struct cr_slot slot = {.kind = CR_SLOT_NUMBER,

@@ -86,7 +86,7 @@ static bool is_result(const struct cr_standalone *w, int output)
            next->to_sum[output] == CR_NONE && !is_number(w, output);
 }
 
-/* Prints the identifier of a port; an output of update has that of its name there. */
+/* Prints the identifier of a port; that of an output of the entry `update` without "update_". */
 static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
                          const struct cr_port *port)
 {

@@ -501,7 +501,7 @@ static void put_maps(struct cr_text *out, const struct tables *s, const char *na
     }
 }
 
-/* Prints the texts that stages keep. */
+/* Prints the strings that stages refer to. */
 static void put_kept(struct cr_text *out, const struct tables *s, const char *name)
 {
     for (int i = 0; i < s->list.n_stages; i++) {
@@ -512,7 +512,7 @@ static void put_kept(struct cr_text *out, const struct tables *s, const char *na
     }
 }
 
-/* Prints the list of stages; one without a text has an empty one. */
+/* Prints the list of stages; a stage without a string has an empty one. */
 static void put_stages(struct cr_text *out, const struct tables *s, const char *name)
 {
     put_maps(out, s, name);

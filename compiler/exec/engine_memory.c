@@ -16,7 +16,8 @@ static int64_t elements_of(const struct cr_port *ports, int n)
     return elements;
 }
 
-/* Returns the bytes of inputs, outputs and states: of a program, which may have a share of them. */
+/* Returns the bytes of inputs, outputs and states.  A program counts its own, as its ranks may
+ * have only shares of them. */
 static int64_t border_bytes(const struct cr_engine *e)
 {
     const struct cr_program *p = e->program; /* its states are inputs */

@@ -459,7 +459,8 @@ static int do_take(struct cr_interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
-/* Each row of the operand added to the row of the table that its index names, in order. */
+/* Adds each row of the operand to the row of the table that its index names, in order; rows whose
+ * index is outside the table are dropped. */
 static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -483,7 +484,7 @@ static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, str
     return 0;
 }
 
-/* The operand, and over it those rows that have a place in it. */
+/* Copies the operand, and then over it the rows that lie inside of it: row r at `at` + r. */
 static int do_write(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -506,7 +507,8 @@ static int do_write(struct cr_interpreter *in, const struct cr_node *node, struc
     return 0;
 }
 
-/* Each element but the first of its way becomes the sum with the one before it. */
+/* Computes running sums along the axis: each element but the first is added to the sum before
+ * it. */
 static int do_scan(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_evaluator *add = cr_evaluator_of(CR_OP_add, node->dtype);

@@ -126,7 +126,8 @@ static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
     return choose(L, inside, number, constant(L, number, CR_I32, -1));
 }
 
-/* True if all axes before `axis` have size 1, and all axes of the index after it: then rows of a table are read. */
+/* True if a take reads whole rows of a table: all axes of `a` before `axis`, and all axes of the
+ * index after it, have size 1. */
 static bool reads_rows(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);

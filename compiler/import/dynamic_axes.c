@@ -110,7 +110,8 @@ static cr_t count_term(const struct finding *f, cr_t like, int length, int64_t m
     return y;
 }
 
-/* Makes known elements that are all one symbol the number that it is; refuses other symbols. */
+/* If the known elements of a term are symbols, replaces the term by one that computes the number
+ * from a length.  Refuses elements that differ, and symbols that no length gives. */
 static bool find_in_data(struct finding *f, struct cr_onnx_term *x)
 {
     int64_t n = cr_t_elements(x), more;

@@ -9,11 +9,10 @@
 
 #include "translate.h"
 
-/*
- * Replaces symbols in the terms of a script: a size by the bound and the mark of its length, a
- * known number by a term.  Fails, naming the node, if there is another symbol, or a function of Lua
- * that makes something else for other lengths.
- */
+/* Replaces the symbols in the terms of a script: a size by the bound of its length and a mark that
+ * it is a length, a number known only at run time by a term that computes it.  Fails, with the
+ * name of the node, if another symbol is left, or if a function of Lua builds other nodes for
+ * other lengths. */
 int cr_onnx_find_lengths(struct cr_onnx_script *script, struct cr_error *error);
 
 /*

@@ -12,7 +12,7 @@ enum { SMALLEST = 3, SAMPLES_OF_LENGTH = 3, MOST_SAMPLES = 2 + SAMPLES_OF_LENGTH
 
 enum { FIRST = 1024, VALUE_BITS = 30, MOST_SYMBOLS = 1 << 20 }; /* FIRST: the number of symbol 0 as a size */
 #define SYMBOLIC UINT64_C(0x7ff8000000000001)
-#define MOST_SIZE (INT64_C(1) << 31) /* larger results are this one */
+#define MOST_SIZE (INT64_C(1) << 31) /* the largest size; a computed size that exceeds it becomes this number */
 
 /* ---- symbols ---- */
 

@@ -49,7 +49,7 @@ struct cr_onnx_term {
     int rank;
     int64_t shape[CR_ONNX_RANK];       /* sizes may be symbols before cr_onnx_find_lengths */
     signed char lengths[CR_ONNX_RANK]; /* by axis: 1 + the number of its length (dynamic_axes.h), or 0 */
-    signed char cuts[CR_ONNX_RANK];    /* by axis: the same if it is cut to it (dynamic_axes_rules.c) */
+    signed char cuts[CR_ONNX_RANK];    /* by axis: 1 + the number of the length that a `limit` cuts it to (dynamic_axes_rules.c), or 0 */
     const double *data; /* its elements if they are known, else null */
     int value;          /* CR_TERM_VALUE: the number of the value */
     const char *name;   /* the function or operator, "nn.softmax" or "+" */

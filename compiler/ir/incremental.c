@@ -183,7 +183,8 @@ static enum cr_later find_later(const struct work *w, cr_id id, int query, int k
     return query == CR_NONE ? CR_LATER_UNKNOWN : cr_find_later(w->from, id, query, key);
 }
 
-/* Fails as later tokens are not left out: nothing hides them, or a number that may be the maximum. */
+/* Fails because a token may depend on later tokens: no mask hides them, or their scores get a
+ * number that is not -inf and may be the maximum. */
 static int fail_later(const struct work *w, cr_id id, enum cr_later later)
 {
     if (later != CR_LATER_TIED)

@@ -17,7 +17,7 @@ struct crescent_trainer;
 
 struct cr_shares {
     bool *input, *param; /* by input and parameter: it is shared; null: none is */
-    uint64_t *hash;      /* by input: of its whole value, as it was set */
+    uint64_t *hash;      /* by input: a hash of the whole value that the caller set */
 };
 
 /* Finds what the compiled step shares; cr_shares_free may be called even after a failure. */

@@ -240,7 +240,8 @@ int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void 
     return cr_done(&guard, set_input(trainer, index, tensor, guard.error));
 }
 
-/* Draws the initial values of an input; of a shared one in memory for all of it. */
+/* Draws the initial values of an input.  A rank that keeps a share of it draws all of it, and
+ * copies its share. */
 static int draw_input(crescent_trainer *t, int i, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);

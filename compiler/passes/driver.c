@@ -106,7 +106,7 @@ static unsigned broken_by(const struct cr_pass *pass)
     return breaks;
 }
 
-/* Mixes n bytes into a hash, a multiple of 8. */
+/* Mixes n bytes into a hash; n is a multiple of 8. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
     uint64_t word;

@@ -166,8 +166,8 @@ static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
     }
 }
 
-/* Views elementwise work.  True if its operands are equal views of one array, or do not depend on
- * any. */
+/* Sets *view to the view that an elementwise node is: the common view of its operands.  False
+ * unless each operand is that view or depends on no array of gradients. */
 static bool see_map(const struct lift *l, cr_id id, struct view *view)
 {
     unsigned viewed = 0;
@@ -187,8 +187,8 @@ static bool see_map(const struct lift *l, cr_id id, struct view *view)
     return viewed && (!view->summed || is_linear(l->g, id, viewed));
 }
 
-/* Returns the view of an array that a node is, computed from the views of its operands; `of` is
- * CR_NONE if it is no view. */
+/* Describes a node as a view of an array, given the views of its operands; `of` is CR_NONE if the
+ * node is no view. */
 static struct view find_view(const struct lift *l, cr_id id)
 {
     const struct view none = {.of = CR_NONE};

@@ -54,7 +54,7 @@ static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
     cr_id difference = s->logits, x = cr_in(g, difference, 0), wide = cr_in(g, difference, 1);
     cr_id top = cr_beneath_expand(g, wide);
     if (!is_row_reduction(g, top, CR_OP_max, x))
-        return true; /* another difference is a logit itself */
+        return true; /* a logit that happens to be a difference */
     part(s, difference);
     part(s, wide);
     if (top != wide)
@@ -153,7 +153,7 @@ bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id drop
         if (probs < 0 || !cr_match_softmax(g, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
-            return false; /* if scores are infinite, only the dropped elements would be NaN */
+            return false; /* an infinite score makes only its own element NaN, which may be dropped */
         for (cr_id id = dropped; id != probs; id = cr_towards_factor(g, id, probs))
             part(s, id);
         return s->n < CR_SOFTMAX_PARTS;

@@ -136,7 +136,7 @@ static cr_id largest_part(const struct cr_evaluate *ev)
         for (int a = 0; a < arity; a++)
             size[i] += size[value->arg[a]];
         if (size[i] > CR_MAX_VALUES)
-            size[i] = CR_MAX_VALUES; /* shared parts count several times */
+            size[i] = CR_MAX_VALUES; /* a value with several users counts several times */
         if (size[i] > largest) {
             largest = size[i];
             part = value->node;
@@ -228,7 +228,8 @@ static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return push(ev, &(struct cr_value){.source = CR_CORE, .node = id}, map);
 }
 
-/* The kernel has the product of queries and keys at one map only. */
+/* Evaluates the scores, as CR_SCORE.  Fails unless they are read at ev->score_map: the kernel
+ * computes the product of queries and keys at that index only. */
 static int evaluate_score(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     if (!equal_maps(map, ev->score_map, ev->g->nodes[id].rank))
@@ -247,7 +248,8 @@ static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return push(ev, &value, map);
 }
 
-/* The operand to which a `where` is narrowed down, or 0. */
+/* Returns the operand, 1 or 2, of a `where` whose mask is assumed to hide nothing; 0 for any other
+ * node. */
 static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
 {
     for (int i = 0; i < ev->n_visible; i++)

@@ -134,7 +134,8 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     return obstacle;
 }
 
-/* Follows reshapes, slices and expands to the node whose elements they repeat. */
+/* Returns the tensor that a term of a sum broadcasts: the node below its expands, reshapes and
+ * slices.  A slice is skipped because a rank reads its part of a bias by one. */
 static cr_id repeated_by(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op;

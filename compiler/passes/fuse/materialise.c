@@ -332,8 +332,8 @@ static void store_operand(struct choice *c, cr_id id)
         store_viewed(c, id);
 }
 
-/* True if a product reads its right operand from the panels of a stack of weights: the kernel's own
- * rows of a table that nothing stores. */
+/* True if a product multiplies by one matrix of a stack of weights that an i32 selects, and reads
+ * it from the panels of the stack: the gather that selects it is not stored. */
 static bool is_chosen(const struct choice *c, cr_id right)
 {
     struct cr_stacked choice;

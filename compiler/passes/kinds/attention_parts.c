@@ -36,7 +36,7 @@ static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
     return 3;
 }
 
-/* Lists the numbers that both kinds have. */
+/* Lists the numbers on which the code of both kinds depends. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     int n = 0;
@@ -65,7 +65,7 @@ _Static_assert(8 + CR_MAX_SHIFTS + 2 * 3 * CR_MAX_BOUNDS + 2 * (1 + 3 * CR_MAX_P
 
 /* ---- remarks ---- */
 
-/* The remarks of both kinds. */
+/* Sets the remarks of both kinds (see cr_remarks). */
 static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
 {
     remarks->summands = k->attention.K;
@@ -75,7 +75,8 @@ static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remar
     remarks->factor = k->attention.factor;
 }
 
-/* The title of a dropout that chooses. */
+/* Returns the title of the program of a dropout that selects by a condition; null for other
+ * programs. */
 static const char *attention_title(const struct cr_kernel *k, int i)
 {
     bool dropout = cr_program_of(k, i) == &k->attention.dropout;
@@ -223,7 +224,8 @@ static int n_gradients(const struct cr_kernel *k)
     return 3 + k->attention_backward.n_arrays;
 }
 
-/* A whole array is summed along the outer loops on which its index does not depend. */
+/* Returns the loops of the index of result i.  A whole array is summed along the outer loops on
+ * which its index does not depend. */
 static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summed)
 {
     static const unsigned loops[] = {
@@ -241,7 +243,7 @@ static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summe
                  : loops[k->attention_backward.arrays[i - 3]];
 }
 
-/* Lists the numbers of both kinds, then its own. */
+/* Lists the numbers of both kinds, then those that only the gradients have. */
 static int gradient_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     const struct cr_kernel_attention_backward *own = &k->attention_backward;
@@ -263,7 +265,8 @@ static bool lacks_delta(const struct cr_kernel *k, int i)
     return i == DELTA && k->attention.direct;
 }
 
-/* An array's title is what becomes of it. */
+/* Returns the title of the program of an array: "summed over keys" and the like; null for other
+ * programs. */
 static const char *gradient_title(const struct cr_kernel *k, int i)
 {
     for (int array = 0; array < k->attention_backward.n_arrays; array++)

@@ -240,7 +240,8 @@ static const struct cr_attention *attention_of(const struct cr_lowering *lw)
     return lw->core == CR_NONE ? NULL : cr_attention_at(lw->ev.module, lw->core);
 }
 
-/* True if the logits are not stored; else the product with V is a plain matrix product. */
+/* True if the kernel's contraction is the second product of an attention, probabilities times V,
+ * and the logits are not stored.  If they are stored, that product is a GEMM. */
 bool cr_fits_attention(const struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
@@ -386,8 +387,9 @@ static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidde
     return vanishes_if_hidden(lw, array, lw->backward->logits, 0);
 }
 
-/* Lowers the program from dS to T, or to another array of queries by keys.  Sets *is_hidden if it
- * leaves out masks, so that the kernel has to set hidden elements to 0. */
+/* Lowers the program that computes T, or another array of queries by keys, from dS.  Sets
+ * *is_hidden if masks are left out of the program: the kernel then sets the hidden elements to 0
+ * itself. */
 static bool lower_array(struct cr_lowering *lw, struct cr_tiles *tiles, bool *is_hidden,
                         cr_id array, const struct hidden *hidden)
 {
@@ -541,8 +543,8 @@ static bool lower_table(struct cr_lowering *lw, int i)
     return lower_result(lw, i, id, &map, CR_NO_ATOM);
 }
 
-/* Lowers the addresses of all results.  Outer loops that the address of a whole array does not
- * depend on are serial: the array is summed along them. */
+/* Lowers the addresses of all results.  If the address of a whole array lacks an outer loop, the
+ * array is summed along that loop, which must be serial. */
 static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;

@@ -16,7 +16,8 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
 /* The operands by number. */
 enum { A, B, CHOICE };
 
-/* Rows may be computed, and columns packed at load; if B is one matrix, no i32 selects another. */
+/* True if a GEMM lacks operand i: A if a prologue computes its rows, B if it is packed at load,
+ * and the i32 that selects a matrix unless B is a stack. */
 static bool gemm_lacks(const struct cr_kernel *k, int i)
 {
     if (i == A)
@@ -122,7 +123,7 @@ static bool lower_index(struct cr_lowering *lw, cr_id id)
            cr_evaluate_operand(&lw->ev, id, &start, &lw->k->gemm.weights.choice);
 }
 
-/* Lowers the rows of A: an operand in memory, or a prologue. */
+/* Lowers A: an operand in memory, or a prologue that computes its rows. */
 static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -140,8 +141,8 @@ static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
-/* B: weights packed at load, possibly a stack of matrices of which an i32 selects one; or an
- * operand that is packed at run time. */
+/* Lowers B: weights packed at load, possibly a stack of matrices of which an i32 selects one; or
+ * an operand that is packed at run time. */
 static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;

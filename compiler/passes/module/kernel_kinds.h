@@ -105,8 +105,8 @@ struct cr_kernel_parts {
      * false. */
     bool (*lacks)(const struct cr_kernel *kernel, int i);
 
-    /* Returns what stands for the title and the label of program `i` of a kernel; or null.  Null:
-     * null. */
+    /* Returns a text to print in place of both the title and the label of program `i` of a kernel;
+     * or null.  Null: null. */
     const char *(*title)(const struct cr_kernel *kernel, int i);
 
     /* Returns the loops of the index of result i, as bits; sets *summed to the atoms along which
@@ -174,7 +174,7 @@ static inline struct cr_tiles *cr_program_of(const struct cr_kernel *kernel, int
     return part->name ? (struct cr_tiles *)((char *)kernel + part->at) : NULL;
 }
 
-/* Returns what stands for the title and the label of program `i` of this kernel, or null. */
+/* Returns the text to print in place of both the title and the label of program `i`, or null. */
 static inline const char *cr_title_of(const struct cr_kernel *kernel, int i)
 {
     return cr_parts_of(kernel)->title ? cr_parts_of(kernel)->title(kernel, i) : NULL;

@@ -161,15 +161,14 @@ struct cr_module {
     struct cr_settings settings;
 
     /* shard */
-    bool stores_gathered; /* ranks read different parts of what all_gather gives: some within what one rank
-                             gave, others across a border, for which it has to be stored.  So all store it, and run
-                             the same kernels */
+    /* Some ranks read a part of a gathered tensor that one rank sent, others a part that two ranks
+     * sent, for which it has to be stored.  If so, all ranks store it, and run the same kernels. */
+    bool stores_gathered;
 
     /* separate_outputs, which marks outputs, and fuse */
     bool *materialised; /* by node: a kernel stores it */
     bool *inside; /* by node: a kernel of an attention's gradients computes it without storing it */
-    cr_id *stored_with; /* by node: the first node that its kernel stores, if it is not that node
-                           itself; or CR_NONE */
+    cr_id *stored_with; /* by node: CR_NONE, or, for a further result of a kernel, the kernel's first stored node */
 
     /* lift_grads */
     bool no_gradients; /* no node is the gradient of an attention's logits */
@@ -190,8 +189,7 @@ struct cr_module {
 
     /* recompute */
     int64_t least_arena_floats; /* the smallest possible arena, if it exceeds --max-arena; else 0 */
-    int most_values;            /* the most values that it can reorder, if the module has more;
-                                   else 0 */
+    int most_values;            /* with more values than this recompute searches no order; 0: not too many */
     bool unrolled;              /* loops are not used, so that the arena becomes small enough */
 
     /* outline */
@@ -208,9 +206,9 @@ struct cr_module {
     bool *lies_over; /* by the first kernel of a function: some call of it stores a result over an
                         operand in the arena */
     int64_t *packed;            /* by kernel: the offset in floats of its packed weights, or -1 */
-    cr_id *columns_of; /* by node: the packed matrix whose columns are the rows of this table,
-                          which kernels gather from; the table itself if it has its own panels
-                          (gathered_tables.h); or CR_NONE */
+    /* by node, for a table whose rows are gathered from panels: the packed matrix whose columns are
+     * its rows, or the table itself if it has its own panels (gathered_tables.h); else CR_NONE */
+    cr_id *columns_of;
     struct cr_layout_info *layouts;
     int n_layouts, cap_layouts;
     int64_t weights_floats, arena_floats;

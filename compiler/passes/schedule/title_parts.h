@@ -38,7 +38,8 @@ void cr_put_window(struct cr_text *title, const struct cr_kernel *kernel);
 /* Appends the ops of a kernel; returns false if there are too many. */
 bool cr_put_steps(struct cr_text *title, const struct cr_kernel *kernel);
 
-/* Appends the shape of a kernel's result or, if that is a scalar, of the first operand that is none. */
+/* Appends the shape of a kernel's result or, if that is a scalar, of its first operand that is not
+ * a scalar. */
 void cr_put_shape(struct cr_text *title, const struct cr_module *m, const struct cr_kernel *kernel);
 
 /* Ties the numbers in a title to the words before them, so that they are kept: "h.3.attn" becomes "h_3.attn". */

@@ -468,8 +468,9 @@ static struct cut cut_of_rows(const struct shard *s, cr_id id)
     return cut;
 }
 
-/* Returns the product of a head that is tied to a table, by whose columns the rows of the table are cut: its right
- * operand is the table's transpose.  CR_NONE if there is none, or if it is not cut. */
+/* Returns the product of the head that shares its weights with a table: its right operand is the
+ * table's transpose, so the rows of the table are cut as the columns of the product are.  CR_NONE
+ * if there is no such product, or if it is not cut. */
 static cr_id tied_head(const struct shard *s, cr_id table)
 {
     for (int i = s->users.first[table]; i < s->users.first[table + 1]; i++) {
@@ -486,7 +487,8 @@ static cr_id tied_head(const struct shard *s, cr_id table)
     return CR_NONE;
 }
 
-/* True if a rank looks rows up in its part of a table that is cut by rows, as the head that is tied to it. */
+/* True if a gather reads a table whose rows are cut because a head shares it: a rank looks rows up
+ * in its part only. */
 static bool is_tied(const struct shard *s, cr_id id)
 {
     cr_id index = cr_in(s->g, id, 1);
@@ -723,9 +725,10 @@ struct parts {
 static cr_id add_part(struct shard *s, struct parts *p, cr_id id, int axis);
 
 /* True if element i of a node along an axis depends only on elements i of its operands along that
- * axis.  Such nodes are constants, iotas along other axes, and arithmetic along a batch axis, as of
- * heads.  Without attentions no arithmetic is done twice: a softmax of which gradients read the inside
- * would look like an attention if they had an inside of their own. */
+ * axis.  Such nodes are constants, iotas along other axes, and arithmetic along a batch axis, such
+ * as the heads.  In a graph without attentions it is false for arithmetic, so that none is done
+ * twice: gradients read the inside of a softmax, and a copy of that softmax would look like an
+ * attention. */
 static bool goes_along(const struct shard *s, cr_id id, int axis)
 {
     const struct cr_node *node = made(s, id);
@@ -776,7 +779,7 @@ static cr_id add_move(struct shard *s, struct parts *p, cr_id id, int axis)
     return add(s, op, in, &attr);
 }
 
-/* True if a node is a view of what all_gather gives. */
+/* True if a node is a view of an all_gather's result. */
 static bool views_gathered(const struct cr_graph *g, cr_id id)
 {
     while (cr_ops[g->nodes[id].op].kind == CR_KIND_MOVE)
@@ -948,13 +951,14 @@ static struct cr_attr local_attr(const struct shard *s, cr_id id)
 
 /* ---- tied tables ---- */
 
-/* A lookup in a table that is cut by rows: ids, and what rank r has of the table. */
+/* A lookup in a table that is cut by rows: the ids, and the segment of rows that the ranks
+ * share. */
 struct lookup {
     cr_id ids;
     const struct segment *rows;
 };
 
-/* Returns the first id that is looked up on rank r, and not on the one before. */
+/* Returns the least id that rank r looks up. */
 static int64_t first_id(const struct shard *s, const struct lookup *l, int r)
 {
     return share_of(s, l->rows) * r;
@@ -969,7 +973,7 @@ static cr_id add_number(struct shard *s, const struct lookup *l, int64_t value)
     return cr_rewrite_add(&s->rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Adds a bool for each id: rank r or one behind it looks it up. */
+/* Adds a bool for each id: true if rank r or a later rank looks it up. */
 static cr_id add_reaches(struct shard *s, const struct lookup *l, int r)
 {
     const cr_id in[] = {l->ids, add_number(s, l, first_id(s, l, r))};
@@ -982,8 +986,8 @@ static cr_id add_where(struct shard *s, cr_id condition, cr_id a, cr_id b)
     return cr_rewrite_add(&s->rw, CR_OP_where, 3, in, NULL);
 }
 
-/* Adds the row of each id in the part of the rank that looks it up.  It is the same on all ranks, as they run one
- * program; on the others the row is of no use. */
+/* Adds for each id its row in the part of the rank that looks it up.  All ranks compute this row,
+ * as they run one program; a rank whose part lacks the id looks up a row that is not used. */
 static cr_id add_local_ids(struct shard *s, const struct lookup *l)
 {
     cr_id begin = add_number(s, l, 0);
@@ -995,7 +999,7 @@ static cr_id add_local_ids(struct shard *s, const struct lookup *l)
     return cr_rewrite_add(&s->rw, CR_OP_sub, 2, in, NULL);
 }
 
-/* Adds what rank r has looked up, of all that was gathered. */
+/* Adds the rows that rank r has looked up: a slice of `all`, the gathered rows of all ranks. */
 static cr_id add_found(struct shard *s, cr_id all, int r)
 {
     cr_id one = add_slice(s, all, 0, r, 1);

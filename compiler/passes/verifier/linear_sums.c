@@ -5,7 +5,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* The most steps of one question.  Questions about scheduled kernels take up to 135. */
+/* The most replacements of unknowns in a search for one bound.  Searches for scheduled kernels
+ * take up to 135. */
 enum { PATIENCE = 20000 };
 
 void cr_unknowns_free(struct cr_unknowns *u)

@@ -234,8 +234,9 @@ static int64_t joined_grain(const struct cr_walk *w, const struct cr_walk_block 
     return cr_common_grain(b->grain, cr_common_grain(cr_grain(&w->u, before), cr_grain(&w->u, after)));
 }
 
-/* Sets *value to the value of a variable after a condition under which it was set: `before` or
- * `after`.  If the condition compares these two, they are also bounds of the value. */
+/* Sets *value to the value of a variable after an `if` that sets it: `after`, or `before` if the
+ * condition was false.  A condition that compares these two makes them bounds of the value, too:
+ * `if (a < x) x = a` leaves x at most a. */
 static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct cr_linear *before,
                  const struct cr_linear *after, struct cr_linear *value)
 {

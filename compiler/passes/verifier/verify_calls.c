@@ -262,7 +262,8 @@ static bool is_number_there(const struct run *r, const struct cr_step *step,
            at < units_of(&r->p->buffers[buffer]);
 }
 
-/* Checks that a function that sees a buffer from a whole element on reaches nowhere outside it. */
+/* Fails unless an argument begins at a whole element of its buffer, and the function reaches no
+ * element outside the buffer, whichever part a number chooses. */
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
 {

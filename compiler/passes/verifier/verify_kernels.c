@@ -45,7 +45,9 @@ struct program_rule {
     int across; /* the atom along the columns of its tiles, or -1 */
 };
 
-/* True if the elements of a tensor are the rows that a value gathers from or, of a take, several times as many. */
+/* True if a tensor of `size` elements is a table that a value may read: of as many rows as the
+ * value counts or, for a take, which has a table for each index of the other axes, of a multiple
+ * of that. */
 static bool is_table(const struct cr_node *node, int64_t size, const struct cr_value *v)
 {
     int64_t rows = size / v->table_stride;

@@ -186,7 +186,7 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
 
 /* ---- stacks ---- */
 
-/* True if a move gives the matrix that it takes, under other axes of size 1. */
+/* True if a node reshapes a matrix only by other axes of size 1 in front of it. */
 static bool keeps_matrix(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -215,7 +215,8 @@ int64_t cr_panel_columns(const struct cr_graph *g, cr_id id)
     return cr_elements(node->rank, node->shape) / node->shape[node->rank - 2];
 }
 
-/* Matrix after matrix, all of whose K rows are one piece. */
+/* A stack has one piece for each matrix, with all its K rows; another matrix has those of
+ * cr_weight_pieces. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_layout_info *info), void *context)
 {
