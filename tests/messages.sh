@@ -5,7 +5,8 @@
 # A message is the text of a call of an error function, as `tells` below names them, or a text with
 # ", expected" that stands elsewhere.  Reports of bugs of the compiler are not listed.  A line of the
 # list is FILE: TEXT.  " | " stands between several texts of one call, such as the two of a condition;
-# "..." stands for a value that Lua concatenates.  The last line of output is "N passed, M failed".
+# "..." stands for a value that Lua concatenates.  Texts that a function puts into a message of its own
+# are listed inside of it (frame_of).  The last line of output is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
@@ -23,6 +24,42 @@ list() {
                 name ~ /^(cr_note|cr_keep_note|cr_report_text|luaL_error|luaL_argerror)$/ ||
                 lua && name ~ /^(error|assert)$/
         }
+        # The message that a function makes of the texts passed to it: %1 and %2 stand for them.
+        function frame_of(name) {
+            if (name == "cr_refuse_shape")
+                return "found %1, which emitted C does not have, expected %2"
+            if (name == "fail_escape")
+                return "%s: found \\\\%c in a pattern, expected %1"
+            if (name == "misfit")
+                return "option %s: found another value, expected %1"
+            if (name == "fail_kind")
+                return "%s: found another type, expected %1"
+            if (FILENAME ~ /pattern_program[.]c$/ && name == "refuse")
+                return "found Split by a pattern with %1, which emitted C does not have, expected a pattern without it"
+            if (name == "refuse_number")
+                return "found %1 %g with %s = %d, %g with %d, expected one number or the length itself"
+            if (name ~ /^(fail|fail_at|fail_found)$/)
+                return "found %1, expected %2"
+            return ""
+        }
+        # Returns `frame` with a text in place of a mark.
+        function put(frame, mark, words,    at) {
+            at = index(frame, mark)
+            return at ? substr(frame, 1, at - 1) words substr(frame, at + length(mark)) : frame
+        }
+        # Puts the texts of a call into the message of the function.
+        function put_in_frame(frame,    texts, n) {
+            n = split(message, texts, / [|] /)
+            if (message ~ /(^|, )(expected|found) / || n > 2 || n == 2 && frame !~ /%2/)
+                return
+            if (n == 1 && frame ~ /%2/) {
+                texts[2] = texts[1]
+                texts[1] = "%s"
+            }
+            frame = put(frame, "%1", texts[1])
+            frame = put(frame, "%2", texts[2])
+            message = frame
+        }
         # Ends a text; one without a word is no message.
         function end_text() {
             if (text ~ /[a-z][a-z]/)
@@ -32,9 +69,18 @@ list() {
         # Prints the texts of a call, or of a statement if it says what was expected.
         function end_message(call) {
             end_text()
+            if (call && message != "" && frame_of(callee) != "")
+                put_in_frame(frame_of(callee))
             if (message != "" && (call || message ~ /(^|, )expected /) && !seen[FILENAME, message]++)
                 print FILENAME ": " message
             message = ""
+        }
+        BEGIN {
+            # Macros of compiler/ir/incremental.h that stand for texts.
+            macro["CR_IDS"] = "ids"
+            macro["CR_LOGITS"] = "logits"
+            macro["CR_TOKENS"] = "n"
+            macro["CR_AT"] = "at"
         }
         FNR == 1 {
             comment = depth = 0
@@ -58,6 +104,8 @@ list() {
                 }
                 if (t ~ /^(\/\/|--)/)
                     break
+                if (depth && t in macro)
+                    t = "\"" macro[t] "\""
                 if (t ~ /^PRI/)
                     t = "\"%" (t ~ /64/ ? "lld" : "d") "\""
                 if (t !~ /^"/ || between ~ /[^ ]/)
@@ -72,6 +120,7 @@ list() {
                          (tells(t) || t == "fprintf" && rest ~ /^\(stderr/)) {
                     end_message(0)
                     depth = 1
+                    callee = t
                     rest = substr(rest, 2)
                 } else if (!depth && t == ";")
                     end_message(0)

@@ -78,12 +78,12 @@ static int list_replace(const struct cr_text_part *part, struct cr_shape *s, str
         const char *source = cr_pattern_source(part->pattern, &n);
         stage.kind = CR_REPLACED_RUNS;
         if (!source || !is_run(source, n, &stage.from, &stage.n_from, &stage.flags))
-            return cr_refuse_shape(s, "Replace by a pattern", "of a string, or of runs of a character",
+            return cr_refuse_shape(s, "Replace by a pattern", "Replace of a string, or of runs of a character",
                                    error);
         shortest = (stage.n_from ? stage.n_from : 1) * (size_t)stage.flags;
     }
     if (shortest == 0)
-        return cr_refuse_shape(s, "Replace of nothing", "of a text", error);
+        return cr_refuse_shape(s, "Replace of an empty string", "Replace of some text", error);
     stage.growth = stage.n_to > shortest ? (double)stage.n_to / (double)shortest : 1;
     return cr_list_stage(s, &stage, error);
 }

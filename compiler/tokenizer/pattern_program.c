@@ -186,7 +186,7 @@ static int put(struct compiling *c, enum cr_pattern_code code, int a, int b)
 {
     struct cr_pattern_program *p = c->program;
     if (p->n == CR_MOST_OPS) {
-        refuse(c, "a long pattern");
+        refuse(c, "too many items");
         return 0;
     }
     *CR_PUSH(p->ops, p->n, p->cap) = (struct cr_pattern_op){code, a, b};
@@ -240,7 +240,7 @@ static void put_set(struct compiling *c, struct part part, enum cr_pattern_code 
     if (set)
         put(c, code, set->at, set->n);
     else
-        refuse(c, "a set of characters that cannot be found");
+        refuse(c, "a class of characters that PCRE2 cannot list");
     free(text.data);
 }
 
@@ -390,7 +390,7 @@ static void compile_some(struct compiling *c, struct part item, const struct rep
 {
     int splits[CR_MOST_OPS];
     if (n > CR_MOST_OPS / 2) {
-        refuse(c, "a long pattern");
+        refuse(c, "too many items");
         return;
     }
     for (int i = 0; i < n; i++) {

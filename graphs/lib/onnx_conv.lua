@@ -238,7 +238,8 @@ function onnx_conv.max_unpool(x, index, config)
     for i = 1, n do
         local size = (x:size(2 + i) - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i]
         assert(strides[i] >= 1 and size >= 1 and size <= MOST_INDEX,
-            "axis " .. (1 + i) .. " of " .. x:size(2 + i) .. " elements, by steps of " .. strides[i])
+            "found axis " .. (1 + i) .. " of " .. x:size(2 + i) .. " elements by steps of " .. strides[i] ..
+            ", expected a result of 1 to " .. MOST_INDEX)
         shape[2 + i] = size
     end
     local fits = index.rank == x.rank and (not o.output_shape or #o.output_shape == x.rank)
@@ -249,7 +250,7 @@ function onnx_conv.max_unpool(x, index, config)
     local y = scatter(const(0, {total}, x.dtype), reshape(x, {-1}), reshape(index, {-1}), 1)
     y = reshape(y, shape)
     for i, size in ipairs(o.output_shape or {}) do
-        assert(size >= shape[i] and size <= MOST_INDEX, "a size of " .. size .. " for axis " .. (i - 1))
+        assert(size >= shape[i] and size <= MOST_INDEX, "found a size of " .. size .. " for axis " .. (i - 1) .. ", expected " .. shape[i] .. " to " .. MOST_INDEX)
         y = pad(y, i, 0, size - shape[i], 0)
     end
     return y
