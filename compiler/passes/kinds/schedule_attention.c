@@ -819,5 +819,5 @@ void cr_describe_attention(struct cr_text *text, const struct cr_builder *b)
     cr_put_extents(text, b, k->k, k->key);
     cr_put(text, ") x v");
     cr_put_extents(text, b, k->key, k->col);
-    cr_put(text, " for each head");
+    cr_put_outer(text, b);
 }

@@ -103,6 +103,9 @@ struct cr_fetch {
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
                         const struct cr_fetch *fetches);
 
+/* Appends what the outer loops iterate over, for the description of a kernel: " for each head". */
+void cr_put_outer(struct cr_text *text, const struct cr_builder *b);
+
 /* Begins a loop over the blocks of keys from `first` to `last`; sets v->j. */
 void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last);
 

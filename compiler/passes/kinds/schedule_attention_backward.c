@@ -769,7 +769,7 @@ void cr_describe_attention_backward(struct cr_text *text, const struct cr_builde
     cr_put_extents(text, b, k->key, k->k);
     cr_put(text, " and v");
     cr_put_extents(text, b, k->key, k->col);
-    cr_put(text, " for each head");
+    cr_put_outer(text, b);
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
         cr_put(text, ",\n   and that of the logits %s%s", is_worked(k, i) ? "worked on and " : "",
                cr_array_titles[k->attention_backward.arrays[i]]);

@@ -1,6 +1,7 @@
 /* Functions that attention and its gradients share: bounds, blocks of scores, prefetches. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "schedule_attention.h"
 
@@ -385,7 +386,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
             char name[24];
             snprintf(name, sizeof name, "next_%.17s", b->outer_name[inner]);
             next = cr_let_noted(b, name, cr_binary(b, CR_EXPR_ADD, head, more), false,
-                                "or the last one again");
+                                "prefetched; or the last one again");
         }
         int own = b->outer[inner];
         b->outer[inner] = next;
@@ -394,6 +395,19 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
         CR_CALL(b, CR_CALLEE_fetch, CR_FORMAT_f32, count_of(b, &v->i), cr_x(cr_extent_of(b, f->col)),
                 cr_at(from), cr_n(b, cr_coef(at, f->row)));
     }
+}
+
+/* ---- the description ---- */
+
+void cr_put_outer(struct cr_text *text, const struct cr_builder *b)
+{
+    const char *name = b->k->n_outer ? b->outer_name[b->k->n_outer - 1] : "";
+    for (int i = 0; i < b->k->n_outer; i++)
+        if (strcmp(b->outer_name[i], "head") == 0)
+            name = "head";
+    if (strcmp(name, "batch") == 0)
+        name = "item of the batch";
+    cr_put(text, *name ? " for each %s" : "%s", name);
 }
 
 /* ---- blocks of scores ---- */
