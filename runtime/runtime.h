@@ -35,7 +35,8 @@
 #define CR_FUNCTION_BY_LEVEL(vnni, amx, name, type, list) CR_FUNCTION(name, type, list)
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
+ * and a description, which an emitted file has at the members of struct cr_runtime.  A file that
+ * runtime.inc includes defines each one as CR_NAME(cr_NAME). */
 /* clang-format off */
 #define CR_FUNCTIONS \
     CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \

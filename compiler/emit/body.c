@@ -6,7 +6,10 @@
 
 #include "compiler/ir/print_expr.h"
 
-enum { INDENT = 4 };
+enum {
+    INDENT = 4,
+    MOST_BEFORE_NOTE = 100 - INDENT - 7 /* the most characters of a declaration and the note behind it */
+};
 
 /* ---- statements ---- */
 
@@ -140,7 +143,7 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
 
 /* Prints the pointer to a slot of scratch.  The offset counts floats, so a pointer to another type
  * is cast after the sum.  Where values have names, the first one stands for the slot, and the
- * others are equal to it. */
+ * others are equal to it.  The note follows on the line, or precedes it if the line is long. */
 static void print_scratch(struct cr_text *t, const struct cr_function *f, int number)
 {
     const struct cr_slot *slot = &f->slots[number];
@@ -160,7 +163,11 @@ static void print_scratch(struct cr_text *t, const struct cr_function *f, int nu
     cr_put(&line, sized ? "(scratch" : "scratch");
     if (slot->offset)
         cr_put(&line, " + %lld", (long long)slot->offset);
-    cr_put(&line, "%s%s; /* %s */", sized ? ")" : "", more.length ? more.data : "", slot->note);
+    cr_put(&line, "%s%s;", sized ? ")" : "", more.length ? more.data : "");
+    if (line.length + strlen(slot->note) > MOST_BEFORE_NOTE)
+        cr_put(t, "%*s/* %s */\n", INDENT, "", slot->note);
+    else
+        cr_put(&line, " /* %s */", slot->note);
     cr_put_line(t, INDENT, "%s", line.data);
     free(more.data);
     free(line.data);

@@ -119,12 +119,17 @@ void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
 
 /* ---- in a standalone file ---- */
 
-/* Prints the marked members as declarations. */
-static void put_members(struct cr_text *text, int n, const struct member *list, const bool *called)
+/* Prints the marked members as declarations, each after its description in the table of `path`. */
+static void put_members(struct cr_text *text, int n, const struct member *list, const bool *called,
+                        const char *path)
 {
-    for (int i = 0; i < n; i++)
-        if (called[i])
-            cr_put_line(text, 4, "%s;", list[i].declaration);
+    for (int i = 0; i < n; i++) {
+        if (!called[i])
+            continue;
+        if (!list[i].is_variant)
+            cr_put_description(text, path, list[i].name);
+        cr_put_line(text, 4, "%s;", list[i].declaration);
+    }
 }
 
 void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs)
@@ -133,14 +138,15 @@ void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs
     mark_calls(&called, needs);
     if (memchr(called.members_i32, true, sizeof called.members_i32)) {
         cr_put(text, "/* The same on tiles of i32. */\nstruct cr_runtime_i32 {\n");
-        put_members(text, MEMBERS_I32, members_i32, called.members_i32);
+        put_members(text, MEMBERS_I32, members_i32, called.members_i32, "runtime/i32.h");
         cr_put(text, "};\n\n");
     }
-    cr_put(text, "/* The functions for one instruction set that this model needs: of elementwise ops the\n"
-                 " * letters say which operands are tiles (v) and which have one value a row (s); all others\n"
-                 " * are described at CR_FUNCTIONS below. */\n"
+    cr_put(text, "/* The functions for one instruction set that this model needs.  A tile is a matrix of rows x\n"
+                 " * cols floats: element (r, c) of y is y[r * ldy + c].  The letters behind the name of an\n"
+                 " * elementwise op say which operands are tiles (v), and which have one value a row (s): b[r *\n"
+                 " * ldb]. */\n"
                  "struct cr_runtime {\n    const char *isa;\n");
-    put_members(text, MEMBERS, members, called.members);
+    put_members(text, MEMBERS, members, called.members, "runtime/runtime.h");
     cr_put(text, "};\n");
 }
 

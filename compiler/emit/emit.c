@@ -189,7 +189,7 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints the names of sizes, if there are any. */
+/* Prints the names of sizes and of the distance of prefetches, if there are any. */
 static void put_sizes(struct cr_text *text, const struct cr_program *program)
 {
     struct cr_named_sizes *sizes = program->sizes;
@@ -197,11 +197,14 @@ static void put_sizes(struct cr_text *text, const struct cr_program *program)
         return;
     struct cr_text line = {0};
     cr_put(text, "\n");
-    for (int i = CR_NAME_PANEL + 1; i < sizes->n_names; i++)
+    for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++)
         cr_put(&line, "%s%s = %lld", line.length ? ", " : "enum { ", sizes->names[i].text,
                (long long)sizes->names[i].value);
     cr_put_line(text, 0, "%s }; /* options of the script */", line.data);
     free(line.data);
+    if (sizes->names[CR_NAME_AHEAD].value > 0)
+        cr_put(text, "enum { %s = %lld }; /* floats from a weight that is read to one that is prefetched */\n",
+               sizes->names[CR_NAME_AHEAD].text, (long long)sizes->names[CR_NAME_AHEAD].value);
     if (!sizes->head_dim)
         return;
     struct cr_named_sizes plain = *sizes;

@@ -165,7 +165,8 @@ static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, en
         cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
-/* " + (unsigned)id < 4 ? id * 256 : 0": a number that chooses no part gives the first. */
+/* Prints " + ((unsigned)id < 4 ? id * 256 : 0)", the offset of the matrix `id` of a stack; an id
+ * outside of the stack gets the offset of matrix 0. */
 static void print_choice(struct cr_text *t, const struct cr_program *p,
                          const struct cr_layers *loop, const struct cr_chosen_part *choice,
                          enum cr_format format)
@@ -228,14 +229,15 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 /* ---- steps ---- */
 
 /* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers,
- * of the first layer's buffer. */
+ * of the first layer's buffer.  The columns of packed weights are rounded up to whole panels. */
 static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
-                                 const struct cr_binding *b)
+                                 const struct cr_binding *b, bool packed)
 {
     const struct cr_buffer *buffer = &p->buffers[p->bound[b->first_buffer].what];
     char plain[128], shape[200];
     cr_plain_scope(plain, sizeof plain, buffer->name);
-    cr_put(t, " /* %s%s */", plain, cr_shape_text(shape, sizeof shape, buffer->rank, buffer->shape));
+    cr_put(t, " /* %s%s%s */", plain, cr_shape_text(shape, sizeof shape, buffer->rank, buffer->shape),
+           packed ? ", whole panels" : "");
 }
 
 /* Prints a block that calls rt->parallel with the function and a structure of its arguments. */
@@ -252,7 +254,7 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
         cr_emit_binding(t, p, walk->loop, cr_operand_binding(p, step, i), f->slots[i].format);
         cr_put(t, ",");
         if (f->slots[i].kind == CR_SLOT_ARGUMENT)
-            print_buffer_comment(t, p, cr_operand_binding(p, step, i));
+            print_buffer_comment(t, p, cr_operand_binding(p, step, i), f->slots[i].packed);
         cr_put(t, "\n");
     }
     cr_put(t, "%*s};\n", indent + 4, "");

@@ -248,21 +248,42 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
            !is_needed(line + 7, strcspn(line + 7, ","), needs, context);
 }
 
-/* True if a line is the table row of a function that the text does not need.  Rows of levels have
- * two more columns in front of the name.  The member's name begins with `pointer`. */
+/* True if a line begins the table row of a function. */
+static bool is_function_row(const char *line)
+{
+    return is_row(line) && line[4] == 'C';
+}
+
+/* Returns the name in the table row of a function.  Rows of levels have two more columns in front. */
+static const char *name_in_row(const char *line)
+{
+    const char *name = strchr(line, '(') + 1;
+    for (int column = line[strlen("    CR_FUNCTION")] == '(' ? 0 : 2; column > 0; column--)
+        name = strchr(name, ',') + 2;
+    return name;
+}
+
+/* True if a line is the table row of a function that the text does not need.  The member's name
+ * begins with `pointer`. */
 static bool is_surplus_function(const char *line, const char *pointer, cr_needs_op *needs,
                                 void *context)
 {
-    static const char row[] = "    CR_FUNCTION";
     char member[64];
-    if (!needs || !is_row(line) || strncmp(line, row, sizeof row - 1) != 0)
+    if (!needs || !is_function_row(line))
         return false;
-    const char *name = strchr(line, '(') + 1;
-    for (int column = line[sizeof row - 1] == '(' ? 0 : 2; column > 0; column--)
-        name = strchr(name, ',') + 2;
+    const char *name = name_in_row(line);
     int n = snprintf(member, sizeof member, "%s%.*s", pointer, (int)strcspn(name, ","), name);
     CR_CHECK(n < (int)sizeof member);
     return !needs(context, member);
+}
+
+/* Adds the row of a function without its type and its description, which are at the structure of
+ * functions. */
+static void add_name_of_function(struct cr_text *text, const char *line, const char *end)
+{
+    const char *type = name_in_row(line);
+    type += strcspn(type, ",");
+    cr_put(text, "%.*s, , )%s", (int)(type - line), line, end[-2] == '\\' ? " \\\n" : "\n");
 }
 
 static const char mark[] = "/* only for ";
@@ -366,7 +387,30 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
             add_include(text, path, quote, done, needs, context);
         } else if (!is_mark && !is_surplus_op(line, needs, context) &&
                    !is_surplus_function(line, pointer, needs, context)) {
-            add_line(text, line, end);
+            if (needs && is_function_row(line))
+                add_name_of_function(text, line, end);
+            else
+                add_line(text, line, end);
         }
+    }
+}
+
+void cr_put_description(struct cr_text *text, const char *path, const char *name)
+{
+    const char *line = files[find_file(path)].text, *end = line;
+    size_t n = strlen(name);
+    do {
+        line = end;
+        end = end_of(line);
+    } while (*line && (!is_function_row(line) || strncmp(name_in_row(line), name, n) != 0 ||
+                       name_in_row(line)[n] != ','));
+    const char *comment = strstr(line, "        /*");
+    if (!*line || !comment || comment > end)
+        return;
+    for (line = comment; line < end; line += strcspn(line, "\n") + 1) {
+        size_t length = strcspn(line, "\n");
+        while (line[length - 1] == '\\' || line[length - 1] == ' ')
+            length--;
+        cr_put(text, "%.*s\n", (int)length - 4, line + 4);
     }
 }

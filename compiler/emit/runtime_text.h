@@ -26,9 +26,14 @@ typedef bool cr_needs_op(void *context, const char *name);
  * begins as 0, is the set of files added so far.  An include of the template becomes #include
  * CR_TEMPLATE, a macro for the name of the emitted file, so that the template appears once in the
  * text.  If `needs` is true of CR_TEMPLATE_FILE, the template's text is added each time instead.
+ * With `needs`, rows of the tables of functions have the names alone.
  */
 void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_needs_op *needs,
                     void *context);
+
+/* Adds the comment that describes a function, from its row in a table of the runtime: that of the
+ * header at `path`.  Adds nothing if the row has no comment. */
+void cr_put_description(struct cr_text *text, const char *path, const char *name);
 
 /*
  * Adds the declarations that a program's text needs if it is compiled without the runtime's source:

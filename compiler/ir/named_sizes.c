@@ -12,7 +12,9 @@ struct cr_named_sizes *cr_named_sizes_new(void)
 {
     struct cr_named_sizes *sizes = cr_calloc(1, sizeof *sizes);
     sizes->names[CR_NAME_PANEL] = (struct cr_size_name){"CR_PANEL", CR_PANEL};
-    sizes->n_names = sizes->users = 1;
+    sizes->names[CR_NAME_AHEAD] = (struct cr_size_name){"CR_AHEAD", 0};
+    sizes->n_names = CR_OPTION_NAMES;
+    sizes->users = 1;
     return sizes;
 }
 
@@ -93,6 +95,13 @@ int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size)
 int cr_plain_size(struct cr_named_sizes *sizes, int64_t value)
 {
     return cr_size_of_powers(sizes, (struct cr_named_size){.value = value});
+}
+
+int cr_size_of_name(struct cr_named_sizes *sizes, int name)
+{
+    struct cr_named_size size = {.value = sizes->names[name].value};
+    size.power[name] = 1;
+    return cr_size_of_powers(sizes, size);
 }
 
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b)

@@ -14,9 +14,12 @@
 
 enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
 
-/* The name that all tables have: the columns of a packed panel, an enumerator of
- * runtime/types.h. */
-enum { CR_NAME_PANEL };
+/*
+ * The names that all tables have: the columns of a packed panel, an enumerator of runtime/types.h;
+ * and the distance, in floats, at which products prefetch weights, which is 0 in a table that no
+ * product used.  The names of options follow.
+ */
+enum { CR_NAME_PANEL, CR_NAME_AHEAD, CR_OPTION_NAMES };
 
 struct cr_size_name {
     char text[CR_SIZE_NAME]; /* an identifier in C */
@@ -48,7 +51,7 @@ struct cr_named_sizes {
     int users;    /* graphs and programs that share it */
 };
 
-/* Returns a table with the name of CR_NAME_PANEL alone, and one user. */
+/* Returns a table without names of options, and with one user. */
 struct cr_named_sizes *cr_named_sizes_new(void);
 
 /* Removes a user of the table, and frees the table with the last one.  `sizes` may be null. */
@@ -66,6 +69,9 @@ int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size);
 
 /* Returns a size without a name. */
 int cr_plain_size(struct cr_named_sizes *sizes, int64_t value);
+
+/* Returns the size that is a name alone; 0 if its value is not positive. */
+int cr_size_of_name(struct cr_named_sizes *sizes, int name);
 
 /* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown. */
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b);

@@ -34,8 +34,8 @@ static const char *sign_of(const struct cr_expr_printer *p, enum cr_expr_op op)
     return p->as_c ? operators[op].sign : operators[op].word;
 }
 
-/* Prints a number; in C by the name of its size, if it has one.  If `tight`, a product of several
- * factors is put in parentheses. */
+/* Prints a number; in C by the name of its size, if it has one: of a negative number, the size is
+ * that of its absolute value.  If `tight`, a product of several factors is put in parentheses. */
 static void print_number(const struct cr_expr_printer *p, int64_t number, int size, bool tight)
 {
     char text[512];
@@ -43,8 +43,8 @@ static void print_number(const struct cr_expr_printer *p, int64_t number, int si
         cr_put(p->text, "%lld", (long long)number);
         return;
     }
-    bool loose = cr_size_text(p->f->sizes, size, text, sizeof text) > 1 && tight;
-    cr_put(p->text, loose ? "(%s)" : "%s", text);
+    bool loose = cr_size_text(p->f->sizes, size, text, sizeof text) > 1 && (tight || number < 0);
+    cr_put(p->text, loose ? "%s(%s)" : "%s%s", number < 0 ? "-" : "", text);
 }
 
 /* Returns the precedence of a node's operator.  In C a size may be a product; in a dump a minimum
@@ -53,7 +53,7 @@ static enum cr_expr_precedence precedence_of(const struct cr_expr_printer *p,
                                         const struct cr_expr_node *e)
 {
     char text[512];
-    if (p->as_c && e->op == CR_EXPR_NUMBER && e->size &&
+    if (p->as_c && e->op == CR_EXPR_NUMBER && e->size && e->number > 0 &&
         cr_size_text(p->f->sizes, e->size, text, sizeof text) > 1)
         return CR_BY_PRODUCT;
     return e->op == CR_EXPR_MIN && !p->as_c ? CR_BY_ATOM : operators[e->op].precedence;

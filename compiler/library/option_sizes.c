@@ -262,7 +262,7 @@ struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph)
     add_facts(&s);
     free(s.axes);
     crescent_graph_close(again);
-    if (s.sizes->n_names > 1)
+    if (s.sizes->n_names > CR_OPTION_NAMES)
         return s.sizes;
     cr_named_sizes_drop(s.sizes);
     return NULL;

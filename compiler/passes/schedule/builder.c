@@ -38,8 +38,8 @@ bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
     return e->op == CR_EXPR_NUMBER;
 }
 
-/* An expression below CR_NONE is a variable with a known number, not a variable of the function.
- * Returns the number. */
+/* Returns the number that a variable stands for, or null.  Such a variable has no declaration: its
+ * index is below CR_NONE. */
 static const struct cr_known *known_value(const struct cr_builder *b, int var)
 {
     return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
@@ -88,8 +88,8 @@ static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
     }
 }
 
-/* Returns the named size of the number x op y: the size of the operand that equals the result, or
- * 0. */
+/* Returns the named size of the number x op y: the size of the operand that equals the result, or,
+ * for 0 - y, of y; else 0. */
 static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
     const struct cr_expr_node *left = &b->f->exprs[x], *right = &b->f->exprs[y];
@@ -98,6 +98,8 @@ static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, 
                : left->number < right->number ? left->size
                : left->size                   ? left->size
                                               : right->size;
+    if (op == CR_EXPR_SUB && left->number == 0 && right->number > 0)
+        return right->size;
     return (op == CR_EXPR_ADD || op == CR_EXPR_SUB) && right->number == 0 ? left->size : 0;
 }
 
@@ -228,7 +230,7 @@ int cr_let(struct cr_builder *b, const char *name, cr_expr value)
     return cr_let_noted(b, name, value, false, NULL);
 }
 
-/* Returns the number of a variable that stands for a number. */
+/* Returns a variable without a declaration, an index below CR_NONE, whose value is this number. */
 static int let_known(struct cr_builder *b, int64_t number, int size)
 {
     int i = 0;

@@ -33,7 +33,8 @@ struct naming {
     struct strides *slots;     /* by slot */
 };
 
-/* Takes an operand or a result: the node that its index is into, its slot and its index. */
+/* Called for each operand and result of a kernel: its node, the slot that holds it, and the index
+ * of its elements. */
 typedef void visitor(struct naming *n, cr_id node, int slot, const struct cr_affine *at);
 
 /* Calls `visit` for all results, operands and loads of a kernel; a packed matrix has no index. */
@@ -60,8 +61,9 @@ static void visit_all(struct naming *n, visitor *visit)
 
 /* ---- views ---- */
 
-/* Sets the strides of a reshape of a view.  Axes that it cuts an axis in, or merges contiguous axes
- * to, have some; the others have 0. */
+/* Sets the strides of a reshape, from the strides of its operand.  An axis of the reshape has a
+ * stride if it is a part of an axis of the operand, or if it merges contiguous axes; the others
+ * get 0. */
 static void reshape_strides(const struct cr_node *node, const struct cr_node *in,
                             const int64_t *from, int64_t *strides)
 {
@@ -83,7 +85,7 @@ static void reshape_strides(const struct cr_node *node, const struct cr_node *in
     }
 }
 
-/* Sets the strides of a view of a view. */
+/* Sets the strides of a movement op's result from the strides of its operand. */
 static void move_strides(const struct cr_node *node, const struct cr_node *in, const int64_t *from,
                          int64_t *strides)
 {
@@ -151,9 +153,9 @@ static bool size_of_axes(const struct naming *n, cr_id view, int axis, int atom,
     return extent == wanted && extent > 1;
 }
 
-/* Sets *size to the size of an atom in a view, if that has one; *size is CR_NONE before the first one.
- * Returns false if *size was another one: two parts of a tensor have axes of the same stride and
- * extent, and one of them is not the kernel's. */
+/* Sets *size to the named size that an atom has as an axis of a view, if the view has such an
+ * axis.  Returns false if *size already holds another one (CR_NONE: it holds none): then two axes
+ * have the same stride and extent, and it is unknown which of them the atom iterates over. */
 static bool agrees(const struct naming *n, cr_id view, int atom, int64_t coef, int *size)
 {
     const struct cr_node *node = &n->b->g->nodes[view];
@@ -248,7 +250,7 @@ static void add_axes(struct naming *n, cr_id id, int slot, const struct cr_affin
     }
 }
 
-/* Adds what lies behind an atom: its extent times its own stride is where the next one begins. */
+/* Adds for each atom the stride of the next outer axis: the atom's stride times its extent. */
 static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
@@ -263,7 +265,8 @@ static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_af
         }
 }
 
-/* Adds the stride of an axis of a view to those found; one that has another name in an earlier view has none. */
+/* Adds the stride of a view's axis, with its named size, to those found.  If an earlier view gave
+ * the same stride another size, the stride gets no name. */
 static void meet_stride(struct strides *found, int64_t value, int size)
 {
     int i = 0;
@@ -300,7 +303,7 @@ static void add_views(struct naming *n, cr_id id, int slot, const struct cr_affi
         add_stride(n, slot, found.items[i].value, found.items[i].size);
 }
 
-/* Adds the rows of a packed matrix: a column of it has as many. */
+/* Adds the distance of the columns of a packed matrix, which is its number of rows. */
 static void add_panels(struct naming *n)
 {
     cr_id id = cr_packed(n->b->k);
@@ -342,16 +345,15 @@ static void name_panels(const struct naming *n, const struct cr_call *call,
                         const struct cr_parameter *p)
 {
     struct cr_expr_node *e = unnamed_number(n, call, p->row_stride.argument);
-    struct cr_named_size panel = {.value = CR_PANEL};
-    panel.power[CR_NAME_PANEL] = 1;
     int rows = size_of_argument(n, call, p->rows.argument, true);
-    int size = cr_size_product(n->table, rows, cr_size_of_powers(n->table, panel));
+    int size = cr_size_product(n->table, rows, cr_size_of_name(n->table, CR_NAME_PANEL));
     if (e && size && n->table->sizes[size - 1].value == e->number)
         e->size = size;
 }
 
 /* Names the distance of the rows at an address.  In scratch, rows that have as many columns are
- * contiguous, and the slot keeps that. */
+ * contiguous, and the slot keeps that; in an attention, which transposes blocks of a panel of
+ * queries, rows may be as wide as a panel. */
 static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
                       int slot)
 {
@@ -359,10 +361,12 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
     int cols = size_of_argument(n, call, p->cols.argument, false);
     if (!e)
         return;
-    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && cols &&
-        n->table->sizes[cols - 1].value == e->number)
+    bool scratch = n->b->f->slots[slot].kind == CR_SLOT_SCRATCH;
+    if (scratch && cols && n->table->sizes[cols - 1].value == e->number)
         add_stride(n, slot, e->number, cols);
     e->size = stride_of(n, slot, e->number);
+    if (!e->size && scratch && n->b->k->key >= 0 && e->number == CR_PANEL)
+        e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
 /* Names the strides among a call's arguments, by its signature. */
@@ -385,7 +389,8 @@ static void name_call(struct naming *n, const struct cr_call *call)
     }
 }
 
-/* Names the offset of an address: some times the largest of the slot's own strides that divides it. */
+/* Names the offset of an address, as a multiple of the largest of the slot's own strides that
+ * divides it. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];

@@ -25,6 +25,7 @@
 #include "loop_bindings.h"
 #include "schedule.h"
 #include "schedule_parts.h"
+#include "title_parts.h"
 
 struct scheduling {
     struct cr_module *m;
@@ -218,8 +219,18 @@ static const char *last_words(const char *title, size_t most)
     return strlen(word) > most ? title + strlen(title) - most : word;
 }
 
+/* Writes the scope of a node and its op, such as "loss_max": the name of a value without a name. */
+static void name_by_scope(const struct scheduling *s, cr_id id, char *plain, size_t size)
+{
+    struct cr_text title = {0};
+    cr_put(&title, "%s", s->g->nodes[id].where.scope);
+    cr_put_op(&title, s->m, id);
+    cr_identifier(plain, size, title.data + (*title.data == '.'));
+    free(title.data);
+}
+
 /* Writes the name of an operand: its own name or tap, the name of joined parameters, the function
- * that computes it, else the scope it was made in. */
+ * that computes it, else the scope it was made in and its op. */
 static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -231,7 +242,7 @@ static void name_operand(const struct scheduling *s, cr_id id, char *plain, size
     else if (maker)
         snprintf(plain, size, "k%d_%s", maker->number, last_words(maker->title, 40));
     else
-        cr_identifier(plain, size, node->where.scope);
+        name_by_scope(s, id, plain, size);
 }
 
 /* Returns the shape of a node with lengths and sizes by name, such as "[n, 3 * N_EMBD]"; the caller
@@ -307,7 +318,10 @@ static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id
 {
     char title[256], plain[48];
     cr_node_title(title, sizeof title, &s->titles, id);
-    cr_identifier(plain, sizeof plain, title);
+    if (s->titles.name[id])
+        cr_identifier(plain, sizeof plain, title);
+    else
+        name_by_scope(s, id, plain, sizeof plain);
     int slot = add_node(s, b, id, plain);
     b->f->slots[slot].written = true;
     return slot;

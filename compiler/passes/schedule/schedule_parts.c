@@ -341,7 +341,11 @@ struct cr_argument cr_tile_columns(struct cr_builder *b)
 
 struct cr_argument cr_ahead(struct cr_builder *b)
 {
-    return cr_n(b, b->target->ahead);
+    struct cr_named_sizes *sizes = b->node_sizes ? cr_named_sizes_of(b->g) : NULL;
+    if (!sizes)
+        return cr_n(b, b->target->ahead);
+    sizes->names[CR_NAME_AHEAD].value = b->target->ahead;
+    return cr_x(cr_named_number(b, b->target->ahead, cr_size_of_name(sizes, CR_NAME_AHEAD)));
 }
 
 struct cr_argument cr_none_ahead(struct cr_builder *b)
