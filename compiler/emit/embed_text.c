@@ -58,7 +58,7 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
         "\n/* ---- %s of texts ---- */\n\n"
         "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
         "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
-        "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES)\n"
+        "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES) /* of the memory of a run */\n"
         "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n\n",
         scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
         (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,

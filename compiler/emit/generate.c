@@ -216,8 +216,9 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
         "#ifndef %s_CHUNK\n#define %s_CHUNK %lld\n#endif\n"
         "#if %s_CHUNK < 1 || %s_CHUNK > %lld\n#error \"%s_CHUNK: expected 1 to %lld\"\n#endif\n\n"
         "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
-        "#define %s_VOCABULARY %lldL\n#define %s_ID_LIMIT %lldL /* an id is less */\n"
-        "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES)\n"
+        "#define %s_VOCABULARY %lldL /* logits of a token */\n"
+        "#define %s_ID_LIMIT %lldL /* all ids are less */\n"
+        "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES) /* of the memory of a session */\n"
         "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n",
         upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
         (long long)g->chunk, upper, (long long)g->context, upper,

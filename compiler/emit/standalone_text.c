@@ -78,7 +78,7 @@ void cr_put_threads(struct cr_text *t, const struct cr_standalone *w)
            "/* Threads that share the work; more than 1 needs pthreads (compile both with the\n"
            " * same value, as in -D%s_THREADS=4 -pthread). */\n"
            "#ifndef %s_THREADS\n#define %s_THREADS 1\n#endif\n\n"
-           "#define %s_POOL_BYTES (%s_THREADS * %dL) /* for threads to be kept */\n",
+           "#define %s_POOL_BYTES (%s_THREADS * %dL) /* of the memory of a pool */\n",
            w->upper, w->upper, w->upper, w->upper, w->upper, CR_POOL_BYTES(1));
 }
 
@@ -86,11 +86,11 @@ void cr_put_pool_header(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
     cr_put(t,
-           "/* Threads to keep from call to call of the functions that take a pool; in between they\n"
-           " * sleep.  Starts 1 to %s_THREADS of them, counting the calling one, fewer if the system\n"
-           " * refuses, in memory of %s_POOL_BYTES, aligned to 64 bytes; null if it is not, or for\n"
-           " * another number.  A pool serves one call at a time, and the process that started it\n"
-           " * alone, not one that fork made of that. */\n"
+           "/* Starts a pool of threads, for the functions that take one; between their calls the threads\n"
+           " * sleep.  `threads`, 1 to %s_THREADS, counts the calling thread; there are fewer if the\n"
+           " * system refuses some.  `memory` has %s_POOL_BYTES, aligned to 64 bytes.  Returns null if\n"
+           " * it is not aligned, or for another number of threads.  A pool serves one call at a time, in\n"
+           " * the process that started it: not in a child that fork made. */\n"
            "struct %s_pool;\n"
            "struct %s_pool *%s_pool_start(void *memory, int threads);\n\n"
            "/* Ends the threads; the memory is the caller's again. */\n"

@@ -858,7 +858,8 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
     cr_put(
         out,
         "#include <stddef.h>\n#include <stdint.h>\n\n"
-        "/* The tokenizer: ids that a text of n bytes has at most, and int32_t to work with. */\n"
+        "/* The tokenizer: the number of its ids, the bytes of the longest token, and the ids that end a\n"
+        " * text; for a text of n bytes, the most ids, and the int32_t of work memory. */\n"
         "#define %s_TOKENS %d\n#define %s_TOKEN_BYTES %zu\n#define %s_ENDS %d\n",
         upper, t->n_ids, upper, longest, upper, t->ends.n);
     put_list_sizes(out, &s, upper);
@@ -866,14 +867,15 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
     cr_add_runtime(out, "compiler/tokenizer/text_state.h", &done, NULL, NULL);
     cr_put(out,
            "\n/* The ids that end a text, and -1. */\nextern const int32_t %s_ends[];\n\n"
-           "/* Returns the number of ids; -1 if the text is not UTF-8, -2 if a word has no token.  `framed` adds the special ids around "
-           "it. */\n"
+           "/* Encodes a text to `ids`, with the special ids around it if `framed`.  Returns the number of\n"
+           " * ids; -1 if the text is not UTF-8, -2 if a word has no token. */\n"
            "int64_t %s_encode(const char *text, size_t n, int framed, int32_t *ids, int32_t "
            "*work);\n\n",
            name, name);
     if (s.decodes)
         cr_put(out,
-               "/* The n bytes of a token.  `show` says which special ones have any: one of enum cr_specials. */\n"
+               "/* Decodes the next token of a text: returns its *n bytes.  `show`, one of enum cr_specials,\n"
+               " * says which special tokens have any. */\n"
                "const unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
                "                               size_t *n);\n\n",
                name);

@@ -220,7 +220,7 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
         cr_remark(b, "the factors of hidden keys may not be finite");
         return cr_let(b, name, cr_number(b, 0));
     }
-    cr_remark(b, "0 times NaN is NaN: hidden blocks are skipped if there is none");
+    cr_remark(b, "0 times NaN is NaN: hidden blocks are skipped only if all values are finite");
     const struct cr_argument arguments[] = {
         cr_x(cr_size(b, row)), cr_x(cr_size(b, col)),
         cr_at(cr_operand_at(b, operand, -1, CR_NONE, -1, CR_NONE)),

@@ -6,6 +6,7 @@
  * along an axis has the names of the axes behind that axis.  The distance of rows in scratch has
  * the name of the number of columns that a call writes there.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "builder.h"
@@ -188,10 +189,27 @@ static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_
     }
 }
 
+/* Names the columns that a product of queries and keys sums over, if programs compute them part by
+ * part, as the halves of a rotated query: a multiple of the columns of a part. */
+static void name_summed(struct naming *n)
+{
+    const struct cr_kernel *k = n->b->k;
+    const struct cr_tiles *tiles;
+    for (int i = 0; (tiles = cr_program_of(k, i)); i++) {
+        int atom = tiles->n ? cr_column_atom(k, i) : -1;
+        if (cr_parts_of(k)->programs[i].across != CR_LOOP_SUM || atom < 0 || atom == k->k ||
+            cr_extent(k, k->k) % cr_extent(k, atom))
+            continue;
+        int parts = cr_plain_size(n->table, cr_extent(k, k->k) / cr_extent(k, atom));
+        set_atom(n, k->k, cr_size_product(n->table, n->b->atom_size[atom], parts));
+    }
+}
+
 /* Names the head dimension: an attention kernel's products of queries and keys sum over it. */
 static void name_head(struct naming *n)
 {
     const struct cr_kernel *k = n->b->k;
+    name_summed(n);
     char text[512];
     int size = k->key >= 0 && k->k >= 0 ? n->b->atom_size[k->k] : 0;
     if (size && !n->table->head_dim && cr_size_text(n->table, size, text, sizeof text) > 1)
@@ -351,9 +369,15 @@ static void name_panels(const struct naming *n, const struct cr_call *call,
         e->size = size;
 }
 
+/* True for the distance of rows in the scratch of an attention that are as wide as a panel: blocks
+ * of scores have a panel of queries. */
+static bool is_panel_wide(const struct naming *n, int slot, int64_t distance)
+{
+    return n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && n->b->k->key >= 0 && distance == CR_PANEL;
+}
+
 /* Names the distance of the rows at an address.  In scratch, rows that have as many columns are
- * contiguous, and the slot keeps that; in an attention, which transposes blocks of a panel of
- * queries, rows may be as wide as a panel. */
+ * contiguous, and the slot keeps that. */
 static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
                       int slot)
 {
@@ -361,11 +385,11 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
     int cols = size_of_argument(n, call, p->cols.argument, false);
     if (!e)
         return;
-    bool scratch = n->b->f->slots[slot].kind == CR_SLOT_SCRATCH;
-    if (scratch && cols && n->table->sizes[cols - 1].value == e->number)
+    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && cols &&
+        n->table->sizes[cols - 1].value == e->number)
         add_stride(n, slot, e->number, cols);
     e->size = stride_of(n, slot, e->number);
-    if (!e->size && scratch && n->b->k->key >= 0 && e->number == CR_PANEL)
+    if (!e->size && is_panel_wide(n, slot, e->number))
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
@@ -386,22 +410,31 @@ static void name_call(struct naming *n, const struct cr_call *call)
         struct cr_expr_node *column = unnamed_number(n, call, p->col_stride.argument);
         if (column)
             column->size = stride_of(n, a->address.slot, column->number);
+        if (column && !column->size && is_panel_wide(n, a->address.slot, column->number))
+            column->size = cr_size_of_name(n->table, CR_NAME_PANEL);
     }
 }
 
-/* Names the offset of an address, as a multiple of the largest of the slot's own strides that
- * divides it. */
+/* Names the offset of an address, as a multiple of one of the slot's own strides: the one that makes
+ * the shortest product; of several, the largest stride. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
     int64_t best = 0;
+    int fewest = INT_MAX;
     for (int i = 0; i < s->n_own; i++) {
         int64_t value = s->items[i].value;
-        if (address->base <= 0 || address->base % value || value <= best)
+        char text[512];
+        if (address->base <= 0 || address->base % value)
             continue;
-        best = value;
-        address->size = cr_size_product(n->table, s->items[i].size,
-                                        cr_plain_size(n->table, address->base / value));
+        int size = cr_size_product(n->table, s->items[i].size,
+                                   cr_plain_size(n->table, address->base / value));
+        int factors = size ? cr_size_text(n->table, size, text, sizeof text) : INT_MAX;
+        if (factors < fewest || (factors == fewest && value > best)) {
+            address->size = size;
+            fewest = factors;
+            best = value;
+        }
     }
 }
 
