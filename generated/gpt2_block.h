@@ -18,7 +18,7 @@
 #define GPT2_BLOCK_THREADS 1
 #endif
 
-#define GPT2_BLOCK_POOL_BYTES (GPT2_BLOCK_THREADS * 256L) /* for threads to be kept */
+#define GPT2_BLOCK_POOL_BYTES (GPT2_BLOCK_THREADS * 256L) /* of the memory of a pool */
 #define GPT2_BLOCK_PARAM_BYTES 131520L /* of the weights as gpt2_block_load lays them out */
 #define GPT2_BLOCK_ARENA_BYTES (15360L + GPT2_BLOCK_THREADS * 25664L)
 #define GPT2_BLOCK_PARAMS 12
@@ -48,11 +48,11 @@ int gpt2_block_load(void *weights, int index, const float *tensor);
 /* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
 int gpt2_block_run(const void *weights, const float *in_x, float *out_y, void *arena);
 
-/* Threads to keep from call to call of the functions that take a pool; in between they
- * sleep.  Starts 1 to GPT2_BLOCK_THREADS of them, counting the calling one, fewer if the system
- * refuses, in memory of GPT2_BLOCK_POOL_BYTES, aligned to 64 bytes; null if it is not, or for
- * another number.  A pool serves one call at a time, and the process that started it
- * alone, not one that fork made of that. */
+/* Starts a pool of threads, for the functions that take one; between their calls the threads
+ * sleep.  `threads`, 1 to GPT2_BLOCK_THREADS, counts the calling thread; there are fewer if the
+ * system refuses some.  `memory` has GPT2_BLOCK_POOL_BYTES, aligned to 64 bytes.  Returns null if
+ * it is not aligned, or for another number of threads.  A pool serves one call at a time, in
+ * the process that started it: not in a child that fork made. */
 struct gpt2_block_pool;
 struct gpt2_block_pool *gpt2_block_pool_start(void *memory, int threads);
 

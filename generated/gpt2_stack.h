@@ -18,9 +18,9 @@
 #define GPT2_STACK_THREADS 1
 #endif
 
-#define GPT2_STACK_POOL_BYTES (GPT2_STACK_THREADS * 256L) /* for threads to be kept */
+#define GPT2_STACK_POOL_BYTES (GPT2_STACK_THREADS * 256L) /* of the memory of a pool */
 #define GPT2_STACK_PARAM_BYTES 263040L /* of the weights as gpt2_stack_load lays them out */
-#define GPT2_STACK_ARENA_BYTES (18432L + GPT2_STACK_THREADS * 25664L)
+#define GPT2_STACK_ARENA_BYTES (15360L + GPT2_STACK_THREADS * 25664L)
 #define GPT2_STACK_PARAMS 24
 #define GPT2_STACK_IN_X_ELEMENTS 768L
 #define GPT2_STACK_OUT_Y_ELEMENTS 768L
@@ -48,11 +48,11 @@ int gpt2_stack_load(void *weights, int index, const float *tensor);
 /* Computes the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
 int gpt2_stack_run(const void *weights, const float *in_x, float *out_y, void *arena);
 
-/* Threads to keep from call to call of the functions that take a pool; in between they
- * sleep.  Starts 1 to GPT2_STACK_THREADS of them, counting the calling one, fewer if the system
- * refuses, in memory of GPT2_STACK_POOL_BYTES, aligned to 64 bytes; null if it is not, or for
- * another number.  A pool serves one call at a time, and the process that started it
- * alone, not one that fork made of that. */
+/* Starts a pool of threads, for the functions that take one; between their calls the threads
+ * sleep.  `threads`, 1 to GPT2_STACK_THREADS, counts the calling thread; there are fewer if the
+ * system refuses some.  `memory` has GPT2_STACK_POOL_BYTES, aligned to 64 bytes.  Returns null if
+ * it is not aligned, or for another number of threads.  A pool serves one call at a time, in
+ * the process that started it: not in a child that fork made. */
 struct gpt2_stack_pool;
 struct gpt2_stack_pool *gpt2_stack_pool_start(void *memory, int threads);
 

@@ -54,9 +54,10 @@ struct cr_pool;
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
 
-/* The functions for one instruction set that this model needs: of elementwise ops the
- * letters say which operands are tiles (v) and which have one value a row (s); all others
- * are described at CR_FUNCTIONS below. */
+/* The functions for one instruction set that this model needs.  A tile is a matrix of rows x
+ * cols floats: element (r, c) of y is y[r * ldy + c].  The letters behind the name of an
+ * elementwise op say which operands are tiles (v), and which have one value a row (s): b[r *
+ * ldb]. */
 struct cr_runtime {
     const char *isa;
     cr_parallel *parallel;
@@ -72,21 +73,49 @@ struct cr_runtime {
     cr_map2 *div_vs;
     cr_map3 *fma_vvv;
     cr_reduce *sum;
+    /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    /* Prefetches rows of x, rs apart. */
     void (*fetch)(long rows, long cols, const float *x, long rs);
+    /* y[r, c] = value for c outside begin + r <= c < end + r */
     void (*hide)(long rows, long cols, float *y, long ldy, long begin, long end, float value);
+    /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */
     int (*finite)(long rows, long cols, const float *x, long rs, long cs);
+    /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel
+     * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads
+     * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */
     void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+    /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y
+     * and the panels after it must be aligned to 64 bytes. */
     void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
         long cs);
+    /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is
+     * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is
+     * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in
+     * order; the sums of the blocks are added to start, in order, and the bias is added to the total.
+     * So a product that is computed in parts of whole blocks has the same bits, if the start of each part
+     * is the result of the part before and the last one adds the bias.  `columns` is the width of the
+     * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and
+     * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, const float *start, long lds, const float *bias,
         long columns, long ahead);
+    /* c[m, :] = c[m, :] * scale[m] + a b, where K is at most CR_SUM_BLOCK. For k outside begin + m <= k
+     * < end + m, a[m, k] is 0 and b is finite, so those products may be skipped.  Skipping could only
+     * change the sign of a zero, and zeros are stored as +0. */
     void (*gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, const float *scale, long begin, long end,
         long columns, long ahead);
+    /* c[m, n] = (a b)[m, n] for begin + m <= n < end + m; other elements may or may not be computed. */
     void (*gemm_band)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, long begin, long end);
+    /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score of
+     * query c for key r.  On entry m and l hold the running maximum and sum of each query (-inf and 0 at
+     * first); factor is positive.
+     *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m')
+     *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m'
+     * The order of the sum is that of a row reduction of s transposed.  A query that has seen only -inf
+     * so far gets s = 0 and scale = 1. */
     void (*softmax_block)(long rows, long cols, float *s, long lds, float factor, float *m,
         float *l, float *scale);
 };
@@ -97,6 +126,7 @@ static int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
+enum { CR_AHEAD = 16384 }; /* floats from a weight that is read to one that is prefetched */
 enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
 
 /*
@@ -119,8 +149,9 @@ static void k1_attn_heads_key_query_value(const void *args, long begin, long end
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
+    /* [B * T], one number a row */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+        *const variance_eps = sum, *const rsqrt = sum;
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
@@ -143,13 +174,13 @@ static void k1_attn_heads_key_query_value(const void *args, long begin, long end
         }
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->w + col0 * N_EMBD, N_EMBD * CR_PANEL,
-            a->out + col0, 9 * HEAD_DIM, 0, 0, 0, 0, 16384);
+            a->out + col0, 9 * HEAD_DIM, 0, 0, 0, 0, CR_AHEAD);
     }
 }
 
 /*
  * k2_attn_heads: attn.heads.#, graphs/heads_block.lua:24
- * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each head
+ * out[B, T, HEAD_DIM] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM] for each item of the batch
  * scores times 0.25, 1 / sqrt(HEAD_DIM)
  * mask: query i sees keys j <= i
  * 4.608 kflop, reads 9.216 kB, writes 1.024 kB
@@ -173,7 +204,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
     float *const scale = scratch + 1312; /* exp(old max - new max) */
     for (long item = begin; item < end; item++) {
         const long batch = item;
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        /* 0 times NaN is NaN: hidden blocks are skipped only if all values are finite */
         const long finite = rt->finite(T, HEAD_DIM,
             a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM) + 2 * HEAD_DIM,
             9 * HEAD_DIM, 1);
@@ -182,8 +213,8 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             9 * HEAD_DIM, 1);
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
-        rt->load(T, HEAD_DIM, sums, 32, &(const float){0.0f}, 0, 0);
-        const long next_batch = batch + (batch + 1 < B); /* or the last one again */
+        rt->load(T, HEAD_DIM, sums, CR_PANEL, &(const float){0.0f}, 0, 0);
+        const long next_batch = batch + (batch + 1 < B); /* prefetched; or the last one again */
         rt->fetch(T, HEAD_DIM,
             a->k1_attn_heads_key_query_value + next_batch * (9 * T * HEAD_DIM) + HEAD_DIM,
             9 * HEAD_DIM);
@@ -196,13 +227,13 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
             a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM) + HEAD_DIM, 1,
             9 * HEAD_DIM);
         rt->gemm_band(T, T, HEAD_DIM, a->k1_attn_heads_key_query_value + batch * (9 * T * HEAD_DIM),
-            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, 32, 0, T);
-        rt->hide(T, T, scores, 32, 0, T, CR_MINUS_INFINITY);
-        rt->softmax_block(T, T, scores, 32, 0.25f, max, sum, scale);
-        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, 32, values, T * CR_PANEL, sums, 32, scale, -8,
-            finite ? 1 : T, 0, 0);
-        rt->div_vs(T, HEAD_DIM, a->out + batch * (3 * T * HEAD_DIM), 3 * HEAD_DIM, sums, 32, sum,
-            1);
+            9 * HEAD_DIM, 1, queries, HEAD_DIM * CR_PANEL, scores, CR_PANEL, 0, T);
+        rt->hide(T, T, scores, CR_PANEL, 0, T, CR_MINUS_INFINITY);
+        rt->softmax_block(T, T, scores, CR_PANEL, 0.25f, max, sum, scale);
+        rt->gemm_scaled(T, HEAD_DIM, T, scores, 1, CR_PANEL, values, T * CR_PANEL, sums, CR_PANEL,
+            scale, -T, finite ? 1 : T, 0, 0);
+        rt->div_vs(T, HEAD_DIM, a->out + batch * (3 * T * HEAD_DIM), 3 * HEAD_DIM, sums, CR_PANEL,
+            sum, 1);
     }
 }
 
@@ -232,7 +263,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
         const long n = col1 - col0;
         rt->gemm(B * T, n, 3 * HEAD_DIM, a->attn_y, 3 * HEAD_DIM, 1,
             a->attn_proj_weight + col0 * N_EMBD, 3 * HEAD_DIM * CR_PANEL, a->out + col0, N_EMBD, 0,
-            0, a->attn_proj_bias + col0, 0, 16384);
+            0, a->attn_proj_bias + col0, 0, CR_AHEAD);
         rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->x + col0, N_EMBD, a->out + col0, N_EMBD);
     }
 }
@@ -259,13 +290,14 @@ static void k4_ff_act(const void *args, long begin, long end, float *scratch)
     const struct k4_args *a = args;
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
+    /* [B * T], one number a row */
     float *const sum = scratch + 768, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* [B * T], one number a row */
+        *const variance_eps = sum, *const rsqrt = sum;
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     float *const product = scratch + 2320; /* a tile of the product */
+    /* [B * T, 128] */
     float *const mul = scratch + 4368, *const erf = mul, *const add = mul, *const mul2 = mul;
-        /* [B * T, 128] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 128; /* the first of at most 128 columns */
         const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
@@ -286,7 +318,7 @@ static void k4_ff_act(const void *args, long begin, long end, float *scratch)
         }
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->ff_net_weight + col0 * N_EMBD,
-            N_EMBD * CR_PANEL, product, 128, 0, 0, a->ff_net_bias + col0, 0, 16384);
+            N_EMBD * CR_PANEL, product, 128, 0, 0, a->ff_net_bias + col0, 0, CR_AHEAD);
         /* ff */
         rt->mul_vs(B * T, n, mul, 128, product, 128, &(const float){0.70710677f}, 0);
         rt->erf_v(B * T, n, erf, 128, mul, 128);
@@ -322,7 +354,7 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
         const long n = col1 - col0;
         rt->gemm(B * T, n, 4 * N_EMBD, a->ff_act, 4 * N_EMBD, 1,
             a->ff_net_weight + col0 * (4 * N_EMBD), 4 * N_EMBD * CR_PANEL, a->out + col0, N_EMBD, 0,
-            0, a->ff_net_bias + col0, 0, 16384);
+            0, a->ff_net_bias + col0, 0, CR_AHEAD);
         rt->add_vv(B * T, n, a->out + col0, N_EMBD, a->attn_residual + col0, N_EMBD, a->out + col0,
             N_EMBD);
     }
@@ -343,7 +375,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .x = in0, /* x[2, 8, 48] */
             .ln1_weight = weights, /* ln1.weight[48] */
             .ln1_bias = weights + 48, /* ln1.bias[48] */
-            .w = weights + 96, /* attn.heads.#.key_query_value[48, 160] */
+            .w = weights + 96, /* attn.heads.#.key_query_value[48, 160], whole panels */
             .out = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
         };
         rt->parallel(pool, 2, 2, k1_attn_heads_key_query_value, &args, scratch, scratch_floats);
@@ -365,7 +397,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .x = in0, /* x[2, 8, 48] */
             .attn_proj_bias = weights + 7776, /* attn.proj.bias[48] */
             .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
-            .attn_proj_weight = weights + 7824, /* attn.proj.weight[48, 64] */
+            .attn_proj_weight = weights + 7824, /* attn.proj.weight[48, 64], whole panels */
             .out = arena + 3072, /* attn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
@@ -377,7 +409,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
             .ln2_weight = weights + 11088, /* ln2.weight[48] */
             .ln2_bias = weights + 11136, /* ln2.bias[48] */
-            .ff_net_weight = weights + 11184, /* ff.net.#.weight[48, 192] */
+            .ff_net_weight = weights + 11184, /* ff.net.#.weight[48, 192], whole panels */
             .out = arena, /* ff.act[2, 8, 192] */
         };
         rt->parallel(pool, 2, 2, k4_ff_act, &args, scratch, scratch_floats);
@@ -388,7 +420,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
             .ff_net_bias = weights + 20400, /* ff.net.#.bias[48] */
             .ff_act = arena, /* ff.act[2, 8, 192] */
-            .ff_net_weight = weights + 20448, /* ff.net.#.weight[192, 64] */
+            .ff_net_weight = weights + 20448, /* ff.net.#.weight[192, 64], whole panels */
             .out = out0, /* ffn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
@@ -678,54 +710,19 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
 /* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
+ * and a description, which an emitted file has at the members of struct cr_runtime.  A file that
+ * runtime.inc includes defines each one as CR_NAME(cr_NAME). */
 #define CR_FUNCTIONS \
-    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
-        /* y[r, c] = x[r * rs + c * cs] */ \
-    CR_FUNCTION(fetch, void, (long rows, long cols, const float *x, long rs)) \
-        /* Prefetches rows of x, rs apart. */ \
-    CR_FUNCTION(hide, void, (long rows, long cols, float *y, long ldy, long begin, long end, float value)) \
-        /* y[r, c] = value for c outside begin + r <= c < end + r */ \
-    CR_FUNCTION(finite, int, (long rows, long cols, const float *x, long rs, long cs)) \
-        /* 1 if no x[r * rs + c * cs] is NaN or infinite, else 0 */ \
-    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel \
-         * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads \
-         * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */ \
-    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
-         * and the panels after it must be aligned to 64 bytes. */ \
-    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, \
-                             const float *bias, long columns, long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is \
-         * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is \
-         * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in \
-         * order; the sums of the blocks are added to start, in order, and the bias is added to the total. \
-         * So a product that is computed in parts of whole blocks has the same bits, if the start of each part \
-         * is the result of the part before and the last one adds the bias.  `columns` is the width of the \
-         * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and \
-         * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */ \
-    CR_FUNCTION(gemm_scaled, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                    const float *b, long panel_stride, float *c, long ldc, \
-                                    const float *scale, long begin, long end, long columns, \
-                                    long ahead)) \
-        /* c[m, :] = c[m, :] * scale[m] + a b, where K is at most CR_SUM_BLOCK. For k outside begin + m <= k \
-         * < end + m, a[m, k] is 0 and b is finite, so those products may be skipped.  Skipping could only \
-         * change the sign of a zero, and zeros are stored as +0. */ \
-    CR_FUNCTION(gemm_band, void, (long M, long N, long K, const float *a, long rs, long cs, \
-                                  const float *b, long panel_stride, float *c, long ldc, \
-                                  long begin, long end)) \
-        /* c[m, n] = (a b)[m, n] for begin + m <= n < end + m; other elements may or may not be computed. */ \
-    CR_FUNCTION(softmax_block, void, (long rows, long cols, float *s, long lds, float factor, float *m, \
-                                      float *l, float *scale)) \
-        /* One block of an online softmax over columns (Milakov & Gimelshein 2018): s[r, c] is the score of \
-         * query c for key r.  On entry m and l hold the running maximum and sum of each query (-inf and 0 at \
-         * first); factor is positive. \
-         *     m' = max(m, factor max_r s[r, c]);  scale = exp(m - m') \
-         *     s = exp(fma(factor, s, -m'));  l = fma(l, scale, sum_r s[r, c]);  m = m' \
-         * The order of the sum is that of a row reduction of s transposed.  A query that has seen only -inf \
-         * so far gets s = 0 and scale = 1. */
+    CR_FUNCTION(load, , ) \
+    CR_FUNCTION(fetch, , ) \
+    CR_FUNCTION(hide, , ) \
+    CR_FUNCTION(finite, , ) \
+    CR_FUNCTION(pack, , ) \
+    CR_FUNCTION(pack_stream, , ) \
+    CR_FUNCTION(gemm, , ) \
+    CR_FUNCTION(gemm_scaled, , ) \
+    CR_FUNCTION(gemm_band, , ) \
+    CR_FUNCTION(softmax_block, , )
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 

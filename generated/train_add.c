@@ -68,12 +68,14 @@ struct cr_runtime_i32 {
         const int *b, long ldb, const int *c, long ldc);
     void (*load)(long rows, long cols, int *y, long ldy, const int *x, long rs, long cs);
     void (*store)(long rows, long cols, int *y, long rs, long cs, const int *x, long ldx);
+    /* y[r, c] = base + r * rs + c * cs, an index */
     void (*iota)(long rows, long cols, int *y, long ldy, long base, long rs, long cs);
 };
 
-/* The functions for one instruction set that this model needs: of elementwise ops the
- * letters say which operands are tiles (v) and which have one value a row (s); all others
- * are described at CR_FUNCTIONS below. */
+/* The functions for one instruction set that this model needs.  A tile is a matrix of rows x
+ * cols floats: element (r, c) of y is y[r * ldy + c].  The letters behind the name of an
+ * elementwise op say which operands are tiles (v), and which have one value a row (s): b[r *
+ * ldb]. */
 struct cr_runtime {
     const char *isa;
     const struct cr_runtime_i32 *i32;
@@ -105,21 +107,41 @@ struct cr_runtime {
     cr_reduce_down *sum_down;
     cr_reduce_lanes *sum_lanes;
     cr_reduce *max;
+    /* y[r, c] = x[r * rs + c * cs] */
     void (*load)(long rows, long cols, float *y, long ldy, const float *x, long rs, long cs);
+    /* y[r * rs + c * cs] = x[r, c] */
     void (*store)(long rows, long cols, float *y, long rs, long cs, const float *x, long ldx);
+    /* y[r, c] = number base + r * rs + c * cs of a random stream of the seed, uniform in 0 <= y < 1 */
     void (*random)(long rows, long cols, float *y, long ldy, const int *seed, long stream,
         long base, long rs, long cs);
+    /* y = a sigmoid(b), with the bits of sigmoid followed by mul */
     void (*mul_sigmoid)(long rows, long cols, float *y, long ldy, const float *a, long lda,
         const float *b, long ldb);
+    /* y = a fma(cube, a a, slope), which is about cube a^3 + slope a */
     void (*odd_cubic)(long rows, long cols, float *y, long ldy, const float *a, long lda,
         float cube, float slope);
+    /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */
     void (*gather)(long rows, long cols, float *y, long ldy, const float *table, long ldt,
         long table_rows, const int *index);
+    /* y[r, :] = the sum, in order, of the rows i < n of x with index[i] = first + r */
     void (*scatter_add)(long rows, long cols, float *y, long ldy, long first, long n,
         const float *x, long ldx, const int *index);
+    /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel
+     * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads
+     * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */
     void (*pack)(long K, long N, float *y, long panel_stride, const float *b, long rs, long cs);
+    /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y
+     * and the panels after it must be aligned to 64 bytes. */
     void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
         long cs);
+    /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is
+     * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is
+     * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in
+     * order; the sums of the blocks are added to start, in order, and the bias is added to the total.
+     * So a product that is computed in parts of whole blocks has the same bits, if the start of each part
+     * is the result of the part before and the last one adds the bias.  `columns` is the width of the
+     * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and
+     * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, const float *start, long lds, const float *bias,
         long columns, long ahead);
@@ -131,6 +153,7 @@ static int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 enum { B = 64, N_EMBD = 16, WIDTH = 64 }; /* options of the script */
+enum { CR_AHEAD = 16384 }; /* floats from a weight that is read to one that is prefetched */
 
 /*
  * k1_next_step: next step, graphs/train_add.lua:31
@@ -175,14 +198,17 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const random = scratch, *const mul = random, *const ge9 = random; /* [B, 2] */
+    /* [B, 2] */
     float *const ge = scratch + 128, *const ge2 = ge, *const ge3 = ge, *const ge4 = ge, *const ge5 =
-        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge; /* [B, 2] */
+        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge;
+    /* [B, 2] */
     int *const where = (int *)scratch + 256, *const add = where, *const add2 = where, *const add3 =
         where, *const add4 = where, *const add5 = where, *const add6 = where, *const add7 = where,
-        *const add8 = where; /* [B, 2] */
+        *const add8 = where;
+    /* [B, 2] */
     int *const where2 = (int *)scratch + 384, *const where3 = where2, *const where4 = where2,
         *const where5 = where2, *const where6 = where2, *const where7 = where2, *const where8 =
-        where2, *const where9 = where2; /* [B, 2] */
+        where2, *const where9 = where2;
     /* digits */
     rt->random(B, 2, random, 2, a->step, a->stream0, 0, 2, 1);
     rt->mul_vs(B, 2, mul, 2, random, 2, &(const float){10.0f}, 0);
@@ -290,7 +316,7 @@ static void k5_hidden(const void *args, long begin, long end, float *scratch)
         const long col0 = item * 32; /* the first of 32 columns */
         rt->gemm(B, 32, 2 * N_EMBD, a->embedding, 2 * N_EMBD, 1,
             a->hidden_weight + col0 * (2 * N_EMBD), 2 * N_EMBD * CR_PANEL, a->out + col0, WIDTH, 0,
-            0, a->hidden_bias + col0, 0, 16384);
+            0, a->hidden_bias + col0, 0, CR_AHEAD);
     }
 }
 
@@ -342,12 +368,12 @@ static void k7_output(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
     rt->gemm(B, 10, WIDTH, a->act, WIDTH, 1, a->output_weight, WIDTH * CR_PANEL, a->out, 10, 0, 0,
-        a->output_bias, 0, 16384);
+        a->output_bias, 0, CR_AHEAD);
 }
 
 /*
  * k8_loss_where_sum: loss.where.sum, graphs/train_add.lua:38
- * out[B, 1], loss[B, 1], v3_loss[B, 1]
+ * out[B, 1], loss_max[B, 1], loss_exp_sum[B, 1]
  * steps: max, sub, exp, sum, eq, where, sum
  * 7.04 kflop, reads 2.816 kB, writes 768 B
  */
@@ -355,8 +381,8 @@ struct k8_args {
     const struct cr_runtime *rt;
     const float *output; /* [B, 10] */
     const int *k3_target; /* [B, 1] */
-    float *loss; /* [B, 1] */
-    float *v3_loss; /* [B, 1] */
+    float *loss_max; /* [B, 1] */
+    float *loss_exp_sum; /* [B, 1] */
     float *out; /* [B, 1] */
 };
 
@@ -371,11 +397,11 @@ static void k8_loss_where_sum(const void *args, long begin, long end, float *scr
     int *const numbers = (int *)scratch + 1344; /* [B, 10] */
     /* loss */
     rt->max(B, 10, max, a->output, 10);
-    rt->store(1, B, a->loss, 0, 1, max, 0);
+    rt->store(1, B, a->loss_max, 0, 1, max, 0);
     rt->sub_vs(B, 10, sub, 10, a->output, 10, max, 1);
     rt->exp_v(B, 10, exp, 10, sub, 10);
     rt->sum(B, 10, sum, exp, 10);
-    rt->store(1, B, a->v3_loss, 0, 1, sum, 0);
+    rt->store(1, B, a->loss_exp_sum, 0, 1, sum, 0);
     rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
     rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
     rt->where_vvs(B, 10, where, 10, eq, 10, sub, 10, &(const float){0.0f}, 0);
@@ -407,16 +433,16 @@ static void k9_loss_ne(const void *args, long begin, long end, float *scratch)
 
 /*
  * k10_loss: loss, graphs/train_add.lua:38
- * out[], v3_loss[1]
+ * out[], loss_float_sum[1]
  * steps: float, sum, log, sub, where, sum, div
  * 704 flop, reads 768 B, writes 8 B
  */
 struct k10_args {
     const struct cr_runtime *rt;
     const float *k9_loss_ne; /* [B] */
-    const float *loss; /* [B, 1] */
+    const float *loss_exp_sum; /* [B, 1] */
     const float *k8_loss_where_sum; /* [B, 1] */
-    float *v3_loss; /* [1] */
+    float *loss_float_sum; /* [1] */
     float *out; /* [] */
 };
 
@@ -425,15 +451,15 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
     const struct k10_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
+    /* [1, B] */
     float *const float1 = scratch, *const log = float1, *const sub = float1, *const where = float1;
-        /* [1, B] */
     float *const sum = scratch + 64, *const div = sum; /* [1], one number a row */
     float *const sum2 = scratch + 80; /* [1], one number a row */
     /* loss */
     rt->float_v(1, B, float1, B, a->k9_loss_ne, 0);
     rt->sum(1, B, sum, float1, B);
-    rt->store(1, 1, a->v3_loss, 0, 0, sum, 0);
-    rt->log_v(1, B, log, B, a->loss, 0);
+    rt->store(1, 1, a->loss_float_sum, 0, 0, sum, 0);
+    rt->log_v(1, B, log, B, a->loss_exp_sum, 0);
     rt->sub_vv(1, B, sub, B, log, B, a->k8_loss_where_sum, 0);
     rt->where_vvs(1, B, where, B, a->k9_loss_ne, 0, sub, B, &(const float){0.0f}, 0);
     rt->sum(1, B, sum2, where, B);
@@ -450,10 +476,10 @@ static void k10_loss(const void *args, long begin, long end, float *scratch)
 struct k11_args {
     const struct cr_runtime *rt;
     const float *k9_loss_ne; /* [B] */
-    const float *loss; /* [1] */
-    const float *v2_loss; /* [B, 1] */
+    const float *loss_float_sum; /* [1] */
+    const float *loss_exp_sum; /* [B, 1] */
     const float *output; /* [B, 10] */
-    const float *v4_loss; /* [B, 1] */
+    const float *loss_max; /* [B, 1] */
     const int *k3_target; /* [B, 1] */
     float *out; /* [B, 10] */
 };
@@ -463,18 +489,18 @@ static void k11_d_output(const void *args, long begin, long end, float *scratch)
     const struct k11_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div; /* [B],
-        one number a row */
+    /* [B], one number a row */
+    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div;
     float *const div3 = scratch + 64; /* [B], one number a row */
     float *const sub = scratch + 128, *const exp = sub; /* [B, 10] */
     int *const numbers = (int *)scratch + 768; /* [B, 10] */
     float *const eq = scratch + 1408, *const where2 = eq; /* [B, 10] */
     /* loss */
-    rt->load(1, B, div, 0, a->loss, 0, 0);
+    rt->load(1, B, div, 0, a->loss_float_sum, 0, 0);
     rt->div_sv(1, B, div2, 0, &(const float){1.0f}, 0, div, 0);
     rt->where_vvs(1, B, where, 0, a->k9_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
-    rt->div_vv(1, B, div3, 0, where, 0, a->v2_loss, 0);
-    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->v4_loss, 1);
+    rt->div_vv(1, B, div3, 0, where, 0, a->loss_exp_sum, 0);
+    rt->sub_vs(B, 10, sub, 10, a->output, 10, a->loss_max, 1);
     rt->exp_v(B, 10, exp, 10, sub, 10);
     rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
     rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
@@ -530,7 +556,7 @@ static void k13_d_output_weight(const void *args, long begin, long end, float *s
     float *const rows = scratch + 4096; /* rows of the left operand */
     rt->load(10, B, rows, 80, a->d_output, 1, 10);
     rt->pack(B, WIDTH, panels, B * CR_PANEL, a->act, WIDTH, 1);
-    rt->gemm(10, WIDTH, B, rows, 80, 1, panels, B * CR_PANEL, a->out, WIDTH, 0, 0, 0, 0, 16384);
+    rt->gemm(10, WIDTH, B, rows, 80, 1, panels, B * CR_PANEL, a->out, WIDTH, 0, 0, 0, 0, CR_AHEAD);
 }
 
 /*
@@ -554,13 +580,13 @@ static void k14_d_hidden(const void *args, long begin, long end, float *scratch)
     float *const product = scratch; /* a tile of the product */
     float *const mul = scratch + 2048, *const mul4 = mul; /* [B, 32] */
     float *const square = scratch + 4096, *const fma2 = square; /* [B, 32] */
+    /* [B, 32] */
     float *const fma = scratch + 6144, *const mul2 = fma, *const sigmoid = fma, *const mul5 = fma;
-        /* [B, 32] */
     float *const sub = scratch + 8192, *const mul3 = sub; /* [B, 32] */
     for (long item = begin; item < end; item++) {
         const long col0 = item * 32; /* the first of 32 columns */
         rt->gemm(B, 32, 10, a->d_output, 10, 1, a->output_weight + col0 * 10, 10 * CR_PANEL,
-            product, 32, 0, 0, 0, 0, 16384);
+            product, 32, 0, 0, 0, 0, CR_AHEAD);
         /* act */
         rt->mul_vv(B, 32, mul, 32, product, 32, a->hidden + col0, WIDTH);
         rt->mul_vv(B, 32, square, 32, a->hidden + col0, WIDTH, a->hidden + col0, WIDTH);
@@ -623,7 +649,7 @@ static void k16_d_embedding(const void *args, long begin, long end, float *scrat
     (void)begin, (void)end; /* there is one item */
     (void)scratch;
     rt->gemm(B, 2 * N_EMBD, WIDTH, a->d_hidden, WIDTH, 1, a->hidden_weight, WIDTH * CR_PANEL,
-        a->out, 2 * N_EMBD, 0, 0, 0, 0, 16384);
+        a->out, 2 * N_EMBD, 0, 0, 0, 0, CR_AHEAD);
 }
 
 /*
@@ -648,7 +674,7 @@ static void k17_d_hidden_weight(const void *args, long begin, long end, float *s
     rt->load(WIDTH, B, rows, 80, a->d_hidden, 1, WIDTH);
     rt->pack(B, 2 * N_EMBD, panels, B * CR_PANEL, a->embedding, 2 * N_EMBD, 1);
     rt->gemm(WIDTH, 2 * N_EMBD, B, rows, 80, 1, panels, B * CR_PANEL, a->out, 2 * N_EMBD, 0, 0, 0,
-        0, 16384);
+        0, CR_AHEAD);
 }
 
 /*
@@ -766,10 +792,10 @@ static void k22_next_embedding_weight(const void *args, long begin, long end, fl
     const struct k22_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
-        N_EMBD] */
+    /* [10, N_EMBD] */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+    /* [10], one number a row */
     float *const div = scratch + 160, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* [10], one number a row */
     float *const mul4 = scratch + 176, *const div4 = mul4; /* [10, N_EMBD] */
     float *const sqrt = scratch + 336, *const div3 = sqrt, *const add = sqrt; /* [10, N_EMBD] */
     rt->mul_sv(10, N_EMBD, mul, N_EMBD, &(const float){0.1f}, 0, a->d_embedding_weight, N_EMBD);
@@ -817,10 +843,10 @@ static void k23_next_hidden_bias(const void *args, long begin, long end, float *
     const struct k23_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
-        WIDTH] */
+    /* [1, WIDTH] */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+    /* [1], one number a row */
     float *const div = scratch + 64, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* [1], one number a row */
     float *const mul4 = scratch + 80, *const div4 = mul4; /* [1, WIDTH] */
     float *const sqrt = scratch + 144, *const div3 = sqrt, *const add = sqrt; /* [1, WIDTH] */
     rt->mul_sv(1, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_hidden_bias, 0);
@@ -868,13 +894,13 @@ static void k24_next_hidden_weight(const void *args, long begin, long end, float
     const struct k24_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
+    /* [WIDTH, 2 * N_EMBD] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
-        /* [WIDTH, 2 * N_EMBD] */
+    /* [WIDTH], one number a row */
     float *const div = scratch + 2048, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* [WIDTH], one number a row */
     float *const mul4 = scratch + 2112, *const div4 = mul4; /* [WIDTH, 2 * N_EMBD] */
-    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt; /* [WIDTH,
-        2 * N_EMBD] */
+    /* [WIDTH, 2 * N_EMBD] */
+    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt;
     rt->mul_sv(WIDTH, 2 * N_EMBD, mul, 2 * N_EMBD, &(const float){0.1f}, 0, a->d_hidden_weight,
         2 * N_EMBD);
     rt->fma_svv(WIDTH, 2 * N_EMBD, a->next_adam_m_hidden_weight, 2 * N_EMBD, &(const float){0.9f},
@@ -923,10 +949,10 @@ static void k25_next_output_bias(const void *args, long begin, long end, float *
     const struct k25_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [1,
-        10] */
+    /* [1, 10] */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+    /* [1], one number a row */
     float *const div = scratch + 16, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* [1], one number a row */
     float *const mul4 = scratch + 32, *const div4 = mul4; /* [1, 10] */
     float *const sqrt = scratch + 48, *const div3 = sqrt, *const add = sqrt; /* [1, 10] */
     rt->mul_sv(1, 10, mul, 10, &(const float){0.1f}, 0, a->d_output_bias, 0);
@@ -973,10 +999,10 @@ static void k26_next_output_weight(const void *args, long begin, long end, float
     const struct k26_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul; /* [10,
-        WIDTH] */
+    /* [10, WIDTH] */
+    float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
+    /* [10], one number a row */
     float *const div = scratch + 640, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-        /* [10], one number a row */
     float *const mul4 = scratch + 656, *const div4 = mul4; /* [10, WIDTH] */
     float *const sqrt = scratch + 1296, *const div3 = sqrt, *const add = sqrt; /* [10, WIDTH] */
     rt->mul_sv(10, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_output_weight, WIDTH);
@@ -1004,7 +1030,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 10240; /* for each thread */
-    float *const scratch = arena + 11920;
+    float *const scratch = arena + 11664;
     const int *const in0 = inputs[0]; /* step[] */
     const float *const in1 = inputs[1]; /* adam.part1[] */
     const float *const in2 = inputs[2]; /* adam.part2[] */
@@ -1059,7 +1085,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k3_args args = {
             .rt = rt,
             .digits = (int *)arena + 11520, /* digits[64, 2] */
-            .out = (int *)arena + 11648, /* target[64, 1] */
+            .out = (int *)arena + 10880, /* target[64, 1] */
         };
         rt->parallel(pool, 1, 1, k3_target, &args, scratch, scratch_floats);
     }
@@ -1077,7 +1103,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .rt = rt,
             .hidden_bias = weights + 160, /* hidden.bias[64] */
             .embedding = arena + 8192, /* embedding[64, 2, 16] */
-            .hidden_weight = weights + 5616, /* hidden.weight[32, 64] */
+            .hidden_weight = weights + 5616, /* hidden.weight[32, 64], whole panels */
             .out = arena, /* hidden[64, 64] */
         };
         rt->parallel(pool, 2, 2, k5_hidden, &args, scratch, scratch_floats);
@@ -1095,7 +1121,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .rt = rt,
             .output_bias = weights + 224, /* output.bias[10] */
             .act = arena + 4096, /* act[64, 64] */
-            .output_weight = weights + 7664, /* output.weight[64, 32] */
+            .output_weight = weights + 7664, /* output.weight[64, 32], whole panels */
             .out = arena + 10240, /* output[64, 10] */
         };
         rt->parallel(pool, 1, 1, k7_output, &args, scratch, scratch_floats);
@@ -1104,28 +1130,28 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k8_args args = {
             .rt = rt,
             .output = arena + 10240, /* output[64, 10] */
-            .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .loss = arena + 11712, /* loss[64, 1] */
-            .v3_loss = arena + 11776, /* loss[64, 1] */
-            .out = arena + 10880, /* loss.where.sum[64, 1] */
+            .k3_target = (int *)arena + 10880, /* target[64, 1] */
+            .loss_max = arena + 10944, /* loss[64, 1] */
+            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
+            .out = arena + 11072, /* loss.where.sum[64, 1] */
         };
         rt->parallel(pool, 1, 1, k8_loss_where_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
-            .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .out = arena + 11840, /* loss.ne[64] */
+            .k3_target = (int *)arena + 10880, /* target[64, 1] */
+            .out = arena + 11136, /* loss.ne[64] */
         };
         rt->parallel(pool, 1, 1, k9_loss_ne, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k9_loss_ne = arena + 11840, /* loss.ne[64] */
-            .loss = arena + 11776, /* loss[64, 1] */
-            .k8_loss_where_sum = arena + 10880, /* loss.where.sum[64, 1] */
-            .v3_loss = arena + 11904, /* loss[1] */
+            .k9_loss_ne = arena + 11136, /* loss.ne[64] */
+            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
+            .k8_loss_where_sum = arena + 11072, /* loss.where.sum[64, 1] */
+            .loss_float_sum = arena + 11200, /* loss[1] */
             .out = out15, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k10_loss, &args, scratch, scratch_floats);
@@ -1133,20 +1159,20 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k11_args args = {
             .rt = rt,
-            .k9_loss_ne = arena + 11840, /* loss.ne[64] */
-            .loss = arena + 11904, /* loss[1] */
-            .v2_loss = arena + 11776, /* loss[64, 1] */
+            .k9_loss_ne = arena + 11136, /* loss.ne[64] */
+            .loss_float_sum = arena + 11200, /* loss[1] */
+            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
             .output = arena + 10240, /* output[64, 10] */
-            .v4_loss = arena + 11712, /* loss[64, 1] */
-            .k3_target = (int *)arena + 11648, /* target[64, 1] */
-            .out = arena + 10880, /* gradient of output[64, 10] */
+            .loss_max = arena + 10944, /* loss[64, 1] */
+            .k3_target = (int *)arena + 10880, /* target[64, 1] */
+            .out = arena + 10240, /* gradient of output[64, 10] */
         };
         rt->parallel(pool, 1, 1, k11_d_output, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .d_output = arena + 10880, /* gradient of output[64, 10] */
+            .d_output = arena + 10240, /* gradient of output[64, 10] */
             .out = arena + 11648, /* gradient of output.bias[10] */
         };
         rt->parallel(pool, 1, 1, k12_d_output_bias, &args, scratch, scratch_floats);
@@ -1154,9 +1180,9 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k13_args args = {
             .rt = rt,
-            .d_output = arena + 10880, /* gradient of output[64, 10] */
+            .d_output = arena + 10240, /* gradient of output[64, 10] */
             .act = arena + 4096, /* act[64, 64] */
-            .out = arena + 10240, /* gradient of output.weight[10, 64] */
+            .out = arena + 10880, /* gradient of output.weight[10, 64] */
         };
         rt->parallel(pool, 1, 1, k13_d_output_weight, &args, scratch, scratch_floats);
     }
@@ -1164,42 +1190,42 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k14_args args = {
             .rt = rt,
             .hidden = arena, /* hidden[64, 64] */
-            .d_output = arena + 10880, /* gradient of output[64, 10] */
-            .output_weight = weights + 240, /* output.weight[10, 64] */
-            .out = arena + 4096, /* gradient of hidden[64, 64] */
+            .d_output = arena + 10240, /* gradient of output[64, 10] */
+            .output_weight = weights + 240, /* output.weight[10, 64], whole panels */
+            .out = arena, /* gradient of hidden[64, 64] */
         };
         rt->parallel(pool, 2, 2, k14_d_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k15_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
-            .out = arena + 10880, /* gradient of hidden.bias[64] */
+            .d_hidden = arena, /* gradient of hidden[64, 64] */
+            .out = arena + 10240, /* gradient of hidden.bias[64] */
         };
         rt->parallel(pool, 1, 1, k15_d_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k16_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
-            .hidden_weight = weights + 880, /* hidden.weight[64, 32] */
-            .out = arena, /* gradient of embedding[64, 32] */
+            .d_hidden = arena, /* gradient of hidden[64, 64] */
+            .hidden_weight = weights + 880, /* hidden.weight[64, 32], whole panels */
+            .out = arena + 4096, /* gradient of embedding[64, 32] */
         };
         rt->parallel(pool, 1, 1, k16_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k17_args args = {
             .rt = rt,
-            .d_hidden = arena + 4096, /* gradient of hidden[64, 64] */
+            .d_hidden = arena, /* gradient of hidden[64, 64] */
             .embedding = arena + 8192, /* embedding[64, 2, 16] */
-            .out = arena + 2048, /* gradient of hidden.weight[64, 32] */
+            .out = arena + 6144, /* gradient of hidden.weight[64, 32] */
         };
         rt->parallel(pool, 1, 1, k17_d_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k18_args args = {
             .rt = rt,
-            .k16_d_embedding = arena, /* gradient of embedding[64, 32] */
+            .k16_d_embedding = arena + 4096, /* gradient of embedding[64, 32] */
             .out = arena + 4096, /* gradient of embedding[64, 2, 16] */
         };
         rt->parallel(pool, 1, 1, k18_d_embedding_copy, &args, scratch, scratch_floats);
@@ -1248,7 +1274,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k23_args args = {
             .rt = rt,
             .adam_m_hidden_bias = in5, /* adam.m.hidden.bias[64] */
-            .d_hidden_bias = arena + 10880, /* gradient of hidden.bias[64] */
+            .d_hidden_bias = arena + 10240, /* gradient of hidden.bias[64] */
             .adam_v_hidden_bias = in6, /* adam.v.hidden.bias[64] */
             .hidden_bias = weights + 160, /* hidden.bias[64] */
             .k20_next_adam_part1 = out5, /* next adam.part1[] */
@@ -1263,7 +1289,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k24_args args = {
             .rt = rt,
             .adam_m_hidden_weight = in7, /* adam.m.hidden.weight[64, 32] */
-            .d_hidden_weight = arena + 2048, /* gradient of hidden.weight[64, 32] */
+            .d_hidden_weight = arena + 6144, /* gradient of hidden.weight[64, 32] */
             .adam_v_hidden_weight = in8, /* adam.v.hidden.weight[64, 32] */
             .hidden_weight = weights + 2928, /* hidden.weight[64, 32] */
             .k20_next_adam_part1 = out5, /* next adam.part1[] */
@@ -1293,7 +1319,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k26_args args = {
             .rt = rt,
             .adam_m_output_weight = in11, /* adam.m.output.weight[10, 64] */
-            .d_output_weight = arena + 10240, /* gradient of output.weight[10, 64] */
+            .d_output_weight = arena + 10880, /* gradient of output.weight[10, 64] */
             .adam_v_output_weight = in12, /* adam.v.output.weight[10, 64] */
             .output_weight = weights + 4976, /* output.weight[10, 64] */
             .k20_next_adam_part1 = out5, /* next adam.part1[] */
@@ -1700,54 +1726,27 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
 /* The table of functions other than elementwise ops and reductions; see CR_FUNCTIONS of
  * runtime.h. */
 #define CR_FUNCTIONS_I32 \
-    CR_FUNCTION(load, void, (long rows, long cols, int *y, long ldy, const int *x, long rs, long cs)) \
-    CR_FUNCTION(store, void, (long rows, long cols, int *y, long rs, long cs, const int *x, long ldx)) \
-    CR_FUNCTION(iota, void, (long rows, long cols, int *y, long ldy, long base, long rs, long cs)) \
-        /* y[r, c] = base + r * rs + c * cs, an index */ \
+    CR_FUNCTION(load, , ) \
+    CR_FUNCTION(store, , ) \
+    CR_FUNCTION(iota, , ) \
 /* clang-format on */
 
 #define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
- * and a description.  A file that runtime.inc includes defines each one as CR_NAME(cr_NAME). */
+ * and a description, which an emitted file has at the members of struct cr_runtime.  A file that
+ * runtime.inc includes defines each one as CR_NAME(cr_NAME). */
 #define CR_FUNCTIONS \
-    CR_FUNCTION(load, void, (long rows, long cols, float *y, long ldy, const float *x, long rs, long cs)) \
-        /* y[r, c] = x[r * rs + c * cs] */ \
-    CR_FUNCTION(store, void, (long rows, long cols, float *y, long rs, long cs, const float *x, long ldx)) \
-        /* y[r * rs + c * cs] = x[r, c] */ \
-    CR_FUNCTION(random, void, (long rows, long cols, float *y, long ldy, const int *seed, long stream, \
-                               long base, long rs, long cs)) \
-        /* y[r, c] = number base + r * rs + c * cs of a random stream of the seed, uniform in 0 <= y < 1 */ \
-    CR_FUNCTION(mul_sigmoid, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                    const float *b, long ldb)) \
-        /* y = a sigmoid(b), with the bits of sigmoid followed by mul */ \
-    CR_FUNCTION(odd_cubic, void, (long rows, long cols, float *y, long ldy, const float *a, long lda, \
-                                  float cube, float slope)) \
-        /* y = a fma(cube, a a, slope), which is about cube a^3 + slope a */ \
-    CR_FUNCTION(gather, void, (long rows, long cols, float *y, long ldy, const float *table, long ldt, \
-                               long table_rows, const int *index)) \
-        /* y[r, :] = table[index[r], :]; an index outside 0 <= i < table_rows yields a row of NaN */ \
-    CR_FUNCTION(scatter_add, void, (long rows, long cols, float *y, long ldy, long first, long n, \
-                                    const float *x, long ldx, const int *index)) \
-        /* y[r, :] = the sum, in order, of the rows i < n of x with index[i] = first + r */ \
-    CR_FUNCTION(pack, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Packs a K x N matrix, element (k, n) at b[k * rs + n * cs], into panels of CR_PANEL columns: panel \
-         * p begins at y + p * panel_stride, holds the columns from p * CR_PANEL on, row after row, and pads \
-         * columns past N with zeros. panel_stride is at least K * CR_PANEL floats. */ \
-    CR_FUNCTION(pack_stream, void, (long K, long N, float *y, long panel_stride, const float *b, long rs, long cs)) \
-        /* Like pack, but by non-temporal stores that bypass the caches, for data that is not read soon. y \
-         * and the panels after it must be aligned to 64 bytes. */ \
-    CR_FUNCTION(gemm, void, (long M, long N, long K, const float *a, long rs, long cs, const float *b, \
-                             long panel_stride, float *c, long ldc, const float *start, long lds, \
-                             const float *bias, long columns, long ahead)) \
-        /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is \
-         * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is \
-         * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in \
-         * order; the sums of the blocks are added to start, in order, and the bias is added to the total. \
-         * So a product that is computed in parts of whole blocks has the same bits, if the start of each part \
-         * is the result of the part before and the last one adds the bias.  `columns` is the width of the \
-         * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and \
-         * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */ \
+    CR_FUNCTION(load, , ) \
+    CR_FUNCTION(store, , ) \
+    CR_FUNCTION(random, , ) \
+    CR_FUNCTION(mul_sigmoid, , ) \
+    CR_FUNCTION(odd_cubic, , ) \
+    CR_FUNCTION(gather, , ) \
+    CR_FUNCTION(scatter_add, , ) \
+    CR_FUNCTION(pack, , ) \
+    CR_FUNCTION(pack_stream, , ) \
+    CR_FUNCTION(gemm, , ) \
 /* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS

@@ -19,10 +19,10 @@
 #define TRAIN_ADD_THREADS 1
 #endif
 
-#define TRAIN_ADD_POOL_BYTES (TRAIN_ADD_THREADS * 256L) /* for threads to be kept */
+#define TRAIN_ADD_POOL_BYTES (TRAIN_ADD_THREADS * 256L) /* of the memory of a pool */
 #define TRAIN_ADD_TENSORS 18 /* of the state */
 #define TRAIN_ADD_STATE_BYTES 35328L
-#define TRAIN_ADD_ARENA_BYTES (86528L + TRAIN_ADD_THREADS * 40960L)
+#define TRAIN_ADD_ARENA_BYTES (85504L + TRAIN_ADD_THREADS * 40960L)
 #define TRAIN_ADD_OUT_LOSS_ELEMENTS 1L
 
 #ifdef __cplusplus
@@ -46,11 +46,11 @@ extern const struct train_add_tensor train_add_tensors[];
  * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
 int train_add_step(const void *state, void *next, float *out_loss, void *arena);
 
-/* Threads to keep from call to call of the functions that take a pool; in between they
- * sleep.  Starts 1 to TRAIN_ADD_THREADS of them, counting the calling one, fewer if the system
- * refuses, in memory of TRAIN_ADD_POOL_BYTES, aligned to 64 bytes; null if it is not, or for
- * another number.  A pool serves one call at a time, and the process that started it
- * alone, not one that fork made of that. */
+/* Starts a pool of threads, for the functions that take one; between their calls the threads
+ * sleep.  `threads`, 1 to TRAIN_ADD_THREADS, counts the calling thread; there are fewer if the
+ * system refuses some.  `memory` has TRAIN_ADD_POOL_BYTES, aligned to 64 bytes.  Returns null if
+ * it is not aligned, or for another number of threads.  A pool serves one call at a time, in
+ * the process that started it: not in a child that fork made. */
 struct train_add_pool;
 struct train_add_pool *train_add_pool_start(void *memory, int threads);
 

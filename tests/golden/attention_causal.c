@@ -1,7 +1,7 @@
 
 /*
  * k1_y: y, tests/golden/attention_causal.lua:4
- * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each head
+ * out[2, 200, 8] = softmax(q[200, 8] x k[8, 200]) x v[200, 8] for each item of the batch
  * scores times 0.353553391, 1 / sqrt(8)
  * mask: query i sees keys j <= i
  * 1.286 Mflop, reads 38.4 kB, writes 12.8 kB
@@ -29,7 +29,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
         const long batch = item / 4;
         const long query0 = item % 4 * 50; /* the first of 50 queries */
         const long query1 = query0 + 50;
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        /* 0 times NaN is NaN: hidden blocks are skipped only if all values are finite */
         const long finite = rt->finite(200, 8, a->v + batch * 1600, 8, 1);
         long visible = 200; /* keys that any query sees lie before */
         if (finite && query1 < visible)

@@ -114,8 +114,9 @@ static void k5_d_dropout(const void *args, long begin, long end, float *scratch)
     const struct k5_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
+    /* [6, 5] */
     float *const add = scratch, *const where = add, *const mul3 = add, *const mul4 = add,
-        *const where2 = add; /* [6, 5] */
+        *const where2 = add;
     float *const mul = scratch + 32, *const sigmoid = mul, *const mul2 = mul; /* [6, 5] */
     float *const sub = scratch + 64; /* [6, 5] */
     rt->add_vv(6, 5, add, 5, a->k4_y, 5, a->k4_y, 5);
@@ -159,7 +160,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 384; /* for each thread */
-    float *const scratch = arena + 128;
+    float *const scratch = arena + 96;
     const float *const in0 = inputs[0]; /* x[2, 3, 8] */
     const int *const in1 = inputs[1]; /* step[] */
     float *const out0 = outputs[0]; /* w[8, 5] */
@@ -179,7 +180,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
             .x = in0, /* x[2, 3, 8] */
-            .w = weights, /* w[8, 32] */
+            .w = weights, /* w[8, 32], whole panels */
             .out = arena + 32, /* dropout.where[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_dropout_where, &args, scratch, scratch_floats);
@@ -208,7 +209,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
             .k4_y = out1, /* y[2, 3, 5] */
             .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
-            .out = arena + 96, /* gradient of dropout[2, 3, 5] */
+            .out = arena + 32, /* gradient of dropout[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k5_d_dropout, &args, scratch, scratch_floats);
     }
@@ -216,7 +217,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
         const struct k6_args args = {
             .rt = rt,
             .x = in0, /* x[2, 3, 8] */
-            .k5_d_dropout = arena + 96, /* gradient of dropout[2, 3, 5] */
+            .k5_d_dropout = arena + 32, /* gradient of dropout[2, 3, 5] */
             .out = out0, /* gradient of w[8, 5] */
         };
         rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);

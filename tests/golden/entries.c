@@ -109,7 +109,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in0, /* x[8, 32] */
-            .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
             .out = arena, /* entries.maximum[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
@@ -119,7 +119,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
             .k1_entries_maximum = arena, /* entries.maximum[8, 4] */
-            .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
             .out = out1, /* decoder_2[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
@@ -158,7 +158,7 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
             .k1_entries_maximum = in1, /* code[8, 4] */
-            .decoder_weight = weights + 1072, /* decoder.weight[4, 32] */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
             .out = out2, /* decoder[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
@@ -180,7 +180,7 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in0, /* x[8, 32] */
-            .encoder_weight = weights + 16, /* encoder.weight[32, 32] */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
             .out = out3, /* z[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);

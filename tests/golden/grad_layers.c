@@ -232,10 +232,10 @@ static void k9_d_h(const void *args, long begin, long end, float *scratch)
     const struct k9_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    (void)scratch;
-    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, a->out, 8, 0, 0, 0, 0, 16384);
+    float *const product = scratch; /* a tile of the product */
+    rt->gemm(6, 8, 8, a->d_h_fc, 8, 1, a->h_fc_weight, 256, product, 32, 0, 0, 0, 0, 16384);
     /* h.#.fc */
-    rt->add_vv(6, 8, a->out, 8, a->d_h, 8, a->out, 8);
+    rt->add_vv(6, 8, a->out, 8, a->d_h, 8, product, 32);
 }
 
 /*
@@ -300,7 +300,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .rt = rt,
                 .h_fc_bias = layer_weights, /* h.#.fc.bias[8] */
                 .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
-                .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 32] */
+                .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 32], whole panels */
                 .out = layer_arena, /* h.#.fc[6, 8] */
             };
             rt->parallel(pool, 1, 1, k1_h_fc, &args, scratch, scratch_floats);
@@ -348,7 +348,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .rt = rt,
             .h = out12, /* h.#[6, 8] */
             .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
-            .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32] */
+            .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32], whole panels */
             .out = arena + 720, /* gradient of h.#[6, 8] */
         };
         rt->parallel(pool, 1, 1, k6_d_h_4, &args, scratch, scratch_floats);
@@ -368,7 +368,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k8_args args = {
                 .rt = rt,
                 .k2_h_ge = layer_arena + 48, /* h.#.ge[6, 8] */
-                .d_h = layer_arena + 144, /* gradient of h.#[6, 8] */
+                .d_h = arena + 720, /* gradient of h.#[6, 8] */
                 .h_fc = layer_arena, /* h.#.fc[6, 8] */
                 .out = arena + 672, /* gradient of h.#.fc[6, 8] */
             };
@@ -385,10 +385,10 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k9_args args = {
                 .rt = rt,
-                .d_h = layer_arena + 144, /* gradient of h.#[6, 8] */
+                .d_h = arena + 720, /* gradient of h.#[6, 8] */
                 .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
-                .h_fc_weight = weights + 2912 - layer * 256, /* h.#.fc.weight[8, 32] */
-                .out = arena + (layer % 2 ? 432 : 576), /* gradient of h.#[6, 8] */
+                .h_fc_weight = weights + 2912 - layer * 256, /* h.#.fc.weight[8, 32], whole panels */
+                .out = arena + 720, /* gradient of h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k9_d_h, &args, scratch, scratch_floats);
         }
@@ -406,7 +406,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k8_args args = {
             .rt = rt,
             .k2_h_ge = arena + 192, /* h.#.ge[6, 8] */
-            .d_h = arena + 576, /* gradient of h.#[6, 8] */
+            .d_h = arena + 720, /* gradient of h.#[6, 8] */
             .h_fc = arena + 144, /* h.#.fc[6, 8] */
             .out = arena + 240, /* gradient of h.#.fc[6, 8] */
         };
@@ -433,18 +433,18 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k10_args args = {
             .rt = rt,
             .k2_h_ge = arena + 48, /* h.#.ge[6, 8] */
-            .d_h = arena + 576, /* gradient of h.#[6, 8] */
+            .d_h = arena + 720, /* gradient of h.#[6, 8] */
             .h_fc = arena, /* h.#.fc[6, 8] */
             .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
-            .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 32] */
-            .out = arena + 96, /* gradient of h.#.fc[6, 8] */
+            .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 32], whole panels */
+            .out = arena + 720, /* gradient of h.#.fc[6, 8] */
         };
         rt->parallel(pool, 1, 1, k10_d_h_0_fc, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .d_h_fc = arena + 96, /* gradient of h.#.fc[6, 8] */
+            .d_h_fc = arena + 720, /* gradient of h.#.fc[6, 8] */
             .out = out0, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
@@ -452,7 +452,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k7_args args = {
             .rt = rt,
-            .d_h_fc = arena + 96, /* gradient of h.#.fc[6, 8] */
+            .d_h_fc = arena + 720, /* gradient of h.#.fc[6, 8] */
             .h = in0, /* x[6, 8] */
             .out = out1, /* gradient of h.#.fc.weight[8, 8] */
         };

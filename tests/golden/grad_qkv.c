@@ -55,7 +55,7 @@ static void k2_y(const void *args, long begin, long end, float *scratch)
         const long batch = item / 6;
         const long query0 = item % 2 * 75; /* the first of 75 queries */
         const long query1 = query0 + 75;
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        /* 0 times NaN is NaN: hidden blocks are skipped only if all values are finite */
         const long finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 24, 36, 1);
         long visible = 150; /* keys that any query sees lie before */
         if (finite && query1 < visible)
@@ -162,19 +162,19 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
     float *const query_rows = scratch + 4928; /* ... and as they are */
     float *const grads = scratch + 5952; /* their output's gradients, transposed ... */
     float *const grad_rows = scratch + 6080; /* ... and as they are */
+    /* a block of keys x queries */
     float *const scores = scratch + 7104, *const probabilities = scores;
-        /* a block of keys x queries */
     float *const dscores = scratch + 11200; /* their gradients */
     float *const max = scratch + 15296, *const minus_max = max; /* of a query's scores */
     float *const sum = scratch + 15328, *const reciprocal = sum; /* of exp(score - max) */
     float *const scale = scratch + 15360; /* exp(old max - new max) */
+    /* sum(output * its gradient) */
     float *const delta = scratch + 15392, *const minus_delta = delta;
-        /* sum(output * its gradient) */
     for (long item = begin; item < end; item++) {
         const long head = item % 3;
         const long batch = item / 3;
         rt->pack(150, 4, keys, 4800, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
-        /* 0 times NaN is NaN: hidden blocks are skipped if there is none */
+        /* 0 times NaN is NaN: hidden blocks are skipped only if all values are finite */
         const long keys_finite = rt->finite(150, 4, a->qkv + batch * 5400 + head * 4 + 12, 36, 1);
         rt->load(150, 4, a->out + batch * 5400 + head * 4 + 12, 36, &(const float){0.0f}, 0, 0);
         rt->load(150, 4, a->out + batch * 5400 + head * 4 + 24, 36, &(const float){0.0f}, 0, 0);
@@ -185,7 +185,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             long end_key = 150;
             if (query + n_queries < end_key)
                 end_key = query + n_queries;
-            const long next_head = head + (head + 1 < 3); /* or the last one again */
+            const long next_head = head + (head + 1 < 3); /* prefetched; or the last one again */
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36, 36);
             rt->fetch(n_queries, 4, a->d_y + batch * 1800 + next_head * 4 + query * 12, 12);
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36 + 12, 36);
@@ -293,7 +293,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k1_args args = {
             .rt = rt,
             .x = in0, /* x[2, 150, 12] */
-            .qkv_weight = weights, /* qkv.weight[12, 64] */
+            .qkv_weight = weights, /* qkv.weight[12, 64], whole panels */
             .out = arena, /* qkv[2, 150, 36] */
         };
         rt->parallel(pool, 4, 4, k1_qkv, &args, scratch, scratch_floats);
@@ -310,7 +310,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k3_args args = {
             .rt = rt,
             .y = arena + 10800, /* y[2, 150, 12] */
-            .out_weight = weights + 768, /* out.weight[12, 32] */
+            .out_weight = weights + 768, /* out.weight[12, 32], whole panels */
             .out = out1, /* out[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
@@ -319,7 +319,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k3_args args = {
             .rt = rt,
             .y = in1, /* g[2, 150, 12] */
-            .out_weight = weights + 1152, /* out.weight[12, 32] */
+            .out_weight = weights + 1152, /* out.weight[12, 32], whole panels */
             .out = arena + 21600, /* gradient of y[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
@@ -347,7 +347,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k6_args args = {
             .rt = rt,
             .d_qkv = arena + 10800, /* gradient of qkv[2, 150, 36] */
-            .qkv_weight = weights + 1536, /* qkv.weight[36, 32] */
+            .qkv_weight = weights + 1536, /* qkv.weight[36, 32], whole panels */
             .out = out0, /* gradient of x[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k6_d_x, &args, scratch, scratch_floats);

@@ -45,8 +45,8 @@ static void k2_first(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const max = scratch; /* [9], one number a row */
     float *const eq = scratch + 16; /* [9, 5] */
-    int *const numbers = (int *)scratch + 64, *const neg = numbers, *const where = numbers; /* [9,
-        5] */
+    /* [9, 5] */
+    int *const numbers = (int *)scratch + 64, *const neg = numbers, *const where = numbers;
     int *const max2 = (int *)scratch + 112, *const neg2 = max2; /* [9], one number a row */
     rt->max(9, 5, max, a->x, 5);
     rt->eq_vs(9, 5, eq, 5, a->x, 5, max, 1);

@@ -85,7 +85,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
                 .s1 = (void *)inputs[2 + layer * 2], /* s1[4, 4] */
                 .x = layer == 0 ? in0 : arena + 48, /* x[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32] */
+                .w1 = layer_weights, /* w1[4, 32], whole panels */
                 .out = arena, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -96,7 +96,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = (const float *)inputs[1 + layer * 2] + 4, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4, /* s1[4, 4] */
                 .x = arena, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32] */
+                .w1 = layer_weights, /* w1[4, 32], whole panels */
                 .out = arena + 16, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -107,7 +107,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = (const float *)inputs[1 + layer * 2] + 8, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8, /* s1[4, 4] */
                 .x = arena + 16, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32] */
+                .w1 = layer_weights, /* w1[4, 32], whole panels */
                 .out = arena + 32, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -118,7 +118,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = (const float *)inputs[1 + layer * 2] + 12, /* c1[4, 4] */
                 .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12, /* s1[4, 4] */
                 .x = arena + 32, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32] */
+                .w1 = layer_weights, /* w1[4, 32], whole panels */
                 .out = arena + 48, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -164,7 +164,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = in5 + layer * 4, /* c3[4, 4] */
                 .s1 = state6 + layer * 4, /* s3[4, 4] */
                 .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports.copy[1, 4] */
-                .w1 = weights + 256, /* w3[4, 32] */
+                .w1 = weights + 256, /* w3[4, 32], whole panels */
                 .out = layer_arena, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -187,7 +187,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .c1 = in5 + 12, /* c3[4, 4] */
             .s1 = state6 + 12, /* s3[4, 4] */
             .x = arena + 32, /* layer_ports.copy[1, 4] */
-            .w1 = weights + 256, /* w3[4, 32] */
+            .w1 = weights + 256, /* w3[4, 32], whole panels */
             .out = out2 + 12, /* y3[4, 4] */
         };
         rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);

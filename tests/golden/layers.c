@@ -22,8 +22,9 @@ static void k1_h_maximum(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     float *const rows = scratch; /* rows of the left operand */
+    /* [6], one number a row */
     float *const sum = scratch + 48, *const mean = sum, *const sum2 = sum, *const variance = sum,
-        *const variance_eps = sum, *const rsqrt = sum; /* [6], one number a row */
+        *const variance_eps = sum, *const rsqrt = sum;
     float *const centered = scratch + 64, *const normalized = centered; /* [6, 8] */
     float *const centered_square = scratch + 112; /* [6, 8] */
     /* h.#.norm */
@@ -62,19 +63,19 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    (void)scratch;
-    rt->gemm(6, 8, 16, a->k1_h_maximum, 16, 1, a->h_out_weight, 512, a->out, 8, 0, 0, a->h_out_bias,
-        0, 16384);
+    float *const product = scratch; /* a tile of the product */
+    rt->gemm(6, 8, 16, a->k1_h_maximum, 16, 1, a->h_out_weight, 512, product, 32, 0, 0,
+        a->h_out_bias, 0, 16384);
     /* h.# */
-    rt->add_vv(6, 8, a->out, 8, a->x, 8, a->out, 8);
+    rt->add_vv(6, 8, a->out, 8, a->x, 8, product, 32);
 }
 
 /* Computes the outputs. */
 int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 160; /* for each thread */
-    float *const scratch = arena + 192;
+    const long scratch_floats = 192; /* for each thread */
+    float *const scratch = arena + 144;
     const float *const in0 = inputs[0]; /* x[6, 8] */
     float *const out0 = outputs[0]; /* y[6, 8] */
     (void)weights, (void)inputs;
@@ -84,10 +85,10 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             const struct k1_args args = {
                 .rt = rt,
                 .h_in_bias = layer_weights, /* h.#.in.bias[16] */
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144), /* x[6, 8] */
+                .x = layer == 0 ? in0 : arena + 96, /* x[6, 8] */
                 .h_norm_weight = layer_weights + 16, /* h.#.norm.weight[8] */
                 .h_norm_bias = layer_weights + 32, /* h.#.norm.bias[8] */
-                .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32] */
+                .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32], whole panels */
                 .out = arena, /* h.#.maximum[6, 16] */
             };
             rt->parallel(pool, 1, 1, k1_h_maximum, &args, scratch, scratch_floats);
@@ -95,11 +96,11 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         {
             const struct k2_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 96 : 144), /* x[6, 8] */
+                .x = layer == 0 ? in0 : arena + 96, /* x[6, 8] */
                 .h_out_bias = layer_weights + 304, /* h.#.out.bias[8] */
                 .k1_h_maximum = arena, /* h.#.maximum[6, 16] */
-                .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32] */
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 144 : 96), /* h.#[6, 8] */
+                .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32], whole panels */
+                .out = layer == 3 ? out0 : arena + 96, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }

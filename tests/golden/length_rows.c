@@ -54,7 +54,7 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k1_args args = {
             .rt = rt,
             .x = in1, /* x[512, 64] */
-            .w = weights, /* w[64, 64] */
+            .w = weights, /* w[64, 64], whole panels */
             .n = length0,
             .out = out0, /* y[512, 48] */
         };

@@ -37,7 +37,7 @@ int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             .rt = rt,
             .fc_bias = weights, /* fc.bias[4] */
             .x = in0, /* x[5, 3] */
-            .fc_weight = weights + 16, /* fc.weight[3, 32] */
+            .fc_weight = weights + 16, /* fc.weight[3, 32], whole panels */
             .out = out0, /* y[5, 4] */
         };
         rt->parallel(pool, 1, 1, k1_y, &args, scratch, scratch_floats);

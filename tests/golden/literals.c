@@ -122,7 +122,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .x = in0, /* x[4, 3] */
             .v2_literal = literal0, /* literal[2, 3] */
             .v3_literal = literal2, /* literal[4] */
-            .h_w = weights, /* h.#.w[3, 32] */
+            .h_w = weights, /* h.#.w[3, 32], whole panels */
             .out = arena + 16, /* h.#[4, 3] */
         };
         rt->parallel(pool, 1, 1, k1_h_1, &args, scratch, scratch_floats);
@@ -134,7 +134,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
                 .rt = rt,
                 .literal = literals[4 + layer], /* literal[3] */
                 .h = arena + (layer % 2 ? 0 : 16), /* h.#[4, 3] */
-                .h_w = layer_weights + 96, /* h.#.w[3, 32] */
+                .h_w = layer_weights + 96, /* h.#.w[3, 32], whole panels */
                 .out = arena + (layer % 2 ? 16 : 0), /* h.#[4, 3] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
@@ -147,7 +147,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .v1_literal = literal8, /* literal[3] */
             .v2_literal = literal9, /* literal[3] */
             .h = arena + 16, /* h.#[4, 3] */
-            .h_w = weights + 480, /* h.#.w[3, 32] */
+            .h_w = weights + 480, /* h.#.w[3, 32], whole panels */
             .out = out1, /* y[4, 3] */
         };
         rt->parallel(pool, 1, 1, k3_y, &args, scratch, scratch_floats);

@@ -141,7 +141,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         const struct k2_args args = {
             .rt = rt,
             .k1_recurrence_sum = arena, /* recurrence.sum[3, 1] */
-            .w = weights, /* w[5, 32] */
+            .w = weights, /* w[5, 32], whole panels */
             .out = arena + 112, /* recurrence.tanh_3x5[3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_recurrence_tanh_3x5, &args, scratch, scratch_floats);
@@ -161,7 +161,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
                 .rt = rt,
                 .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
                 .k2_recurrence_tanh_3x5 = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence.tanh_3x5[3, 5] */
-                .w = weights, /* w[5, 32] */
+                .w = weights, /* w[5, 32], whole panels */
                 .out = layer_arena, /* recurrence.tanh_3x5[3, 5] */
             };
             rt->parallel(pool, 1, 1, k3_recurrence_tanh_3x5, &args, scratch, scratch_floats);
@@ -190,7 +190,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .rt = rt,
             .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
             .k3_recurrence_tanh_3x5 = arena + 80, /* recurrence.tanh_3x5[3, 5] */
-            .w = weights, /* w[5, 32] */
+            .w = weights, /* w[5, 32], whole panels */
             .out = out0, /* y[3, 8, 5] */
         };
         rt->parallel(pool, 1, 1, k5_recurrence_tanh_3x1x5, &args, scratch, scratch_floats);

@@ -108,7 +108,7 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
             long end_key = visible;
             if (query + before + n_queries < end_key)
                 end_key = query + before + n_queries;
-            const long next_head = head + (head + 1 < 3); /* or the last one again */
+            const long next_head = head + (head + 1 < 3); /* prefetched; or the last one again */
             rt->fetch(n_queries, 16, a->queries + batch * 1920 + next_head * 640 + query * 16, 16);
             rt->pack(16, n_queries, queries, 512,
                 a->queries + batch * 1920 + head * 640 + query * 16, 1, 16);

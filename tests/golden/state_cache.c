@@ -105,7 +105,7 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
         const struct k1_args args = {
             .rt = rt,
             .x = in0, /* x[2, 8] */
-            .wk = weights, /* wk[8, 32] */
+            .wk = weights, /* wk[8, 32], whole panels */
             .out = arena, /* state_cache[2, 8] */
         };
         rt->parallel(pool, 1, 1, k1_state_cache, &args, scratch, scratch_floats);

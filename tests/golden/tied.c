@@ -125,7 +125,7 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
     {
         const struct k1_args args = {
             .rt = rt,
-            .wte = weights + 32, /* wte[6, 96] */
+            .wte = weights + 32, /* wte[6, 96], whole panels */
             .ids = in0, /* ids[2, 5] */
             .out = out3, /* x[2, 5, 6] */
         };
@@ -143,7 +143,7 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
         const struct k3_args args = {
             .rt = rt,
             .k1_x = out3, /* x[2, 5, 6] */
-            .wte = weights + 32, /* wte[6, 96] */
+            .wte = weights + 32, /* wte[6, 96], whole panels */
             .out = out1, /* logits[2, 5, 70] */
         };
         rt->parallel(pool, 1, 1, k3_logits, &args, scratch, scratch_floats);
@@ -161,7 +161,7 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
             .rt = rt,
             .k4_tied = arena, /* tied[6, 1] */
             .k2_at = out0, /* at[5, 5] */
-            .wpe = weights + 608, /* wpe[5, 32] */
+            .wpe = weights + 608, /* wpe[5, 32], whole panels */
             .out = out2, /* places[5, 6] */
         };
         rt->parallel(pool, 1, 1, k5_places, &args, scratch, scratch_floats);

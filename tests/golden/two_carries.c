@@ -44,17 +44,17 @@ static void k2_two_carries_add(const void *args, long begin, long end, float *sc
     const struct k2_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    (void)scratch;
-    rt->gemm(4, 8, 8, a->k1_two_carries_tanh, 8, 1, a->own, 256, a->out, 8, 0, 0, 0, 0, 16384);
-    rt->add_vv(4, 8, a->out, 8, a->memory, 8, a->out, 8);
+    float *const product = scratch; /* a tile of the product */
+    rt->gemm(4, 8, 8, a->k1_two_carries_tanh, 8, 1, a->own, 256, product, 32, 0, 0, 0, 0, 16384);
+    rt->add_vv(4, 8, a->out, 8, a->memory, 8, product, 32);
 }
 
 /* Computes the outputs. */
 int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 32; /* for each thread */
-    float *const scratch = arena + 128;
+    const long scratch_floats = 128; /* for each thread */
+    float *const scratch = arena + 96;
     const float *const in0 = inputs[0]; /* x[4, 8] */
     const float *const in1 = inputs[1]; /* memory[4, 8] */
     float *const out0 = outputs[0]; /* memory[4, 8] */
@@ -66,8 +66,8 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k1_args args = {
                 .rt = rt,
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[4, 8] */
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
-                .shared = weights, /* shared[8, 32] */
+                .memory = layer == 0 ? in1 : arena + 64, /* memory[4, 8] */
+                .shared = weights, /* shared[8, 32], whole panels */
                 .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
             };
             rt->parallel(pool, 1, 1, k1_two_carries_tanh, &args, scratch, scratch_floats);
@@ -75,10 +75,10 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .memory = layer == 0 ? in1 : arena + (layer % 2 ? 64 : 96), /* memory[4, 8] */
+                .memory = layer == 0 ? in1 : arena + 64, /* memory[4, 8] */
                 .k1_two_carries_tanh = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
-                .own = layer_weights + 256, /* own.#[8, 32] */
-                .out = layer == 3 ? out0 : arena + (layer % 2 ? 96 : 64), /* two_carries.add[4, 8] */
+                .own = layer_weights + 256, /* own.#[8, 32], whole panels */
+                .out = layer == 3 ? out0 : arena + 64, /* two_carries.add[4, 8] */
             };
             rt->parallel(pool, 1, 1, k2_two_carries_add, &args, scratch, scratch_floats);
         }

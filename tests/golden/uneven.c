@@ -62,7 +62,7 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
                 .rt = rt,
                 .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
                 .b = weights + (const long[]){16, 288, 0, 816}[layer], /* b.#[8] */
-                .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32] */
+                .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32], whole panels */
                 .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
             };
             rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);
