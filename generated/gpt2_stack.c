@@ -93,13 +93,11 @@ struct cr_runtime {
     void (*pack_stream)(long K, long N, float *y, long panel_stride, const float *b, long rs,
         long cs);
     /* c[M, N] = start[M, N] + a[M, K] b[K, N] + bias[N].  Element (m, k) of a is a[m * rs + k * cs]; b is
-     * packed; row m of start begins at start + m * lds; if start or bias is null, it is not added. k is
-     * split into blocks of CR_SUM_BLOCK. The sum of a block is a chain of fma that starts at zero, in
-     * order; the sums of the blocks are added to start, in order, and the bias is added to the total.
-     * So a product that is computed in parts of whole blocks has the same bits, if the start of each part
-     * is the result of the part before and the last one adds the bias.  `columns` is the width of the
-     * tiles that stay in registers (2 to 4 vectors, or 0 for the default of the instruction set), and
-     * `ahead` is the prefetch distance in floats of weights.  Both affect only speed, and no bit. */
+     * packed; row m of start begins at start + m * lds; start and bias may be null.  The sum of each
+     * CR_SUM_BLOCK k is a chain of fma that starts at zero; these sums are added to start, in order, then
+     * the bias to the total.  So a product in parts of whole blocks, each of which starts with the result
+     * of the part before, has the same bits.  `columns`, the width of tiles (2 to 4 vectors, or 0 for the
+     * default), and `ahead`, the prefetch distance in floats of weights, change only the speed. */
     void (*gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
         long panel_stride, float *c, long ldc, const float *start, long lds, const float *bias,
         long columns, long ahead);
@@ -4485,17 +4483,12 @@ CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int N
 CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last,
                                    VF (*acc)[8])
 {
-    const float *bias = last ? s->bias : NULL;
-    for (;;) {
+    for (int more = last && s->bias; more >= 0; more--) {
         if (s->from) {
             CR_FOR_TILE(i, j) acc[i][j] = v_load(s->from + i * s->ld + j * CR_W) + acc[i][j];
         }
-        if (!bias) {
-            break;
-        }
-        s->from = bias;
+        s->from = s->bias;
         s->ld = 0;
-        bias = NULL;
     }
     CR_FOR_TILE(i, j) v_store(s->c + i * s->ldc + j * CR_W, acc[i][j]);
     s->from = s->c;
