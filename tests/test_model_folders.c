@@ -158,7 +158,7 @@ static const struct naming namings[] = {
     {"graphs/gpt2.lua", GPT2, .less = ""},
     {"graphs/gpt2.lua", GPT2, .less = "transformer."},
     {"graphs/gpt2.lua", GPT2, .less = "transformer.",
-     .extra = {"h.0.attn.bias", "h.1.attn.masked_bias", "lm_head.weight"}},
+     .extra = {"h.0.attn.bias", "h.1.attn.masked_bias"}},
     {"graphs/gpt2.lua", GPT2, .less = "", .from = "transformer.wte.weight", .to = "lm_head.weight"},
     {"graphs/gpt2.lua", GPT2, .less = "transformer.", .shards = 3},
     {"graphs/llama.lua", LLAMA, .less = ""},
@@ -259,6 +259,60 @@ START_TEST(finds_the_weights)
     ck_assert_int_eq(surplus.count, 0);
     ck_assert_int_eq(run(model, found), n);
     ck_assert(crescent_same_bits(found, expected, n));
+    crescent_close(model);
+}
+END_TEST
+
+#define ONE_TABLE                                                                                  \
+    "model.safetensors: tensor 'lm_head.weight' differs from 'model.embed_tokens.weight', expected"  \
+    " the same"
+
+/* Files with a separate head for LLAMA_TIED, whose head is the embedding table. */
+static const struct {
+    int64_t rows;
+    float added; /* to an element of the table */
+    const char *pooling, *message;
+} heads[] = {
+    {24, 0, "none", NULL},
+    {24, 1e-3f, "none", ONE_TABLE},
+    {23, 0, "none", ONE_TABLE},
+    {24, 1e-3f, "lasttoken", NULL}, /* vectors need no head */
+};
+
+/* Writes the weights of a model and such a head. */
+static void write_with_head(crescent_model *model, int64_t rows, float added)
+{
+    const int64_t shape[] = {rows, 16};
+    struct tensors tensors = {.n = 0};
+    float *head = calloc(24 * 16, sizeof *head);
+    take_parameters(&tensors, model);
+    for (int i = 0; i < tensors.n; i++)
+        if (strcmp(tensors.names[i], "model.embed_tokens.weight") == 0)
+            memcpy(head, tensors.items[i].data, 24 * 16 * sizeof *head);
+    head[22 * 16 + 3] += added;
+    add(&tensors, "lm_head.weight", 2, shape, head);
+    write_files(&tensors, 0);
+    free_tensors(&tensors);
+}
+
+START_TEST(has_one_table_for_both)
+{
+    const crescent_setting pooling = {"pooling", heads[_i].pooling};
+    const crescent_script how = {.settings = &pooling, .n_settings = 1};
+    const char *path = folder;
+    crescent_model *model;
+    write_text("config.json", LLAMA_TIED);
+    GOOD(crescent_open(context, folder, &how, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    write_with_head(model, heads[_i].rows, heads[_i].added);
+    if (!heads[_i].message) {
+        GOOD(crescent_load_weights(model, &path, 1, CRESCENT_MODEL_TENSORS_ONLY, NULL));
+    } else {
+        ck_assert_int_eq(crescent_load_weights(model, &path, 1, CRESCENT_MODEL_TENSORS_ONLY, NULL),
+                         CRESCENT_FAILED);
+        ck_assert_ptr_nonnull(strstr(crescent_error(context), heads[_i].message));
+    }
     crescent_close(model);
 }
 END_TEST
@@ -559,6 +613,7 @@ int main(void)
     TCase *tests = tcase_create("folder");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, finds_the_weights, 0, COUNT(namings));
+    tcase_add_loop_test(tests, has_one_table_for_both, 0, COUNT(heads));
     tcase_add_loop_test(tests, is_a_place_of_weights, 0, 2);
     tcase_add_test(tests, takes_a_script_of_ones_own);
     tcase_add_test(tests, refuses_a_script);

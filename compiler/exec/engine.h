@@ -68,6 +68,7 @@ struct cr_engine {
                                                 or 0 */
     signed char (*output_axes)[CR_MAX_RANK]; /* by output and axis, like length_axes */
     int64_t *id_limits; /* by input: token ids are below this; 0 if the input holds no ids */
+    bool *is_operand; /* by parameter: an op other than a gather reads it */
     struct cr_offsets *offsets; /* offsets of writes, which are checked before a run; or null */
 
     float **tensors; /* by parameter, row-major; with compilers only after cr_engine_keep_params */

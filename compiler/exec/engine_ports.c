@@ -139,6 +139,23 @@ int cr_check_length(const struct cr_engine *e, int length, const void *const *in
     return 0;
 }
 
+/* Returns by parameter whether an op reads it other than row by row, as a gather does. */
+static bool *find_operands(const struct cr_graph *g, int n_params)
+{
+    bool *operand = cr_calloc((size_t)n_params, sizeof *operand);
+    int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
+    for (cr_id id = 0; id < g->n_nodes; id++) {
+        const cr_id *in = cr_inputs(g, &g->nodes[id]);
+        if (g->nodes[id].op == CR_OP_param)
+            number[id] = n++;
+        for (int i = 0; i < g->nodes[id].n_in; i++)
+            if (g->nodes[in[i]].op == CR_OP_param && (g->nodes[id].op != CR_OP_gather || i > 0))
+                operand[number[in[i]]] = true;
+    }
+    free(number);
+    return operand;
+}
+
 void cr_engine_read_ports(struct cr_engine *e, const struct cr_graph *g)
 {
     e->name = cr_strdup(g->name);
@@ -148,6 +165,7 @@ void cr_engine_read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->states = ports_of(g, CR_OP_state, &e->n_states);
     add_entries(e, g);
     e->id_limits = cr_find_id_limits(g);
+    e->is_operand = find_operands(g, e->n_params);
     read_lengths(e, g);
     e->offsets = cr_offsets_find(g);
 }
@@ -263,6 +281,7 @@ void cr_engine_free_ports(struct cr_engine *e)
     free_ports(e->states, e->n_states);
     cr_offsets_free(e->offsets);
     free(e->id_limits);
+    free(e->is_operand);
     free(e->length_axes);
     free(e->output_axes);
     free(e->to_param);

@@ -176,6 +176,48 @@ static int find_param(struct loading *l, const struct cr_engine *e, int i, const
     return contents_of(file, &l->tensors[i], &l->contents[i], error);
 }
 
+/* Sets *same to whether two tensors of n elements have the same values, bit by bit; fails if one cannot
+ * be read. */
+static int compare(const struct cr_contents *a, const struct cr_contents *b, int64_t n, bool *same,
+                   struct cr_error *error)
+{
+    float x[1024], y[1024];
+    const int64_t most = sizeof x / sizeof *x;
+    *same = true;
+    for (int64_t first = 0; first < n && *same; first += most) {
+        int64_t some = n - first < most ? n - first : most;
+        if (a->read(a->context, first, some, x))
+            return a->fail(a->context, error);
+        if (b->read(b->context, first, some, y))
+            return b->fail(b->context, error);
+        *same = memcmp(x, y, (size_t)some * sizeof *x) == 0;
+    }
+    return 0;
+}
+
+/* Fails if the model's head is the embedding table that is parameter i, and a file has a head of its own
+ * with other values. */
+static int check_tied(const struct loading *l, const struct cr_engine *e, int i, const char *family,
+                      struct cr_error *error)
+{
+    const struct cr_port *port = &e->params[i];
+    const struct cr_weight_file *file;
+    const struct cr_st_tensor *head = cr_weight_find_head(&l->files, port->name, family, &l->params, &file);
+    struct cr_contents contents;
+    bool same = false;
+    if (!e->is_operand[i] || !head || head == l->tensors[i].tensor)
+        return 0;
+    const struct cr_file_tensor tensor = {&file->file, head};
+    if (cr_has_shape(port, head->rank, head->shape) &&
+        (contents_of(file, &tensor, &contents, error) ||
+         compare(&l->contents[i], &contents, cr_port_elements(port), &same, error)))
+        return -1;
+    return same ? 0
+                : cr_fail(error, "%.300s: tensor '%.150s' differs from '%.150s', expected the same, as the model "
+                                 "has one table for both (tie_word_embeddings)",
+                          file->path, head->name, l->tensors[i].tensor->name);
+}
+
 /* Returns the bytes of a file before its first tensor. */
 static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
 {
@@ -250,6 +292,8 @@ static int load_params(struct cr_engine *e, const struct cr_weight_files *files,
         status = find_param(&l, e, i, family, error);
     if (!status && kept)
         find_kept(kept, e, &l);
+    for (int i = 0; !status && !(kept && kept->is_mapped) && i < e->n_params; i++)
+        status = check_tied(&l, e, i, family, error);
     if (!status && !(kept && kept->is_mapped))
         status = cr_engine_set_params(e, l.contents, error);
     for (int i = 0; i < l.files.n; i++)

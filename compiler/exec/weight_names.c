@@ -82,14 +82,30 @@ bool cr_weight_name(char *other, size_t size, const char *name, const char *fami
            (int)size;
 }
 
+/* Finds the tensor that has the first of a parameter's names from alternative `first` on. */
+static const struct cr_st_tensor *find_from(int first, const struct cr_weight_files *files, const char *name,
+                                            const char *family, const struct cr_names *params,
+                                            const struct cr_weight_file **file)
+{
+    char other[400];
+    const struct cr_st_tensor *tensor = NULL;
+    for (int i = first; i < CR_WEIGHT_NAMES && !tensor; i++)
+        if (cr_weight_name(other, sizeof other, name, family, params, i))
+            tensor = cr_weight_files_find(files, other, file);
+    return tensor;
+}
+
 const struct cr_st_tensor *cr_weight_find(const struct cr_weight_files *files, const char *name,
                                           const char *family, const struct cr_names *params,
                                           const struct cr_weight_file **file)
 {
-    char other[400];
     const struct cr_st_tensor *tensor = cr_weight_files_find(files, name, file);
-    for (int i = 1; i < CR_WEIGHT_NAMES && !tensor; i++)
-        if (cr_weight_name(other, sizeof other, name, family, params, i))
-            tensor = cr_weight_files_find(files, other, file);
-    return tensor;
+    return tensor ? tensor : find_from(1, files, name, family, params, file);
+}
+
+const struct cr_st_tensor *cr_weight_find_head(const struct cr_weight_files *files, const char *name,
+                                               const char *family, const struct cr_names *params,
+                                               const struct cr_weight_file **file)
+{
+    return find_from(N_PREFIXES * (1 + N_NORMS), files, name, family, params, file);
 }

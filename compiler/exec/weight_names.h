@@ -27,6 +27,12 @@ const struct cr_st_tensor *cr_weight_find(const struct cr_weight_files *files, c
                                           const char *family, const struct cr_names *params,
                                           const struct cr_weight_file **file);
 
+/* Finds the tensor of a separate head beside the tensor of `name`, an embedding table that is also the
+ * head of the model.  Returns null if there is none. */
+const struct cr_st_tensor *cr_weight_find_head(const struct cr_weight_files *files, const char *name,
+                                               const char *family, const struct cr_names *params,
+                                               const struct cr_weight_file **file);
+
 /* True if a tensor that no parameter uses is one that files of such models contain without need: a
  * mask, a table of angles, a head that equals the embedding table. */
 bool cr_weight_is_buffer(const char *name);
