@@ -419,8 +419,8 @@ static int64_t offset_of(lua_State *L, const struct cr_lua_tensor *t)
     for (int i = 0; i < t->rank; i++) {
         double index = luaL_checknumber(L, i + 2);
         if (!(index >= 1 && index <= (double)t->shape[i]) || index != floor(index))
-            luaL_error(L, "index %f of axis %d, expected 1 to %f", (lua_Number)index, i + 1,
-                       (lua_Number)t->shape[i]);
+            cr_lua_fail(L, "found index %.14g of axis %d, expected a whole number from 1 to %lld", index, i + 1,
+                        (long long)t->shape[i]);
         at = at * t->shape[i] + (int64_t)index - 1;
     }
     return at;
@@ -429,7 +429,7 @@ static int64_t offset_of(lua_State *L, const struct cr_lua_tensor *t)
 static void check_arguments(lua_State *L, const struct cr_lua_tensor *t, int more)
 {
     if (lua_gettop(L) != t->rank + 1 + more)
-        luaL_error(L, "%d indices, expected %d", lua_gettop(L) - 1 - more, t->rank);
+        cr_lua_fail(L, "found %d indices, expected %d", lua_gettop(L) - 1 - more, t->rank);
 }
 
 /* t:get(i, j, ...) */
@@ -490,8 +490,8 @@ static int set_field(lua_State *L)
     struct cr_lua_tensor *t = self(L);
     double i = luaL_checknumber(L, 2);
     if (!t->rank || !(i >= 1 && i <= (double)t->shape[0]) || i != floor(i))
-        return luaL_error(L, "index %f of axis 1, expected 1 to %f", (lua_Number)i,
-                          (lua_Number)(t->rank ? t->shape[0] : 0));
+        cr_lua_fail(L, "found index %.14g of axis 1, expected a whole number from 1 to %lld", i,
+                    (long long)(t->rank ? t->shape[0] : 0));
     if (t->rank == 1) {
         store(L, t, (int64_t)i - 1, to_number(L, 3));
         return 0;
