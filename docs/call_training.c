@@ -42,7 +42,7 @@ static int leave_ranks(int status)
 
 /* A checkpoint is the length of a header, the header, and the tensors without gaps, in the order
  * of the table; so that the header need not be read by somebody who knows what he saved. */
-static int read_state(const char *path, char *state)
+static int read_state(const char *path, char *state, float *whole)
 {
     unsigned char length[8];
     long header = 0;
@@ -52,21 +52,22 @@ static int read_state(const char *path, char *state)
         header = header * 256 + length[i];
     good = good && fseek(file, header, SEEK_CUR) == 0;
     for (int i = 0; good && i < TRAIN_ADD_TENSORS; i++) {
-        const struct train_add_tensor *t = &train_add_tensors[i];
-        good = fread(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
+        const size_t n = (size_t)train_add_tensors[i].elements;
+        good = fread(whole, 4, n, file) == n && train_add_set_tensor(state, i, whole) == 0;
     }
     if (file)
         fclose(file);
     return good;
 }
 
-static int write_state(const char *path, const char *state)
+/* Of several ranks the first one writes; a tensor may have parts on all of them. */
+static int write_state(const char *path, const char *state, float *whole, int rank)
 {
-    FILE *file = fopen(path, "wb");
-    int good = file != NULL;
+    FILE *file = rank == 0 ? fopen(path, "wb") : NULL;
+    int good = rank > 0 || file;
     for (int i = 0; good && i < TRAIN_ADD_TENSORS; i++) {
-        const struct train_add_tensor *t = &train_add_tensors[i];
-        good = fwrite(state + t->offset, 4, (size_t)t->elements, file) == (size_t)t->elements;
+        const size_t n = (size_t)train_add_tensors[i].elements;
+        good = train_add_get_tensor(state, i, whole) == 0 && (!file || fwrite(whole, 4, n, file) == n);
     }
     return (!file || fclose(file) == 0) && good;
 }
@@ -93,20 +94,22 @@ int main(int argc, char **argv)
     char *states[2] = {aligned_alloc(64, TRAIN_ADD_STATE_BYTES),
                        aligned_alloc(64, TRAIN_ADD_STATE_BYTES)};
     void *arena = aligned_alloc(64, TRAIN_ADD_ARENA_BYTES);
+    float *whole = malloc(TRAIN_ADD_TENSOR_BYTES);
     void *memory = aligned_alloc(64, TRAIN_ADD_POOL_BYTES);
     struct train_add_pool *pool = train_add_pool_start(memory, TRAIN_ADD_THREADS);
     char *last = NULL;
     int rank = join_ranks();
-    if (argc != 4 || !states[0] || !states[1] || !arena || !pool || !read_state(argv[1], states[0]))
+    if (argc != 4 || !states[0] || !states[1] || !arena || !whole || !pool || !read_state(argv[1], states[0], whole))
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
     else
         last = train(pool, states[0], states[1], arena, atol(argv[2]), rank);
-    if (last && rank == 0 && !write_state(argv[3], last))
+    if (last && !write_state(argv[3], last, whole, rank))
         last = NULL;
     train_add_pool_stop(pool);
     free(memory);
     free(states[0]);
     free(states[1]);
     free(arena);
+    free(whole);
     return leave_ranks(last ? 0 : 2);
 }

@@ -5,6 +5,7 @@
 # kill     $KILLS times (2), when a rank is killed at a random moment the others end; another number of ranks
 #          goes on from the last checkpoint to the same bits
 # shared   so is that of a step whose states go along rows, or do not, or are read by the validation
+# emitted  a step that is emitted for N ranks has these bits, and a rank's share of the states
 # memory   a rank has its share of an optimiser's states
 # errors   one line, and all ranks end
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
@@ -13,6 +14,7 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/plain_c.sh"
 
 script=tests/scripts/micro_batches.lua folder=tests/fixtures/train_micro_batches
 sort='graphs/train_sort.lua --set B=4 --set digits=3 --set n_embd=16 --set n_head=2 --set n_layer=1
@@ -143,6 +145,48 @@ shares_states() {
     same "$family: the bits of larger states" "$T/large" "$T/all"
 }
 
+# build N: $T/call, a program of twelve steps that are emitted for N ranks.
+build() {
+    mkdir -p "$T/apart"
+    "$crescent" emit --train ${shared% --threads 1} --ranks $1 --isa plain -o "$T/shared_states.c" >"$T/out" 2>"$log" &&
+        apart plain "$T/shared_states.c" "$T/apart" &&
+        runtime_object "$T/apart/shared_states_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
+        $mpicc -std=c11 -O1 -Wall -Wextra -Werror -DSHARED_STATES_MPI -I"$T" "$T/call.c" \
+            "$T/apart/shared_states.c" "$T/apart/runtime.o" -lm -o "$T/call" >"$log" 2>&1
+}
+
+# emitted: steps of docs/call_training.c with the bits of one process; rows divide by 2 and 4, not by 3.
+emitted() {
+    sed 's/train_add/shared_states/g; s/TRAIN_ADD/SHARED_STATES/g' docs/call_training.c >"$T/call.c"
+    "$crescent" train $shared --steps 0 --checkpoint "$T/start" >"$log" 2>&1
+    report $? 'a checkpoint of no steps'
+    for n in 2 3 4; do
+        rm -f "$T/tensors"
+        build $n
+        report $? "$family: emit --train --ranks $n"
+        ranks $n "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
+        report $? "$family: twelve steps in C on $n ranks"
+        tail -c "$(wc -c <"$T/tensors")" "$T/states" >"$T/expected"
+        same "$family: twelve steps in C on $n ranks: the same bits" "$T/tensors" "$T/expected"
+    done
+    # mean.w and sgd.v are shared: 1,920 numbers each, in 48 and 40 rows
+    whole=$(state_bytes_of '')
+    for n in 2 3 4; do
+        [ $((whole - $(state_bytes_of "--ranks $n"))) -eq $((4 * (2 * 1920 - 40 * ((48 + n - 1) / n) - 48 * ((40 + n - 1) / n)))) ]
+        report $? "a rank of $n has its share of a state"
+    done
+    ranks 3 "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q 'expected CHECKPOINT' "$log"
+    report $? "$family: a step for 4 ranks fails on 3"
+}
+
+# state_bytes_of OPTIONS: the bytes of a state of the emitted step.
+state_bytes_of() {
+    "$crescent" emit --train ${shared% --threads 1} $1 --isa plain -o "$T/bytes.c" >"$T/out" 2>"$log"
+    sed -n 's/^#define [A-Z_]*_STATE_BYTES \([0-9]*\)L$/\1/p' "$T/bytes.h"
+}
+
 training() {
     for n in 2 3 4 6; do
         trains $n "$T/all" $script $data
@@ -154,6 +198,7 @@ training() {
     report $? "$family: 7 steps on 2 ranks, the rest on 3"
     same "$family: the bits of 2 ranks, then 3" "$T/one" "$T/all"
     shares_states
+    mpicc=$(command -v mpicc.$family || command -v mpicc) && emitted
     kills
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"

@@ -67,9 +67,6 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
         return cr_fail(error, "--embed-text: expected no --generate beside it");
     if (check_beside(o, error))
         return -1;
-    if (o->ranks > 1 && o->train)
-        return cr_fail(error, "--ranks: expected no --train beside it: the C of a step is that of any number of "
-                              "processes (-DNAME_MPI)");
     if (!o->generate && !o->embed_text)
         return 0;
     if (o->train || o->grads)

@@ -172,7 +172,7 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     char name[128], plain[64];
     cr_entry_function(name, sizeof name, p, entry, "execute");
     cr_plain_text(plain, sizeof plain, entry->name);
-    bool exchanges = cr_exchanges(p);
+    bool exchanges = p->ranks || cr_exchanges(p);
     cr_put(t,
            "\n/* Computes the outputs%s%s. */\n"
            "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"

@@ -509,13 +509,13 @@ static void print(struct cr_program *p)
     p->text_length = text.length;
 }
 
-struct cr_program *cr_join_programs(struct cr_program **programs, int n, const char *path,
+struct cr_program *cr_join_programs(struct cr_program **programs, int n, bool trains, const char *path,
                                     struct cr_error *error)
 {
     struct joining j;
     int status;
     open_joining(&j, programs[1], n);
-    if (cr_exchanges(programs[1]))
+    if (trains || cr_exchanges(programs[1]))
         status = join(&j, programs, path, error);
     else
         status = cr_fail(

@@ -13,15 +13,17 @@
 #ifndef CR_JOIN_PROGRAMS_H
 #define CR_JOIN_PROGRAMS_H
 
+#include <stdbool.h>
+
 #include "compiler/ir/error.h"
 #include "compiler/ir/program.h"
 
 /*
  * Joins the programs of ranks 0 to n - 1, n > 1, and prints the text of the result.  Frees all of
- * them but the result.  Fails if no step exchanges anything, or if the programs differ in something
- * else; the message names the script at `path`.
+ * them but the result.  Fails if no step exchanges anything, which those of ranks that train do not, or if
+ * the programs differ in something else; the message names the script at `path`.
  */
-struct cr_program *cr_join_programs(struct cr_program **programs, int n, const char *path,
+struct cr_program *cr_join_programs(struct cr_program **programs, int n, bool trains, const char *path,
                                     struct cr_error *error);
 
 #endif

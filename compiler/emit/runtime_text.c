@@ -129,6 +129,7 @@
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
     F(main_ranks, "compiler/emit/standalone_main_ranks.inc")                                       \
     F(ranks, "compiler/emit/standalone_ranks.inc")                                                 \
+    F(step_ranks, "compiler/emit/standalone_step_ranks.inc")                                       \
     F(embed_header, "compiler/emit/embed_header.inc")                                              \
     F(embed_vector_header, "compiler/emit/embed_vector_header.inc")                                \
     F(embed_scores_header, "compiler/emit/embed_scores_header.inc")                                \

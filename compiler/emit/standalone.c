@@ -876,7 +876,9 @@ static int find_next_state(struct cr_next_state *next_state, const struct cr_pro
                        "%.400s: a training step has its state as inputs and outputs of one name, "
                        "expected no state()",
                        script);
-    const struct cr_ports ports = {p->params,   p->inputs,   p->outputs,
+    const struct cr_ports ports = {p->params,
+                                   p->whole_inputs ? p->whole_inputs : p->inputs,
+                                   p->whole_outputs ? p->whole_outputs : p->outputs,
                                    p->n_params, p->n_inputs, p->n_outputs};
     return cr_next_state_find(next_state, &ports, p->micro_batches, script, error);
 }

@@ -21,7 +21,9 @@ void cr_put_ranks_macro(struct cr_text *t, const struct cr_standalone *w)
 
 void cr_put_ranks_type(struct cr_text *t, const struct cr_standalone *w)
 {
-    if (w->p->ranks)
+    if (w->p->ranks && w->next_state)
+        cr_put(t, "\n/* The number of this process. */\nstruct cr_ranks {\n    int rank;\n};\n");
+    else if (w->p->ranks)
         cr_put(t, "\n/* The number of this process, and the exchange between all: what rank r has "
                   "at `from` goes to\n"
                   " * `to` + r * stride of every rank. */\n"

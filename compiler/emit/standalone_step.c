@@ -14,16 +14,17 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
 #include "micro_batches.h"
+#include "standalone_shares.h"
 #include "standalone_sums.h"
 
 enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
 /* ---- the state ---- */
 
-/* A tensor of the state: its port, its offset in bytes, and the output that replaces it, or
- * CR_NONE. */
+/* A tensor of the state: its port, the same with the shape of the whole, its offset in bytes, and the output
+ * that replaces it, or CR_NONE. */
 struct tensor {
-    const struct cr_port *port;
+    const struct cr_port *port, *whole;
     int64_t offset;
     int output;
 };
@@ -35,10 +36,10 @@ struct state {
     int64_t bytes;
 };
 
-static void add_tensor(struct state *s, const struct cr_port *port)
+static void add_tensor(struct state *s, const struct cr_port *port, const struct cr_port *whole)
 {
     int64_t bytes = cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
-    s->tensors[s->n++] = (struct tensor){port, s->bytes, CR_NONE};
+    s->tensors[s->n++] = (struct tensor){port, whole, s->bytes, CR_NONE};
     s->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -50,11 +51,11 @@ static struct state state_of(const struct cr_standalone *w)
     s.tensors = cr_calloc((size_t)(p->n_params + p->n_inputs), sizeof *s.tensors);
     s.of_input = cr_calloc((size_t)p->n_inputs, sizeof *s.of_input);
     for (int i = 0; i < p->n_params; i++)
-        add_tensor(&s, &p->params[i]);
+        add_tensor(&s, &p->params[i], &p->params[i]);
     for (int i = 0; i < p->n_inputs; i++) {
         s.of_input[i] = w->next_state->is_state[i] ? s.n : CR_NONE;
         if (w->next_state->is_state[i])
-            add_tensor(&s, &p->inputs[i]);
+            add_tensor(&s, &p->inputs[i], cr_whole_input(p, i));
     }
     for (int i = 0; i < p->n_outputs; i++) {
         int param = w->next_state->to_param[i], input = w->next_state->to_input[i];
@@ -175,13 +176,28 @@ static void put_elements(struct cr_text *t, const struct cr_standalone *w, const
     free(own.data);
 }
 
+/* Returns the bytes of the largest tensor of the state. */
+static long long largest_tensor(const struct state *s)
+{
+    int64_t most = 0;
+    for (int i = 0; i < s->n; i++) {
+        int64_t n = cr_elements(s->tensors[i].whole->rank, s->tensors[i].whole->shape);
+        most = n > most ? n : most;
+    }
+    return (long long)(most * (int64_t)sizeof(float));
+}
+
 /* Prints the macros of the header: sizes in bytes, numbers of elements. */
 static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
+    if (p->ranks)
+        cr_put(t, "#define %s_RANKS %d /* processes that share a step */\n", w->upper, p->ranks);
     cr_put_threads(t, w);
     cr_put(t, "#define %s_TENSORS %d /* of the state */\n#define %s_STATE_BYTES %lldL\n", w->upper,
            s->n, w->upper, (long long)s->bytes);
+    cr_put(t, "#define %s_TENSOR_BYTES %lldL /* the largest of them%s */\n", w->upper, largest_tensor(s),
+           p->ranks ? ", of all ranks" : "");
     int64_t sums_bytes = cr_sums_floats(w) * (int64_t)sizeof(float);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
            (long long)(p->weights_bytes + sums_bytes + p->arena_bytes), w->upper,
@@ -205,6 +221,13 @@ static const char about[] =
     " * old one and the inputs, the same to the last bit under every compiler and with any\n"
     " * number of threads.\n";
 
+static const char about_shares[] =
+    " *\n * The step is cut for %s_RANKS processes, the ranks of MPI_COMM_WORLD: compile it by mpicc with\n"
+    " * -D%s_MPI.  After MPI_Init all of them call the functions with the same parameters and states.  Each has all\n"
+    " * parameters, and its share of what the optimiser keeps; the bits are those of a single process.  Rank r reads,\n"
+    " * of each input, the micro-batches from %s_MICRO_BATCHES * r / %s_RANKS on, up to those of the next rank.\n"
+    " * With another number of processes the functions return 1.\n";
+
 static const char about_ranks[] =
     " *\n * Compiled with -D%s_MPI by mpicc, the processes of MPI_COMM_WORLD, its ranks, share the\n"
     " * micro-batches of a step: all call %s_step with the same state, after MPI_Init, and get the\n"
@@ -218,7 +241,9 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "/*\n * %s - a step of a training, compiled to C by Crescent.\n *\n", name);
     put_port_lines(t, w);
     cr_put(t, about, name);
-    if (w->p->micro_batches)
+    if (w->p->ranks)
+        cr_put(t, about_shares, w->upper, w->upper, w->upper, w->upper);
+    else if (w->p->micro_batches)
         cr_put(t, about_ranks, w->upper, name, w->upper);
     cr_put(t, " */\n");
     cr_put(t, "#ifndef %s_H\n#define %s_H\n\n", w->upper, w->upper);
@@ -229,10 +254,18 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
         "/* A tensor of the state: its name in a checkpoint, its shape, and where it begins, in\n"
         " * bytes.  Its elements are floats, or ints. */\n"
         "struct %s_tensor {\n    const char *name;\n    int is_param, is_int, rank;\n"
-        "    long shape[%d];\n    long elements;\n    long offset;\n};\n\n"
+        "    long shape[%d];\n    long elements;\n%s    long offset;\n};\n\n"
         "/* The parameters, then the rest, in the order of a checkpoint of `crescent train`. */\n"
         "extern const struct %s_tensor %s_tensors[];\n\n",
-        name, CR_MAX_RANK, name, name);
+        name, CR_MAX_RANK, w->p->ranks ? "    long own; /* elements that a rank has: its share, or all */\n" : "", name,
+        name);
+    cr_put(t,
+           "/* Copy a tensor into a state, and out of it%s.  Return 0, or 1 for a null pointer or a wrong\n"
+           " * number. */\n"
+           "int %s_set_tensor(void *state, int tensor, const void *whole);\n"
+           "int %s_get_tensor(const void *state, int tensor, void *whole);\n\n",
+           w->p->ranks ? ": rank 0 gets the whole, and other ranks, which call it, too,\n * may pass null" : "", name,
+           name);
     cr_put(t,
            "/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and\n"
            " * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
@@ -254,38 +287,66 @@ static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const 
     cr_put(t, "\n/* ---- the state ---- */\n\nconst struct %s_tensor %s_tensors[] = {\n",
            w->p->name, w->p->name);
     for (int i = 0; i < s->n; i++) {
-        const struct cr_port *port = s->tensors[i].port;
+        const struct cr_port *port = s->tensors[i].whole, *own = s->tensors[i].port;
         cr_put(t, "    {");
         cr_put_string(t, port->name);
         cr_put(t, ", %d, %d, %d, {", i < w->p->n_params, port->dtype == CR_I32, port->rank);
         for (int r = 0; r < port->rank; r++)
             cr_put(t, "%s%lldL", r ? ", " : "", (long long)port->shape[r]);
-        cr_put(t, "%s}, %lldL, %lldL},\n", port->rank ? "" : "0",
-               (long long)cr_elements(port->rank, port->shape), (long long)s->tensors[i].offset);
+        cr_put(t, "%s}, %lldL, ", port->rank ? "" : "0", (long long)cr_elements(port->rank, port->shape));
+        if (w->p->ranks)
+            cr_put(t, "%lldL, ", (long long)cr_elements(own->rank, own->shape));
+        cr_put(t, "%lldL},\n", (long long)s->tensors[i].offset);
     }
     cr_put(t, "};\n");
 }
 
-/* Helper functions that the step of every model uses. */
+/* Prints the functions that copy tensors of a state that is whole. */
+static void put_copying(struct cr_text *t, const struct cr_standalone *w)
+{
+    const char *name = w->p->name;
+    cr_put(t,
+           "\nint %s_set_tensor(void *state, int tensor, const void *whole)\n{\n"
+           "    if (!state || !whole || tensor < 0 || tensor >= %s_TENSORS)\n        return 1;\n"
+           "    memcpy((char *)state + %s_tensors[tensor].offset, whole, (size_t)%s_tensors[tensor].elements * 4);\n"
+           "    return 0;\n}\n",
+           name, w->upper, name, name);
+    cr_put(t,
+           "\nint %s_get_tensor(const void *state, int tensor, void *whole)\n{\n"
+           "    if (!state || !whole || tensor < 0 || tensor >= %s_TENSORS)\n        return 1;\n"
+           "    memcpy(whole, (const char *)state + %s_tensors[tensor].offset, (size_t)%s_tensors[tensor].elements * 4);\n"
+           "    return 0;\n}\n",
+           name, w->upper, name, name);
+}
+
+/* Helper functions that the step of every model uses; with ranks, `layouts` has those of one after another. */
 static const char helpers[] =
-    "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n"
+    "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n%s"
     "    float *weights;\n};\n\n"
     "/* Puts pieces of parameters where the kernels read them. */\n"
     "static void pack_params(const void *args, long begin, long end, float *scratch)\n{\n"
     "    const struct packing *p = args;\n    long i;\n    (void)scratch;\n"
     "    for (i = begin; i < end; i++)\n"
-    "        cr_pack_weight(p->rt, &layouts[i],\n"
-    "            (const float *)(p->state + %s_tensors[layouts[i].param].offset), p->weights);\n"
+    "        cr_pack_weight(p->rt, &%slayouts[i],\n"
+    "            (const float *)(p->state + %s_tensors[%slayouts[i].param].offset), p->weights);\n"
     "}\n";
 
-/* Prints a line such as inputs[3] = from + 4032L, with the name of the tensor as a comment. */
-static void put_place(struct cr_text *t, const char *side, int i, const char *state,
-                      const struct tensor *tensor)
+/* Prints a line such as inputs[3] = from + 4032L, with the name of the tensor as a comment; of a parameter of which a
+ * rank computes its share, the share's place. */
+static void put_place(struct cr_text *t, const struct cr_standalone *w, const char *side, int i, const char *state,
+                      const struct tensor *tensor, bool is_share)
 {
     char plain[200];
     cr_plain_text(plain, sizeof plain, tensor->port->name);
-    cr_put(t, "    %s[%d] = %s + %lldL; /* %s */\n", side, i, state, (long long)tensor->offset,
-           plain);
+    cr_put(t, "    %s[%d] = ", side, i);
+    if (is_share)
+        cr_put(t, "(float *)(void *)(");
+    cr_put(t, "%s + %lldL", state, (long long)tensor->offset);
+    if (is_share) {
+        cr_put(t, ")");
+        cr_put_share_begin(t, w, tensor->whole);
+    }
+    cr_put(t, "; /* %s */\n", plain);
 }
 
 /* Prints the pointers of all ports: into a state, or an argument. */
@@ -294,7 +355,7 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
     const struct cr_program *p = w->p;
     for (int i = 0; i < p->n_inputs; i++) {
         if (s->of_input[i] != CR_NONE) {
-            put_place(t, "inputs", i, "from", &s->tensors[s->of_input[i]]);
+            put_place(t, w, "inputs", i, "from", &s->tensors[s->of_input[i]], false);
             continue;
         }
         if (p->micro_batches)
@@ -318,7 +379,7 @@ static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const
             continue;
         int param = w->next_state->to_param[i];
         int tensor = param != CR_NONE ? param : s->of_input[w->next_state->to_input[i]];
-        put_place(t, "outputs", i, "to", &s->tensors[tensor]);
+        put_place(t, w, "outputs", i, "to", &s->tensors[tensor], param != CR_NONE && cr_is_output_share(p, i));
     }
 }
 
@@ -353,6 +414,25 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
+/* Prints the call that packs the parameters; of several ranks each packs other pieces. */
+static void put_packing(struct cr_text *t, const struct cr_standalone *w)
+{
+    const struct cr_program *p = w->p;
+    struct cr_text pieces = {0};
+    for (int r = 0; r < p->ranks; r++)
+        cr_put(&pieces, "%s%d%s", r ? ", " : "(const long[]){", p->first_layout[r + 1] - p->first_layout[r],
+               r + 1 < p->ranks ? "" : "}[ranks.rank]");
+    if (!p->ranks)
+        cr_put(&pieces, "%d", p->n_layouts);
+    cr_put(t,
+           "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
+           "    packing.weights = arena;\n");
+    if (p->ranks)
+        cr_put(t, "    packing.layouts = layouts + begin_of_layouts[ranks.rank];\n");
+    cr_put(t, "    packing.rt->parallel(threads, %s, %s, pack_params, &packing, 0, 0);\n", pieces.data, pieces.data);
+    free(pieces.data);
+}
+
 /* Prints NAME_step_with: it packs the parameters into the arena, runs the kernels from one state to
  * the next, and copies the parts that no output replaces. */
 static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
@@ -368,13 +448,11 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
            p->n_inputs ? p->n_inputs : 1, p->n_outputs, p->micro_batches ? ", number" : "");
     if (p->micro_batches)
         cr_put(t, "    struct micro_batches micro;\n");
+    if (p->ranks)
+        cr_put(t, "    struct cr_ranks ranks = {%s_rank()};\n    if (ranks.rank < 0)\n        return 1;\n", p->name);
     put_checks(t, w);
     put_pointers(t, w, s);
-    cr_put(t,
-           "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
-           "    packing.weights = arena;\n"
-           "    packing.rt->parallel(threads, %d, %d, pack_params, &packing, 0, 0);\n",
-           p->n_layouts, p->n_layouts);
+    put_packing(t, w);
     if (p->micro_batches) {
         cr_put_sums_call(t, w);
     } else {
@@ -384,6 +462,8 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
                p->name, (long long)(p->weights_bytes / (int64_t)sizeof(float)));
     }
     put_ending(t, s);
+    if (p->ranks)
+        cr_put(t, "    gather_params(to, ranks.rank);\n");
     cr_put(t, "    return status;\n}\n");
 }
 
@@ -402,11 +482,27 @@ static void put_step(struct cr_text *t, const struct cr_standalone *w)
     free(arguments.data);
 }
 
+/* Prints the tables of what ranks share. */
+static void put_shares(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    int64_t *offset = cr_calloc((size_t)s->n + 1, sizeof *offset);
+    for (int i = 0; i < s->n; i++)
+        offset[i] = s->tensors[i].offset;
+    cr_put_shares_tables(t, w, offset);
+    free(offset);
+}
+
 void cr_put_step_source(struct cr_text *t, const struct cr_standalone *w)
 {
     struct state s = state_of(w);
     put_tensors(t, w, &s);
-    cr_put(t, helpers, w->p->name);
+    if (w->p->ranks)
+        put_shares(t, w, &s);
+    else
+        put_copying(t, w);
+    const char *of_packing = w->p->ranks ? "p->" : "";
+    cr_put(t, helpers, w->p->ranks ? "    const struct cr_weight_layout *layouts;\n" : "", of_packing, w->p->name,
+           of_packing);
     cr_put_pool_source(t, w);
     cr_put_sums_source(t, w);
     put_step_with(t, w, &s);

@@ -2,7 +2,10 @@
  * standalone_sums.h. */
 #include "standalone_sums.h"
 
+#include <string.h>
+
 #include "micro_batches.h"
+#include "standalone_shares.h"
 
 enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a sum is aligned */
 
@@ -12,22 +15,35 @@ bool cr_is_step_data(const struct cr_standalone *w, int input)
     return !next->is_state[input] && !next->is_sum[input] && input != next->number;
 }
 
-/* Returns the first element of an output of micro_batch in a sum; for the number of outputs it is
- * the size of a sum. */
+/* Returns the floats in a sum of the first n outputs of micro_batch, of those that ranks add up in parts, or of the
+ * others. */
+static int64_t floats_of(const struct cr_standalone *w, int n, bool in_parts)
+{
+    int64_t floats = 0;
+    for (int i = 0; i < n; i++) {
+        const struct cr_port *port = &w->p->outputs[i];
+        if (w->next_state->to_sum[i] != CR_NONE && cr_is_sum_in_parts(w, i) == in_parts)
+            floats += (cr_elements(port->rank, port->shape) + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    return floats;
+}
+
+/* Returns the floats of the outputs that are not added up in parts, which are the first in a sum. */
+static int64_t whole_floats(const struct cr_standalone *w)
+{
+    return floats_of(w, w->p->n_outputs, false);
+}
+
+/* Returns the first element of an output of micro_batch in a sum. */
 static int64_t begin_in_sum(const struct cr_standalone *w, int output)
 {
-    int64_t begin = 0;
-    for (int i = 0; i < output; i++) {
-        const struct cr_port *port = &w->p->outputs[i];
-        if (w->next_state->to_sum[i] != CR_NONE)
-            begin += (cr_elements(port->rank, port->shape) + ALIGN - 1) / ALIGN * ALIGN;
-    }
-    return begin;
+    bool in_parts = cr_is_sum_in_parts(w, output);
+    return (in_parts ? whole_floats(w) : 0) + floats_of(w, output, in_parts);
 }
 
 static int64_t sum_floats(const struct cr_standalone *w)
 {
-    return begin_in_sum(w, w->p->n_outputs);
+    return whole_floats(w) + floats_of(w, w->p->n_outputs, true);
 }
 
 int64_t cr_sums_floats(const struct cr_standalone *w)
@@ -42,14 +58,18 @@ static void put_struct(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "\n/* ---- micro-batches ---- */\n\n"
            "#ifdef %s_MPI\n#include <mpi.h>\n#endif\n\n"
-           "#define %s_SUM_FLOATS %lldL /* all that a micro-batch computes */\n\n"
-           "/* The micro-batches of a step.  While it runs there are several sums, one behind the other: each level of a\n"
+           "#define %s_SUM_FLOATS %lldL /* all that a micro-batch computes */\n",
+           w->upper, w->upper, (long long)sum_floats(w));
+    if (p->ranks)
+        cr_put(t, "#define %s_WHOLE_FLOATS %lldL /* the first of them, which ranks do not add up in parts */\n", w->upper,
+               (long long)whole_floats(w));
+    cr_put(t,
+           "\n/* The micro-batches of a step.  While it runs there are several sums, one behind the other: each level of a\n"
            " * recursion fills one. */\n"
            "struct micro_batches {\n"
            "    const struct cr_runtime *rt;\n    struct cr_pool *threads;\n"
            "    float *weights, *sums, *arena;\n"
-           "    const void **inputs;\n    void **outputs;\n",
-           w->upper, w->upper, (long long)sum_floats(w));
+           "    const void **inputs;\n    void **outputs;\n");
     for (int i = 0; i < p->n_inputs; i++)
         if (cr_is_step_data(w, i))
             cr_put(t, "    const %s *in_%s;\n", cr_c_type(p->inputs[i].dtype), p->inputs[i].identifier);
@@ -78,14 +98,17 @@ static void put_run(struct cr_text *t, const struct cr_standalone *w)
     for (int i = 0; i < p->n_outputs; i++)
         if (next->to_sum[i] != CR_NONE)
             cr_put(t, "    m->outputs[%d] = sum + %lldL;\n", i, (long long)begin_in_sum(w, i));
+    if (p->ranks)
+        cr_put(t, "    struct cr_ranks ranks = {m->rank};\n");
     cr_put(t,
            "    m->status |= %s_" CR_MICRO_BATCH "_execute(m->rt, m->threads, m->weights, m->inputs,\n"
-           "        m->outputs, m->arena);\n}\n",
-           p->name);
+           "        m->outputs, m->arena%s);\n}\n",
+           p->name, p->ranks ? ", &ranks" : "");
 }
 
 /* The functions below are the same for all models but for macros: $ is the model's name in
- * capitals. */
+ * capitals, @ the number of floats that ranks exchange as a whole.  Lines that begin with ^ are for ranks that have
+ * parts. */
 static const char ranks_text[] =
     "\n/* Rank r has the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
     "static int first_of(const struct micro_batches *m, int rank)\n{\n"
@@ -102,8 +125,8 @@ static const char exchange_text[] =
     "static void exchange(const struct micro_batches *m, float *sum, int to, int from)\n{\n"
     "    const long piece = 1L << 28; /* MPI counts in int */\n"
     "    long at;\n"
-    "    for (at = 0; at < $_SUM_FLOATS; at += piece) {\n"
-    "        int n = (int)($_SUM_FLOATS - at < piece ? $_SUM_FLOATS - at : piece);\n"
+    "    for (at = 0; at < @; at += piece) {\n"
+    "        int n = (int)(@ - at < piece ? @ - at : piece);\n"
     "        if (to < 0)\n"
     "            MPI_Bcast(sum + at, n, MPI_FLOAT, from, MPI_COMM_WORLD);\n"
     "        else if (m->rank == from)\n"
@@ -123,7 +146,7 @@ static const char tree_text[] =
     "#else\n"
     "    (void)from;\n"
     "#endif\n"
-    "    for (i = 0; i < $_SUM_FLOATS && m->rank == to; i++)\n        sum[i] += more[i];\n}\n\n"
+    "    for (i = 0; i < @ && m->rank == to; i++)\n        sum[i] += more[i];\n}\n\n"
     "/* Leaves the sum of n micro-batches in the sum of a level, on the rank that has the first of them.  A\n"
     " * binary tree, which follows from n alone, adds them: the left part here, the right part in the next\n"
     " * level. */\n"
@@ -135,7 +158,9 @@ static const char tree_text[] =
     "    while (2 * left < n)\n        left *= 2;\n"
     "    add_tree(m, first, left, level);\n"
     "    add_tree(m, first + left, n - left, level + 1);\n"
-    "    join_sums(m, level, rank_of(m, first), rank_of(m, first + left));\n}\n\n"
+    "    join_sums(m, level, rank_of(m, first), rank_of(m, first + left));\n"
+    "^    join_parts(m, level, rank_of(m, first), rank_of(m, first + left - 1), rank_of(m, first + left),\n"
+    "^        rank_of(m, first + n - 1));\n}\n\n"
     "/* Leaves the sum of all micro-batches in the first of `sums`, on every rank. */\n"
     "static void add_micro_batches(struct micro_batches *m)\n{\n"
     "    m->rank = 0;\n    m->ranks = 1;\n"
@@ -146,16 +171,33 @@ static const char tree_text[] =
     "    add_tree(m, 0, $_MICRO_BATCHES, 0);\n"
     "#ifdef $_MPI\n"
     "    if (m->ranks > 1)\n        exchange(m, m->sums, -1, rank_of(m, 0));\n"
+    "^    complete_sums(m);\n"
     "#endif\n}\n";
 
-/* Appends a text with the model's name for each $. */
+/* Appends a text with the model's name for each $, and what is said above for @ and ^. */
 static void put_with_name(struct cr_text *t, const struct cr_standalone *w, const char *text)
 {
     for (const char *c = text; *c; c++)
         if (*c == '$')
             cr_put(t, "%s", w->upper);
-        else
+        else if (*c == '@')
+            cr_put(t, "%s_%s_FLOATS", w->upper, w->p->ranks ? "WHOLE" : "SUM");
+        else if (*c == '^' && !w->p->ranks)
+            c = strchr(c, '\n');
+        else if (*c != '^')
             cr_put(t, "%c", *c);
+}
+
+/* Prints the table of the sums that ranks add up in parts, and the functions that do it. */
+static void put_parts(struct cr_text *t, const struct cr_standalone *w)
+{
+    cr_put(t, "\n/* The outputs that ranks add up in parts, in a sum. */\nstatic const struct shared shared_sums[] = {\n");
+    for (int i = 0; i < w->p->n_outputs; i++)
+        if (cr_is_sum_in_parts(w, i))
+            cr_put_shared_row(t, w, cr_whole_output(w->p, i), begin_in_sum(w, i),
+                              !cr_is_input_share(w->p, w->next_state->to_sum[i]));
+    cr_put(t, "    {0, 0, 0, 0},\n};\n\n");
+    cr_put_named_template(t, w, "compiler/emit/standalone_step_ranks.inc");
 }
 
 void cr_put_sums_source(struct cr_text *t, const struct cr_standalone *w)
@@ -166,6 +208,8 @@ void cr_put_sums_source(struct cr_text *t, const struct cr_standalone *w)
     put_run(t, w);
     put_with_name(t, w, ranks_text);
     put_with_name(t, w, exchange_text);
+    if (w->p->ranks)
+        put_parts(t, w);
     put_with_name(t, w, tree_text);
 }
 
@@ -185,13 +229,17 @@ void cr_put_sums_call(struct cr_text *t, const struct cr_standalone *w)
             cr_put(t, "    micro.in_%s = in_%s;\n", p->inputs[i].identifier, p->inputs[i].identifier);
     cr_put(t, "    add_micro_batches(&micro);\n");
     for (int i = 0; i < p->n_outputs; i++)
-        if (w->next_state->to_sum[i] != CR_NONE)
-            cr_put(t, "    inputs[%d] = micro.sums + %lldL;\n", w->next_state->to_sum[i],
+        if (w->next_state->to_sum[i] != CR_NONE) {
+            cr_put(t, "    inputs[%d] = micro.sums + %lldL", w->next_state->to_sum[i],
                    (long long)begin_in_sum(w, i));
+            if (cr_is_input_share(p, w->next_state->to_sum[i]))
+                cr_put_share_begin(t, w, cr_whole_output(p, i));
+            cr_put(t, ";\n");
+        }
     cr_put(t,
            "    status = micro.status;\n"
            "    if (!status)\n"
            "        status = %s_" CR_UPDATE "_execute(packing.rt, threads, packing.weights, inputs,\n"
-           "            outputs, micro.arena);\n",
-           p->name);
+           "            outputs, micro.arena%s);\n",
+           p->name, p->ranks ? ", &ranks" : "");
 }

@@ -317,6 +317,8 @@ void cr_program_free(struct cr_program *p)
     free_ports(p->outputs, p->n_outputs);
     free_infos(p);
     free(p->layouts);
+    free(p->whole_inputs);
+    free(p->whole_outputs);
     free(p->first_layout);
     cr_named_sizes_drop(p->sizes);
     free(p->text);

@@ -463,6 +463,8 @@ struct cr_program {
     int n_literals;
     struct cr_port *params, *inputs, *outputs;
     int n_params, n_inputs, n_outputs;
+    struct cr_port *whole_inputs, *whole_outputs; /* of ranks that train: the ports of which inputs and outputs are
+                                                   * a rank's share (passes/shard), or the same ones; else null */
     struct cr_weight_layout *layouts; /* in order of parameters */
     int n_layouts;
     int64_t weights_bytes;

@@ -6,6 +6,7 @@
 #include "compiler/emit/make_program.h"
 #include "compiler/emit/micro_batches.h"
 #include "compiler/emit/required_runtime.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "emission.h"
 #include "option_sizes.h"
@@ -34,9 +35,10 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
     return NULL;
 }
 
-/* Makes the program of a rank, or of one process.  `sizes`, which may be null, gets one more user. */
+/* Makes the program of a rank, or of one process.  With `update`, ranks share the update of a training step alone.
+ * `sizes`, which may be null, gets one more user. */
 static struct cr_program *program_of_rank(const crescent_graph *graph, const crescent_config *config,
-                                          struct cr_named_sizes *sizes, int rank,
+                                          const char *update, struct cr_named_sizes *sizes, int rank,
                                           struct cr_error *error)
 {
     struct cr_target target;
@@ -45,6 +47,7 @@ static struct cr_program *program_of_rank(const crescent_graph *graph, const cre
     if (!copy)
         return NULL;
     options.settings.rank = rank;
+    options.settings.update = update;
     if (sizes)
         sizes->users++;
     cr_take_named_sizes(copy, sizes);
@@ -53,14 +56,15 @@ static struct cr_program *program_of_rank(const crescent_graph *graph, const cre
 
 /* Makes the programs of all ranks, and joins them. */
 static struct cr_program *program_of_ranks(const crescent_graph *graph, const crescent_config *config,
-                                           struct cr_named_sizes *sizes, struct cr_error *error)
+                                           const char *update, struct cr_named_sizes *sizes,
+                                           struct cr_error *error)
 {
     int n = config->ranks, made = 0;
     struct cr_program **programs = cr_calloc((size_t)n, sizeof *programs), *joined = NULL;
-    while (made < n && (programs[made] = program_of_rank(graph, config, sizes, made, error)))
+    while (made < n && (programs[made] = program_of_rank(graph, config, update, sizes, made, error)))
         made++;
     if (made == n)
-        joined = cr_join_programs(programs, n, graph->origin->path, error);
+        joined = cr_join_programs(programs, n, update != NULL, graph->origin->path, error);
     else
         while (made > 0)
             cr_program_free(programs[--made]);
@@ -68,15 +72,21 @@ static struct cr_program *program_of_ranks(const crescent_graph *graph, const cr
     return joined;
 }
 
-struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
-                                      struct cr_error *error)
+static struct cr_program *program_to_emit(const crescent_graph *graph, const crescent_config *config,
+                                          const char *update, struct cr_error *error)
 {
     struct cr_named_sizes *sizes = cr_find_option_sizes(graph); /* runs the script again */
     struct cr_program *program = config && config->ranks > 1
-                                     ? program_of_ranks(graph, config, sizes, error)
-                                     : program_of_rank(graph, config, sizes, 0, error);
+                                     ? program_of_ranks(graph, config, update, sizes, error)
+                                     : program_of_rank(graph, config, NULL, sizes, 0, error);
     cr_named_sizes_drop(sizes);
     return program;
+}
+
+struct cr_program *cr_program_to_emit(const crescent_graph *graph, const crescent_config *config,
+                                      struct cr_error *error)
+{
+    return program_to_emit(graph, config, NULL, error);
 }
 
 int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config, int rank,
@@ -114,6 +124,57 @@ static int choose_step(struct cr_graph *g, const char *path, int *micro_batches,
     return cr_find_micro_batches(g, path, micro_batches, error);
 }
 
+/* Returns a copy of ports with the shapes of nodes of the same names. */
+static struct cr_port *whole_ports(const struct cr_port *ports, int n, const struct cr_graph *g, const cr_id *nodes,
+                                   const struct cr_names *names)
+{
+    struct cr_port *whole = cr_calloc((size_t)n + 1, sizeof *whole);
+    for (int i = 0; i < n; i++) {
+        int at = cr_names_find(names, ports[i].name);
+        CR_CHECK(at != CR_NONE);
+        whole[i] = ports[i];
+        memcpy(whole[i].shape, g->nodes[nodes[at]].shape, sizeof whole[i].shape);
+    }
+    return whole;
+}
+
+/* Sets the whole inputs and outputs of a program of which a rank has shares. */
+static void set_whole_ports(struct cr_program *p, const struct cr_graph *g)
+{
+    struct cr_names inputs = {0}, outputs = {0};
+    cr_id *nodes = cr_calloc((size_t)g->n_nodes + 1, sizeof *nodes);
+    char **owned = cr_calloc((size_t)g->n_outputs + 1, sizeof *owned);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_input) {
+            nodes[inputs.n] = id;
+            cr_names_add(&inputs, g->nodes[id].name);
+        }
+    p->whole_inputs = whole_ports(p->inputs, p->n_inputs, g, nodes, &inputs);
+    for (int i = 0; i < cr_n_results(g); i++) {
+        nodes[i] = g->outputs[i].id;
+        cr_names_add(&outputs, owned[i] = cr_output_name(g, i));
+    }
+    p->whole_outputs = whole_ports(p->outputs, p->n_outputs, g, nodes, &outputs);
+    for (int i = 0; i < cr_n_results(g); i++)
+        free(owned[i]);
+    cr_names_free(&inputs);
+    cr_names_free(&outputs);
+    free(owned);
+    free(nodes);
+}
+
+/* Fails if there are more ranks than micro-batches of a training step. */
+static int check_ranks(const crescent_config *config, int micro_batches, const char *path, struct cr_error *error)
+{
+    int ranks = config ? config->ranks : 0, n = micro_batches ? micro_batches : 1;
+    return ranks <= 1 || ranks <= n
+               ? 0
+               : cr_fail(error,
+                         "%.400s: found %d ranks for a step of %d micro-batch%s, expected at least one for "
+                         "each rank (optim.micro_batches)",
+                         path, ranks, n, n == 1 ? "" : "es");
+}
+
 /* Makes the program of a graph, or of a training step. */
 static struct cr_program *program_of(const crescent_graph *graph, const crescent_config *config,
                                      bool is_step, struct cr_error *error)
@@ -123,16 +184,14 @@ static struct cr_program *program_of(const crescent_graph *graph, const crescent
     int micro_batches;
     if (!is_step)
         return cr_program_to_emit(graph, config, error);
-    if (config && config->ranks > 1) {
-        cr_fail(error, "%.400s: found %d ranks for a training step, expected none: its C takes any number (-DNAME_MPI)",
-                graph->origin->path, config->ranks);
-        return NULL;
-    }
     own.graph = cr_graph_copy(graph->graph);
-    if (!choose_step(own.graph, graph->origin->path, &micro_batches, error))
-        p = cr_program_to_emit(&own, config, error);
+    if (!choose_step(own.graph, graph->origin->path, &micro_batches, error) &&
+        !check_ranks(config, micro_batches, graph->origin->path, error))
+        p = program_to_emit(&own, config, CR_UPDATE, error);
     if (p)
         p->micro_batches = micro_batches;
+    if (p && p->ranks)
+        set_whole_ports(p, own.graph);
     cr_graph_free(own.graph);
     return p;
 }

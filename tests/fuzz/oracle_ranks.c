@@ -43,7 +43,7 @@ static struct cr_program *joined_for(const struct cr_graph *g, int rank, int cou
                 cr_program_free(of[r]);
             return NULL;
         }
-    p = cr_join_programs(of, count, "g", &error);
+    p = cr_join_programs(of, count, false, "g", &error);
     if (p) {
         p->n_layouts = p->first_layout[rank + 1] - p->first_layout[rank];
         memmove(p->layouts, p->layouts + p->first_layout[rank], (size_t)p->n_layouts * sizeof *p->layouts);
