@@ -1,6 +1,6 @@
 -- A step over micro-batches whose states ranks share in part: momentum and a running mean of the weights go along
--- rows; a mean of squares has one number a row; a state is read by a product, and stays whole; a bias is too small
--- to be shared.  The validation reads the running mean.
+-- rows; a mean of squares has one number a row; a state is read by a product, and stays whole, and so does one that a
+-- product computes; a bias is too small to be shared.  The validation reads the running mean.
 
 local nn, optim = require "nn", require "optim"
 local o = options {steps = 12, micro_batches = 4, N = 5, bad = false, validation = false}
@@ -26,7 +26,9 @@ next["rows.w"] = 0.9 * rows + 0.1 * nn.mean(grads.w * grads.w, 2, true)
 next["turn.w"] = 0.8 * turn + grads.w
 local turned = matmul(turn, matmul(turn:transpose(1, 2), grads.w))
 next.w = w - 0.01 * (grads.w + 0.001 * turned) / (sqrt(next["rows.w"]) + 1e-3)
-next["mean.w"] = 0.9 * mean + 0.1 * next.w
+local late = input("late.w", {C, H}, "f32", {fill = 0})
+next["late.w"] = turned
+next["mean.w"] = 0.9 * mean + 0.1 * next.w + 1e-3 * late
 if o.bad then -- in a row of the last rank
     next["mean.w"] = next["mean.w"] + sqrt(44.5 - float(iota({C, 1}, 1)))
 end

@@ -37,6 +37,7 @@ struct sharing {
     int rank, ranks;
     cr_id *target;       /* by output: the parameter or input of which it is a share, or CR_NONE */
     bool *is_shared;     /* by input: a rank has only its share */
+    bool *is_replaced;   /* by parameter and input: an output of the update is its next value */
     unsigned char *need; /* by node */
     cr_id *share;        /* by node: its share in the new graph */
 };
@@ -132,24 +133,26 @@ static struct leaves list_leaves(const struct cr_graph *g)
 }
 
 /* Returns the parameter or input that output i of the update replaces, if they could be shared, or CR_NONE. */
-static cr_id find_target(const struct sharing *s, const struct leaves *leaves, int i)
+static cr_id find_target(const struct sharing *s, cr_id replaced, int i)
 {
     const struct cr_output *o = &s->g->outputs[i];
-    const struct cr_node *value = &s->g->nodes[o->id];
-    int leaf = cr_names_find(&leaves->names, o->name);
-    if (leaf == CR_NONE || o->state != CR_NONE || cr_kind_of(s->g, o->id) != CR_KIND_ELEMENTWISE ||
-        !is_worth_sharing(s, value))
+    const struct cr_node *value = &s->g->nodes[o->id], *node = &s->g->nodes[replaced];
+    if (o->state != CR_NONE || cr_kind_of(s->g, o->id) != CR_KIND_ELEMENTWISE || !is_worth_sharing(s, value))
         return CR_NONE;
-    const struct cr_node *node = &s->g->nodes[leaves->id[leaf]];
-    return cr_same_sizes(node, value) && node->dtype == value->dtype ? leaves->id[leaf] : CR_NONE;
+    return cr_same_sizes(node, value) && node->dtype == value->dtype ? replaced : CR_NONE;
 }
 
+/* Finds which leaves the update replaces, and which of them could be shared. */
 static void find_targets(struct sharing *s, const char *update)
 {
     int entry = cr_find_entry(s->g, update);
     struct leaves leaves = list_leaves(s->g);
-    for (int i = 0; i < s->g->n_outputs; i++)
-        s->target[i] = s->g->outputs[i].entry == entry ? find_target(s, &leaves, i) : CR_NONE;
+    for (int i = 0; i < s->g->n_outputs; i++) {
+        int leaf = s->g->outputs[i].entry == entry ? cr_names_find(&leaves.names, s->g->outputs[i].name) : CR_NONE;
+        if (leaf != CR_NONE)
+            s->is_replaced[leaves.id[leaf]] = true;
+        s->target[i] = leaf == CR_NONE ? CR_NONE : find_target(s, leaves.id[leaf], i);
+    }
     cr_names_free(&leaves.names);
     free(leaves.id);
 }
@@ -205,11 +208,11 @@ static bool drop_whole_ones(struct sharing *s)
     return dropped;
 }
 
-/* True for a sum of gradients of which a rank needs its share alone. */
+/* True for a sum of gradients, the inputs of an update that it does not replace, of which a rank needs its share alone. */
 static bool is_shared_sum(const struct sharing *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
-    return node->op == CR_OP_input && s->need[id] == SHARE && is_worth_sharing(s, node);
+    return node->op == CR_OP_input && !s->is_replaced[id] && s->need[id] == SHARE && is_worth_sharing(s, node);
 }
 
 /* Finds how each node is needed, again and again until nothing that is shared is needed whole. */
@@ -322,6 +325,7 @@ void cr_pass_share_states(struct cr_module *module)
     size_t nodes = (size_t)s.g->n_nodes;
     s.target = cr_calloc((size_t)s.g->n_outputs, sizeof *s.target);
     s.is_shared = cr_calloc(nodes, sizeof *s.is_shared);
+    s.is_replaced = cr_calloc(nodes, sizeof *s.is_replaced);
     s.need = cr_calloc(nodes, sizeof *s.need);
     s.share = cr_calloc(nodes, sizeof *s.share);
     for (size_t i = 0; i < nodes; i++)
@@ -333,6 +337,7 @@ void cr_pass_share_states(struct cr_module *module)
     cr_users_free(&s.users);
     free(s.target);
     free(s.is_shared);
+    free(s.is_replaced);
     free(s.need);
     free(s.share);
 }
