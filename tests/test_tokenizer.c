@@ -1278,6 +1278,10 @@ START_TEST(adds_the_tokens_of_a_configuration)
         {"{\"added_tokens_decoder\":{" LISTED("3", "ab", ",\"lstrip\":true,\"normalized\":false") "}}",
          "c  ab", "2 3"},
         {"{\"added_tokens_decoder\":{" LISTED("1", "b", ",\"rstrip\":true") "}}", "bb  b", "1 1 1"},
+        /* white space that a token includes may still be one itself */
+        {"{\"added_tokens_decoder\":{" LISTED("1", "b", ",\"rstrip\":true") "," LISTED("6", "  ", "") "}}", "b    b b",
+         "1 6 6 1 1"},
+        {"{\"added_tokens_decoder\":{" LISTED("6", " ", ",\"lstrip\":true,\"rstrip\":true") "}}", "a  b", "0 6 1"},
         {"{\"eos_token\":\"<e>\",\"pad_token\":null,\"extra_special_tokens\":{\"image\":\"<i>\"},"
          "\"additional_special_tokens\":[\"<q>\",\"ab\"],\"bos_token\":{\"content\":\"<s>\",\"rstrip\":true}}",
          "<s>  a<e><i><q>", "6 0 7 9 8"},

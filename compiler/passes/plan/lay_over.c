@@ -34,8 +34,7 @@ static bool may_lie_over(const struct joiner *j, cr_id earlier, cr_id later)
     return l->last[earlier] == kernel && l->first[earlier] < kernel && j->writers[later] == 1 &&
            k->n_stored == 1 && !k->again && a->dtype == b->dtype &&
            cr_elements(a->rank, a->shape) == cr_elements(b->rank, b->shape) &&
-           cr_reads_node(k, earlier) && k->dest.base == 0 &&
-           cr_reads_in_place(k, 0, earlier);
+           cr_reads_node(k, earlier) && k->dest.base == 0 && cr_reads_in_place(k, 0, earlier);
 }
 
 /* True if one of two values is dead before the other is written, or lies over it. */
@@ -124,7 +123,8 @@ static void find_chains(struct joiner *j)
         for (int s = 0; s < k->n_stored; s++) {
             cr_id id = k->stored[s];
             j->writers[id]++;
-            if (l->part[id] < 0 || l->first[id] != i || l->floats[id] != l->parts[l->part[id]].floats)
+            if (l->part[id] < 0 || l->first[id] != i ||
+                l->floats[id] != l->parts[l->part[id]].floats)
                 continue;
             struct chain *c = &j->chains[l->part[id]];
             *CR_PUSH(c->values, c->n, c->cap) = id;
