@@ -379,7 +379,7 @@ static bool infer_take(struct build *b)
         return misfit(b, "index is %s, expected i32", cr_dtype_name(index->dtype));
     copy_shape(b, index);
     b->node->dtype = a->dtype;
-    if (!take_axis(b, index->rank))
+    if (!take_axis(b, a->rank))
         return false;
     bool fits = a->rank == index->rank;
     for (int i = 0; fits && i < a->rank; i++)
