@@ -341,6 +341,17 @@ def word_level():
     return without_decoder(tokenizer)
 
 
+def fronts():
+    """A visible space is put in front only if the text begins where it did before the normalizers."""
+    words = [space + word for word in ('xyc', 'xc', 'c', 'b', 'the') for space in ('', '▁')]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(['<unk>', '▁'] + words)}, '<unk>'))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.Replace('#', ''), normalizers.Replace('ab', 'xy'), normalizers.Replace('a', 'x'),
+        normalizers.Replace(Regex('z+'), 'x'), normalizers.Replace('é', 'x')])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme='first')
+    return without_decoder(tokenizer)
+
+
 CLIP = r"""<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
 
 
@@ -380,7 +391,7 @@ def affixes():
 
 ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words,
        bert_uncased, bert_cased, unigram_map, unigram_bytes, spaces, scripts, word_level,
-       clip, affixes]
+       clip, affixes, fronts]
 
 
 # Where Oniguruma, which the library has, reads a pattern in another way than PCRE2, and what models cut by.
@@ -433,7 +444,8 @@ def pattern_cases(pattern):
     return cases
 
 
-MORE_TEXTS = {'spaces': ['the ', 'the a', 'the the ', 'aa a', '\u1cf2', 'a\u1cf3a', '\U000111c9', 'e\u0301 the ']}
+MORE_TEXTS = {'fronts': ['c', '#c', 'b#c', '##the', 'abc', 'ac', 'zc', 'zzc', 'éc', ' #c', '# c', 'c abc zc'],
+              'spaces': ['the ', 'the a', 'the the ', 'aa a', '\u1cf2', 'a\u1cf3a', '\U000111c9', 'e\u0301 the ']}
 
 
 def cases(tokenizer, more=()):

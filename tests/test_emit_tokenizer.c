@@ -726,6 +726,7 @@ static const char *const of_texts[] = {
     "tests/tokenizers/sp_unigram.model",   "tests/tokenizers/sp_bpe.model",
     "tests/tokenizers/sp_user.model",      "tests/tokenizers/sp_user_bpe.model",
     "tests/tokenizers/gpt4o.json",         "tests/tokenizers/spaces.json",
+    "tests/tokenizers/fronts.json",
 };
 enum { N_OF_TEXTS = sizeof of_texts / sizeof *of_texts };
 

@@ -123,7 +123,7 @@ static const struct fixture {
     {"prefixed", 0}, {"added", 0},       {"spm_first", 0}, {"spm_always", 0},
     {"gemma", 0},    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
     {"bert_uncased", 0}, {"bert_cased", 0}, {"unigram_map", 0}, {"unigram_bytes", 0},
-    {"scripts", 0},  {"spaces", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0},
+    {"scripts", 0},  {"spaces", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0}, {"fronts", 0},
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 

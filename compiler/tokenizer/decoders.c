@@ -28,7 +28,8 @@ static int replace(const struct cr_text_part *part, struct cr_decoding *state, c
                    size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)state;
-    return cr_put_replaced(part, text, n, out, error);
+    bool first = true;
+    return cr_put_replaced(part, text, n, out, &first, error);
 }
 
 static int hex(char c)

@@ -37,8 +37,7 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
 static int replace(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                    bool *first, struct cr_error *error)
 {
-    (void)first;
-    return cr_put_replaced(part, text, n, out, error);
+    return cr_put_replaced(part, text, n, out, first, error);
 }
 
 /* True if a pattern is a character, or \\s for white space, with a minimum of repetitions, such
