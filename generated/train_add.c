@@ -1458,6 +1458,22 @@ const struct train_add_tensor train_add_tensors[] = {
     {"adam.v.output.weight", 0, 0, 2, {10L, 64L}, 640L, 32768L},
 };
 
+int train_add_set_tensor(void *state, int tensor, const void *whole)
+{
+    if (!state || !whole || tensor < 0 || tensor >= TRAIN_ADD_TENSORS)
+        return 1;
+    memcpy((char *)state + train_add_tensors[tensor].offset, whole, (size_t)train_add_tensors[tensor].elements * 4);
+    return 0;
+}
+
+int train_add_get_tensor(const void *state, int tensor, void *whole)
+{
+    if (!state || !whole || tensor < 0 || tensor >= TRAIN_ADD_TENSORS)
+        return 1;
+    memcpy(whole, (const char *)state + train_add_tensors[tensor].offset, (size_t)train_add_tensors[tensor].elements * 4);
+    return 0;
+}
+
 struct packing {
     const struct cr_runtime *rt;
     const char *state;

@@ -22,6 +22,7 @@
 #define TRAIN_ADD_POOL_BYTES (TRAIN_ADD_THREADS * 256L) /* of the memory of a pool */
 #define TRAIN_ADD_TENSORS 18 /* of the state */
 #define TRAIN_ADD_STATE_BYTES 35328L
+#define TRAIN_ADD_TENSOR_BYTES 8192L /* the largest of them */
 #define TRAIN_ADD_ARENA_BYTES (85504L + TRAIN_ADD_THREADS * 40960L)
 #define TRAIN_ADD_OUT_LOSS_ELEMENTS 1L
 
@@ -41,6 +42,11 @@ struct train_add_tensor {
 
 /* The parameters, then the rest, in the order of a checkpoint of `crescent train`. */
 extern const struct train_add_tensor train_add_tensors[];
+
+/* Copy a tensor into a state, and out of it.  Return 0, or 1 for a null pointer or a wrong
+ * number. */
+int train_add_set_tensor(void *state, int tensor, const void *whole);
+int train_add_get_tensor(const void *state, int tensor, void *whole);
 
 /* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and
  * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
