@@ -233,6 +233,11 @@ DAMAGE(no_such_kind) { tile_of(m)->kind = (enum cr_kernel_kind)17; }
 DAMAGE(another_kind)
 {
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
+    struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++) {
+        free(tiles->values); /* which the other kind does not know */
+        *tiles = (struct cr_tiles){0};
+    }
     k->kind = CR_KERNEL_TILE;
     k->parts = cr_kernel_kinds[k->kind].parts;
 }
