@@ -210,6 +210,15 @@ static int draw_tensors(const struct folder *f, struct cr_st_tensor *tensors)
     return n;
 }
 
+static void free_tensors(const struct cr_st_tensor *tensors, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free((void *)tensors[i].name);
+        free((void *)tensors[i].shape);
+        free((void *)tensors[i].data);
+    }
+}
+
 /* The files of a model's folder; shards with their index. */
 static void make_model(const struct folder *f)
 {
@@ -230,11 +239,7 @@ static void make_model(const struct folder *f)
         strcat(index, "}}");
         write_text("model/model.safetensors.index.json", index);
     }
-    for (int i = 0; i < n; i++) {
-        free((void *)tensors[i].name);
-        free((void *)tensors[i].shape);
-        free((void *)tensors[i].data);
-    }
+    free_tensors(tensors, n);
 }
 
 static void set_up(void)
@@ -564,6 +569,7 @@ START_TEST(refuses_in_one_line)
     write_tensors("../half", tensors, n / 2);
     ((int64_t *)tensors[0].shape)[0] /= 2;
     write_tensors("../shape", tensors, n);
+    free_tensors(tensors, n);
     out_of("crescent emit $M --generate --isa plain -o $T/small.c >/dev/null && " ANY
            " -DSMALL_MAIN $T/small.c -lm -o $T/small");
     for (int i = 0; i < COUNT(refused); i++) {
