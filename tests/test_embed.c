@@ -611,6 +611,67 @@ START_TEST(goes_through_dense_layers)
 }
 END_TEST
 
+/* A Dense with a residual adds the vector that it takes, by a matrix if it gives another size. */
+START_TEST(adds_the_residual_of_a_dense_layer)
+{
+    static const char text[] = "a graph compiler";
+    static double weight[C * C], residual[NARROW * C];
+    const int n = _i ? NARROW : C;
+    float x[C], found[C];
+    char config[200], tensors[200];
+    snprintf(config, sizeof config, "{\"in_features\":%d,\"out_features\":%d,\"bias\":false,\"use_residual\":true,"
+             "\"activation_function\":\"torch.nn.modules.activation.Tanh\"}", C, n);
+    snprintf(tensors, sizeof tensors, "w = param(\"linear.weight\", {%d, %d}, {normal = 0.5})%s", n, C,
+             _i ? ", r = param(\"residual.weight\", {8, 32}, {normal = 0.5})" : "");
+    write_dense("2_Dense", config, tensors);
+    write_modules("{\"pooling_mode_cls_token\":true}", 0);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), x, NULL));
+    crescent_embedder_close(e);
+    read_tensor("2_Dense/model.safetensors", "linear.weight", weight);
+    if (_i)
+        read_tensor("2_Dense/model.safetensors", "residual.weight", residual);
+    write_all_modules("{\"pooling_mode_cls_token\":true}", DENSE("2_Dense"));
+    e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    crescent_embedder_close(e);
+    for (int i = 0; i < n; i++) {
+        double product = 0, added = _i ? 0 : (double)x[i];
+        for (int k = 0; k < C; k++) {
+            product += weight[i * C + k] * (double)x[k];
+            added += _i ? residual[i * C + k] * (double)x[k] : 0;
+        }
+        ck_assert_double_eq_tol((double)found[i], tanh(product) + added, 1e-5);
+    }
+}
+END_TEST
+
+/* The file of the module Transformer may be named after the family; with do_lower_case texts are put into
+ * small letters in front of a tokenizer that does not do it. */
+START_TEST(reads_the_settings_of_the_transformer)
+{
+    static const char *const files[] = {"sentence_bert_config.json", "sentence_roberta_config.json"};
+    static const char large[] = "The Graph of a COMPILER", small[] = "the graph of a compiler";
+    float expected[C], found[C];
+    char command[200];
+    crescent_embedded what;
+    snprintf(command, sizeof command, "cp tests/tokenizers/gpt2.json %s/tokenizer.json", folder);
+    ck_assert_int_eq(system(command), 0);
+    write_text(files[_i], "{\"max_seq_length\":6,\"do_lower_case\":false}");
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, small, strlen(small), expected, &what));
+    ck_assert_int_eq((int)what.tokens, 6);
+    GOOD(crescent_embed(e, large, strlen(large), found, NULL));
+    ck_assert(!crescent_same_bits(expected, found, C));
+    crescent_embedder_close(e);
+    write_text(files[_i], "{\"max_seq_length\":6,\"do_lower_case\":true}");
+    e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, large, strlen(large), found, NULL));
+    ck_assert(crescent_same_bits(expected, found, C));
+    crescent_embedder_close(e);
+}
+END_TEST
+
 /* ---- decoders ---- */
 
 enum { MOST_TEXTS = 8, MOST_BYTES = 200 };
@@ -1186,6 +1247,8 @@ int main(void)
     tcase_add_test(t, refuses_ids_of_a_batch);
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
+    tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
+    tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);
     tcase_add_test(t, refuses_dense_layers);
     tcase_add_loop_test(t, embeds_by_decoders, 0, N_DECODERS);
     tcase_add_loop_test(t, takes_limits_of_tokenizers, 0, 4);

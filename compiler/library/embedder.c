@@ -229,6 +229,8 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
         int model = open_parts(e, folder, how, config, options ? options : &none, guard.error);
         status = await_reading(&e->reading, guard.error) ? -1 : model;
     }
+    if (status == 0 && e->sentence.lower_case)
+        cr_read_in_lower_case(e->reading.tokenizer);
     free(folder);
     if (status)
         crescent_embedder_close(e);

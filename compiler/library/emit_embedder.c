@@ -60,6 +60,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     if (cr_read_sentence(s, folder, o->role, error) || !(e->w.tokenizer = cr_tokenizer_open(folder, error)) ||
         read_classes(e, folder, o, error))
         return -1;
+    if (s->lower_case)
+        cr_put_lowercase_first(&e->w.tokenizer->normalizers);
     if (s->pad)
         s->pad_id = cr_token_id(e->w.tokenizer, s->pad, strlen(s->pad));
     if (o->pooling) {

@@ -265,4 +265,7 @@ int cr_check_weights(const crescent_model *model, struct cr_error *error);
 /* Fails if the model has not kept all parameters. */
 int cr_check_kept(const crescent_model *model, struct cr_error *error);
 
+/* Makes a tokenizer read texts in small letters, before its own normalizers. */
+void cr_read_in_lower_case(crescent_tokenizer *tokenizer);
+
 #endif

@@ -111,7 +111,8 @@ static bool is_plain(const char *text)
 /* The config.json of a module Dense: a linear layer applied to the vector, and its activation. */
 struct dense {
     int64_t in, out;
-    bool bias;
+    bool bias, residual; /* residual: what the layer takes is added, through a matrix of its own if the
+                          * sizes differ */
     const char *activation, *takes, *gives;
 };
 
@@ -131,14 +132,18 @@ static int check_dense(const struct dense *dense, const char *path, struct cr_er
                          dense->activation);
 }
 
-/* Reads a Dense into the list: FOLDER IN OUT ACTIVATION BIAS. */
+/* Reads a Dense into the list: FOLDER IN OUT ACTIVATION BIAS, and "residual" if it has one. */
 static int read_dense(struct cr_sentence *s, const struct cr_document *d, const char *module,
                       struct cr_error *error)
 {
-    struct dense dense = {0, 0, true, "Tanh", "sentence_embedding", "sentence_embedding"};
+    struct dense dense = {.bias = true,
+                          .activation = "Tanh",
+                          .takes = "sentence_embedding",
+                          .gives = "sentence_embedding"};
     if (cr_read_integer(d, 0, "Dense", "in_features", &dense.in, error) ||
         cr_read_integer(d, 0, "Dense", "out_features", &dense.out, error) ||
         cr_read_bool(d, 0, "Dense", "bias", &dense.bias, error) ||
+        cr_read_bool(d, 0, "Dense", "use_residual", &dense.residual, error) ||
         cr_read_string(d, 0, "Dense", "activation_function", &dense.activation, error) ||
         cr_read_string(d, 0, "Dense", "module_input_name", &dense.takes, error) ||
         cr_read_string(d, 0, "Dense", "module_output_name", &dense.gives, error))
@@ -148,8 +153,8 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     if (check_dense(&dense, d->path, error))
         return -1;
     struct cr_text text = {0};
-    cr_put(&text, "%s %lld %lld %s %s", module, (long long)dense.in, (long long)dense.out, dense.activation,
-           dense.bias ? "true" : "false");
+    cr_put(&text, "%s %lld %lld %s %s%s", module, (long long)dense.in, (long long)dense.out, dense.activation,
+           dense.bias ? "true" : "false", dense.residual ? " residual" : "");
     add_module(s, text.data);
     free(text.data);
     return 0;
@@ -362,6 +367,30 @@ static int read_number(const char *folder, const char *file, const char *key, in
     return status;
 }
 
+/* Reads the settings of the module Transformer, from the first of the files that may have them: older
+ * versions named the file after the family. */
+static int read_transformer(struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    static const char *const files[] = {
+        "sentence_bert_config.json",       "sentence_roberta_config.json",
+        "sentence_distilbert_config.json", "sentence_camembert_config.json",
+        "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+        "sentence_xlnet_config.json"};
+    enum { N = sizeof files / sizeof *files };
+    char path[PATH_SIZE];
+    struct cr_document d;
+    int found = 0;
+    for (int i = 0; i < N && found == 0; i++) {
+        found = read_number(folder, files[i], "max_seq_length", &s->max_length, error) ? -1 : 0;
+        found = found ? found : open_object(&d, path, folder, files[i], error);
+    }
+    if (found <= 0)
+        return found;
+    int status = cr_read_bool(&d, 0, "Transformer", "do_lower_case", &s->lower_case, error);
+    cr_document_free(&d);
+    return status;
+}
+
 /* True for torch.nn.modules.linear.Identity. */
 static bool is_identity(const char *activation)
 {
@@ -470,7 +499,7 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
     if (cr_is_gguf(folder))
         return read_gguf(s, folder, error);
     return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
-                   read_number(folder, "sentence_bert_config.json", "max_seq_length", &s->max_length, error) ||
+                   read_transformer(s, folder, error) ||
                    read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
                    read_model_max(s, folder, error) || read_prompt(s, folder, role, error) ||
                    (s->score && read_template(s, folder, error))

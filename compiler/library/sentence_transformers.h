@@ -21,6 +21,7 @@ struct cr_sentence {
     bool ranks;         /* a GGUF file of a classifier or reranker */
     bool normalize;     /* modules.json ends in a Normalize */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
+    bool lower_case;    /* that file asks for texts in small letters, whatever the tokenizer does */
     int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
     bool excludes_prompt; /* the pooling leaves out the tokens of the prompt */

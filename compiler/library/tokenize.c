@@ -63,6 +63,11 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
     return CRESCENT_OK;
 }
 
+void cr_read_in_lower_case(crescent_tokenizer *t)
+{
+    cr_put_lowercase_first(&t->tokenizer->normalizers);
+}
+
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer)
 {
     release(tokenizer);

@@ -180,6 +180,16 @@ static const struct cr_part_kind kinds[] = {
 const struct cr_part_table cr_normalizers = {"normalizer", "normalizers", kinds,
                                              sizeof kinds / sizeof *kinds};
 
+void cr_put_lowercase_first(struct cr_text_parts *normalizers)
+{
+    for (int i = 0; i < normalizers->n; i++)
+        if (strcmp(normalizers->items[i].kind->type, "Lowercase") == 0)
+            return;
+    struct cr_text_part lowercase = *cr_add_part(normalizers, &cr_normalizers, "Lowercase");
+    memmove(normalizers->items + 1, normalizers->items, (size_t)(normalizers->n - 1) * sizeof lowercase);
+    normalizers->items[0] = lowercase;
+}
+
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
                  struct cr_text *out, bool *first, struct cr_error *error)
 {

@@ -161,6 +161,9 @@ struct cr_pattern *cr_read_pattern(const struct cr_document *document, int objec
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
                  struct cr_text *out, bool *first, struct cr_error *error);
 
+/* Puts a Lowercase in front of the normalizers, unless one of them is one. */
+void cr_put_lowercase_first(struct cr_text_parts *normalizers);
+
 /* Applies all pre-tokenizers to all pieces that are not tokens. */
 int cr_pre_tokenize(const struct cr_text_parts *pre_tokenizers, struct cr_pieces *pieces,
                     struct cr_error *error);

@@ -49,9 +49,10 @@ local activations = {
     Sigmoid = sigmoid, Tanh = tanh,
 }
 
--- A Dense of sentence-transformers: "FOLDER IN OUT ACTIVATION BIAS" as a list.
+-- A Dense of sentence-transformers: "FOLDER IN OUT ACTIVATION BIAS" as a list, and "residual" behind it if
+-- the vector is added, through a matrix if its size is another one.
 local function dense(v, module)
-    local name, width, size, act, bias = unpack(module)
+    local name, width, size, act, bias, residual = unpack(module)
     if tonumber(width) ~= v:size(1) then
         error(name .. ": found in_features " .. width .. ", expected " .. v:size(1) ..
             ", the size of the vector before it")
@@ -60,8 +61,13 @@ local function dense(v, module)
         error(name .. ": found the activation " .. act ..
             ", expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh")
     end
-    local y = scope(name .. ".linear", nn.linear, v:reshape{1, v:size(1)}, tonumber(size), bias == "true")
-    return activations[act](y):reshape{tonumber(size)}
+    size = tonumber(size)
+    local row = v:reshape{1, v:size(1)}
+    local y = activations[act](scope(name .. ".linear", nn.linear, row, size, bias == "true"))
+    if residual then
+        y = y + (v:size(1) == size and row or scope(name .. ".residual", nn.linear, row, size, false))
+    end
+    return y:reshape{size}
 end
 
 -- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
