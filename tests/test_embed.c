@@ -611,6 +611,42 @@ START_TEST(goes_through_dense_layers)
 }
 END_TEST
 
+/* Several poolings make a vector of all their parts, in the order of a list, or of the flags; an option replaces
+ * them, and without any the pooling is the mean. */
+START_TEST(appends_vectors_of_several_poolings)
+{
+    static const struct {
+        const char *pooling, *option, *parts[3];
+    } cases[] = {
+        {"{\"pooling_mode\":[\"mean\",\"cls\"]}", NULL, {"mean", "cls"}},
+        {"{\"pooling_mode\":[\"lasttoken\"]}", NULL, {"lasttoken"}},
+        {"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_max_tokens\":true,\"pooling_mode_cls_token\":true}",
+         NULL,
+         {"cls", "max", "mean"}},
+        {"{\"pooling_mode\":[\"mean\",\"cls\",\"max\"]}", "weightedmean", {"weightedmean"}},
+        {"{}", NULL, {"mean"}},
+    };
+    static const char text[] = "a graph compiler";
+    float found[3 * C], part[C];
+    crescent_embedder_facts facts;
+    int n = 0;
+    write_modules(cases[_i].pooling, 0);
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.pooling = cases[_i].option}, 1), *alone;
+    crescent_embedder_look(e, &facts);
+    ck_assert_int_le(facts.dimensions, 3 * C);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    crescent_embedder_close(e);
+    remove(in_folder("modules.json"));
+    for (; n < 3 && cases[_i].parts[n]; n++) {
+        alone = open_embedder(&(crescent_embedder_options){.pooling = cases[_i].parts[n]}, 1);
+        GOOD(crescent_embed(alone, text, strlen(text), part, NULL));
+        crescent_embedder_close(alone);
+        ck_assert(crescent_same_bits(part, found + n * C, C));
+    }
+    ck_assert_int_eq(facts.dimensions, n * C);
+}
+END_TEST
+
 /* A Dense with a residual adds the vector that it takes, by a matrix if it gives another size. */
 START_TEST(adds_the_residual_of_a_dense_layer)
 {
@@ -1175,10 +1211,12 @@ START_TEST(refuses_in_one_line)
     write_modules("{\"pooling_mode_cls_token\":true,\"include_prompt\":false}", 0);
     expect_refusal(&(crescent_embedder_options){.role = "query"},
                    ": found a prompt and a pooling without it (include_prompt false), expected a pooling of all tokens");
-    write_modules("{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}", 0);
-    expect_refusal(NULL, "1_Pooling/config.json: found 2 kinds of pooling, expected one of cls, mean");
-    write_modules("{}", 0);
-    expect_refusal(NULL, "1_Pooling/config.json: found 0 kinds of pooling");
+    write_modules("{\"pooling_mode\":\"median\"}", 0);
+    expect_refusal(NULL, "1_Pooling/config.json: found the pooling median, expected one of cls, mean");
+    write_modules("{\"pooling_mode\":[]}", 0);
+    expect_refusal(NULL, "1_Pooling/config.json:1: found no pooling, expected one");
+    write_modules("{\"pooling_mode\":[3]}", 0);
+    expect_refusal(NULL, "1_Pooling/config.json:1: found an integer, expected the name of a pooling");
     write_modules("[", 0);
     expect_refusal(NULL, "1_Pooling/config.json:1: found the end of the file");
     remove(in_folder("1_Pooling/config.json"));
@@ -1247,6 +1285,7 @@ int main(void)
     tcase_add_test(t, refuses_ids_of_a_batch);
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
+    tcase_add_loop_test(t, appends_vectors_of_several_poolings, 0, 5);
     tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
     tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);
     tcase_add_test(t, refuses_dense_layers);

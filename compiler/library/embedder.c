@@ -192,10 +192,8 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
 {
     if (cr_read_sentence(&e->sentence, folder, options->role, error))
         return -1;
-    if (options->pooling) {
-        free(e->sentence.pooling);
-        e->sentence.pooling = cr_strdup(options->pooling);
-    }
+    if (options->pooling)
+        cr_set_pooling(&e->sentence, options->pooling);
     e->sentence.normalize |= options->normalize;
     e->classify = options->classify;
     if (e->classify ? read_classifier(e, folder, error) : cr_check_vectors(&e->sentence, folder, error))

@@ -64,10 +64,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
         cr_put_lowercase_first(&e->w.tokenizer->normalizers);
     if (s->pad)
         s->pad_id = cr_token_id(e->w.tokenizer, s->pad, strlen(s->pad));
-    if (o->pooling) {
-        free(s->pooling);
-        s->pooling = cr_strdup(o->pooling);
-    }
+    if (o->pooling)
+        cr_set_pooling(s, o->pooling);
     s->normalize |= o->normalize;
     e->w.generation.tokenizer = e->w.tokenizer;
     e->w.generation.tokenizer_path = folder;
@@ -141,7 +139,7 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
         cr_writing_check(e->w.what, error) || cr_check_folder_path(folder, error) || read_folder(e, folder, options, error) ||
         open_graph(e, context, folder, how))
         return -1;
-    if (e->sentence.modules && !e->w.what->pack && !e->w.what->embed)
+    if (e->sentence.has_layers && !e->w.what->pack && !e->w.what->embed)
         return cr_fail(error, "%.400s: found Dense modules, whose weights are in files of their own, expected --pack "
                               "or --embed", folder);
     e->w.origin = e->w.made.graph->origin;

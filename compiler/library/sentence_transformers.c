@@ -49,44 +49,6 @@ static void set(char **text, const char *value)
 
 /* ---- pooling ---- */
 
-/* Keys of a pooling's config.json, and their kinds. */
-static const char *const poolings[][2] = {
-    {"pooling_mode_cls_token", "cls"},
-    {"pooling_mode_mean_tokens", "mean"},
-    {"pooling_mode_max_tokens", "max"},
-    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
-    {"pooling_mode_weightedmean_tokens", "weightedmean"},
-    {"pooling_mode_lasttoken", "lasttoken"},
-};
-
-/* Reads a member `pooling_mode`, a name, or flags of which one must be true. */
-static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
-                        struct cr_error *error)
-{
-    (void)module;
-    const char *mode = NULL;
-    int found = 0;
-    bool includes_prompt = true;
-    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error) ||
-        cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error))
-        return -1;
-    s->excludes_prompt = !includes_prompt;
-    for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++) {
-        bool chosen = mode && strcmp(mode, poolings[i][1]) == 0;
-        if (!mode && cr_read_bool(d, 0, "pooling", poolings[i][0], &chosen, error))
-            return -1;
-        found += chosen;
-        if (chosen)
-            set(&s->pooling, poolings[i][1]);
-    }
-    return found == 1 ? 0
-                      : cr_fail(error, "%s: found %d kinds of pooling, expected one of cls, mean, max, "
-                                       "mean_sqrt_len_tokens, weightedmean and lasttoken",
-                                d->path, found);
-}
-
-/* ---- modules after it ---- */
-
 /* Appends a module to the list; a Normalize before it is part of the list, too. */
 static void add_module(struct cr_sentence *s, const char *module)
 {
@@ -100,6 +62,105 @@ static void add_module(struct cr_sentence *s, const char *module)
     s->modules = list.data;
     s->normalize = false;
 }
+
+/* Keys of a pooling's config.json, and their kinds, in the order in which vectors of several follow one
+ * another. */
+static const char *const poolings[][2] = {
+    {"pooling_mode_cls_token", "cls"},
+    {"pooling_mode_max_tokens", "max"},
+    {"pooling_mode_mean_tokens", "mean"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+    {"pooling_mode_weightedmean_tokens", "weightedmean"},
+    {"pooling_mode_lasttoken", "lasttoken"},
+};
+enum { N_POOLINGS = sizeof poolings / sizeof *poolings };
+
+/* Adds a kind of pooling: the first one is the option `pooling`, others are modules "+ KIND". */
+static void add_pooling(struct cr_sentence *s, const char *kind, bool is_first)
+{
+    char module[40];
+    if (is_first) {
+        set(&s->pooling, kind);
+        return;
+    }
+    snprintf(module, sizeof module, "+ %s", kind);
+    add_module(s, module);
+}
+
+/* Adds a kind by its name. */
+static int add_named_pooling(struct cr_sentence *s, const struct cr_document *d, const char *name, bool is_first,
+                             struct cr_error *error)
+{
+    for (int i = 0; i < N_POOLINGS; i++)
+        if (strcmp(name, poolings[i][1]) == 0) {
+            add_pooling(s, name, is_first);
+            return 0;
+        }
+    return cr_fail(error, "%s: found the pooling %.60s, expected one of cls, mean, max, mean_sqrt_len_tokens, "
+                          "weightedmean and lasttoken",
+                   d->path, name);
+}
+
+/* Reads a list of names. */
+static int read_pooling_list(struct cr_sentence *s, const struct cr_document *d, int list, struct cr_error *error)
+{
+    int first = d->values[list].first;
+    if (first < 0)
+        return cr_fail(error, "%s:%d: found no pooling, expected one", d->path, cr_value_line(d, list));
+    for (int i = first; i >= 0; i = d->values[i].next) {
+        if (d->values[i].kind != CR_JSON_STRING)
+            return cr_fail(error, "%s:%d: found %s, expected the name of a pooling", d->path, cr_value_line(d, i),
+                           cr_kind_of_value(d, i));
+        if (add_named_pooling(s, d, d->values[i].text, i == first, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* Reads flags; without any the pooling is the mean. */
+static int read_pooling_flags(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    int found = 0;
+    for (int i = 0; i < N_POOLINGS; i++) {
+        bool chosen = false;
+        if (cr_read_bool(d, 0, "pooling", poolings[i][0], &chosen, error))
+            return -1;
+        if (chosen)
+            add_pooling(s, poolings[i][1], found++ == 0);
+    }
+    return 0;
+}
+
+/* Reads a member `pooling_mode`, a name or a list of names, or else flags. */
+static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                        struct cr_error *error)
+{
+    (void)module;
+    const char *mode = NULL;
+    bool includes_prompt = true;
+    int member = cr_member(d, 0, "pooling_mode");
+    if (cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error))
+        return -1;
+    s->excludes_prompt = !includes_prompt;
+    if (member >= 0 && d->values[member].kind == CR_JSON_ARRAY)
+        return read_pooling_list(s, d, member, error);
+    if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error))
+        return -1;
+    return mode ? add_named_pooling(s, d, mode, true, error) : read_pooling_flags(s, d, error);
+}
+
+void cr_set_pooling(struct cr_sentence *s, const char *kind)
+{
+    set(&s->pooling, kind);
+    while (s->modules && s->modules[0] == '+') {
+        const char *comma = strchr(s->modules, ',');
+        char *rest = comma ? cr_strdup(comma + 1) : NULL;
+        free(s->modules);
+        s->modules = rest;
+    }
+}
+
+/* ---- modules after it ---- */
 
 /* True if a text has only characters that names of folders consist of, and no separator of
  * lists. */
@@ -156,6 +217,7 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     cr_put(&text, "%s %lld %lld %s %s%s", module, (long long)dense.in, (long long)dense.out, dense.activation,
            dense.bias ? "true" : "false", dense.residual ? " residual" : "");
     add_module(s, text.data);
+    s->has_layers = true;
     free(text.data);
     return 0;
 }

@@ -17,6 +17,7 @@ struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* the layers after the pooling, in the form of the argument of
                          * embedding.vector, without a Normalize at the end; null: none */
+    bool has_layers;    /* some of them are Dense, and have weights */
     bool pools;         /* modules.json has a Pooling */
     bool ranks;         /* a GGUF file of a classifier or reranker */
     bool normalize;     /* modules.json ends in a Normalize */
@@ -42,6 +43,9 @@ struct cr_sentence {
  * LogitScore. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
+
+/* Sets the kind of pooling, in place of all kinds of the files. */
+void cr_set_pooling(struct cr_sentence *sentence, const char *kind);
 
 /* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the
  * files', the tokenizer's, 512; but at most to the number of positions. */

@@ -72,13 +72,17 @@ end
 
 -- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
 -- on, as modules.json lists them, whose parameters lie in folders of these names; its length is 1 with
--- o.normalize.
+-- o.normalize. "+ max" in front of them appends another pooling.
 function embedding.vector(x, n, o)
     local v = embedding.pool(x, n, o.pooling)
     prefix("")
     for _, text in ipairs(split(o.modules, ",")) do
         local module = split(text, " ")
-        v = module[1] == "Normalize" and embedding.normalize(v) or dense(v, module)
+        if module[1] == "+" then
+            v = concat({v, embedding.pool(x, n, module[2])}, 1)
+        else
+            v = module[1] == "Normalize" and embedding.normalize(v) or dense(v, module)
+        end
     end
     return o.normalize and embedding.normalize(v) or v
 end
