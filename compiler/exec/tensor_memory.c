@@ -61,27 +61,24 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
     return 0;
 }
 
-enum { HUGE_PAGE = 2 << 20 };
-
-/* Returns the alignment of memory of that size; HUGE_PAGE if large pages are of use. */
-static size_t alignment(int64_t bytes)
-{
-    return bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
-}
+/* A large page; and how large memory is that gets them: tensors, of which there are many, and an arena, whose first
+ * run waits for each page that it touches. */
+enum { HUGE_PAGE = 2 << 20, LEAST_TENSOR = 2 * HUGE_PAGE, LEAST_ARENA = HUGE_PAGE / 2 };
 
 /* Returns the bytes that are allocated: whole pages, at least one. */
-static size_t room_of(int64_t bytes)
+static size_t room_of(int64_t bytes, size_t align)
 {
-    size_t align = alignment(bytes);
     return ((size_t)bytes + align) / align * align;
 }
 
-void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *error)
+/* Allocates memory, aligned to large pages if it has as many bytes as `least`. */
+static void *allocate(int64_t bytes, int64_t least, const char *what, struct cr_error *error)
 {
+    size_t align = bytes >= least ? HUGE_PAGE : 64;
     if (cr_memory_check(bytes, what, error))
         return NULL;
     void *memory = NULL;
-    if (posix_memalign(&memory, alignment(bytes), room_of(bytes))) {
+    if (posix_memalign(&memory, align, room_of(bytes, align))) {
         cr_fail(error, "%s would take %s, which cannot be allocated, expected so much free memory",
                 what, cr_byte_text(bytes).text);
         return NULL;
@@ -89,12 +86,18 @@ void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *erro
     return memory;
 }
 
-/* A hint: weights streamed from memory miss the TLB on small pages.  Small pages that were touched
- * are replaced.  The bytes behind the last whole large page stay on small ones. */
+void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *error)
+{
+    return allocate(bytes, LEAST_ARENA, what, error);
+}
+
+/* A hint: weights streamed from memory miss the TLB on small pages, and touching the 500 small pages in place of
+ * a large one takes five times as long.  Small pages that were touched are replaced.  If less than half a large page is
+ * left at the end, it stays on small ones. */
 void cr_memory_use_large_pages(void *memory, int64_t bytes)
 {
-    size_t whole = (size_t)bytes / HUGE_PAGE * HUGE_PAGE;
-    if (alignment(bytes) != HUGE_PAGE)
+    size_t whole = ((size_t)bytes + HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
+    if (bytes < LEAST_ARENA)
         return;
     madvise(memory, whole, MADV_HUGEPAGE);
 #ifdef MADV_COLLAPSE
@@ -104,9 +107,9 @@ void cr_memory_use_large_pages(void *memory, int64_t bytes)
 
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error)
 {
-    void *memory = cr_memory_new_small(bytes, what, error);
-    if (memory && alignment(bytes) == HUGE_PAGE)
-        madvise(memory, room_of(bytes), MADV_HUGEPAGE);
+    void *memory = allocate(bytes, LEAST_TENSOR, what, error);
+    if (memory && bytes >= LEAST_TENSOR)
+        madvise(memory, room_of(bytes, HUGE_PAGE), MADV_HUGEPAGE);
     return memory;
 }
 
