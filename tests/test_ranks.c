@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "compiler/exec/join_ranks.h"
 
@@ -199,6 +200,26 @@ START_TEST(several_ranks_need_an_object)
 }
 END_TEST
 
+START_TEST(exchanges_need_memory)
+{
+    struct cr_error error = {""};
+    struct cr_ranks ranks = {.count = 2};
+    struct rlimit as_before, few;
+    ck_assert_int_eq(cr_ranks_check_memory(&ranks, "m.lua", &error), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &as_before), 0);
+    few = as_before;
+    few.rlim_cur = 1 << 20; /* less than the process has */
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &few), 0);
+    int status = cr_ranks_check_memory(&ranks, "m.lua", &error);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &as_before), 0);
+    ck_assert_int_eq(status, -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "m.lua: less than 4 MiB of memory are left"));
+    ranks.count = 1;
+    ck_assert_int_eq(cr_ranks_check_memory(&ranks, "m.lua", &error), 0);
+    ck_assert_int_eq(cr_ranks_check_memory(NULL, "m.lua", &error), 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc > 1) {
@@ -215,6 +236,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, one_rank_needs_no_mpi);
     tcase_add_test(tcase, launchers_say_how_many);
     tcase_add_test(tcase, several_ranks_need_an_object);
+    tcase_add_test(tcase, exchanges_need_memory);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -8,6 +8,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
 #include "engine_parts.h"
+#include "join_ranks.h"
 #include "tensor_memory.h"
 
 /* Makes the engine's program of a graph, which this consumes. */
@@ -120,6 +121,9 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
     for (int i = 0; i < p->n_outputs; i++)
         e->program_outputs[i] = outputs[e->to_output[i]];
     choose_pages(e);
+    if (!e->has_exchanged && cr_ranks_check_memory(e->ranks, e->path, error))
+        return -1;
+    e->has_exchanged = true;
     int status = execute(e, entry);
     return status ? cr_fail(error, "%s: the program ended with status %d, expected 0", e->path,
                             status) : 0;

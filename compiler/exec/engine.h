@@ -90,6 +90,7 @@ struct cr_engine {
     const struct cr_runtime *rt;
     struct cr_pool *pool;
     struct cr_ranks *ranks;
+    bool has_exchanged;          /* the ranks have run the model */
     float *weights, *arena;      /* used by the interpreter if the program has a layout, too */
     bool has_large_pages;        /* the arena has been given large pages */
     float *lanes;                /* an arena for each thread, for runs that are made at the same

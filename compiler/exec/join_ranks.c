@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -212,6 +213,20 @@ void cr_ranks_close(struct cr_ranks *ranks)
         return;
     cr_ranks_compare(ranks, leaves);
     ranks->close(ranks);
+}
+
+int cr_ranks_check_memory(const struct cr_ranks *ranks, const char *path, struct cr_error *error)
+{
+    enum { ROOM = 4 << 20 };
+    if (!ranks || ranks->count == 1)
+        return 0;
+    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return cr_fail(error,
+                       "%.400s: less than %d MiB of memory are left for the exchange between ranks, expected more",
+                       path, ROOM >> 20);
+    munmap(room, ROOM);
+    return 0;
 }
 
 static int launched_rank(void)

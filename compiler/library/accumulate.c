@@ -195,6 +195,8 @@ int cr_compare_ranks(struct crescent_trainer *t, struct cr_error *error)
 {
     if (!t->accumulation.ranks || t->accumulation.compared)
         return 0;
+    if (cr_ranks_check_memory(t->accumulation.ranks, cr_trainer_engine(t)->path, error))
+        return -1;
     int other = cr_ranks_compare(t->accumulation.ranks, hash_start(t));
     t->accumulation.compared = other < 0;
     if (other < 0)
