@@ -97,6 +97,10 @@ models() {
     generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --format q4 --set hidden_size=64 \
         --set vocab_size=301 --set num_hidden_layers=1 --set num_attention_heads=4 --set num_key_value_heads=2 \
         --set intermediate_size=96 # in q4, a table takes most of the weights
+    # keys and values of one head, which each rank computes: 5 heads on 2 ranks
+    generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --context 64 --set hidden_size=80 \
+        --set vocab_size=131 --set num_hidden_layers=2 --set num_attention_heads=5 --set num_key_value_heads=1 \
+        --set intermediate_size=100
     generates tests/fixtures/model_gpt2 --prompt-ids 3,1,4,1,5 --ids --ignore-eos
     printf 'A fox\n\nOnce upon a time there was a frog.\r\nThe end' >"$T/lines"
     encodes embed graphs/fables --normalize
@@ -129,6 +133,13 @@ models() {
     ranks 2 "$crescent" generate graphs/fables --prompt-ids 1,5,9 --tokens 5 --ids --stats >"$T/out" 2>"$log"
     grep -q "has sent 21,056 bytes" "$log"
     report $? "$family: bytes that are sent"
+    # Floats: of 7 tokens 40 of an embedding; of the 5 that have logits 3 of 5 heads of 16, 40 + 50 + 40, and 66 of
+    # 131 logits.  Keys and values of the only head are not sent.
+    ranks 2 "$crescent" generate graphs/llama.lua --prompt-ids 1,5,9 --tokens 5 --ids --ignore-eos --stats --context 64 \
+        --set hidden_size=80 --set vocab_size=131 --set num_hidden_layers=1 --set num_attention_heads=5 \
+        --set num_key_value_heads=1 --set intermediate_size=100 >"$T/out" 2>"$log"
+    grep -q "has sent 6,000 bytes" "$log"
+    report $? "$family: bytes that are sent with keys of one head"
     refuses 'nowhere.lua' run "$T/nowhere.lua"
     refuses 'nowhere: cannot be opened' embed graphs/fables "$T/nowhere"
     refuses 'cannot be opened' generate graphs/fables --weights "$T/nowhere.safetensors"

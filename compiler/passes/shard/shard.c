@@ -61,6 +61,7 @@ struct node_facts {
     int attention;  /* 1 + the index of the attention that computes it from its scores, or 0 */
     bool is_output; /* it is the last of those: the product by the values */
     bool stays;     /* it is a state that cannot be cut */
+    bool is_common; /* it is a slice of a cut node that all ranks have: a segment of one unit */
     bool gathered;  /* it is cut, but some reader needs it whole, and so all read it whole */
     struct cut cut; /* how it is computed */
     struct demand demand;
@@ -200,6 +201,17 @@ static void hand_on(struct shard *s, cr_id id, int axis, cr_id in, int to)
         s->of[in].demand.n = -1;
 }
 
+/* Returns the unit in which a slice is cut along an axis.  If its readers want parts of it that cannot be cut, neither
+ * can the slice. */
+static int64_t unit_of_slice(const struct shard *s, cr_id id, int axis)
+{
+    const struct demand *d = &s->of[id].demand;
+    bool no_part_is_cut = d->axis == axis && d->n > 0;
+    for (int i = 0; i < d->n && no_part_is_cut; i++)
+        no_part_is_cut = d->parts[i].segment.unit == d->parts[i].segment.size;
+    return no_part_is_cut ? s->g->nodes[id].shape[axis] : d->unit[axis];
+}
+
 static void demand_slice(struct shard *s, cr_id id, cr_id in)
 {
     const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
@@ -207,8 +219,7 @@ static void demand_slice(struct shard *s, cr_id id, cr_id in)
         if (node->shape[a] == of->shape[a])
             hand_on(s, id, a, in, a);
         else
-            ask_part(s, in, a,
-                     (struct wanted){node->index[a], {node->shape[a], s->of[id].demand.unit[a]}});
+            ask_part(s, in, a, (struct wanted){node->index[a], {node->shape[a], unit_of_slice(s, id, a)}});
 }
 
 /* Copies the demand on a reshape to its operand.  A unit is multiplied by the factor of an axis
@@ -264,7 +275,26 @@ static void demand_operand(struct shard *s, cr_id id, int i)
         int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
         if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
             hand_on(s, id, a, in, to);
+        else if (kind == CR_KIND_CONCAT && a == node->axis && s->of[id].demand.unit[a] == node->shape[a])
+            ask_units(s, in, a, of->shape[a]);
     }
+}
+
+/* Demands that the columns of queries, keys and values are not cut, as an attention is cut by heads alone: of keys
+ * that all heads share, each rank computes all columns. */
+static void demand_heads(struct shard *s, cr_id id)
+{
+    const struct node_facts *of = &s->of[id];
+    if (!of->is_scores && !of->is_output)
+        return;
+    cr_id a = cr_in(s->g, id, 0), b = cr_in(s->g, id, 1);
+    int r = s->g->nodes[id].rank;
+    if (of->is_scores) {
+        ask_units(s, a, r - 1, s->g->nodes[a].shape[r - 1]);
+        ask_units(s, b, r - 2, s->g->nodes[b].shape[r - 2]);
+    }
+    if (of->is_output)
+        ask_units(s, b, r - 1, s->g->nodes[b].shape[r - 1]);
 }
 
 static void find_demands(struct shard *s)
@@ -272,9 +302,11 @@ static void find_demands(struct shard *s)
     for (cr_id id = 0; id < s->g->n_nodes; id++)
         for (int a = 0; a < CR_MAX_RANK; a++)
             s->of[id].demand.unit[a] = 1;
-    for (cr_id id = s->g->n_nodes - 1; id >= 0; id--)
+    for (cr_id id = s->g->n_nodes - 1; id >= 0; id--) {
         for (int i = 0; i < s->g->nodes[id].n_in; i++)
             demand_operand(s, id, i);
+        demand_heads(s, id);
+    }
 }
 
 static int by_begin(const void *a, const void *b)
@@ -373,6 +405,16 @@ static struct cut decide_slice(const struct cr_node *node, struct cut cut)
     memmove(cut.segments, cut.segments + first, (size_t)n * sizeof *cut.segments);
     cut.n = n;
     return cut;
+}
+
+/* True if a slice covers segments of its operand that all ranks have whole. */
+static bool is_common_slice(const struct shard *s, cr_id id)
+{
+    const struct cr_node *node = &s->g->nodes[id];
+    if (node->op != CR_OP_slice || !read_cut(s, cr_in(s->g, id, 0))->n)
+        return false;
+    struct cut cut = decide_slice(node, *read_cut(s, cr_in(s->g, id, 0)));
+    return cut.n && local_size(s, &cut) == node->shape[cut.axis];
 }
 
 /* Returns the cut of a movement op: its operand's, on the axis that corresponds to the operand's
@@ -547,9 +589,15 @@ static struct cut decide(const struct shard *s, cr_id id)
 /* Decides the cuts of all nodes in graph order; the cuts of states are already decided. */
 static void decide_all(struct shard *s)
 {
-    for (cr_id id = 0; id < s->g->n_nodes; id++)
-        if (s->g->nodes[id].op != CR_OP_state)
-            s->of[id].cut = decide(s, id);
+    for (cr_id id = 0; id < s->g->n_nodes; id++) {
+        struct node_facts *of = &s->of[id];
+        if (s->g->nodes[id].op == CR_OP_state)
+            continue;
+        of->cut = decide(s, id);
+        of->is_common = of->cut.n && is_common_slice(s, id);
+        if (of->is_common)
+            of->cut.n = 0;
+    }
 }
 
 /* Gives each state the cut of its next value.  A state stays whole if its next value is an output,
@@ -588,7 +636,7 @@ static enum need need_of(const struct shard *s, cr_id id, int i)
     const struct cut *cut = &s->of[id].cut;
     int r = node->rank;
     if (!cut->n)
-        return NEEDS_WHOLE;
+        return s->of[id].is_common ? NEEDS_OWN : NEEDS_WHOLE;
     switch (cr_ops[node->op].kind) {
     case CR_KIND_CONTRACT:
         return cut->axis < r - 2 || (cut->axis == r - 2) == (i == 0) ? NEEDS_PART : NEEDS_WHOLE;
@@ -936,16 +984,17 @@ static struct cr_attr local_attr(const struct shard *s, cr_id id)
     const struct cut *cut = &s->of[id].cut;
     struct cr_attr attr = cr_attr_of(node);
     int first, n;
-    if (!cut->n)
+    if (!cut->n && !s->of[id].is_common)
         return attr;
-    attr.shape[cut->axis] = local_size(s, cut);
+    if (cut->n)
+        attr.shape[cut->axis] = local_size(s, cut);
     if (node->op != CR_OP_slice)
         return attr;
     const struct cut *of = read_cut(s, cr_in(s->g, id, 0));
     struct cut before = *of;
-    find_segments(of, node->index[cut->axis], node->shape[cut->axis], &first, &n);
+    find_segments(of, node->index[of->axis], node->shape[of->axis], &first, &n);
     before.n = first;
-    attr.index[cut->axis] = local_size(s, &before);
+    attr.index[of->axis] = local_size(s, &before);
     return attr;
 }
 
