@@ -202,6 +202,7 @@ training() {
     kills
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
+    refuses 'alone/weights1: cannot be opened' 3 "$T/by_rank" train $script $data --weights "$T/alone/weights"
     refuses 'rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --weights "$T/weights"
     refuses 'data of rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --input "ids=$T/ids"
 }
@@ -221,6 +222,7 @@ for rank in 0 1; do
     "$crescent" train $script $data --steps 0 --seed $rank --save "$T/weights$rank" >"$log" 2>&1
     report $? "weights of rank $rank"
 done
+mkdir "$T/alone" && cp "$T/weights0" "$T/alone" # of which rank 0 finds its own
 cp $folder/ids.npy "$T/ids0"
 { head -c -8 $folder/ids.npy && printf '\001\0\0\0\0\0\0\0'; } >"$T/ids1" # another last batch
 

@@ -235,13 +235,13 @@ static int launched_rank(void)
         (const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"}, 0);
 }
 
-/* Three seconds, and a tenth for each rank before this one; at most five seconds.  Open MPI's
+/* Three seconds, and one and a half for each rank between rank 0 and this one; at most nine seconds.  Open MPI's
  * launcher takes one second to end the others. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
 {
     int rank = ranks ? ranks->rank : launched_rank();
     if (rank > 0 && (ranks || cr_launched_ranks() > 1))
-        wait_tenths(rank < 20 ? 30 + rank : 50);
+        wait_tenths(rank < 5 ? 15 + 15 * rank : 90);
 }
 
 /* MPICH's launcher waits for the others if a process ends by itself before it has joined; no
