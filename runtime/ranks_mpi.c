@@ -116,7 +116,7 @@ static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
     }
 }
 
-/* How many messages, or pieces of them, are under way side by side. */
+/* The largest number of messages, or pieces of them, that are under way at the same time. */
 enum { MOST_MESSAGES = 32 };
 
 static void finish_all(MPI_Request *requests, int *n)

@@ -319,7 +319,7 @@ static void put_copying(struct cr_text *t, const struct cr_standalone *w)
            name, w->upper, name, name);
 }
 
-/* Helper functions that the step of every model uses; with ranks, `layouts` has those of one after another. */
+/* Helper functions that every step uses.  With ranks, a rank packs its own part of the table `layouts`. */
 static const char helpers[] =
     "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n%s"
     "    float *weights;\n};\n\n"

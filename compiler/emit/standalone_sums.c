@@ -15,8 +15,8 @@ bool cr_is_step_data(const struct cr_standalone *w, int input)
     return !next->is_state[input] && !next->is_sum[input] && input != next->number;
 }
 
-/* Returns the floats in a sum of the first n outputs of micro_batch, of those that ranks add up in parts, or of the
- * others. */
+/* Returns how many floats of a sum the first n outputs of micro_batch take.  Counts the outputs that ranks add up in
+ * parts, or else the other outputs. */
 static int64_t floats_of(const struct cr_standalone *w, int n, bool in_parts)
 {
     int64_t floats = 0;
@@ -174,7 +174,7 @@ static const char tree_text[] =
     "^    complete_sums(m);\n"
     "#endif\n}\n";
 
-/* Appends a text with the model's name for each $, and what is said above for @ and ^. */
+/* Appends a text, with the replacements for $, @ and ^ that are described above. */
 static void put_with_name(struct cr_text *t, const struct cr_standalone *w, const char *text)
 {
     for (const char *c = text; *c; c++)

@@ -25,8 +25,8 @@ void cr_ranks_close(struct cr_ranks *ranks);
  * that of rank 0, or -1 if all are equal. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
 
-/* Fails if so little memory is left that MPI might not get what it allocates during exchanges: some MPIs wait for ever
- * then.  `path` is for the message. */
+/* Fails if less than 4 MiB of memory are left for what MPI allocates during exchanges.  An MPI whose allocation fails
+ * may wait for ever.  `path` is for the message. */
 int cr_ranks_check_memory(const struct cr_ranks *ranks, const char *path, struct cr_error *error);
 
 /* Delays the error message of a failed rank.  If several ranks fail for the same reason, the first

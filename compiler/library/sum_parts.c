@@ -43,7 +43,7 @@ static void pass_rows(struct crescent_trainer *t, int level, int output, struct 
                             .is_received = own == to};
 }
 
-/* Sends and receives what is listed. */
+/* Exchanges the listed messages, and empties the list. */
 static void exchange(struct crescent_trainer *t)
 {
     struct cr_accumulation *a = &t->accumulation;

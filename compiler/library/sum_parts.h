@@ -15,8 +15,9 @@ struct cr_rank_range {
     int first, last;
 };
 
-/* Adds the sum of the right part of a node, in the block of level + 1 of the ranks `right`, to that of the left part,
- * in the block of `level` of the ranks `left`. */
+/* Adds up a node of the tree.  The ranks `left` have parts of its left sum, in the block of `level`; the ranks `right`
+ * have parts of its right sum, in the block of level + 1.  All of them get parts of the result, in the block of
+ * `level`. */
 void cr_join_sum_parts(struct crescent_trainer *trainer, struct cr_rank_range left,
                        struct cr_rank_range right, int level);
 
