@@ -68,9 +68,12 @@ check_libraries = $(shell pkg-config --libs check) $(call static,jansson)
 
 # ---- Sources -------------------------------------------------------------------------
 
-compiler_sources := $(foreach d,files ir json tokenizer import passes passes/* emit exec explain library,$(wildcard compiler/$(d)/*.c))
+# What of import calls Lua, compiled like the front end.
+lua_sources      := compiler/import/lua_terms.c
+compiler_sources := $(filter-out $(lua_sources),\
+    $(foreach d,files ir json tokenizer import passes passes/* emit exec explain library,$(wildcard compiler/$(d)/*.c)))
 cli_sources      := $(wildcard compiler/cli/*.c)
-frontend_sources := $(wildcard compiler/frontend/*.c)
+frontend_sources := $(wildcard compiler/frontend/*.c) $(lua_sources)
 module_sources   := $(wildcard compiler/lua/*.c)
 # What needs MPI is an object of its own, which MPI=1 asks for, and the tests.
 with_ranks       := $(MPI)$(filter test,$(MAKECMDGOALS))

@@ -26,7 +26,7 @@
 #     no other folder's *.inc, but for two: exec/random_fill.* is compiled once for each instruction set,
 #     as the runtime is, and emit/standalone_main.inc is a text with that of files/write.inc in it
 #     lua, the module for Lua, sees crescent.h and library/lua_function.h, a graph of a running Lua
-#     lua.h only in frontend/ and lua/, libtcc.h only in exec/jit_tcc.c,
+#     lua.h only in frontend/ and lua/, and by frontend/luaapi.h in import/lua_terms.c; libtcc.h only in exec/jit_tcc.c,
 #     pcre2.h only in tokenizer/pattern.c, utf8proc.h only in tokenizer/unicode.c,
 #     mpi.h only in runtime/ranks_mpi.c,
 #     machine instructions only in runtime/, and in exec/peak_rates.c and exec/processor.c, which ask the machine
@@ -35,7 +35,7 @@
 #
 # Run from the top folder.  First plants violations in a scratch tree to see that each
 # is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
-# frontend/ and lua/ are below OBJECTS/LUA.  The last line is "N passed, M failed".
+# frontend/ and lua/, and of import/lua_terms.c, are below OBJECTS/LUA.  The last line is "N passed, M failed".
 set -u
 
 # violations FOLDER: a line for each include of FOLDER's compiler/ and runtime/ that
@@ -76,6 +76,9 @@ violations() {
             target = layer_of(name)
             why = layer == "passes" && target == "passes" ? wrong_room(name) : ""
             if (name ~ /(^|\/)\.\.?\//) complain("a path begins at the top folder")
+            else if (name == "compiler/frontend/luaapi.h" && layer != "frontend" &&
+                     FILENAME !~ /^compiler\/(import\/lua_terms\.c|lua\/)/)
+                complain("Lua belongs to compiler/frontend/, compiler/lua/ and compiler/import/lua_terms.c")
             else if (name !~ /^(compiler|runtime)\//) complain("no folder of this project")
             else if (layer == "runtime") complain("runtime/ names its own files only")
             else if (layer == "lua") {
@@ -231,6 +234,8 @@ expect caught compiler/cli/tokenize.c '#include "compiler/tokenizer/tokenizer.h"
 expect caught compiler/passes/fuse/fuse.c '#include "compiler/tokenizer/tokenizer.h"'
 expect allowed compiler/import/graph.c '#include "compiler/frontend/script.h"'
 expect caught compiler/import/graph.c '#include "compiler/passes/passes.h"'
+expect caught compiler/import/graph.c '#include "compiler/frontend/luaapi.h"'
+expect allowed compiler/import/lua_terms.c '#include "compiler/frontend/luaapi.h"'
 expect caught compiler/ir/graph.c '#include "compiler/import/graph.h"'
 expect caught compiler/passes/rewrite/join.c '#include "compiler/passes/fuse/lower.h"'
 expect caught compiler/passes/module/kernel.h '#include "compiler/passes/weights/weights.h"'
@@ -465,6 +470,7 @@ if [ -n "$objects" ]; then
         folder=${folder%/}
         case $folder in
         compiler/frontend | compiler/lua) set -- $(built "$lua" $folder) ;;
+        compiler/import) set -- $(built "$objects" $folder) $(built "$lua" $folder) ;;
         *) set -- $(built "$objects" $folder) ;;
         esac
         all="$all $*"

@@ -4,7 +4,7 @@
 #define CR_BUILTIN_LIST_H
 
 /* FILE(folder, part of the symbols' names, name), with paths from the project's root */
-#define CR_BUILTIN_MODULES(FILE)                                                                   \
+#define CR_SCRIPT_MODULES(FILE)                                                                    \
     FILE("graphs/lib/", lib, nn)                                                                   \
     FILE("graphs/lib/", lib, attention)                                                            \
     FILE("graphs/lib/", lib, clip)                                                                 \
@@ -29,6 +29,16 @@
     FILE("graphs/lib/", lib, onnx_recurrent)                                                       \
     FILE("graphs/lib/", lib, onnx_signal)                                                          \
     FILE("graphs/lib/", lib, onnx_tools)
+
+/* The modules whose functions import inlines: see inline_tools.lua. */
+#define CR_INLINE_MODULES(FILE)                                                                    \
+    FILE("graphs/lib/", lib, inline_tools)                                                         \
+    FILE("graphs/lib/", lib, inline_index)                                                         \
+    FILE("graphs/lib/", lib, inline_math)                                                          \
+    FILE("graphs/lib/", lib, inline_norm)                                                          \
+    FILE("graphs/lib/", lib, inline_shape)
+
+#define CR_BUILTIN_MODULES(FILE) CR_SCRIPT_MODULES(FILE) CR_INLINE_MODULES(FILE)
 
 #define CR_BUILTIN_MODELS(FILE)                                                                    \
     FILE("graphs/", model, albert)                                                                 \

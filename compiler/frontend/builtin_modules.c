@@ -36,7 +36,12 @@ struct builtin {
 static const struct builtin modules[] = {CR_BUILTIN_MODULES(ROW)};
 static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW) CR_MODEL_ALIASES(ALIAS_ROW)};
 
-enum { N_MODULES = sizeof modules / sizeof *modules, N_MODELS = sizeof models / sizeof *models };
+#define ONE(folder, kind, name) +1
+enum {
+    N_MODULES = sizeof modules / sizeof *modules,
+    N_SCRIPT_MODULES = 0 CR_SCRIPT_MODULES(ONE), /* the first ones: scripts call their functions */
+    N_MODELS = sizeof models / sizeof *models
+};
 
 _Static_assert((int)N_MODELS <= (int)CR_MOST_MODELS, "room for the names of all models");
 
@@ -117,7 +122,7 @@ const char *cr_builtin_bytecode(int number, size_t *size)
 const char *cr_builtin_module_with(const char *function)
 {
     char definition[160];
-    for (int i = 0; i < N_MODULES; i++) {
+    for (int i = 0; i < N_SCRIPT_MODULES; i++) {
         snprintf(definition, sizeof definition, "\nfunction %s.%.80s(", modules[i].name, function);
         if (memmem(modules[i].text, (size_t)(modules[i].end - modules[i].text), definition,
                    strlen(definition)))
@@ -145,7 +150,7 @@ int cr_builtin_functions(char *buf, size_t size, const char **names, int max)
 {
     int n = 0;
     size_t length;
-    for (int i = 0; i < N_MODULES; i++) {
+    for (int i = 0; i < N_SCRIPT_MODULES; i++) {
         const char *at = modules[i].text;
         for (const char *name; (name = next_function(&modules[i], &at, &length));) {
             if (n == max || length >= size)

@@ -16,10 +16,10 @@ int cr_builtin_number(const char *name);
  * another release than the bytecode is for. */
 const char *cr_builtin_bytecode(int number, size_t *size);
 
-/* Returns the first module that has a function MODULE.NAME, or null. */
+/* Returns the first module for scripts that has a function MODULE.NAME, or null. */
 const char *cr_builtin_module_with(const char *function);
 
-/* Lists the names of the modules' functions, without the modules' names, at most `max`.  They are
+/* Lists the names of the functions of modules for scripts, without the modules' names, at most `max`.  They are
  * copied to buf, and names[] points there.  Returns their number. */
 int cr_builtin_functions(char *buf, size_t size, const char **names, int max);
 

@@ -182,7 +182,7 @@ const struct cr_onnx_attribute *cr_onnx_typed(const struct cr_onnx_node *node, c
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(node, name);
     if (a && a->kind && a->kind != (int)kind && node->mistyped)
-        *node->mistyped = name;
+        *node->mistyped = a->name;
     return a;
 }
 

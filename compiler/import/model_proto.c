@@ -448,6 +448,7 @@ static int parse(struct cr_onnx_model *model, const char *path, const void *byte
     model->path = cr_arena_text(&model->arena, path, strlen(path));
     model->producer = "";
     model->calls = cr_onnx_calls_new();
+    model->language = cr_arena_new(&model->arena, 1, sizeof *model->language);
     model->graph.name = "";
     if (cr_is_lfs(bytes, size))
         return cr_fail(error, "%.400s: " CR_LFS_MESSAGE, path);
@@ -493,6 +494,8 @@ void cr_onnx_model_close(struct cr_onnx_model *model)
     if (model->mapping.bytes)
         cr_unmap_file(&model->mapping);
     cr_onnx_calls_free(model->calls);
+    if (model->language && model->language->state)
+        model->language->close(model->language->state);
     cr_arena_free(&model->arena);
     *model = (struct cr_onnx_model){0};
 }

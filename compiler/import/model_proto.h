@@ -132,6 +132,12 @@ struct cr_onnx_external {
     struct cr_mapping mapping;
 };
 
+/* The state of Lua of lua_terms.h, null before its first run; `close` ends it. */
+struct cr_onnx_language {
+    struct lua_State *state;
+    void (*close)(struct lua_State *state);
+};
+
 struct cr_onnx_model {
     const char *path;
     struct cr_mapping mapping; /* the file */
@@ -144,6 +150,7 @@ struct cr_onnx_model {
     struct cr_onnx_opset *opsets;
     int n_functions, cap_functions, n_opsets, cap_opsets;
     struct cr_onnx_calls *calls; /* see call_cache.h */
+    struct cr_onnx_language *language;
 };
 
 /* True if a path ends in .onnx. */

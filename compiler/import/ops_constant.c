@@ -70,13 +70,32 @@ void cr_op_bit_cast(struct cr_translation *t)
     cr_set_output(t, 0, cr_t_computed(t, to, x->rank, x->shape, data));
 }
 
-/* ---- optional values ---- */
+/* ---- places ---- */
 
-/* An optional is its tensor, which is always present here. */
-void cr_op_optional(struct cr_translation *t)
+/* Returns the indices of elements that are not 0.  The elements have to be known. */
+void cr_op_non_zero(struct cr_translation *t)
 {
-    cr_set_output(t, 0, t->in[0]);
+    cr_t x = t->in[0];
+    const double *data = cr_t_known(t, x);
+    if (!data)
+        return;
+    int64_t n = 0, shape[2] = {x->rank, 0};
+    for (int64_t i = 0; i < cr_t_elements(x); i++)
+        n += data[i] != 0;
+    double *places = cr_arena_new(t->arena, (size_t)(n * x->rank), sizeof *places);
+    shape[1] = n;
+    for (int64_t i = 0, k = 0; i < cr_t_elements(x); i++) {
+        int64_t rest = i;
+        for (int a = x->rank - 1; data[i] != 0 && a >= 0; a--) {
+            places[a * n + k] = (double)(rest % x->shape[a]);
+            rest /= x->shape[a];
+        }
+        k += data[i] != 0;
+    }
+    cr_set_output(t, 0, cr_t_data(t, CR_ONNX_INT64, 2, shape, places));
 }
+
+/* ---- optional values ---- */
 
 void cr_op_optional_has_element(struct cr_translation *t)
 {

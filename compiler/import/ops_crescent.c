@@ -72,60 +72,12 @@ void cr_op_crescent_scoped_rms_norm(struct cr_translation *t)
     give_layer(t, 1, "nn.rms_norm", eps_text(t, ""), NULL);
 }
 
-/* x rsqrt(mean(x^2) + eps) weight, for a weight without the name of a module. */
-void cr_op_crescent_rms_norm(struct cr_translation *t)
-{
-    cr_t x = t->in[0];
-    int last = x ? x->rank - 1 : 0;
-    cr_t mean = cr_mean(t, cr_t_binary(t, "*", x, x), 1, &last, true);
-    cr_t rms = cr_t_unary(t, "rsqrt", cr_t_with(t, "+", mean, cr_onnx_real(t->node, "epsilon", 0)));
-    cr_set_output(t, 0, cr_t_binary(t, "*", cr_t_binary(t, "*", x, rms), t->in[1]));
-}
-
-void cr_op_crescent_permute(struct cr_translation *t)
-{
-    int axes[CR_ONNX_RANK];
-    for (int i = 0; i < output(t)->rank; i++)
-        axes[i] = (int)cr_onnx_integer(t->node, cr_arena_print(t->arena, "axis%d", i), i);
-    cr_set_output(t, 0, cr_t_permute(t, t->in[0], axes));
-}
-
-void cr_op_crescent_view(struct cr_translation *t)
-{
-    cr_set_output(t, 0, cr_t_reshape(t, t->in[0], output(t)->rank, output(t)->shape));
-}
-
-/* Translates Part, which recognisers make: a range of the last axis that begins at `start`. */
-void cr_op_crescent_part(struct cr_translation *t)
-{
-    int last = output(t)->rank - 1;
-    cr_set_output(t, 0,
-                  cr_t_narrow(t, t->in[0], last, cr_onnx_integer(t->node, "start", 0),
-                              output(t)->shape[last]));
-}
-
 /* Gives a call whose result has the output's type and shape. */
 static void give_call(struct cr_translation *t, const char *name,
                       const struct cr_onnx_argument *arguments, int n)
 {
     const struct cr_onnx_value *y = output(t);
     cr_set_output(t, 0, cr_t_call(t, name, y->type, y->rank, y->shape, arguments, n));
-}
-
-void cr_op_crescent_split_heads(struct cr_translation *t)
-{
-    give_call(t, "attention.split_heads",
-              (struct cr_onnx_argument[]){{t->in[0], NULL}, {NULL, integer_text(t, "heads")}}, 2);
-}
-
-void cr_op_crescent_merge_heads(struct cr_translation *t)
-{
-    give_call(t, "attention.merge_heads", (struct cr_onnx_argument[]){{t->in[0], NULL}}, 1);
-}
-
-void cr_op_crescent_causal_mask(struct cr_translation *t)
-{
-    give_call(t, "masks.causal", (struct cr_onnx_argument[]){{NULL, integer_text(t, "size")}}, 1);
 }
 
 /* Rotary angles: a Lua table of cosines and sines, which only Rotary reads. */

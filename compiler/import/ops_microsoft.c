@@ -1,41 +1,8 @@
-/* ops_microsoft.c - products of the domain com.microsoft, which ONNX Runtime's optimiser writes;
- * see ops.h. */
+/* ops_microsoft.c - products with quantised weights, which are floats in a script; see ops.h. */
 #include <math.h>
 #include <string.h>
 
 #include "ops.h"
-
-static cr_t sum_of(struct cr_translation *t, cr_t a, cr_t b)
-{
-    return a && b ? cr_t_binary(t, "+", a, b) : a ? a : b;
-}
-
-/* ---- products ---- */
-
-/* Returns an operand of FusedMatMul.  If attribute `batch` is set, its first axis moves after
- * the batch axes; if `last` is set, its last two axes are swapped. */
-static cr_t operand(struct cr_translation *t, cr_t x, const char *batch, const char *last)
-{
-    int axes[CR_ONNX_RANK];
-    if (!x || x->rank < 2)
-        return x;
-    int rank = x->rank;
-    if (cr_onnx_integer(t->node, batch, 0)) {
-        for (int i = 0; i < rank; i++)
-            axes[i] = i == rank - 1 ? i : (i + 1) % (rank - 1);
-        x = cr_t_permute(t, x, axes);
-    }
-    return cr_onnx_integer(t->node, last, 0) ? cr_t_swap(t, x, rank - 2, rank - 1) : x;
-}
-
-/* alpha A B */
-void cr_op_fused_matmul(struct cr_translation *t)
-{
-    double alpha = cr_onnx_real(t->node, "alpha", 1);
-    cr_t y = cr_t_matmul(t, operand(t, t->in[0], "transBatchA", "transA"),
-                         operand(t, cr_input(t, 1), "transBatchB", "transB"));
-    cr_set_output(t, 0, alpha == 1 ? y : cr_t_with(t, "*", y, alpha));
-}
 
 /* Returns the tensor of an input, or null if it has none. */
 static const struct cr_onnx_tensor *tensor_of(const struct cr_translation *t, int input)
@@ -105,6 +72,6 @@ void cr_op_matmul_nbits(struct cr_translation *t)
         for (int64_t k = 0; k < w.K; k++)
             data[n * w.K + k] = wide(&w, n, k);
     cr_t weight = cr_t_computed(t, CR_ONNX_FLOAT, 2, (int64_t[]){w.N, w.K}, data);
-    cr_set_output(t, 0,
-                  sum_of(t, cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), cr_input(t, 5)));
+    cr_t y = cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), bias = cr_input(t, 5);
+    cr_set_output(t, 0, bias ? cr_t_binary(t, "+", y, bias) : y);
 }

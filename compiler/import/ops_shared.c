@@ -31,57 +31,6 @@ int cr_axis(struct cr_translation *t, int64_t axis, int rank)
     return 0;
 }
 
-int cr_numbers_of(struct cr_translation *t, cr_t x, int64_t *out)
-{
-    const double *data = cr_t_known_sizes(t, x);
-    if (!data)
-        return -1;
-    int64_t n = cr_t_elements(x);
-    if (n > CR_ONNX_MANY) {
-        cr_onnx_refuse(t, "%lld numbers, expected at most %d", (long long)n, CR_ONNX_MANY);
-        return -1;
-    }
-    for (int64_t i = 0; i < n; i++)
-        out[i] = cr_t_whole(data[i]);
-    return (int)n;
-}
-
-int cr_numbers_named(struct cr_translation *t, const char *attribute, int64_t *out)
-{
-    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, attribute, CR_ONNX_A_INTS);
-    for (int i = 0; a && i < a->n && i < CR_ONNX_MANY && a->ints; i++)
-        out[i] = a->ints[i] > CR_ONNX_FAR    ? CR_ONNX_FAR
-                 : a->ints[i] < -CR_ONNX_FAR ? -CR_ONNX_FAR
-                                             : a->ints[i];
-    return a && (a->ints || !a->n) ? a->n < CR_ONNX_MANY ? a->n : CR_ONNX_MANY : -1;
-}
-
-int cr_axes(struct cr_translation *t, int input, int rank, int *axes)
-{
-    int64_t numbers[CR_ONNX_MANY];
-    cr_t x = cr_input(t, input);
-    int n = x ? cr_numbers_of(t, x, numbers) : cr_numbers_named(t, "axes", numbers);
-    if (n <= 0) {
-        bool none = cr_onnx_integer(t->node, "noop_with_empty_axes", 0) != 0;
-        for (int i = 0; i < rank; i++)
-            axes[i] = i;
-        return none ? 0 : rank;
-    }
-    if (n > CR_ONNX_RANK) {
-        cr_onnx_refuse(t, "%d axes, expected at most %d", n, CR_ONNX_RANK);
-        return 0;
-    }
-    for (int i = 0; i < n; i++)
-        axes[i] = cr_axis(t, numbers[i], rank);
-    return n;
-}
-
-const char *cr_string(const struct cr_translation *t, const char *attribute, const char *otherwise)
-{
-    const struct cr_onnx_attribute *a = cr_onnx_typed(t->node, attribute, CR_ONNX_A_STRING);
-    return a && a->s ? a->s : otherwise;
-}
-
 /* Prints the fewest digits that read as the same float. */
 const char *cr_lua_number(struct cr_arena *arena, double number)
 {
@@ -103,19 +52,3 @@ const char *cr_lua_number(struct cr_arena *arena, double number)
     return cr_arena_text(arena, text, strlen(text));
 }
 
-cr_t cr_mean(struct cr_translation *t, cr_t x, int n, const int *axes, bool keep)
-{
-    int64_t count = 1;
-    for (int i = 0; x && i < n; i++)
-        count = cr_sizes(t->graph->symbols, count, '*', x->shape[axes[i]]);
-    if (x && x->kind != CR_TERM_DATA && n == 1 && keep) {
-        int64_t shape[CR_ONNX_RANK];
-        memcpy(shape, x->shape, sizeof shape);
-        shape[axes[0]] = 1;
-        return cr_t_call(t, "nn.mean", x->type, x->rank, shape,
-                         (struct cr_onnx_argument[]){
-                             {x, NULL}, {NULL, cr_arena_print(t->arena, "%d", axes[0] + 1)}},
-                         2);
-    }
-    return cr_t_with(t, "/", cr_t_reduce(t, "sum", x, n, axes, keep), cr_number_of_size(count));
-}

@@ -208,12 +208,7 @@ static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
         numbers[i] = perm[i];
     }
     int value = cr_match_make(g, like, "Permute", &x, 1, "k", rank, shape);
-    struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
-    for (int i = 0; i < rank; i++) {
-        char name[] = "axis0";
-        name[4] = (char)('0' + i);
-        cr_onnx_set_integer(g, n, cr_arena_text(&g->arena, name, 5), numbers[i]);
-    }
+    cr_onnx_set_integers(g, &g->nodes[g->n_nodes - 1], "perm", rank, numbers);
     return value;
 }
 
@@ -422,10 +417,8 @@ int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
 static int swap_of_heads(const struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
-    if (strcmp(n->op, "Transpose") == 0 && !*n->domain)
-        return cr_match_permutes(g, node, (int[]){0, 2, 1, 3});
-    return strcmp(n->op, "Permute") == 0 && cr_onnx_integer(n, "axis1", 0) == 2 &&
-           cr_onnx_integer(n, "axis2", 0) == 1;
+    bool permutes = (strcmp(n->op, "Transpose") == 0 && !*n->domain) || strcmp(n->op, "Permute") == 0;
+    return permutes && cr_match_permutes(g, node, (int[]){0, 2, 1, 3});
 }
 
 /* Finds a split of heads: [B, T, H d] reshaped to [B, T, H, d] and permuted to [B, H, T, d]. */

@@ -117,8 +117,7 @@ static int batch_first(struct cr_onnx_graph *g, int base)
         return value;
     }
     int made = cr_match_make(g, node, "Permute", &base, 1, "rows", 3, shape);
-    cr_onnx_set_integer(g, &g->nodes[g->n_nodes - 1], "axis0", 1);
-    cr_onnx_set_integer(g, &g->nodes[g->n_nodes - 1], "axis1", 0);
+    cr_onnx_set_integers(g, &g->nodes[g->n_nodes - 1], "perm", 3, (int64_t[]){1, 0, 2});
     return made;
 }
 
@@ -204,8 +203,7 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     shape[2] = g->values[out].shape[2];
     int again = cr_match_make(g, node, "Permute", &out, 1, "swapped", 3, shape);
     int made = g->n_nodes - 1;
-    cr_onnx_set_integer(g, &g->nodes[made], "axis0", 1);
-    cr_onnx_set_integer(g, &g->nodes[made], "axis1", 0);
+    cr_onnx_set_integers(g, &g->nodes[made], "perm", 3, (int64_t[]){1, 0, 2});
     cr_onnx_replace(g, out, again);
     cr_onnx_set_input(g, made, 0, out);
 }

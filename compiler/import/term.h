@@ -158,10 +158,7 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b);
 
 /* ---- the library ---- */
 
-/* A function that keeps the shape and type of its first operand: nn.softmax(x); `more` may be
- * null. */
-cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *more);
-/* Any other call; its result has the type and shape. */
+/* A call of a function; its result has the type and shape. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n);
 

@@ -615,18 +615,11 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
 
 /* ---- the library ---- */
 
-cr_t cr_t_like(struct cr_translation *t, const char *name, cr_t x, const char *more)
-{
-    return x ? cr_t_call(t, name, x->type, x->rank, x->shape,
-                         (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, more ? 2 : 1)
-             : NULL;
-}
-
 cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
                 const char *more, int weight, int bias)
 {
     struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
-    cr_t call = cr_t_like(t, name, x, more);
+    cr_t call = cr_t_call(t, name, x->type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, 2);
     if (!call)
         return NULL;
     *y = *call;

@@ -1,0 +1,68 @@
+-- Operators of ONNX that look elements up by their places; see inline_tools.lua.
+
+local tools = require "inline_tools"
+local axis_of = tools.axis_of
+
+local inline_index = {}
+
+-- Negative indices count from the end.
+local function from_start(index, size)
+    return where(lt(index, 0), index + size, index)
+end
+
+-- Ids of an input that look up rows of a weight stay as they are: then a run refuses negative ids.
+local function is_embedding(x, index)
+    return x.is_weight and index.is_input
+end
+
+-- A known scalar index takes a slice and removes the axis.
+function inline_index.gather(x, index, o)
+    assert(x.rank > 0, "expected a table")
+    local axis = axis_of(x, o.axis or 0)
+    if not is_embedding(x, index) then index = from_start(index, x:size(axis)) end
+    if not index.is_known or index.rank > 0 then return gather_axis(x, index, axis) end
+    local shape = x.shape
+    table.remove(shape, axis)
+    return reshape(narrow(x, axis, numbers(index)[1], 1), shape)
+end
+
+function inline_index.gather_elements(x, index, o)
+    local axis = axis_of(x, o.axis or 0)
+    return gather_along(x, from_start(index, x:size(axis)), axis)
+end
+
+-- Lists of indices as row-major indices over `depth` axes of x, which follow `batch` ones.
+local function flat_index(x, indices, batch, depth)
+    local shape, flat = indices.shape, nil
+    shape[#shape] = nil
+    for i = 1, depth do
+        local part = reshape(narrow(indices, -1, i - 1, 1), shape)
+        part = from_start(part, x:size(batch + i))
+        flat = flat and flat * x:size(batch + i) + part or part
+    end
+    return flat
+end
+
+-- The first axes of x, batch and indexed ones, become one, in which one index finds a row.
+function inline_index.gather_nd(x, indices, o)
+    local batch = o.batch_dims or 0
+    if not (indices.rank >= 1 and batch >= 0 and batch < indices.rank) then
+        error("found " .. batch .. " axes of batches, expected fewer than the indices have")
+    end
+    local depth = plain(indices:size(-1))
+    if not (depth >= 1 and batch + depth <= x.rank) then
+        error("found " .. depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most so many")
+    end
+    local index, shape, batches, rows = flat_index(x, indices, batch, depth), {}, 1, 1
+    for i = 1, batch do batches = sizes(batches, "*", x:size(i)) end
+    for i = batch + 1, batch + depth do rows = sizes(rows, "*", x:size(i)) end
+    if batch > 0 then -- the rows of batch b begin at b times their number
+        for i = 1, index.rank do shape[i] = i <= batch and x:size(i) or 1 end
+        index = index + reshape(iota({batches}, 1), shape) * rows
+    end
+    local merged = {sizes(batches, "*", rows)}
+    for i = batch + depth + 1, x.rank do merged[#merged + 1] = x:size(i) end
+    return gather(reshape(x, merged), index)
+end
+
+return inline_index

@@ -1,0 +1,226 @@
+-- Operators of ONNX that move elements or read shapes; see inline_tools.lua.
+
+local tools = require "inline_tools"
+local axis_of = tools.axis_of
+
+local inline_shape = {}
+
+-- ---- shapes ----
+
+local function clamp(x, low, high)
+    return math.min(math.max(x, low), high)
+end
+
+-- The sizes of axes `start` to `end`; negative ones count from the end.
+function inline_shape.shape(x, o)
+    local rank, first, last, kept = x.rank, o.start or 0, o["end"] or x.rank, {}
+    first = clamp(first < 0 and first + rank or first, 0, rank)
+    last = clamp(last < 0 and last + rank or last, first, rank)
+    for axis = first + 1, last do kept[#kept + 1] = x:size(axis) end
+    return numbers_of(kept)
+end
+
+function inline_shape.size(x)
+    return reshape(numbers_of {x.elements}, {})
+end
+
+-- The sizes of an option, at most 8.
+local function shape_of(o)
+    local sizes_of = tools.list(o.shape) or {}
+    if not (#sizes_of <= 8) then
+        error("found " .. #sizes_of .. " axes, expected at most 8")
+    end
+    for _, size in ipairs(sizes_of) do
+        if not (bound(size) >= -1) then
+            error("found a size of " .. bound(size) .. ", expected 0 or more")
+        end
+    end
+    return sizes_of
+end
+
+-- 0 keeps the size of an axis, -1 takes the elements that are left.
+function inline_shape.reshape(x, o)
+    local shape, rest, known = {}, nil, 1
+    for i, size in ipairs(shape_of(o)) do
+        if size == 0 and (o.allowzero or 0) == 0 then size = i <= x.rank and x:size(i) or 1 end
+        if size == -1 then rest = i else known = sizes(known, "*", size) end
+        shape[i] = size
+    end
+    if rest and known ~= 0 then shape[rest] = sizes(x.elements, "/", known) end
+    return reshape(x, shape)
+end
+
+function inline_shape.flatten(x, o)
+    local axis, shape = o.axis or 1, {1, 1}
+    if axis < 0 then axis = axis + x.rank end
+    for i, size in ipairs(x.shape) do
+        local to = i > axis and 2 or 1
+        shape[to] = sizes(shape[to], "*", size)
+    end
+    return reshape(x, shape)
+end
+
+-- Without axes, all axes of size 1 go.
+function inline_shape.squeeze(x, o)
+    local axes = tools.list(o.axes)
+    local gone, shape = {}, {}
+    for _, axis in ipairs(axes or {}) do gone[axis_of(x, axis)] = true end
+    for i, size in ipairs(x.shape) do
+        if not gone[i] and (axes or size ~= 1) then shape[#shape + 1] = size end
+    end
+    return reshape(x, shape)
+end
+
+-- New axes of size 1 are counted in the result.
+function inline_shape.unsqueeze(x, o)
+    local axes = tools.list(o.axes) or {}
+    local result, is_new, shape, from = {rank = x.rank + #axes}, {}, {}, 0
+    if not (result.rank <= 8) then
+        error("a tensor of " .. result.rank .. " axes, expected at most 8")
+    end
+    for _, axis in ipairs(axes) do is_new[axis_of(result, axis)] = true end
+    for i = 1, result.rank do
+        if not is_new[i] then from = from + 1 end
+        shape[i] = not is_new[i] and from <= x.rank and x:size(from) or 1
+    end
+    return reshape(x, shape)
+end
+
+-- Without a permutation the axes are reversed.
+function inline_shape.transpose(x, o)
+    local perm, order = tools.list(o.perm) or {}, {}
+    if not (#perm == 0 or #perm == x.rank) then
+        error("found a permutation of " .. #perm .. " axes, expected each axis once")
+    end
+    for i = 1, x.rank do order[i] = #perm > 0 and axis_of(x, perm[i]) or x.rank + 1 - i end
+    return permute(x, order)
+end
+
+-- The result has the larger size of both shapes, axis by axis.
+function inline_shape.expand(x, o)
+    local asked = shape_of(o)
+    local rank, wide = math.max(#asked, x.rank), {}
+    for i = 1, rank do
+        local own, other = i - (rank - x.rank), i - (rank - #asked)
+        own, other = own > 0 and x:size(own) or 1, other > 0 and asked[other] or 1
+        wide[i] = own == 1 and other or own
+    end
+    return expand(x, wide)
+end
+
+-- ---- constants ----
+
+function inline_shape.constant_of_shape(o)
+    local shape = shape_of(o)
+    return o.value and expand(o.value, shape) or full(0, shape, "f32")
+end
+
+-- The limits have to be known, as the size of the result depends on them.
+function inline_shape.range(start, limit, delta)
+    local first, last, step = numbers(start)[1], numbers(limit)[1], numbers(delta)[1]
+    assert(step ~= 0, "found a step of 0, expected another number")
+    local n = tools.steps(first, last, step)
+    assert(n == n and bound(n) <= 2 ^ 24, "found more than 2^24 numbers, expected fewer")
+    return cast(iota({n}, 1), start) * step + first
+end
+
+-- The elements of diagonal k of a matrix are 1, the others 0.
+function inline_shape.eye_like(x, o)
+    assert(x.rank == 2, "expected a matrix")
+    return cast(eq(iota(x.shape, 2), iota(x.shape, 1) + (o.k or 0)), o.dtype or x)
+end
+
+-- ---- parts ----
+
+function inline_shape.concat(parts, o)
+    return concat(parts, axis_of(parts[1], o.axis or 1))
+end
+
+-- An end of a slice, which counts from the end of the axis if it is negative, within low to high.
+local function limit_end(at, size, low, high)
+    if bound(at) < 0 then at = sizes(at, "+", size) end
+    return sizes(sizes(at, ">", low), "<", high)
+end
+
+local function slice_axis(x, axis, start, finish, step)
+    assert(step ~= 0 and step > -2 ^ 31, "found a step of 0, expected another number")
+    local size, low = x:size(axis), step > 0 and 0 or -1
+    local high = sizes(size, "+", low)
+    start, finish = limit_end(start, size, low, high), limit_end(finish, size, low, high)
+    local n = tools.steps(start, finish, step)
+    if step == 1 then return narrow(x, axis, n == 0 and 0 or start, n) end
+    return gather_steps(x, axis, start, step, n)
+end
+
+-- The limits are attributes before version 10, inputs since.
+function inline_shape.slice(x, o)
+    local starts, ends, axes = tools.list(o.starts) or {}, tools.list(o.ends) or {}, tools.list(o.axes)
+    local n, given = #starts, tools.list(o.steps) or {}
+    if not (#ends == n and (not axes or #axes == n)) then
+        error("found " .. n .. " starts and " .. #ends .. " ends, expected as many of both")
+    end
+    for i = 1, n do
+        x = slice_axis(x, axis_of(x, axes and axes[i] or i - 1), starts[i], ends[i], given[i] or 1)
+    end
+    return x
+end
+
+-- The sizes are an attribute before version 13, an input since; without them parts have equal sizes.
+function inline_shape.split(x, o)
+    local axis, n, start, parts = axis_of(x, o.axis or 0), #o.outputs, 0, {}
+    local given = tools.list(o.split)
+    local all = x:size(axis)
+    local each = sizes(sizes(all, "+", n - 1), "/", n)
+    if not ((o.num_outputs or n) == n) then
+        error("found another num_outputs than its " .. n .. " outputs, expected as many")
+    end
+    if not (#(given or o.outputs) == n) then
+        error("found " .. #(given or {}) .. " sizes for " .. n .. " parts, expected one for each")
+    end
+    for i = 1, n do
+        local size = given and given[i] or sizes(each, "<", sizes(all, "-", start))
+        parts[i] = narrow(x, axis, start, size)
+        start = sizes(start, "+", size)
+    end
+    return (table.unpack or unpack)(parts)
+end
+
+-- ---- what recognisers find ----
+
+-- A view of a shape.
+function inline_shape.view(x, o)
+    return reshape(x, o.shape)
+end
+
+-- A part of the last axis.
+function inline_shape.part(x, o)
+    return narrow(x, -1, o.start, o.shape[#o.shape])
+end
+
+function inline_shape.split_heads(x, o)
+    return call("attention.split_heads", o.shape, x, x, o.heads)
+end
+
+function inline_shape.merge_heads(x, o)
+    return call("attention.merge_heads", o.shape, x, x)
+end
+
+function inline_shape.causal_mask(o)
+    return call("masks.causal", o.shape, "bool", o.size)
+end
+
+-- ---- what stays as it is ----
+
+-- Nothing is dropped unless the model is being trained.
+function inline_shape.dropout(x, o)
+    assert((o.training or 0) == 0 or o.ratio == 0,
+        "found training_mode true, expected false, as it drops elements at random")
+    return x, full(1, x.shape, "bool")
+end
+
+-- An optional is its tensor, which is always there.
+function inline_shape.optional(x)
+    return x
+end
+
+return inline_shape

@@ -1,0 +1,66 @@
+-- What the modules inline_math, inline_shape, inline_index and inline_norm share.
+--
+-- Their functions are operators of ONNX that import inlines: it runs them on terms, the expressions that it
+-- prints, and a script has what they make, not a call of them.  Terms have the fields and the functions of
+-- tensors, and some more (compiler/import/lua_terms.c).  A size that depends on lengths is no number: sizes(a,
+-- "*", b) computes with it.  The options of an operator are the fields of a table, nil where it has none.
+
+local tools = {}
+
+-- The layers of nn: calls of these names, whose results have the shapes of their operands.
+tools.nn = setmetatable({}, {__index = function(_, name)
+    return function(x) return call("nn." .. name, x.shape, x, x) end
+end})
+
+-- An axis of ONNX, which counts from 0 or from the end, as one of the language.
+function tools.axis_of(x, axis)
+    if axis < -x.rank or axis >= x.rank then
+        error("found axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected an axis of the tensor")
+    end
+    return axis < 0 and axis + x.rank + 1 or axis + 1
+end
+
+-- An option that is a list of numbers; one number is a list, too.
+function tools.list(numbers)
+    assert(type(numbers) ~= "string", "found a text, expected numbers")
+    if numbers == nil or type(numbers) == "table" then return numbers end
+    return {numbers}
+end
+
+-- A shape with another size of an axis.
+function tools.resized(x, axis, size)
+    local shape = x.shape
+    shape[axis] = size
+    return shape
+end
+
+-- The number of elements along some axes.
+function tools.count(x, axes)
+    local n = 1
+    for _, axis in ipairs(axes) do n = sizes(n, "*", x:size(axis)) end
+    return n
+end
+
+-- The axes from one on.
+function tools.axes_from(x, first)
+    local axes = {}
+    for axis = first, x.rank do axes[#axes + 1] = axis end
+    return axes
+end
+
+-- How many steps there are from a number to another one, which is not reached.
+function tools.steps(from, to, step)
+    if type(from) == "number" and type(to) == "number" then return math.max(math.ceil((to - from) / step), 0) end
+    local way = step > 0 and sizes(to, "-", from) or sizes(from, "-", to)
+    return sizes(sizes(sizes(way, "+", math.abs(step) - 1), "/", math.abs(step)), ">", 0)
+end
+
+-- The mean over axes.
+function tools.mean(x, axes, keep)
+    if not x.is_data and #axes == 1 and keep then
+        return call("nn.mean", tools.resized(x, axes[1], 1), x, x, axes[1])
+    end
+    return sum(x, axes, keep) / tools.count(x, axes)
+end
+
+return tools
