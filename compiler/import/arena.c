@@ -67,6 +67,41 @@ char *cr_arena_print(struct cr_arena *arena, const char *format, ...)
     return text;
 }
 
+enum { DIGITS = 20 }; /* the most characters of a number */
+
+/* Writes a number in front of `end`; returns where it begins. */
+static char *put_number(char *end, int64_t number)
+{
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do
+        *--end = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--end = '-';
+    return end;
+}
+
+const char *cr_arena_number(struct cr_arena *arena, int64_t number)
+{
+    char digits[DIGITS], *end = digits + DIGITS, *at = put_number(end, number);
+    return cr_arena_text(arena, at, (size_t)(end - at));
+}
+
+/* Writes the numbers from the last one to the first. */
+const char *cr_arena_list(struct cr_arena *arena, int n, const int64_t *numbers)
+{
+    size_t size = (size_t)n * (DIGITS + 2) + 3;
+    char *text = cr_arena_new(arena, size, 1), *at = text + size - 1;
+    *--at = '}';
+    for (int i = n - 1; i >= 0; i--) {
+        at = put_number(at, numbers[i]);
+        if (i)
+            at = memcpy(at - 2, ", ", 2);
+    }
+    *--at = '{';
+    return at;
+}
+
 void cr_arena_free(struct cr_arena *arena)
 {
     while (arena->blocks) {

@@ -3,6 +3,7 @@
 #define CR_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct cr_arena {
     struct cr_arena_block *blocks;
@@ -14,6 +15,9 @@ void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size);
 char *cr_arena_text(struct cr_arena *arena, const char *text, size_t length);
 char *cr_arena_print(struct cr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Returns a number as text, and a list of numbers: "12", "{1, 12}". */
+const char *cr_arena_number(struct cr_arena *arena, int64_t number);
+const char *cr_arena_list(struct cr_arena *arena, int n, const int64_t *numbers);
 void cr_arena_free(struct cr_arena *arena);
 
 /* Grows an array in an arena by one item if it is full; the old copy stays allocated. */

@@ -119,6 +119,7 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *g, const char *domai
                                       int n_inputs, int n_outputs)
 {
     struct cr_onnx_node *n = CR_PUSH(g->nodes, g->n_nodes, g->cap_nodes);
+    g->is_swept = false;
     *n = (struct cr_onnx_node){.op = op,
                                .domain = domain,
                                .name = "",
@@ -605,6 +606,7 @@ static void add_users(struct cr_onnx_graph *g, int value, int n)
 void cr_onnx_set_input(struct cr_onnx_graph *g, int node, int input, int value)
 {
     struct cr_onnx_node *n = &g->nodes[node];
+    g->is_swept = false;
     if (!n->dead) {
         add_users(g, n->inputs[input], -1);
         add_users(g, value, 1);
@@ -618,10 +620,12 @@ void cr_onnx_kill(struct cr_onnx_graph *g, int node)
     for (int i = 0; i < n->n_inputs && !n->dead; i++)
         add_users(g, n->inputs[i], -1);
     n->dead = true;
+    g->is_swept = false;
 }
 
 void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
 {
+    g->is_swept = false;
     for (int i = 0; i < g->n_nodes; i++)
         for (int j = 0; j < g->nodes[i].n_inputs; j++)
             if (g->nodes[i].inputs[j] == value)
@@ -747,6 +751,8 @@ static void find_links(struct cr_onnx_graph *g)
 int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
 {
     size_t n = (size_t)g->n_nodes;
+    if (g->is_swept)
+        return 0;
     struct ordering o = {g, cr_calloc(n, 1), cr_calloc(n, sizeof *o.order), 0};
     bool *needed = cr_calloc(n, sizeof *needed);
     struct cr_onnx_node *nodes = cr_calloc(n, sizeof *nodes);
@@ -764,6 +770,7 @@ int cr_onnx_sweep(struct cr_onnx_graph *g, struct cr_error *error)
             memcpy(g->nodes, nodes, (size_t)kept * sizeof *nodes);
         g->n_nodes = kept;
         find_links(g);
+        g->is_swept = true;
     }
     free(o.state);
     free(o.order);

@@ -60,6 +60,7 @@ struct cr_onnx_graph {
     int n_values, cap_values, n_nodes, cap_nodes;
     int *inputs, *outputs, n_inputs, n_outputs;
     const char **output_names;
+    bool is_swept; /* nothing has changed since the last cr_onnx_sweep */
     const struct cr_onnx_model *model;
     struct cr_symbols *symbols; /* the lengths, and the numbers that depend on them; the caller may set others */
 };
@@ -102,7 +103,8 @@ void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);
 /* Returns the value that replaces a value, or the value itself. */
 int cr_onnx_replacement(const struct cr_onnx_graph *graph, int value);
 
-/* Removes dead nodes and those whose outputs are unused; sorts the others topologically. */
+/* Removes dead nodes and those whose outputs are unused; sorts the others topologically.  Does nothing if
+ * no function above has changed the graph since the last time. */
 int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
 
 /* Returns how many inputs of live nodes and outputs of the model are this value.  Valid after the

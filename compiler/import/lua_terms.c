@@ -513,16 +513,18 @@ struct run {
     int most;
 };
 
-/* Pushes the function of a formula: "local a, b = ... return a + b". */
+/* Pushes the function of a formula: "return function(a, b) return a + b end"; nn is a local around it. */
 static void load_formula(lua_State *L, const struct cr_onnx_op *op)
 {
     char names[16] = "";
     for (int i = 0; op->inputs[i] && op->inputs[i] != '.' && i < 15; i++)
         names[i] = op->inputs[i] == ' ' ? ',' : op->inputs[i];
-    lua_pushfstring(L, "local nn, %s%s = require('inline_tools').nn, ... return %s", names,
-                    names[strlen(names) - 1] == ',' ? "_" : "", op->formula);
+    if (names[strlen(names) - 1] == ',')
+        names[strlen(names) - 1] = '\0';
+    lua_pushfstring(L, "local nn = require('inline_tools').nn return function(%s) return %s end", names, op->formula);
     if (luaL_loadbuffer(L, lua_tostring(L, -1), lua_rawlen(L, -1), "=formula"))
         lua_error(L);
+    lua_call(L, 0, 1);
     lua_remove(L, -2);
 }
 

@@ -82,14 +82,6 @@ const char *cr_public_name(struct cr_printer *p, const char *name)
 
 static const char *const type_names[] = {"f32", "i32", "bool"};
 
-static const char *list(struct cr_printer *p, int n, const int64_t *numbers)
-{
-    const char *text = "{";
-    for (int i = 0; i < n; i++)
-        text = cr_arena_print(p->arena, "%s%s%lld", text, i ? ", " : "", (long long)numbers[i]);
-    return cr_arena_print(p->arena, "%s}", text);
-}
-
 const char *cr_sizes_text(struct cr_printer *p, int rank, const int64_t *shape,
                           const signed char *lengths)
 {
@@ -175,7 +167,7 @@ static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
 static const char *param_text(struct cr_printer *p, const char *name, enum cr_onnx_type type,
                               int rank, const int64_t *shape)
 {
-    const char *text = cr_arena_print(p->arena, "param(\"%s\", %s)", name, list(p, rank, shape));
+    const char *text = cr_arena_print(p->arena, "param(\"%s\", %s)", name, cr_arena_list(p->arena, rank, shape));
     switch (cr_language_type(type)) {
     case CR_LANGUAGE_I32:
         return cr_arena_print(p->arena, "int(%s)", text);
@@ -201,7 +193,7 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
     cr_put(text, "const({");
     for (int64_t i = 0; i < cr_t_elements(x); i++)
         cr_put(text, "%s%s", i ? ", " : "", number_text(p, x->type, x->data[i]));
-    cr_put(text, "}, %s, \"%s\")", list(p, x->rank, x->shape),
+    cr_put(text, "}, %s, \"%s\")", cr_arena_list(p->arena, x->rank, x->shape),
            type_names[cr_language_type(x->type)]);
 }
 

@@ -346,12 +346,17 @@ const char *cr_t_text(struct cr_translation *t, int64_t number)
         return length >= 0 && !more ? cr_arena_print(t->arena, "%c%d", CR_TERM_LENGTH, length)
                                     : cr_arena_print(t->arena, "%c%lld", CR_TERM_SYMBOL, (long long)number);
     }
-    return cr_arena_print(t->arena, "%lld", (long long)number);
+    return cr_arena_number(t->arena, number);
 }
 
 const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
 {
     const char *text = "{";
+    bool symbolic = false;
+    for (int i = 0; i < n; i++)
+        symbolic |= cr_size_is_symbol(numbers[i]);
+    if (!symbolic)
+        return cr_arena_list(t->arena, n, numbers);
     for (int i = 0; i < n; i++)
         text = cr_arena_print(t->arena, "%s%s%s", text, i ? ", " : "", cr_t_text(t, numbers[i]));
     return cr_arena_print(t->arena, "%s}", text);

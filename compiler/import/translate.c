@@ -762,6 +762,7 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
                      graph->values[graph->nodes[i].outputs[j]].folded;
         graph->nodes[i].dead |= known;
     }
+    graph->is_swept = false;
     free(w.done);
     if (!status)
         drop_unread(script);

@@ -54,13 +54,13 @@ function inline_index.gather_nd(x, indices, o)
         error("found " .. depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most so many")
     end
     local index, shape, batches, rows = flat_index(x, indices, batch, depth), {}, 1, 1
-    for i = 1, batch do batches = sizes(batches, "*", x:size(i)) end
-    for i = batch + 1, batch + depth do rows = sizes(rows, "*", x:size(i)) end
+    for i = 1, batch do batches = tools.times(batches, x:size(i)) end
+    for i = batch + 1, batch + depth do rows = tools.times(rows, x:size(i)) end
     if batch > 0 then -- the rows of batch b begin at b times their number
         for i = 1, index.rank do shape[i] = i <= batch and x:size(i) or 1 end
         index = index + reshape(iota({batches}, 1), shape) * rows
     end
-    local merged = {sizes(batches, "*", rows)}
+    local merged = {tools.times(batches, rows)}
     for i = batch + depth + 1, x.rank do merged[#merged + 1] = x:size(i) end
     return gather(reshape(x, merged), index)
 end

@@ -18,7 +18,7 @@ function inline_norm.softmax(x, o)
     local axis = axis_of(x, o.axis or is_old and 1 or -1)
     if not is_old or axis == x.rank then return softmax(x, axis) end
     local rows = 1
-    for i = 1, axis - 1 do rows = sizes(rows, "*", x:size(i)) end
+    for i = 1, axis - 1 do rows = tools.times(rows, x:size(i)) end
     local y = softmax(reshape(x, {rows, tools.count(x, tools.axes_from(x, axis))}), 2)
     return reshape(y, x.shape)
 end

@@ -1,7 +1,7 @@
 -- Operators of ONNX that move elements or read shapes; see inline_tools.lua.
 
 local tools = require "inline_tools"
-local axis_of = tools.axis_of
+local axis_of, times = tools.axis_of, tools.times
 
 local inline_shape = {}
 
@@ -26,25 +26,20 @@ end
 
 -- The sizes of an option, at most 8.
 local function shape_of(o)
-    local sizes_of = tools.list(o.shape) or {}
-    if not (#sizes_of <= 8) then
-        error("found " .. #sizes_of .. " axes, expected at most 8")
+    local given = tools.list(o.shape) or {}
+    if #given > 8 then error("found " .. #given .. " axes, expected at most 8") end
+    for _, size in ipairs(given) do
+        if type(size) == "number" and size < -1 then error("found a size of " .. size .. ", expected 0 or more") end
     end
-    for _, size in ipairs(sizes_of) do
-        if not (bound(size) >= -1) then
-            error("found a size of " .. bound(size) .. ", expected 0 or more")
-        end
-    end
-    return sizes_of
+    return given
 end
 
 -- 0 keeps the size of an axis, -1 takes the elements that are left.
 function inline_shape.reshape(x, o)
-    local shape, rest, known = {}, nil, 1
-    for i, size in ipairs(shape_of(o)) do
-        if size == 0 and (o.allowzero or 0) == 0 then size = i <= x.rank and x:size(i) or 1 end
-        if size == -1 then rest = i else known = sizes(known, "*", size) end
-        shape[i] = size
+    local shape, rest, known = shape_of(o), nil, 1
+    for i, size in ipairs(shape) do
+        if size == 0 and (o.allowzero or 0) == 0 then shape[i] = i <= x.rank and x:size(i) or 1 end
+        if size == -1 then rest = i else known = times(known, shape[i]) end
     end
     if rest and known ~= 0 then shape[rest] = sizes(x.elements, "/", known) end
     return reshape(x, shape)
@@ -55,7 +50,7 @@ function inline_shape.flatten(x, o)
     if axis < 0 then axis = axis + x.rank end
     for i, size in ipairs(x.shape) do
         local to = i > axis and 2 or 1
-        shape[to] = sizes(shape[to], "*", size)
+        shape[to] = times(shape[to], size)
     end
     return reshape(x, shape)
 end
@@ -74,25 +69,24 @@ end
 -- New axes of size 1 are counted in the result.
 function inline_shape.unsqueeze(x, o)
     local axes = tools.list(o.axes) or {}
-    local result, is_new, shape, from = {rank = x.rank + #axes}, {}, {}, 0
-    if not (result.rank <= 8) then
-        error("a tensor of " .. result.rank .. " axes, expected at most 8")
-    end
+    local own, result, is_new, shape, from = x.shape, {rank = x.rank + #axes}, {}, {}, 0
+    if result.rank > 8 then error("a tensor of " .. result.rank .. " axes, expected at most 8") end
     for _, axis in ipairs(axes) do is_new[axis_of(result, axis)] = true end
     for i = 1, result.rank do
         if not is_new[i] then from = from + 1 end
-        shape[i] = not is_new[i] and from <= x.rank and x:size(from) or 1
+        shape[i] = not is_new[i] and own[from] or 1
     end
     return reshape(x, shape)
 end
 
 -- Without a permutation the axes are reversed.
 function inline_shape.transpose(x, o)
-    local perm, order = tools.list(o.perm) or {}, {}
-    if not (#perm == 0 or #perm == x.rank) then
-        error("found a permutation of " .. #perm .. " axes, expected each axis once")
+    local order, rank = o.perm or {}, x.rank
+    local is_given = #order > 0
+    if is_given and #order ~= rank then
+        error("found a permutation of " .. #order .. " axes, expected each axis once")
     end
-    for i = 1, x.rank do order[i] = #perm > 0 and axis_of(x, perm[i]) or x.rank + 1 - i end
+    for i = 1, rank do order[i] = is_given and axis_of(x, order[i]) or rank + 1 - i end
     return permute(x, order)
 end
 
@@ -156,7 +150,7 @@ end
 function inline_shape.slice(x, o)
     local starts, ends, axes = tools.list(o.starts) or {}, tools.list(o.ends) or {}, tools.list(o.axes)
     local n, given = #starts, tools.list(o.steps) or {}
-    if not (#ends == n and (not axes or #axes == n)) then
+    if #ends ~= n or #(axes or ends) ~= n then
         error("found " .. n .. " starts and " .. #ends .. " ends, expected as many of both")
     end
     for i = 1, n do
@@ -171,10 +165,10 @@ function inline_shape.split(x, o)
     local given = tools.list(o.split)
     local all = x:size(axis)
     local each = sizes(sizes(all, "+", n - 1), "/", n)
-    if not ((o.num_outputs or n) == n) then
+    if (o.num_outputs or n) ~= n then
         error("found another num_outputs than its " .. n .. " outputs, expected as many")
     end
-    if not (#(given or o.outputs) == n) then
+    if #(given or o.outputs) ~= n then
         error("found " .. #(given or {}) .. " sizes for " .. n .. " parts, expected one for each")
     end
     for i = 1, n do

@@ -34,10 +34,16 @@ function tools.resized(x, axis, size)
     return shape
 end
 
+-- The product of two sizes.
+function tools.times(a, b)
+    if type(a) == "number" and type(b) == "number" and a < 2 ^ 31 then return a * b end
+    return sizes(a, "*", b)
+end
+
 -- The number of elements along some axes.
 function tools.count(x, axes)
-    local n = 1
-    for _, axis in ipairs(axes) do n = sizes(n, "*", x:size(axis)) end
+    local n, shape = 1, x.shape
+    for _, axis in ipairs(axes) do n = tools.times(n, shape[axis]) end
     return n
 end
 
