@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "pattern_match.h"
 #include "recognise.h"
 
@@ -171,40 +172,35 @@ static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_nod
     return true;
 }
 
-static unsigned hash_of_bytes(unsigned h, const void *bytes, size_t n)
+/* Returns a hash of a node's operator and inputs, equal for nodes that compute the same. */
+static uint64_t hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ ((const unsigned char *)bytes)[i]) * 16777619u;
+    uint64_t h = 1;
+    for (const char *c = n->op; *c; c++)
+        h = cr_hash_word(h, (unsigned char)*c);
+    for (int i = 0; i < n->n_inputs; i++) {
+        const struct cr_onnx_tensor *t = few_numbers(g, n->inputs[i]);
+        for (int64_t k = 0; t && k < t->elements; k++) {
+            double number = cr_onnx_element(t, k);
+            uint64_t bits;
+            memcpy(&bits, &number, sizeof bits);
+            h = cr_hash_word(h, bits);
+        }
+        h = cr_hash_word(h, t ? UINT64_MAX : (uint64_t)n->inputs[i]);
+    }
     return h;
 }
 
-/* Returns a hash of a node's operator and inputs, equal for nodes that compute the same. */
-static unsigned hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
-{
-    unsigned h = hash_of_bytes(2166136261u, n->op, strlen(n->op));
-    for (int i = 0; i < n->n_inputs; i++) {
-        const struct cr_onnx_tensor *t = few_numbers(g, n->inputs[i]);
-        for (int64_t k = 0; t && k < t->elements; k++)
-            h = hash_of_bytes(h, &(double){cr_onnx_element(t, k)}, sizeof(double));
-        h = hash_of_bytes(h, t ? &(int){CR_ONNX_NONE} : &n->inputs[i], sizeof(int));
-    }
-    return h ^ h >> 15;
-}
-
-/* The nodes that are kept: a hash table of 1 + their numbers, at most half full. */
-struct kept {
-    int *slots;
-    unsigned mask;
+/* A node whose equal is looked for. */
+struct wanted {
+    const struct cr_onnx_graph *g;
+    const struct cr_onnx_node *node;
 };
 
-/* Returns the slot of a node that computes the same as n, or the empty slot for n. */
-static int *find_same(const struct cr_onnx_graph *g, const struct kept *kept,
-                      const struct cr_onnx_node *n)
+static bool is_wanted(const void *context, int node)
 {
-    unsigned at = hash_of_node(g, n) & kept->mask;
-    while (kept->slots[at] && !is_same_node(g, &g->nodes[kept->slots[at] - 1], n))
-        at = (at + 1) & kept->mask;
-    return &kept->slots[at];
+    const struct wanted *w = context;
+    return is_same_node(w->g, &w->g->nodes[node], w->node);
 }
 
 /* True if a node reads a weight or a value computed from weights; masks and positions do not. */
@@ -231,10 +227,7 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
     (void)error;
     bool *of_weights = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *of_weights);
     int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead); /* a value + 1 */
-    struct kept kept = {.mask = 15};
-    while (kept.mask < 2 * (unsigned)g->n_nodes)
-        kept.mask = 2 * kept.mask + 1;
-    kept.slots = cr_arena_new(&g->arena, (size_t)kept.mask + 1, sizeof *kept.slots);
+    struct cr_table kept = {0};
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
         read_instead(g, i, instead);
@@ -244,11 +237,13 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
                 of_weights[n->outputs[j]] = true;
         if (of || n->n_outputs != 1 || n->outputs[0] == CR_ONNX_NONE)
             continue;
-        int *same = find_same(g, &kept, n), y = n->outputs[0];
-        if (!*same)
-            *same = i + 1;
+        uint64_t hash = hash_of_node(g, n);
+        int same = cr_table_find(&kept, hash, is_wanted, &(struct wanted){g, n}), y = n->outputs[0];
+        if (same < 0)
+            cr_table_add(&kept, hash, i);
         else if (!g->values[y].is_output)
-            instead[y] = g->nodes[*same - 1].outputs[0] + 1;
+            instead[y] = g->nodes[same].outputs[0] + 1;
     }
+    cr_table_free(&kept);
     return 0;
 }

@@ -67,38 +67,27 @@ double cr_number_at(const struct cr_symbols *s, double number, int sample)
 
 /* ---- the table ---- */
 
-static unsigned hash_of(const struct cr_symbols *s, const double *values)
+/* A list of values that is looked for. */
+struct values {
+    const struct cr_symbols *s;
+    const double *values;
+};
+
+static bool has_values(const void *context, int symbol)
 {
-    unsigned h = 2166136261u;
-    for (int i = 0; i < s->n_samples; i++)
-        h = (h ^ (unsigned)(bits_of(values[i]) >> 32) ^ (unsigned)bits_of(values[i])) * 16777619u;
-    return h ^ h >> 15;
+    const struct values *wanted = context;
+    size_t n = (size_t)wanted->s->n_samples;
+    return memcmp(&wanted->s->values[(size_t)symbol * n], wanted->values, n * sizeof *wanted->values) == 0;
 }
 
-/* Returns the slot of a list of values, which is empty if it is new. */
-static int *slot_of(const struct cr_symbols *s, const double *values)
+/* Adds a symbol with these values; returns its number. */
+static int add_symbol(struct cr_symbols *s, const double *values, uint64_t hash)
 {
-    unsigned mask = 2 * (unsigned)s->cap - 1, at = hash_of(s, values) & mask;
-    size_t bytes = (size_t)s->n_samples * sizeof *values;
-    while (s->slots[at] && memcmp(&s->values[(s->slots[at] - 1) * s->n_samples], values, bytes) != 0)
-        at = (at + 1) & mask;
-    return &s->slots[at];
-}
-
-/* Makes room for twice as many symbols. */
-static void grow(struct cr_symbols *s)
-{
-    int n = s->cap ? 2 * s->cap : 64;
-    double *values = cr_calloc((size_t)n * (size_t)s->n_samples, sizeof *values);
-    if (s->n)
-        memcpy(values, s->values, (size_t)s->n * (size_t)s->n_samples * sizeof *values);
-    free(s->values);
-    free(s->slots);
-    s->values = values;
-    s->slots = cr_calloc(2 * (size_t)n, sizeof *s->slots);
-    s->cap = n;
-    for (int i = 0; i < s->n; i++)
-        *slot_of(s, &s->values[i * s->n_samples]) = i + 1;
+    size_t n = (size_t)s->n_samples;
+    s->values = cr_grow(s->values, s->n, &s->cap, n * sizeof *values);
+    memcpy(&s->values[(size_t)s->n * n], values, n * sizeof *values);
+    cr_table_add(&s->table, hash, s->n);
+    return s->n++;
 }
 
 double cr_symbols_number(struct cr_symbols *s, const double *values)
@@ -108,16 +97,13 @@ double cr_symbols_number(struct cr_symbols *s, const double *values)
         varies |= bits_of(values[i]) != bits_of(values[0]);
     if (!varies)
         return values[0];
-    if (s->n == s->cap)
-        grow(s);
-    int *slot = slot_of(s, values);
-    if (!*slot && s->n == MOST_SYMBOLS)
+    uint64_t hash = 1;
+    for (int i = 0; i < s->n_samples; i++)
+        hash = cr_hash_word(hash, bits_of(values[i]));
+    int symbol = cr_table_find(&s->table, hash, has_values, &(struct values){s, values});
+    if (symbol < 0 && s->n == MOST_SYMBOLS)
         return NAN;
-    if (!*slot) {
-        memcpy(&s->values[s->n * s->n_samples], values, (size_t)s->n_samples * sizeof *values);
-        *slot = ++s->n;
-    }
-    return boxed(*slot - 1, values[0]);
+    return boxed(symbol >= 0 ? symbol : add_symbol(s, values, hash), values[0]);
 }
 
 /* The samples are the bounds, three others for each length in turn, and all lengths at the smallest
@@ -141,9 +127,8 @@ void cr_symbols_begin(struct cr_symbols *s)
 void cr_symbols_free(struct cr_symbols *s)
 {
     free(s->values);
-    free(s->slots);
+    cr_table_free(&s->table);
     s->values = NULL;
-    s->slots = NULL;
     s->n = s->cap = 0;
 }
 

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/ir/hash.h"
+
 /* A symbol of the file that stays a length of the language. */
 struct cr_onnx_length {
     const char *name;
@@ -29,7 +31,7 @@ struct cr_symbols {
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths, n_samples; /* 0 samples: symbols are not used */
     double *values;           /* by symbol: its values in all samples; first the lengths */
-    int *slots;               /* a hash table of 1 + symbols, at most half full */
+    struct cr_table table;    /* of symbols, by their values */
     int n, cap;
 };
 

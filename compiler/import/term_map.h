@@ -2,6 +2,7 @@
 #ifndef CR_ONNX_TERM_MAP_H
 #define CR_ONNX_TERM_MAP_H
 
+#include "compiler/ir/hash.h"
 #include "term.h"
 
 struct cr_term_pair {
@@ -11,6 +12,7 @@ struct cr_term_pair {
 struct cr_term_map {
     struct cr_term_pair *items;
     int n, cap;
+    struct cr_table table; /* of items, by the addresses of their `from` */
 };
 
 /* Returns the term that `from` maps to, or null. */
