@@ -119,7 +119,8 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
     struct cr_error error = {""};
     struct cr_onnx_argument *all = cr_arena_new(c->t->arena, (size_t)c->n + 1, sizeof *all);
     int n = c->n;
-    memcpy(all, arguments, (size_t)n * sizeof *all);
+    if (n)
+        memcpy(all, arguments, (size_t)n * sizeof *all);
     if (c->given.only_shape && c->given.n > c->given.n_operands) { /* before the end of the table */
         all[n - 1].text = "only_shape = true";
         all[n++] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
@@ -136,7 +137,8 @@ static bool infer_instead(struct call *c, const char *name, int64_t size,
                           struct cr_inferred *result)
 {
     struct cr_onnx_argument *arguments = cr_arena_new(c->t->arena, (size_t)c->n, sizeof *arguments);
-    memcpy(arguments, c->arguments, (size_t)c->n * sizeof *arguments);
+    if (c->n)
+        memcpy(arguments, c->arguments, (size_t)c->n * sizeof *arguments);
     for (int i = 0; i < c->n; i++) {
         if (!arguments[i].term)
             continue;
