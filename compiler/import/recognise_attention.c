@@ -73,16 +73,10 @@ static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* Returns a mask [B, 1, T, S] with one more axis for groups; attentions share the node. */
+/* Returns a mask [B, 1, T, S] with one more axis for groups. */
 static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
 {
     const struct cr_onnx_value m = g->values[a->mask];
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_onnx_node *n = &g->nodes[i];
-        if (!n->dead && strcmp(n->op, "View") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
-            n->inputs[0] == a->mask && g->values[n->outputs[0]].rank == 5)
-            return n->outputs[0];
-    }
     int64_t shape[5] = {m.shape[0], 1, 1, m.shape[2], m.shape[3]};
     int value = cr_match_make(g, a->node, "View", &a->mask, 1, "mask", 5, shape);
     g->values[value].type = m.type;
@@ -105,15 +99,9 @@ static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
     return true;
 }
 
-/* Returns the mask of causal attention over `size` tokens; attentions share the node. */
+/* Returns the mask of causal attention over `size` tokens. */
 static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 {
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_onnx_node *n = &g->nodes[i];
-        if (strcmp(n->op, "CausalMask") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
-            cr_onnx_integer(n, "size", 0) == size)
-            return n->outputs[0];
-    }
     int value = cr_match_make(g, like, "CausalMask", NULL, 0, "causal", 2, (int64_t[]){size, size});
     g->values[value].type = CR_ONNX_BOOL;
     g->nodes[g->n_nodes - 1].scope = g->nodes[g->n_nodes - 1].name = "";

@@ -214,14 +214,16 @@ static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_no
     return false;
 }
 
-/* True if a node may give another result in each run, or has no inputs. */
+/* True if a node may give another result in each run.  Of ONNX's nodes without inputs any may; those that
+ * recognisers make are masks and angles, which all layers share. */
 static bool is_random(const struct cr_onnx_node *n)
 {
-    return !n->n_inputs || strncmp(n->op, "Random", 6) == 0 || strcmp(n->op, "Bernoulli") == 0 ||
+    return (!n->n_inputs && strcmp(n->domain, CR_ONNX_CRESCENT) != 0) || strncmp(n->op, "Random", 6) == 0 || strcmp(n->op, "Bernoulli") == 0 ||
            strcmp(n->op, "Multinomial") == 0 || strcmp(n->op, "Dropout") == 0;
 }
 
-/* Merges equal nodes (common subexpressions), such as a mask that each layer computes again. */
+/* Merges equal nodes (common subexpressions), such as a mask that each layer computes again.  The last pass:
+ * others make a mask for each layer. */
 int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
 {
     (void)error;

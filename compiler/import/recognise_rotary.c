@@ -101,16 +101,9 @@ static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, i
     return are;
 }
 
-/* Returns the angles; nodes that rotate by the same angles share them. */
+/* Makes a node Angles; returns its value. */
 static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
 {
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct cr_onnx_node *n = &g->nodes[i];
-        if (strcmp(n->op, "Angles") == 0 && strcmp(n->domain, CR_ONNX_CRESCENT) == 0 &&
-            cr_onnx_integer(n, "size", 0) == a->size && cr_onnx_integer(n, "half", 0) == a->half &&
-            cr_onnx_real(n, "theta", 0) == a->theta)
-            return n->outputs[0];
-    }
     int value =
         cr_match_make(g, like, "Angles", NULL, 0, "angles", 2, (int64_t[]){a->size, a->half});
     struct cr_onnx_node *n = &g->nodes[g->n_nodes - 1];
