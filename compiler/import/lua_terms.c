@@ -649,7 +649,7 @@ static const char *message_of(lua_State *L)
     const char *text = lua_tostring(L, -1) ? lua_tostring(L, -1) : "found an error";
     size_t place = strcspn(text, " "), name = strcspn(text, ":");
     bool has_line = name < place && text[place] == ' ' && text[place - 1] == ':' &&
-                    strspn(text + name + 1, "0123456789") == place - name - 2;
+                    strspn(text + name + 1, "0123456789-?") == place - name - 2;
     return has_line ? text + place + 1 : text;
 }
 

@@ -4,8 +4,10 @@
  *     precompile FOLDER/
  *
  * It is linked with the same Lua as the program that the modules are for, and runs in the project's
- * root.  Bytecode has the lines and names of the text, which messages show.
+ * root.  Bytecode has the lines and names of the text, which messages show; that of modules that import
+ * inlines has none, as no message shows them.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,11 +20,13 @@ static int write_piece(lua_State *L, const void *piece, size_t size, void *file)
     return fwrite(piece, 1, size, file) != size;
 }
 
-static int dump(lua_State *L, FILE *file)
+/* Writes the function on top of the stack; LuaJIT and older ones of Lua always write its lines. */
+static int dump(lua_State *L, FILE *file, bool has_lines)
 {
 #if LUA_VERSION_NUM >= 503
-    return lua_dump(L, write_piece, file, 0);
+    return lua_dump(L, write_piece, file, !has_lines);
 #else
+    (void)has_lines;
     return lua_dump(L, write_piece, file);
 #endif
 }
@@ -44,12 +48,13 @@ static int load(lua_State *L, const char *path, int number)
 }
 
 /* Writes the bytecode of one module; ends the program if that fails. */
-static void precompile(lua_State *L, const char *path, int number, const char *folder, const char *name)
+static void precompile(lua_State *L, const char *path, int number, const char *folder, const char *name,
+                       bool has_lines)
 {
     char target[4096];
     snprintf(target, sizeof target, "%s%s", folder, name);
     FILE *file = fopen(target, "wb");
-    if (!file || load(L, path, number) || dump(L, file) || fclose(file)) {
+    if (!file || load(L, path, number) || dump(L, file, has_lines) || fclose(file)) {
         fprintf(stderr, "precompile: %s: %s\n", path, lua_isstring(L, -1) ? lua_tostring(L, -1) : target);
         exit(1);
     }
@@ -57,7 +62,9 @@ static void precompile(lua_State *L, const char *path, int number, const char *f
 }
 
 #define PRECOMPILE(folder, kind, name)                                                             \
-    precompile(L, folder #name ".lua", number++, argv[1], #name);
+    precompile(L, folder #name ".lua", number++, argv[1], #name, true);
+#define PRECOMPILE_INLINE(folder, kind, name)                                                      \
+    precompile(L, folder #name ".lua", number++, argv[1], #name, false);
 
 int main(int argc, char **argv)
 {
@@ -65,7 +72,8 @@ int main(int argc, char **argv)
     lua_State *L = argc == 2 ? luaL_newstate() : NULL;
     if (!L)
         return 1;
-    CR_BUILTIN_MODULES(PRECOMPILE)
+    CR_SCRIPT_MODULES(PRECOMPILE)
+    CR_INLINE_MODULES(PRECOMPILE_INLINE)
     lua_close(L);
     return 0;
 }
