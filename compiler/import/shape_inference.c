@@ -140,11 +140,10 @@ static void put_arguments(struct writing *w, cr_t x, bool comma)
 static void put_script(struct writing *w, cr_t x)
 {
     int module = (int)strcspn(x->name, ".");
-    if (cr_onnx_is_lua_op(x))
+    if (x->name[module])
         cr_put(&w->text, "local %.*s = require \"%.*s\" ", module, x->name, module, x->name);
-    else if (x->name[module])
-        cr_put(&w->text, "local nn, attention, masks, rotary = require \"nn\", require "
-                         "\"attention\", require \"masks\", require \"rotary\" ");
+    if (strncmp(x->name, "attention.", 10) == 0)
+        cr_put(&w->text, "local nn = require \"nn\" "); /* attend may have nn.safe_softmax */
     put_locals(w);
     cr_put(&w->text, "return {y = ");
     if (x->kind == CR_TERM_INFIX) {
