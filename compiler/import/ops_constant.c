@@ -94,10 +94,3 @@ void cr_op_non_zero(struct cr_translation *t)
     }
     cr_set_output(t, 0, cr_t_data(t, CR_ONNX_INT64, 2, shape, places));
 }
-
-/* ---- optional values ---- */
-
-void cr_op_optional_has_element(struct cr_translation *t)
-{
-    cr_set_output(t, 0, cr_t_number(t, CR_ONNX_BOOL, t->in[0] != NULL));
-}

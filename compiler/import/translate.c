@@ -652,7 +652,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
                                .unknown = CR_ONNX_NONE};
     if (read_inputs(w, n, t.in) || check_numbers(w, node))
         return -1;
-    if (n->n_inputs && !t.in[0] && op->translate != cr_op_optional_has_element)
+    if (n->n_inputs && !t.in[0] && strcmp(op->name, "OptionalHasElement") != 0)
         return refuse_node(w, node, "its first input is left out, expected one");
     n->mistyped = &mistyped;
     cr_onnx_translate_op(&t, op);

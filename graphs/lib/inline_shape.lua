@@ -217,4 +217,8 @@ function inline_shape.optional(x)
     return x
 end
 
+function inline_shape.optional_has_element(x)
+    return full(x and 1 or 0, {}, "bool")
+end
+
 return inline_shape
