@@ -186,19 +186,24 @@ static cr_t leaf(struct work *w, int value)
     return input_term(w, value);
 }
 
-/* Keeps the term that reads a value.  The array grows, as inlined bodies add values. */
+/* Returns an array of *n items that has an item `at`: inlined bodies add values and nodes.  New items are 0. */
+static void *with_item(void *items, int *n, int at, size_t size)
+{
+    if (at < *n)
+        return items;
+    void *more = cr_calloc(2 * (size_t)at + 64, size);
+    if (*n)
+        memcpy(more, items, (size_t)*n * size);
+    free(items);
+    *n = 2 * at + 64;
+    return more;
+}
+
+/* Keeps the term that reads a value. */
 static void keep_term(struct work *w, int value, cr_t term)
 {
     struct cr_onnx_script *s = w->script;
-    if (value >= s->n_terms) {
-        int n = 2 * value + 64;
-        cr_t *more = cr_calloc((size_t)n, sizeof *more);
-        if (s->n_terms)
-            memcpy(more, s->terms, (size_t)s->n_terms * sizeof *more);
-        free(s->terms);
-        s->terms = more;
-        s->n_terms = n;
-    }
+    s->terms = with_item(s->terms, &s->n_terms, value, sizeof *s->terms);
     s->terms[value] = term;
 }
 
@@ -675,15 +680,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
 /* Translates a node once: by the table, or by inlining its body. */
 static int translate_node(struct work *w, int node)
 {
-    while (node >= w->cap_done) {
-        int cap = 2 * node + 64;
-        bool *more = cr_calloc((size_t)cap, sizeof *more);
-        if (w->cap_done)
-            memcpy(more, w->done, (size_t)w->cap_done);
-        free(w->done);
-        w->done = more;
-        w->cap_done = cap;
-    }
+    w->done = with_item(w->done, &w->cap_done, node, sizeof *w->done);
     const struct cr_onnx_node *n = &w->graph->nodes[node];
     if (w->done[node] || n->dead)
         return 0;
