@@ -108,26 +108,101 @@ static int64_t number_at(const struct cr_function *f, const struct cr_call *call
     return f->exprs[argument->number].number;
 }
 
-/* True if `columns` asks for tiles of three vectors, of 4, 8 or 16 floats. */
-static bool are_three_vectors(int64_t columns)
+/* Returns the expression that declares the variable of an expression; null if the expression is no
+ * variable, or if the variable is not declared so. */
+static const struct cr_expr_node *declared(const struct cr_function *f, cr_expr expr)
 {
-    return columns / 4 == 3 || columns / 8 == 3 || columns / 16 == 3;
+    if (f->exprs[expr].op != CR_EXPR_VAR)
+        return NULL;
+    for (const struct cr_statement *s = f->body; s < f->body + f->n_body; s++)
+        if (s->kind == CR_STATEMENT_LET && s->var == f->exprs[expr].a)
+            return &f->exprs[s->value];
+    return NULL;
 }
 
-/* Finds out which tiles of runtime/gemm.inc a product needs.  No tile has more than MOST_ROWS rows.  One panel,
- * or an even number of them, is covered by tiles of two or four vectors. */
+static bool is_number(const struct cr_function *f, const struct cr_expr_node *e, enum cr_expr_op op,
+                      int64_t *number)
+{
+    if (!e || e->op != op || f->exprs[e->b].op != CR_EXPR_NUMBER)
+        return false;
+    *number = f->exprs[e->b].number;
+    return true;
+}
+
+/* Finds the numbers that argument `i` of a call may have, and returns how many: one constant; or the
+ * columns of a share, "last - first" with first = i * step and last = min(first + step, all), which
+ * are `step` or those that are left.  Returns 0 if they are not known. */
+static int find_numbers(const struct cr_function *f, const struct cr_call *call, int i, int64_t numbers[2])
+{
+    int64_t step, all, more;
+    numbers[0] = number_at(f, call, i);
+    if (numbers[0] > 0)
+        return 1;
+    const struct cr_argument *argument = &f->arguments[call->first_argument + i];
+    const struct cr_expr_node *size =
+        argument->kind == CR_ARGUMENT_NUMBER ? declared(f, argument->number) : NULL;
+    if (!size || size->op != CR_EXPR_SUB)
+        return 0;
+    const struct cr_expr_node *last = declared(f, size->a), *first = declared(f, size->b);
+    if (!is_number(f, last, CR_EXPR_MIN, &all) || !is_number(f, first, CR_EXPR_MUL, &step) ||
+        !is_number(f, &f->exprs[last->a], CR_EXPR_ADD, &more) || more != step)
+        return 0;
+    numbers[0] = step;
+    numbers[1] = all % step;
+    return all % step ? 2 : 1;
+}
+
+/* Returns the set, as bits, of the widths of tiles that v_gemm of runtime/gemm.inc covers some columns
+ * with, if tiles of `width` vectors of `floats` are wanted; see v_width. */
+static unsigned widths_of(int64_t columns, int64_t width, int64_t floats)
+{
+    enum { PANEL = 32, PACED = 8 };
+    unsigned widths = 0;
+    int64_t step;
+    for (int64_t n = 0; n < columns; n += step * floats) {
+        int64_t left = (columns - n + floats - 1) / floats, tiles = (left + width - 1) / width;
+        int64_t room = (PANEL - n % PANEL) / floats, most = left < width ? left : width;
+        step = (left + tiles - 1) / tiles < 2 ? 2 : (left + tiles - 1) / tiles;
+        if (floats == PACED)
+            step = most == 3 || most < room ? most : room;
+        widths |= 1u << step;
+    }
+    return widths;
+}
+
+/* True if a product may need tiles of one or of three vectors, on some instruction set; those of one
+ * vector are there for a band.  Tiles have as many vectors as `width` columns fill, by default 2 or 4;
+ * few rows take the widest that there are.  Weights in blocks are multiplied panel by panel. */
+static bool may_be_uneven(int64_t columns, int64_t width, bool band)
+{
+    static const int64_t floats[] = {1, 4, 8, 16};
+    unsigned uneven = band ? 1u << 3 : 1u << 3 | 1u << 1, widths = 0;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        int64_t fill = width / floats[i], wanted[] = {2, 4, fill < 2 ? 2 : fill > 4 ? 4 : fill};
+        for (int w = 0; w < 3; w++)
+            if (w < 2 || width)
+                widths |= widths_of(columns, wanted[w], floats[i]) |
+                          widths_of(columns % 32, wanted[w], floats[i]);
+    }
+    return widths & uneven;
+}
+
+/* Finds out which tiles of runtime/gemm.inc a product needs.  No tile has more than MOST_ROWS rows.
+ * Products of attention, by a band or scaled, read the caches, so that they do without wide tiles. */
 static void find_tiles(struct cr_needs *needs, const struct cr_function *f, const struct cr_call *call,
                        const char *name)
 {
-    enum { MOST_ROWS = 12, PANELS = 2 * 32, ROWS = 0, COLUMNS = 1 };
+    enum { MOST_ROWS = 12, ROWS = 0, COLUMNS = 1 };
     if (strncmp(name, "gemm", 4) != 0)
         return;
+    int64_t columns[2];
+    int n = find_numbers(f, call, COLUMNS, columns);
     bool band = call->callee == CR_CALLEE_gemm_band;
-    int64_t columns = number_at(f, call, COLUMNS);
     int64_t width = band ? 0 : number_at(f, call, call->n_arguments - 2);
-    needs->few_rows |= !band && number_at(f, call, ROWS) <= MOST_ROWS;
-    needs->uneven_columns |= columns <= 0 || (columns != PANELS / 2 && columns % PANELS != 0) ||
-                             width < 0 || are_three_vectors(width);
+    needs->few_rows |= !band && call->callee != CR_CALLEE_gemm_scaled && number_at(f, call, ROWS) <= MOST_ROWS;
+    needs->uneven_columns |= n == 0 || width < 0;
+    for (int i = 0; i < n && width >= 0; i++)
+        needs->uneven_columns |= may_be_uneven(columns[i], width, band);
 }
 
 void cr_needs_find(struct cr_needs *needs, const struct cr_program *p, unsigned isas, bool loads)
