@@ -302,7 +302,7 @@ check_format() {
     refused 'a format without a scale' $formats 's/^WEIGHT_FORMAT(e5m2, 8, 1, 0,/WEIGHT_FORMAT(e5m2, 8, 1,/' \
         compiler/ir/program.c
     refused 'a format that cannot be read back' $formats '/rt->unpack_e5m2/s/rt.* gemm/gemm/' \
-        compiler/exec/fill.c
+        compiler/exec/pack_tensors.c
     refused 'an empty expression that packs' $formats \
         '/^WEIGHT_FORMAT(e5m2,/,/^              "/{/rt->pack_e5m2/,/p->panel_stride/d;s/^ *p->row_stride, p->col_stride)//}' \
         compiler/ir/program.c
@@ -311,7 +311,7 @@ check_format() {
     refused 'a product that is no function of the runtime' $formats 's/gemm_e5m2/gemm_e5m3/' \
         compiler/ir/program.c
     refused 'a format whose functions are not there' runtime/runtime.h '/CR_FUNCTION(pack_e5m2,/,+5d' \
-        compiler/exec/fill.c
+        compiler/exec/pack_tensors.c
     cp -p "$copy/$formats" "$T/kept"
     sed 's/ gemm_e5m2,/ gemm,/' "$T/kept" >"$copy/$formats"
     make -C "$copy" build/obj/compiler/ir/program.o >"$log" 2>&1 && # which alone knows of products

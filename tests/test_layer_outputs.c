@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "compiler/exec/engine.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/gradient.h"
 #include "compiler/ir/mem.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/exec/engine.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/crescent.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/files/safetensors.h"
 #include "runtime/pack_pieces.h"
 #include "runtime/pool.h"
@@ -184,7 +184,7 @@ START_TEST(cut_file)
     for (int cut = 0; cut < 2; cut++)
         for (int threads = 1; threads <= 3; threads++) {
             struct cr_pool *pool = cr_pool_new(threads);
-            int status = cr_fill_tensor(&contents, many, cr_runtime_select(NULL), pool, out, &why);
+            int status = cr_copy_tensor(&contents, many, cr_runtime_select(NULL), pool, out, &why);
             ck_assert_int_eq(status, cut ? -1 : 0);
             cr_pool_free(pool);
             if (threads == 3)

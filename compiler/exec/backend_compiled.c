@@ -207,7 +207,7 @@ int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const
         end--;
     while (first < end && !of_program[first])
         first++;
-    int status = cr_fill_weights(e->program, first, end - first, of_program + first, e->rt,
+    int status = cr_pack_params(e->program, first, end - first, of_program + first, e->rt,
                                  e->pool, e->weights, error);
     free(of_program);
     return status;

@@ -6,7 +6,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"
 #include "engine_parts.h"
-#include "ref_lengths.h"
+#include "interpret_lengths.h"
 #include "tensor_memory.h"
 
 /* Finds the state that each output after the results replaces, and the order of the graph's
@@ -81,7 +81,7 @@ static int round_param(struct cr_engine *e, int i, const struct cr_contents *con
     if (!e->rounded[i] && !(e->rounded[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
     memcpy(e->rounded[i], e->tensors[i], (size_t)bytes);
-    if (cr_fill_weights(e->layout, e->to_param[i], 1, &contents, e->rt, e->pool, e->weights, error))
+    if (cr_pack_params(e->layout, e->to_param[i], 1, &contents, e->rt, e->pool, e->weights, error))
         return -1;
     cr_read_panels(e->layout, e->to_param[i], e->rt, e->weights, e->rounded[i]);
     return 0;

@@ -107,7 +107,7 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     int64_t n = cr_port_elements(&e->params[i]), bytes = n * (int64_t)sizeof(float);
     if (!e->tensors[i] && !(e->tensors[i] = cr_memory_new(bytes, e->params[i].name, error)))
         return -1;
-    return cr_fill_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
+    return cr_copy_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
 /* Returns `hash` updated with at most 64 elements of a parameter, at equal distances.  An element

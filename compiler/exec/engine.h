@@ -13,7 +13,7 @@
 #include "compiler/emit/make_program.h"
 #include "compiler/passes/plan/stored_nodes.h"
 #include "exec.h"
-#include "fill.h"
+#include "pack_tensors.h"
 #include "tensor_memory.h"
 #include "write_offsets.h"
 

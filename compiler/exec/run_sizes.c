@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "load_tensors.h"
 #include "past_rows.h"
 #include "subarray.h"
-#include "tensors.h"
 
 enum { BYTES = 4 }; /* bytes of an element, of any type */
 

@@ -12,7 +12,7 @@
 #define CR_HANDLES_H
 
 #include "compiler/crescent.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/unwind.h"
 #include "compiler/passes/module/target.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/ir/mem.h"
 
 struct cr_imported *cr_imported_open(const char *path, const struct cr_setting *settings, int n,

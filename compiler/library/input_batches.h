@@ -6,7 +6,7 @@
 #define CR_INPUT_BATCHES_H
 
 #include "compiler/crescent.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 
 struct cr_feed {
     int input;

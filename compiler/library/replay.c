@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/exec/ref.h"
-#include "compiler/exec/ref_lengths.h"
-#include "compiler/exec/rounding.h"
+#include "compiler/exec/error_bounds.h"
+#include "compiler/exec/interpret_lengths.h"
+#include "compiler/exec/interpreter.h"
 #include "compiler/ir/mem.h"
 #include "handles.h"
 

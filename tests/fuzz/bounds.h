@@ -1,7 +1,7 @@
 /*
  * bounds.h - what a graph computes, and how far single precision may be off.
  *
- * Every node gets its exact elements (in double, op by op, as ref.c does) and for each element a
+ * Every node gets its exact elements (in double, op by op, as interpreter.c does) and for each element a
  * bound on the error of a float evaluation, in whatever order and fused however: errors of
  * operands are carried through each op by evaluating it at the ends of their intervals.
  *

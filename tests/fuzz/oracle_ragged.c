@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "axis_classes.h"
-#include "compiler/exec/ref_lengths.h"
+#include "compiler/exec/interpret_lengths.h"
 #include "compiler/ir/mem.h"
 #include "leaves.h"
 #include "oracles.h"

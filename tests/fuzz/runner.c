@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/exec/fill.h"
+#include "compiler/exec/pack_tensors.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/steps.h"
 #include "reach.h"
@@ -144,7 +144,7 @@ void cr_load_case(const struct cr_case *c, const struct cr_program *p, const str
         const struct cr_contents contents = {.data = i % 2 ? data : NULL, .read = read_data, .context = data},
                                     *from = &contents;
         struct cr_error error;
-        if (cr_fill_weights(p, i, 1, &from, rt, pool, weights, &error))
+        if (cr_pack_params(p, i, 1, &from, rt, pool, weights, &error))
             abort();
     }
 }

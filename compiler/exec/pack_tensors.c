@@ -1,5 +1,5 @@
-/* fill.c - packs tensors piece by piece; see fill.h. */
-#include "fill.h"
+/* pack_tensors.c - packs tensors piece by piece; see pack_tensors.h. */
+#include "pack_tensors.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -253,7 +253,7 @@ float *cr_find_unpacked(const struct cr_program *program, int index, float *weig
     return place;
 }
 
-int cr_fill_weights(const struct cr_program *program, int first, int n,
+int cr_pack_params(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error)
 {
@@ -298,7 +298,7 @@ void cr_read_panels(const struct cr_program *program, int index, const struct cr
             unpack_layout(&program->layouts[i], program->params[index].format, rt, weights, tensor);
 }
 
-int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
+int cr_copy_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                    struct cr_pool *pool, float *out, struct cr_error *error)
 {
     struct cr_weight_layout flat = {.rows = 1, .cols = n, .row_stride = n, .col_stride = 1};

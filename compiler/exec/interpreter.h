@@ -1,9 +1,9 @@
 /*
- * ref.h - the parts of the interpreter, for other code that walks over a graph: views of tensors of
+ * interpreter.h - the parts of the interpreter, for other code that walks over a graph: views of tensors of
  * doubles, and the computation of one node.
  */
-#ifndef CR_REF_H
-#define CR_REF_H
+#ifndef CR_INTERPRETER_H
+#define CR_INTERPRETER_H
 
 #include "compiler/ir/error.h"
 #include "compiler/ir/eval.h"

@@ -1,5 +1,5 @@
-/* rounding.c - error bounds of rounding; see rounding.h. */
-#include "rounding.h"
+/* error_bounds.c - error bounds of rounding; see error_bounds.h. */
+#include "error_bounds.h"
 
 #include <float.h>
 #include <math.h>

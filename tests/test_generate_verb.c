@@ -1,5 +1,5 @@
 /*
- * test_generate.c - the verb crescent generate: output as ids and as text; the logits; the end of a text;
+ * test_generate_verb.c - the verb crescent generate: output as ids and as text; the logits; the end of a text;
  * Ctrl-C; and errors, in one line.  $CRESCENT is the program.
  */
 #include <check.h>
@@ -130,7 +130,7 @@ static void write_weights(void)
 static void set_up(void)
 {
     char command[256];
-    strcpy(folder, "/tmp/test_generate.XXXXXX");
+    strcpy(folder, "/tmp/test_generate_verb.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     ck_assert_ptr_nonnull(context);
@@ -621,7 +621,7 @@ START_TEST(tells_the_story)
     snprintf(path, sizeof path, "%s/stories260K/golden/greedy_tokens.npy",
              data ? data : "../shared/data");
     if (access(path, R_OK) != 0) {
-        printf("test_generate: skipped: %s is not here\n", path);
+        printf("test_generate_verb: skipped: %s is not here\n", path);
         return;
     }
     ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), 0);

@@ -1,6 +1,6 @@
-/* tensors.h - reads or draws an engine's parameters and inputs. */
-#ifndef CR_TENSORS_H
-#define CR_TENSORS_H
+/* load_tensors.h - reads or draws an engine's parameters and inputs. */
+#ifndef CR_LOAD_TENSORS_H
+#define CR_LOAD_TENSORS_H
 
 #include "compiler/files/npy.h"
 #include "compiler/files/safetensors_read.h"

@@ -1,5 +1,5 @@
 /*
- * test_embed.c - vectors of texts: the mean of the last hidden states, compared with a run of the
+ * test_text_vectors.c - vectors of texts: the mean of the last hidden states, compared with a run of the
  * encoder; the same bits alone and after other texts; settings in the files of sentence-transformers, and
  * errors in these files in one line.
  */
@@ -53,7 +53,7 @@ static void write_weights(void)
 static void set_up(void)
 {
     char command[200];
-    strcpy(folder, "/tmp/test_embed.XXXXXX");
+    strcpy(folder, "/tmp/test_text_vectors.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
     snprintf(command, sizeof command, "cp tests/tokenizers/bert_uncased.json %s/tokenizer.json", folder);

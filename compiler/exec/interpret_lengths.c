@@ -1,4 +1,4 @@
-#include "ref_lengths.h"
+#include "interpret_lengths.h"
 
 #include <stdlib.h>
 #include <string.h>

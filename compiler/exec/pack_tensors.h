@@ -1,12 +1,12 @@
 /*
- * fill.h - writing tensors in the layout that the kernels read.
+ * pack_tensors.h - writing tensors in the layout that the kernels read.
  *
  * Tensors are moved in pieces (runtime/pack_pieces.h) that the threads share.  So a tensor that is
  * drawn at random or read from a file is never in memory as a whole except where the kernels read
  * it.
  */
-#ifndef CR_FILL_H
-#define CR_FILL_H
+#ifndef CR_PACK_TENSORS_H
+#define CR_PACK_TENSORS_H
 
 #include "compiler/emit/emit.h"
 #include "compiler/ir/error.h"
@@ -38,7 +38,7 @@ struct cr_contents {
 /* Packs parameters first .. first + n - 1 of a program into `weights`.  *contents[i] holds
  * parameter first + i; null leaves it unchanged, and so do data that lie there already.  Returns -1 if some cannot be read; the weights
  * are unusable then. */
-int cr_fill_weights(const struct cr_program *program, int first, int n,
+int cr_pack_params(const struct cr_program *program, int first, int n,
                     const struct cr_contents *const *contents, const struct cr_runtime *rt,
                     struct cr_pool *pool, float *weights, struct cr_error *error);
 
@@ -51,7 +51,7 @@ void cr_read_panels(const struct cr_program *program, int index, const struct cr
                     const float *weights, float *tensor);
 
 /* Copies a tensor of n elements unpacked; -1 if they cannot be read. */
-int cr_fill_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
+int cr_copy_tensor(const struct cr_contents *contents, int64_t n, const struct cr_runtime *rt,
                    struct cr_pool *pool, float *out, struct cr_error *error);
 
 #endif

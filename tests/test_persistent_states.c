@@ -1,5 +1,5 @@
 /*
- * test_state.c - tensors that persist from run to run: their values after a few runs, on every
+ * test_persistent_states.c - tensors that persist from run to run: their values after a few runs, on every
  * backend, in all orders of reading and replacing, and where rows are written at an offset.
  *
  * Values are small whole numbers, so all backends give the same ones exactly.
@@ -16,7 +16,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/emit/required_runtime.h"
 #include "compiler/exec/engine.h"
-#include "compiler/exec/tensors.h"
+#include "compiler/exec/load_tensors.h"
 #include "compiler/frontend/script.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/print_graph.h"

@@ -1,15 +1,15 @@
 /*
- * rounding.h - bounds how far the f32 value of a node may be from its value in double precision.
+ * error_bounds.h - bounds how far the f32 value of a node may be from its value in double precision.
  *
  * This is a running error analysis: each element of each node has a bound.  The bound is the sum of
  * the operands' bounds, as the op propagates them, and of the op's own rounding errors: for a sum
  * of n terms in any order, n units in the last place of the sum of their magnitudes.  Values that
  * kernels left in memory count as exact: their bound is 0.
  */
-#ifndef CR_ROUNDING_H
-#define CR_ROUNDING_H
+#ifndef CR_ERROR_BOUNDS_H
+#define CR_ERROR_BOUNDS_H
 
-#include "ref.h"
+#include "interpreter.h"
 
 /* A unit of rounding: half the distance from 1 to the next float. */
 #define CR_UNIT 0x1p-24

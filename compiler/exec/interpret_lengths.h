@@ -1,6 +1,6 @@
-/* ref_lengths.h - the interpreter for a graph with lengths. */
-#ifndef CR_REF_LENGTHS_H
-#define CR_REF_LENGTHS_H
+/* interpret_lengths.h - the interpreter for a graph with lengths. */
+#ifndef CR_INTERPRET_LENGTHS_H
+#define CR_INTERPRET_LENGTHS_H
 
 #include "compiler/ir/error.h"
 #include "compiler/ir/graph.h"

@@ -1,5 +1,5 @@
-/* tensors.c - parameters and inputs, from files or at random; see tensors.h. */
-#include "tensors.h"
+/* load_tensors.c - parameters and inputs, from files or at random; see load_tensors.h. */
+#include "load_tensors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -435,7 +435,7 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
     if (!says)
         drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
     if (port->dtype == CR_F32)
-        cr_fill_tensor(&contents, cr_port_elements(port), e->rt, e->pool, data, &never);
+        cr_copy_tensor(&contents, cr_port_elements(port), e->rt, e->pool, data, &never);
     else if (!says)
         draw_ids(e, i, seed, stream_of('i', port->name), data);
     for (int64_t j = 0; says && port->dtype == CR_I32 && j < cr_port_elements(port); j++)

@@ -1,5 +1,5 @@
 /*
- * test_verify.c - tests of the verifier by damage: each row damages a valid module in one way, by a pass
+ * test_verify_module.c - tests of the verifier by damage: each row damages a valid module in one way, by a pass
  * of the test, and the driver must name the pass, the place and the fault.
  */
 #include "compiler/passes/module/kernel_kinds.h"

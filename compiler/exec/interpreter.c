@@ -1,5 +1,5 @@
 /*
- * ref.c - the interpreter: what each op means, in double precision, one op at a time.
+ * interpreter.c - the interpreter: what each op means, in double precision, one op at a time.
  *
  * A value is a view: a counted buffer and a stride an axis.  Movement ops make another
  * view of the same buffer, a constant is one double with strides of 0, and an iota one
@@ -15,7 +15,7 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 #include "exec.h"
-#include "ref.h"
+#include "interpreter.h"
 #include "rounded_rows.h"
 #include "runtime/philox.h"
 #include "tensor_memory.h"
