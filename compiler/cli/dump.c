@@ -6,10 +6,10 @@ static void list_passes(const char *model)
 {
     crescent_pass pass;
     printf("passes of %s, for --after:\n", model);
-    puts("  script     the graph as the script built it");
+    puts("  script             the graph as the script built it");
     for (int i = 0; crescent_pass_at(i, &pass) == CRESCENT_OK; i++)
-        printf("  %-11s %s\n", pass.name, pass.doc);
-    puts("  emit       the model as C: what TinyCC compiles, without the runtime");
+        printf("  %-18s %s\n", pass.name, pass.doc);
+    puts("  emit               the model as C: what TinyCC compiles, without the runtime");
 }
 
 static int dump(const crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
