@@ -210,9 +210,10 @@ page() {
     END {
         if (broken) exit 2
         print "# Beside its peers: " processor[1] "\n\n" about[1] "\n"
-        print "Milliseconds, medians of turns; the limit is the peak of the products, or of a token the bandwidth. A"
-        print "peer has its time over that of Crescent, and in brackets its milliseconds and the variant that was its fastest. A row that"
-        print "is behind a peer stands in bold. What is called *products* leaves out all that is between them: a bound, no peer."
+        print "Medians of runs that take turns, in milliseconds. The limit is the peak rate of products; of a token, the memory"
+        print "bandwidth. A peer has its time divided by that of Crescent, in brackets its milliseconds and its fastest variant. A"
+        print "row in which a peer is faster stands in bold. *Products*, where it stands beside peers, is the matrix products alone:"
+        print "a bound rather than a peer."
         for (r = 1; r <= runs; r++) {
             n = worse = 0
             for (i = 1; i <= rows; i++)
