@@ -124,7 +124,7 @@ static const char *skip_quoted(const char *at)
     return at + 1;
 }
 
-/* True if ## pastes a word after the word that ends at `at`, and nothing after that. */
+/* True if ## pastes something behind the word that ends at `at`, and nothing behind the result. */
 static bool is_pasted_to(const char *at)
 {
     return begins(at, "##") && !begins(at + 2 + length_of(at + 2), "##");

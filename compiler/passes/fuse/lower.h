@@ -22,7 +22,8 @@ struct cr_goal {
 
 struct cr_lowering;
 
-/* The state of lowering, used for one goal after another.  Lengths were checked before. */
+/* Makes the state of lowering, which serves one goal after another.  The lengths of the graph have
+ * been verified. */
 struct cr_lowering *cr_lowering_new(const struct cr_module *module);
 void cr_lowering_free(struct cr_lowering *lowering);
 

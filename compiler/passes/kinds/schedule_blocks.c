@@ -11,7 +11,8 @@
  */
 #include "schedule_gemm.h"
 
-/* Blocks of rows are multiples of two tiles of the micro-kernel, which have 12 rows, or of four of 6. */
+/* Blocks have a multiple of 24 rows: two tiles of 12 rows, or four of 6, which are the heights of
+ * the micro-kernel's tiles. */
 enum { TWO_TILES = 24 };
 
 /* The floats of the second-level cache that a kernel can count on: the rest is for other data. */

@@ -298,7 +298,8 @@ static void meet_stride(struct strides *found, int64_t value, int size)
         found->items[i].value = value;
 }
 
-/* Adds the strides of the views of a tensor: [B, T, H, D], of [B, T, C], has rows of D. */
+/* Adds the strides of all views of a tensor: the view [B, T, H, D] of a tensor [B, T, C] adds D,
+ * the distance of heads. */
 static void add_views(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     const struct cr_builder *b = n->b;

@@ -315,8 +315,8 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Returns the cut of a product's columns that its readers ask for; whole if that gives no rank
- * less. */
+/* Returns the cut of a product's columns into the units that its readers ask for; whole if a share
+ * would be as large as the whole. */
 static struct cut cut_of_columns(const struct shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
