@@ -338,10 +338,10 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # that are linked without a Lua, the numbers of graphs that scripts have built, as lua_versions.sh holds that
 # both Luas build the same, the command line, whose errors of scripts lua_versions.sh and golden.sh have with both,
 # and programs that run no script but have contexts, with which a Lua is linked.
-numbers := attention_gradients attention_variants bf16_product embed emit_embed emit_generate entries evaluation \
-    formats generate generator gguf_formats half_formats import_views incremental int8_products kept_weights \
-    layer_outputs lengths nonfinite pack_weights quantised ragged same_bits state targets verify verify_bodies \
-    verify_program
+numbers := attention_gradients attention_variants bf16_product emit_embed emit_generate entries evaluation \
+    formats generate_verb generator gguf_formats half_formats import_views incremental int8_products kept_weights \
+    layer_outputs lengths nonfinite pack_weights persistent_states quantised ragged same_bits targets text_vectors \
+    verify_bodies verify_module verify_program
 without_script := compare kept_tokenizer tokenizer
 without_lua := c_text code_memory compilers emit_tokenizer gradient integers interpreter linear_sums ranks \
     recompute_order runtime sampler tensor_files

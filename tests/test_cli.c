@@ -498,7 +498,7 @@ static const struct {
     {"run $T/lookup.lua --backend ref", 0, "Output shape: [4, 2]\n"},
     {"params graphs/gpt2_block.lua", 0, "7,087,872"},
     {"params graphs/gpt2_block.lua --json", 0, "\"total\": 7087872"},
-    {"dump graphs/gpt2_block.lua", 0, "script     the graph as the script built it"},
+    {"dump graphs/gpt2_block.lua", 0, "script             the graph as the script built it"},
     {"dump $T/double.lua --after script", 0, "add("},
     {"run " BLOCK "--output y=$T/y.npy --output attn.probs=$T/p.npy", 0, "[1, 2, 3, 3] (attn"},
     {"compare " BLOCK "--expect y=$T/y.npy --expect attn.probs=$T/p.npy", 0, "agreement"},
