@@ -863,7 +863,6 @@ static int cr_has_plain(void)
 /* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
-#define CR_TILES_3(T) T(1, 3)
 #define CR_TILES_4(T) T(1, 4)
 
 #define v_load(p) (*(const cr_float *)(p))
@@ -965,9 +964,8 @@ static int cr_has_avx2(void)
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) CR_HEIGHTS_6(T, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
-#define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
@@ -1089,9 +1087,8 @@ static int cr_has_avx512(void)
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_8(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
-#define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
 #define v_load(p) _mm512_loadu_ps(p)
@@ -1202,9 +1199,8 @@ static int cr_has_neon(void)
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) CR_HEIGHTS_12(T, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
-#define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
 /* Vectors that may alias any element, with no alignment beyond that of an element. */
@@ -4201,8 +4197,12 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
+#if CR_W == 1 /* plain C has no such stores */
+    CR_NAME(cr_pack)(K, N, y, panel_stride, b, rs, cs);
+#else
     CR_NAME(v_pack)(1, K, N, y, panel_stride, b, rs, cs);
     v_stream_end();
+#endif
 }
 /*
  * combined.inc - pairs of elementwise ops that often follow one another, in one pass over the tile.
@@ -4431,23 +4431,32 @@ struct CR_NAME(v_sums) {
 /* The size of a tile's buffer: its sums, and a row for the bias. */
 #define CR_TILE_BUFFER ((CR_MOST_ROWS + 1) * 8 * CR_W)
 
+/* Begins a tile of rows x cols that is apart.  A function of its own, as it would be a fifth of each tile's. */
+static struct CR_NAME(v_sums) CR_NAME(cr_begin_apart)(long rows, long cols, const struct cr_product *p, long m,
+                                                      long n, float *buffer)
+{
+    const long there = CR_LEAST(p->N - n, cols);
+    struct CR_NAME(v_sums) s = {.c = buffer, .ldc = cols, .ld = cols, .apart = 1};
+    if (p->start) {
+        CR_NAME(cr_copy)(rows, there, buffer, cols, p->start + m * p->lds + n, p->lds);
+        s.from = buffer;
+    }
+    if (p->bias) {
+        CR_NAME(cr_copy)(1, there, buffer + rows * cols, cols, p->bias + n, 0);
+        s.bias = buffer + rows * cols;
+    }
+    return s;
+}
+
 /* Begins the tile at row m and column n. */
 CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int NV, const struct cr_product *p,
                                                        long m, long n, float *buffer)
 {
-    const float *start = p->start ? p->start + m * p->lds + n : NULL, *bias = p->bias ? p->bias + n : NULL;
-    const long left = p->N - n, cols = NV * CR_W;
-    float *row = buffer + MR * cols;
-    if (!p->stream && left >= cols) {
-        return (struct CR_NAME(v_sums)){p->c + m * p->ldc + n, start, p->ldc, p->lds, bias, 0};
+    if (p->stream || p->N - n < NV * CR_W) {
+        return CR_NAME(cr_begin_apart)(MR, NV * CR_W, p, m, n, buffer);
     }
-    if (start) {
-        CR_NAME(cr_copy)(MR, CR_LEAST(left, cols), buffer, cols, start, p->lds);
-    }
-    if (bias) {
-        CR_NAME(cr_copy)(1, CR_LEAST(left, cols), row, cols, bias, 0);
-    }
-    return (struct CR_NAME(v_sums)){buffer, start ? buffer : NULL, cols, cols, bias ? row : NULL, 1};
+    return (struct CR_NAME(v_sums)){p->c + m * p->ldc + n, p->start ? p->start + m * p->lds + n : NULL,
+                                    p->ldc, p->lds, p->bias ? p->bias + n : NULL, 0};
 }
 
 /* Adds the sums of a block of k, and after the last block the bias, by the same instructions: they are a large
@@ -4467,14 +4476,14 @@ CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_
     s->ld = s->ldc;
 }
 
-/* Ends the tile: stores one that is apart. */
-CR_INLINE void CR_NAME(v_end_tile)(const int MR, const int NV, const struct cr_product *p, long m, long n,
-                                   const struct CR_NAME(v_sums) *s)
+/* Stores a tile that is apart. */
+static void CR_NAME(cr_end_apart)(long rows, long cols, const struct cr_product *p, long m, long n,
+                                  const float *sums)
 {
     float *c = p->c + m * p->ldc + n;
-    const long left = p->N - n, ldc = p->ldc;
-    if (s->apart) {
-        CR_NAME(cr_copy)(MR, CR_LEAST(left, NV * CR_W), c, ldc, s->c, NV * CR_W);
+    if (!p->stream || p->N - n < cols) {
+        CR_NAME(cr_copy)(rows, CR_LEAST(p->N - n, cols), c, p->ldc, sums, cols);
+        return;
     }
 }
 
@@ -4598,7 +4607,9 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
             k = block_end;
             CR_NAME(v_add_sums)(MR, NV, &sums, k >= end, acc);
         } while (k < end);
-        CR_NAME(v_end_tile)(MR, NV, p, m, n, &sums);
+        if (sums.apart) {
+            CR_NAME(cr_end_apart)(MR, NV * CR_W, p, m, n, sums.c);
+        }
     }
 }
 
@@ -4619,20 +4630,16 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
 
 CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
-CR_TILES_3(CR_TILE)
 CR_TILES_4(CR_TILE)
-CR_TILE(1, 8)
 
 static cr_tiles *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
-static cr_tiles *const CR_NAME(cr_tiles_3)[] = {NULL, CR_TILES_3(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
 /* By width.  A file for one model lacks tiles that its products do not use, or seldom: see required_runtime.h. */
 static const struct cr_tile_set CR_NAME(cr_tile_sets)[5] = {
     [1] = {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     [2] = {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
-    [3] = {CR_COUNT(CR_NAME(cr_tiles_3)) - 1, CR_NAME(cr_tiles_3)},
     [4] = {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
@@ -4716,11 +4723,6 @@ static void CR_NAME(v_gemm)(struct cr_product *p)
     for (long n = 0; n < p->N; n += step * CR_W) {
         long left = (p->N - n + CR_W - 1) / CR_W;
         step = CR_NAME(v_width)(width, left, n);
-        if (p->M == 1 && left >= 8) {
-            step = 8;
-            CR_NAME(cr_tiles_1x8)(p, 0, n, 1);
-            continue;
-        }
         CR_NAME(v_columns)(p, &CR_NAME(cr_tile_sets)[step], 0, p->M, n);
     }
 }
@@ -4924,7 +4926,6 @@ static const struct cr_runtime CR_NAME(cr_runtime) = {
 #undef CR_BESIDE
 #undef CR_TILES_1
 #undef CR_TILES_2
-#undef CR_TILES_3
 #undef CR_TILES_4
 #undef v_number
 #undef v_fma_by
