@@ -23,6 +23,7 @@ eval.o abort
 fuse.o abort
 fuse.o stderr
 gradient.o abort
+interpreter.o __assert_fail
 jit_cc.o __assert_fail
 jit_tcc.o __assert_fail
 join_ranks.o abort
@@ -34,7 +35,6 @@ outline.o __assert_fail
 peak_rates.o abort
 pool.o __assert_fail
 program.o __assert_fail
-ref.o __assert_fail
 rules.o abort
 safelib.o stderr
 safetensors_read.o __assert_fail
