@@ -175,8 +175,13 @@ emitted() {
         [ $((whole - $(state_bytes_of "--ranks $n"))) -eq $((4 * (2 * 1920 - 40 * ((48 + n - 1) / n) - 48 * ((40 + n - 1) / n)))) ]
         report $? "a rank of $n has its share of a state"
     done
-    ranks 3 "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
-    status=$?
+    # Where a rank ends all others, mpiexec may lose what they wrote last.
+    for attempt in 1 2 3 4 5; do
+        ranks 3 "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
+        status=$?
+        [ $status -ne 0 ] && [ $status -ne 124 ] || break
+        grep -q 'expected CHECKPOINT' "$log" && break
+    done
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q 'expected CHECKPOINT' "$log"
     report $? "$family: a step for 4 ranks fails on 3"
 }
