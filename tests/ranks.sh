@@ -18,18 +18,8 @@ crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
 . "$(dirname "$0")/plain_c.sh"
+. "$(dirname "$0")/mpi.sh"
 mkdir "$T/apart"
-
-# ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
-# mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever after all ranks have ended, and ignores TERM then.
-ranks() {
-    n=$1
-    shift
-    case $family in
-    openmpi) timeout -k 60 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout -k 60 1200 "$mpirun" -np "$n" "$@" ;;
-    esac
-}
 
 # fails RANK WORDS: of three ranks that one fails, or all for -1; all end, and those words are said.
 fails() {

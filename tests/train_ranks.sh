@@ -15,21 +15,11 @@ crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
 . "$(dirname "$0")/plain_c.sh"
+. "$(dirname "$0")/mpi.sh"
 
 script=tests/scripts/micro_batches.lua folder=tests/fixtures/train_micro_batches
 sort='graphs/train_sort.lua --set B=4 --set digits=3 --set n_embd=16 --set n_head=2 --set n_layer=1
     --set micro_batches=5 --set warmup=2 --threads 1'
-
-# ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
-# mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever after all ranks have ended, and ignores TERM then.
-ranks() {
-    n=$1
-    shift
-    case $family in
-    openmpi) timeout -k 60 1200 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout -k 60 1200 "$mpirun" -np "$n" "$@" ;;
-    esac
-}
 
 # trains N CHECKPOINT OPTION...
 trains() {
@@ -68,11 +58,6 @@ wait_until() {
         tries=$((tries + 1))
     done
     "$@"
-}
-
-# ended PID: it has ended, and may not have been waited for.
-ended() {
-    ! grep '^State:' "/proc/$1/status" 2>/dev/null | grep -qv Z
 }
 
 # kill_one RANK SECONDS: kills that one of four ranks so long after it has begun to train, or to load MPI; mpirun
