@@ -214,34 +214,40 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
     return floats;
 }
 
-/* Returns the smaller arena, with loops or without, and sets `unrolled` accordingly.  Loops are
- * kept if their arena is within the limit. */
-static int64_t smaller_arena(struct cr_module *m, int64_t limit, int64_t *live)
+/* Returns an arena, or INT64_MAX if it is too small for the budget of its order. */
+static int64_t accepted(int64_t floats, int64_t budget)
 {
-    int64_t loops = arena_of(m, false, live);
+    return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
+}
+
+/* Returns the smaller accepted arena, with loops or without, and sets `unrolled` accordingly.  Loops
+ * are kept if their arena is within the limit. */
+static int64_t smaller_arena(struct cr_module *m, int64_t budget, int64_t limit, int64_t *live)
+{
+    int64_t loops = accepted(arena_of(m, false, live), budget);
     m->unrolled = false;
     if (loops <= limit)
         return loops;
-    int64_t calls = arena_of(m, true, live);
+    int64_t calls = accepted(arena_of(m, true, live), budget);
     m->unrolled = calls < loops;
     return m->unrolled ? calls : loops;
 }
 
 /*
  * Gives the module the kernels in the order for a budget, and returns its arena, with loops if that
- * is at most `enough`.  Returns INT64_MAX if there is no such order, or if the order uses less than
- * least_used of the budget.  The arena may be smaller than the peak of the order, which counts
- * everything that a kernel stores until the last read of any of it.
+ * is at most `enough`.  Returns INT64_MAX if there is no such order, or if it uses less than
+ * least_used of the budget both ways.  The arena may be smaller than the peak of the order, which
+ * counts everything that a kernel stores until the last read of any of it.
  */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t enough)
 {
     int64_t floats = INT64_MAX, live;
     if (cr_order_find(r->values, r->n, budget, &r->order)) {
         set_kernels(r);
-        floats = smaller_arena(r->m, enough, &live);
+        floats = smaller_arena(r->m, budget, enough, &live);
     }
     cr_order_free(&r->order);
-    return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
+    return floats;
 }
 
 /* Returns the largest sum of a value and its operands: no order needs less. */
@@ -350,7 +356,7 @@ void cr_pass_recompute(struct cr_module *module)
     if (!module->settings.max_arena)
         return;
     int64_t limit = module->settings.max_arena / (int64_t)sizeof(float), most;
-    int64_t plain = smaller_arena(module, limit, &most);
+    int64_t plain = smaller_arena(module, 0, limit, &most);
     if (plain <= limit)
         return;
     if (module->in_state) { /* an old state exists once, so no kernel can be called again */
