@@ -339,7 +339,7 @@ statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_libra
 # both Luas build the same, the command line, whose errors of scripts lua_versions.sh and golden.sh have with both,
 # and programs that run no script but have contexts, with which a Lua is linked.
 numbers := attention_gradients attention_variants bf16_product emit_embed emit_generate entries evaluation \
-    formats generate_verb generator gguf_formats half_formats import_views incremental int8_products kept_weights \
+    formats generate_verb generator gguf_formats gguf_ranks half_formats import_views incremental int8_products kept_weights \
     layer_outputs lengths nonfinite pack_weights persistent_states quantised ragged same_bits targets text_vectors \
     verify_bodies verify_module verify_program
 without_script := compare kept_tokenizer tokenizer
@@ -351,6 +351,7 @@ scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'
 standalone = $(foreach s,standalone extend fixtures encoders entries machine_bits train_c pool,$(call script,$(LUA),$(s).sh)) \
     $(call programs_of,$(LUA),$(numbers:%=test_%) test_cli $(without_script:%=test_%)) \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
+    'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/gguf_ranks.sh $(BUILD)/$(LUA)/tests/test_gguf_ranks' \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/train_ranks.sh' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \

@@ -14,7 +14,7 @@
 #include "compiler/files/safetensors.h"
 #include "gguf_writer.h"
 
-enum { MAX_TENSORS = 64, MAX_OUTPUT = 1 << 14, MAX_VALUES = 1 << 14, HEADS = 2, VOCABULARY = 40 };
+enum { MAX_TENSORS = 64, MAX_OUTPUT = 1 << 14, MAX_VALUES = 1 << 14 };
 enum { MIXED = -1 /* in place of a type: several of them */ };
 
 static crescent_context *context;
@@ -49,6 +49,11 @@ static inline const char *in_folder(const char *name)
 }
 
 /* ---- families ---- */
+
+/* The sizes of all models; a test may set others. */
+static struct {
+    int layers, context, hidden, inner, heads, vocabulary;
+} sizes = {2, 48, 32, 64, 2, 40};
 
 /* A model as a folder has it, and as a GGUF file. */
 static const struct family {
@@ -192,24 +197,24 @@ static inline const char *key_of(const struct family *f, const char *name)
 static inline void put_metadata(struct gguf *g, const struct family *f)
 {
     put_text(g, "general.architecture", f->name);
-    put_integer(g, key_of(f, "block_count"), 2);
-    put_integer(g, key_of(f, "context_length"), 48);
-    put_integer(g, key_of(f, "embedding_length"), 32);
-    put_integer(g, key_of(f, "feed_forward_length"), 64);
-    put_integer(g, key_of(f, "attention.head_count"), HEADS);
+    put_integer(g, key_of(f, "block_count"), (uint32_t)sizes.layers);
+    put_integer(g, key_of(f, "context_length"), (uint32_t)sizes.context);
+    put_integer(g, key_of(f, "embedding_length"), (uint32_t)sizes.hidden);
+    put_integer(g, key_of(f, "feed_forward_length"), (uint32_t)sizes.inner);
+    put_integer(g, key_of(f, "attention.head_count"), (uint32_t)sizes.heads);
     if (f->gpt2) {
         put_real(g, key_of(f, "attention.layer_norm_epsilon"), 1e-5f);
         return;
     }
-    put_array(g, key_of(f, "attention.head_count_kv"), GGUF_U32, 2);
-    put_u32(&g->values, (uint32_t)f->kv_heads);
-    put_u32(&g->values, (uint32_t)f->kv_heads);
+    put_array(g, key_of(f, "attention.head_count_kv"), GGUF_U32, (uint64_t)sizes.layers);
+    for (int i = 0; i < sizes.layers; i++)
+        put_u32(&g->values, (uint32_t)f->kv_heads);
     put_integer(g, key_of(f, "attention.key_length"), (uint32_t)f->head);
     put_integer(g, key_of(f, "attention.value_length"), (uint32_t)f->head);
     put_integer(g, key_of(f, "rope.dimension_count"), (uint32_t)f->head);
     put_real(g, key_of(f, "attention.layer_norm_rms_epsilon"), 1e-5f);
     put_real(g, key_of(f, "rope.freq_base"), 500);
-    put_integer(g, key_of(f, "vocab_size"), VOCABULARY);
+    put_integer(g, key_of(f, "vocab_size"), (uint32_t)sizes.vocabulary);
     put_integer(g, key_of(f, "expert_count"), 0);
     if (f->scaling) {
         put_text(g, key_of(f, "rope.scaling.type"), f->scaling);
@@ -354,7 +359,7 @@ static inline void put_parameter(struct gguf *g, const struct family *f, int typ
     int64_t rows = shape[0], cols = rank > 1 ? shape[1] : 1, stored[2] = {rows, cols};
     bool q = strstr(name, "q_proj"), k = strstr(name, "k_proj");
     bool turned = f->gpt2 && rank == 2 && strstr(name, ".c_");
-    int heads = q ? HEADS : f->kv_heads;
+    int heads = q ? sizes.heads : f->kv_heads;
     if (type == MIXED)
         type = type_of(name);
     if (rank == 1)

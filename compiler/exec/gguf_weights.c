@@ -269,8 +269,6 @@ void cr_gguf_weights_close(struct cr_gguf_weights *w)
 
 /* ---- reading ---- */
 
-enum { PART = 16384 /* bytes that are read at a time for conversion */ };
-
 static int64_t columns_of(const struct cr_gguf_tensor *t)
 {
     return t->rank ? t->shape[t->rank - 1] : 1;
@@ -307,19 +305,19 @@ static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, un
                            (size_t)(blocks * type->bytes), out);
 }
 
-/* Converts through a buffer on the stack.  Rows are whole blocks, so each part except the first
- * begins at a block. */
+/* Returns the element of the file that is element `at` of the parameter. */
+static int64_t file_element(const struct cr_gguf_weight *w, int64_t at)
+{
+    const int64_t cols = w->half && w->tensor->rank == 1 ? 1 : columns_of(w->tensor);
+    return file_row(w, at / cols) * cols + at % cols;
+}
+
 int cr_gguf_weight_floats(const struct cr_gguf_weight *w, int64_t first, int64_t n, float *out)
 {
-    const struct cr_gguf_type *type = w->tensor->type;
-    const int64_t most = (int64_t)PART / type->bytes * type->elements;
-    unsigned char part[PART];
     for (int64_t some; n > 0; first += some, out += some, n -= some) {
-        int64_t skip = first % type->elements;
-        some = run_of(w, first, n < most - skip ? n : most - skip);
-        if (read_run(w, first, some, part))
+        some = run_of(w, first, n);
+        if (cr_gguf_floats(w->file, w->tensor, file_element(w, first), some, out))
             return -1;
-        type->floats(part, skip, some, out);
     }
     return 0;
 }

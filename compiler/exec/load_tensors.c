@@ -218,10 +218,10 @@ static int check_tied(const struct loading *l, const struct cr_engine *e, int i,
                           file->path, head->name, l->tensors[i].tensor->name);
 }
 
-/* Returns the bytes of a file before its first tensor. */
+/* Returns the bytes of a file before its first tensor, as far as they are mapped. */
 static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
 {
-    size_t least = mapping->size;
+    size_t least = mapping->handle ? mapping->mapped : mapping->size;
     for (int i = 0; i < list->n_tensors; i++) {
         size_t at = (size_t)((const unsigned char *)list->tensors[i].data - mapping->bytes);
         if (list->tensors[i].bytes && at < least)

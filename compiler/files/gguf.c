@@ -14,13 +14,17 @@ enum {
     ALIGNMENT = 32,      /* unless general.alignment says otherwise */
     LEAST_VALUE = 8 + 4, /* least bytes of a value, and of a tensor's description */
     LEAST_TENSOR = 8 + 4 + 4 + 8,
-    MOST_ITEMS = 1 << 30
+    MOST_ITEMS = 1 << 30,
+    HEADER = 1 << 20, /* bytes that are mapped at first: more than most headers have */
+    PART = 16384      /* bytes that are read at a time for conversion */
 };
 
-/* A file being read; the bytes from `at` to `end` are unread. */
+/* A file being read; the bytes from `at` to `end` are unread, those before `mapped` can be read through
+ * pointers. */
 struct reader {
     struct cr_gguf *file;
-    const unsigned char *at, *end;
+    const unsigned char *at, *end, *mapped;
+    size_t lacks; /* the first so many bytes of the file have to be mapped; 0: no more than now */
     const unsigned char *data; /* begin of all tensors' data */
     char *error;
     size_t size;
@@ -51,13 +55,17 @@ static uint64_t u64_at(const unsigned char *at)
 }
 
 /* Returns the next n bytes; null if the file is too short, with an error that says what they
- * belong to. */
+ * belong to, or if not all of them are mapped. */
 static const unsigned char *take(struct reader *r, uint64_t n, const char *what)
 {
     const unsigned char *at = r->at;
     if (n > (uint64_t)(r->end - at)) {
         FAIL(r, "%llu bytes of %s at byte %td, expected at most the %td that follow",
              (unsigned long long)n, what, at - r->file->mapping.bytes, r->end - at);
+        return NULL;
+    }
+    if (n > (uint64_t)(r->mapped - at)) {
+        r->lacks = (size_t)(at - r->file->mapping.bytes) + (size_t)n;
         return NULL;
     }
     r->at += n;
@@ -370,30 +378,52 @@ static void free_lists(struct cr_gguf *file)
     *file = (struct cr_gguf){0};
 }
 
+/* Parses the part of a file that is mapped.  If more of it is needed, fails without an error and sets *lacks to
+ * how many bytes, else to 0. */
+static int parse_mapped(struct cr_gguf *file, const char *path, struct cr_mapping mapping,
+                        size_t *lacks, char *error, size_t size)
+{
+    uint64_t tensors = 0, values = 0;
+    const unsigned char *bytes = mapping.bytes;
+    const size_t mapped = mapping.handle ? mapping.mapped : mapping.size;
+    struct reader r = {.file = file,
+                       .at = bytes,
+                       .end = bytes + mapping.size,
+                       .mapped = bytes + mapped,
+                       .error = error,
+                       .size = size};
+    *file = (struct cr_gguf){.path = path, .mapping = mapping};
+    int status =
+        read_header(&r, &tensors, &values) || read_values(&r, values) || read_tensors(&r, tensors);
+    *lacks = r.lacks;
+    if (status)
+        free_lists(file);
+    return status ? -1 : 0;
+}
+
 int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapping, char *error,
                   size_t size)
 {
-    uint64_t tensors, values;
-    const unsigned char *bytes = mapping.bytes;
-    struct reader r = {file, bytes, bytes + mapping.size, NULL, error, size};
-    *file = (struct cr_gguf){.path = path, .mapping = mapping};
-    if (read_header(&r, &tensors, &values) == 0 && read_values(&r, values) == 0 &&
-        read_tensors(&r, tensors) == 0)
-        return 0;
-    free_lists(file);
-    return -1;
+    size_t lacks;
+    return parse_mapped(file, path, mapping, &lacks, error, size);
 }
 
-/* Opens a file; a failure leaves nothing mapped. */
+/* Opens a file, of which it maps the header alone; a failure leaves nothing mapped. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
+    size_t lacks;
+    int status;
     *file = (struct cr_gguf){0};
-    if (cr_map_file(&mapping, path, error, size))
+    if (cr_map_begin(&mapping, path, HEADER, error, size))
         return -1;
-    if (cr_gguf_parse(file, path, mapping, error, size) == 0)
-        return 0;
-    if (cr_is_lfs(mapping.bytes, mapping.size))
+    do {
+        status = parse_mapped(file, path, mapping, &lacks, error, size);
+        if (status == 0)
+            return 0;
+        lacks = lacks && lacks < 4 * mapping.mapped ? 4 * mapping.mapped : lacks;
+    } while (lacks && cr_map_more(&mapping, lacks, path, error, size) == 0);
+    if (!lacks && cr_is_lfs(mapping.bytes, mapping.mapped))
         cr_file_fail(error, size, path, CR_LFS_MESSAGE);
     cr_unmap_file(&mapping);
     return -1;
@@ -512,4 +542,23 @@ const unsigned char *cr_gguf_block(const struct cr_gguf_tensor *tensor, int64_t 
     const struct cr_gguf_type *type = tensor->type;
     int64_t cols = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
     return tensor->data + (row * cols + col) / type->elements * type->bytes;
+}
+
+int cr_gguf_floats(const struct cr_gguf *file, const struct cr_gguf_tensor *tensor, int64_t first,
+                   int64_t n, float *out)
+{
+    const struct cr_gguf_type *type = tensor->type;
+    const int64_t most = PART / type->bytes * type->elements;
+    const size_t data = (size_t)(tensor->data - file->mapping.bytes);
+    unsigned char part[PART];
+    for (int64_t some; n > 0; first += some, out += some, n -= some) {
+        const int64_t skip = first % type->elements;
+        some = n < most - skip ? n : most - skip;
+        const int64_t blocks = (skip + some + type->elements - 1) / type->elements;
+        if (cr_mapping_read(&file->mapping, data + (size_t)(first / type->elements * type->bytes),
+                            (size_t)(blocks * type->bytes), part))
+            return -1;
+        type->floats(part, skip, some, out);
+    }
+    return 0;
 }

@@ -82,7 +82,7 @@ struct cr_gguf_tensor {
     int64_t shape[CR_GGUF_RANK]; /* elements along the last axis are contiguous */
     int64_t elements;
     size_t bytes;
-    const unsigned char *data;
+    const unsigned char *data; /* where its first byte would be if the whole file was mapped */
 };
 
 /* ---- files ---- */
@@ -98,6 +98,8 @@ struct cr_gguf {
 /* True if a path is a GGUF file, judged by its extension or its first bytes. */
 bool cr_is_gguf(const char *path);
 
+/* Opens a file.  What comes before the data of tensors is mapped; their data have to be read, as by
+ * cr_gguf_floats. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size);
 void cr_gguf_close(struct cr_gguf *file);
 
@@ -113,7 +115,12 @@ const struct cr_gguf_tensor *cr_gguf_find_tensor(const struct cr_gguf *file, con
 int cr_gguf_check(const struct cr_gguf *file, const struct cr_gguf_tensor *tensor, char *error,
                   size_t size);
 
-/* Returns the block that holds column `col` of a row, which must exist; rows run along the last
+/* Reads n elements from `first` on, across rows, and converts them; the type must be one that cr_gguf_check
+ * accepts.  Several threads may call it at once.  Returns -1 if the file cannot be read (cr_mapping_fail). */
+int cr_gguf_floats(const struct cr_gguf *file, const struct cr_gguf_tensor *tensor, int64_t first,
+                   int64_t n, float *out);
+
+/* Returns the place of the block that holds column `col` of a row, which must exist; rows run along the last
  * axis. */
 const unsigned char *cr_gguf_block(const struct cr_gguf_tensor *tensor, int64_t row, int64_t col);
 

@@ -213,18 +213,15 @@ static int check_block(const crescent_contents *c, const struct item *item, stru
                    item->tensor.type);
 }
 
-/* Reads elements in chunks.  `first` starts a block, and chunks are whole blocks. */
+/* Reads elements as doubles, in chunks of floats. */
 static int read_block(const crescent_contents *c, const struct item *item, int64_t first, int64_t n,
                       double *out)
 {
-    const struct cr_gguf_type *type = item->block->type;
     float chunk[256];
-    (void)c;
     for (int64_t i = 0; i < n; i += 256) {
         const int64_t m = n - i < 256 ? n - i : 256;
-        const int64_t block = (first + i) / type->elements;
-        type->floats(item->block->data + block * type->bytes, (first + i) % type->elements, m,
-                     chunk);
+        if (cr_gguf_floats(&c->gguf, item->block, first + i, m, chunk))
+            return -1;
         for (int64_t j = 0; j < m; j++)
             out[i + j] = chunk[j];
     }

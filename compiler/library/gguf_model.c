@@ -248,7 +248,11 @@ static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64
                        "each frequency of a head",
                        r->file.path, t->elements);
     for (int64_t i = 0; i < t->elements && isfinite(factor); i++) {
-        t->type->floats(cr_gguf_block(t, 0, i), i % t->type->elements, 1, &factor);
+        if (cr_gguf_floats(&r->file, t, i, 1, &factor)) {
+            free(text.data);
+            return cr_mapping_fail(&r->file.mapping, r->file.path, r->error->text,
+                                   sizeof r->error->text);
+        }
         cr_put(&text, "%s%.9g", i ? "," : "", (double)factor);
     }
     if (!isfinite(factor)) {
