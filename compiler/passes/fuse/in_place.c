@@ -109,18 +109,32 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 
 /* ---- outputs over inputs and parameters ---- */
 
-/* By node, in execution order: the first and last kernel that stores it, and the last one that
- * reads it; or -1. */
+/* By node, in execution order: the first and last kernel that stores it, the last one that reads it,
+ * and the last one that reads it as an operand of a node in the weights, such as a concat of
+ * parameters; or -1. */
 struct uses {
-    int first_stored, last_stored, last_read;
+    int first_stored, last_stored, last_read, last_joined;
 };
+
+/* Sets last_joined of the operands of nodes that no kernel stores. */
+static void find_joined(const struct cr_graph *g, struct uses *uses)
+{
+    for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
+        const struct uses *u = &uses[id];
+        int last = u->last_read > u->last_joined ? u->last_read : u->last_joined;
+        for (int i = 0; u->first_stored < 0 && i < g->nodes[id].n_in; i++) {
+            struct uses *operand = &uses[cr_in(g, id, i)];
+            operand->last_joined = operand->last_joined > last ? operand->last_joined : last;
+        }
+    }
+}
 
 /* Numbers kernels in the order in which they run. */
 static struct uses *find_uses(const struct cr_module *m)
 {
     struct uses *uses = cr_calloc((size_t)m->graph->n_nodes, sizeof *uses);
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
-        uses[id] = (struct uses){-1, -1, -1};
+        uses[id] = (struct uses){-1, -1, -1, -1};
     for (int i = 0; i < m->n_kernels; i++) {
         const struct cr_kernel *k = &m->kernels[i];
         for (int r = 0; r < k->n_refs; r++)
@@ -131,16 +145,20 @@ static struct uses *find_uses(const struct cr_module *m)
             u->last_stored = i;
         }
     }
+    find_joined(m->graph, uses);
     return uses;
 }
 
 /* True if `output` may be stored over `input`.  A kernel that reads the input must be elementwise:
- * others may write parts of a result before they have read everything. */
+ * others may write parts of a result before they have read everything.  One that reads it as a part of
+ * another node reads other elements, too. */
 static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input,
                            cr_id output)
 {
     int reader = uses[input].last_read;
     const struct uses *stored = &uses[output];
+    if (uses[input].last_joined >= stored->first_stored)
+        return false;
     if (stored->first_stored < 0 || reader < stored->first_stored)
         return stored->first_stored >= 0;
     const struct cr_kernel *k = &m->kernels[reader];
