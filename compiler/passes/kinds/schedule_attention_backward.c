@@ -65,6 +65,16 @@ static bool is_worked(const struct cr_kernel *k, int array)
     return k->attention_backward.array[array].n > 1;
 }
 
+/* True if an array is dS with zeros for hidden keys, and something that follows reads dS without them: an
+ * array or T.  Such an array is made in a copy. */
+static bool is_copied(const struct cr_kernel *k, int array)
+{
+    bool whole = !k->attention_backward.scores_hidden;
+    for (int i = array + 1; i < k->attention_backward.n_arrays; i++)
+        whole |= !k->attention_backward.hidden[i] && k->attention_backward.arrays[i] != CR_OF_SINK;
+    return whole && k->attention_backward.hidden[array] && !is_worked(k, array);
+}
+
 static bool sums_over_queries(const struct cr_kernel *k)
 {
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
@@ -80,10 +90,10 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
     int64_t block = s->block * CR_PANEL_FLOATS;
     s->v.product = takes_product(k) ? take(b, "product", block, "of queries and keys")
                                     : s->v.scores;
-    bool worked = false;
+    bool apart = false;
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
-        worked |= is_worked(k, i);
-    if (worked)
+        apart |= is_worked(k, i) || is_copied(k, i);
+    if (apart)
         s->array = take(b, "array", block, "what is made of the logits' gradients");
     for (int i = 0; i < k->attention_backward.n_arrays; i++) {
         char name[16];
@@ -291,14 +301,24 @@ static void scatter(struct cr_builder *b, const struct backward *s, int block)
             cr_at_slot(s->index), ld);
 }
 
+/* Copies a block of dS to the slot of an array. */
+static void copy_dscores(struct cr_builder *b, const struct backward *s)
+{
+    struct cr_argument ld = cr_n(b, CR_PANEL);
+    CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, n_of(b, s), m_of(b, s), cr_at_slot(s->array), ld,
+            cr_at_slot(s->dscores), ld, cr_n(b, 1));
+}
+
 /* Computes a block of each array from dS, and sums, stores or scatters it. */
 static void make_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
     for (int i = 0; i < k->attention_backward.n_arrays; i++) {
-        int block = is_worked(k, i) ? s->array : s->dscores;
+        int block = is_worked(k, i) || is_copied(k, i) ? s->array : s->dscores;
         if (is_worked(k, i))
             cr_block_program(b, &s->v, &k->attention_backward.array[i], s->dscores, s->array);
+        if (is_copied(k, i))
+            copy_dscores(b, s);
         if (k->attention_backward.arrays[i] == CR_OF_SINK)
             continue; /* store_sinks has stored it */
         if (k->attention_backward.hidden[i])

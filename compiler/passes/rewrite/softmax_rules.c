@@ -429,7 +429,7 @@ static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
 }
 
 /* sum(-x) over rows is -sum(x); in gradients sum(x / l), with one l a row, is sum(x) / l.  The op
- * is then done once a row. */
+ * is then done once a row.  A row of x must end where that of x / l does: l may be what limits it. */
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -446,7 +446,8 @@ cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
         g->nodes[cr_in(g, in, 1)].op != CR_OP_expand)
         return CR_NONE;
     cr_id wide = cr_in(g, in, 1), row = cr_in(g, wide, 0);
-    if (!repeats_row(g, wide, row))
+    if (!repeats_row(g, wide, row) ||
+        cr_length_at(g, x, d->attr->axis) != cr_length_at(g, in, d->attr->axis))
         return CR_NONE;
     cr_id sum = cr_rewrite_add(rw, CR_OP_sum, 1, &x, d->attr);
     struct cr_attr shape = cr_attr_of(&rw->to->nodes[sum]);
