@@ -46,7 +46,7 @@ static cr_id weight(struct model *a, int rank, const int64_t *shape, double size
         memcmp(first->shape, shape, sizeof *shape * (size_t)rank) == 0)
         return a->weights[i];
     cr_id made = cr_make_leaf(a->m, CR_OP_param, rank, shape, size);
-    if (!a->later && i < MAX_WEIGHTS)
+    if (!a->later && a->n < MAX_WEIGHTS)
         a->weights[a->n++] = made;
     return made;
 }
