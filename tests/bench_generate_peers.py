@@ -13,6 +13,7 @@ $FORMATS  of f32 bf16 f16 q8_0 q4_0; all of them if it is not set
 $PROMPTS  numbers of tokens, 2 128 512 if it is not set; those that a model has no room for are left out
 $ROUNDS   turns of everybody, 3 if it is not set; the median counts
 $SKIP     peers to leave out, with commas between
+$ISA      the instruction set that Crescent is held to, such as avx2, beside peers that were built for it
 $LLAMA_CPP, $IK_LLAMA_CPP  folders of llama.cpp and ik_llama.cpp, built for this machine: with build/bin/llama-bench,
           bin/llama-bench or llama-bench.  Where it is missing the script ends and says how to build it.
 
@@ -103,7 +104,8 @@ class Crescent:
         lib.crescent_machine_read_weights.restype = ctypes.c_double
         self.context, self.job = pointer(lib.crescent_context_new()), job
         self.generator, self.machine = pointer(), pointer()
-        config = Config(threads=job["threads"], arithmetic=job["arithmetic"].encode())
+        config = Config(threads=job["threads"], arithmetic=job["arithmetic"].encode(),
+                        isa=os.environ.get("ISA", "").encode() or None)
         path = job["gguf"].encode()
         self.check(lib.crescent_generator_open(
             self.context, path, None, ctypes.byref(config),
