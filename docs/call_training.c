@@ -72,44 +72,36 @@ static int write_state(const char *path, const char *state, float *whole, int ra
     return (!file || fclose(file) == 0) && good;
 }
 
-/* Makes steps, the state going to and fro between two pieces of memory; returns the last one. */
-static char *train(struct train_add_pool *pool, char *state, char *next, void *arena, long steps,
-                   int rank)
+/* Makes steps, each of which stores the next state over the old one. */
+static int train(struct train_add_pool *pool, char *state, void *arena, long steps, int rank)
 {
     float loss;
     for (long i = 1; i <= steps; i++) {
-        char *old = state;
-        if (train_add_step_with(pool, state, next, &loss, arena))
-            return NULL;
-        state = next;
-        next = old;
+        if (train_add_step_with(pool, state, state, &loss, arena))
+            return 0;
         if (rank == 0 && (i == 1 || i == steps))
             printf("step %ld: loss %.4f\n", i, loss);
     }
-    return state;
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
-    char *states[2] = {aligned_alloc(64, TRAIN_ADD_STATE_BYTES),
-                       aligned_alloc(64, TRAIN_ADD_STATE_BYTES)};
+    char *state = aligned_alloc(64, TRAIN_ADD_STATE_BYTES);
     void *arena = aligned_alloc(64, TRAIN_ADD_ARENA_BYTES);
     float *whole = malloc(TRAIN_ADD_TENSOR_BYTES);
     void *memory = aligned_alloc(64, TRAIN_ADD_POOL_BYTES);
     struct train_add_pool *pool = train_add_pool_start(memory, TRAIN_ADD_THREADS);
-    char *last = NULL;
+    int good = 0;
     int rank = join_ranks();
-    if (argc != 4 || !states[0] || !states[1] || !arena || !whole || !pool || !read_state(argv[1], states[0], whole))
+    if (argc != 4 || !state || !arena || !whole || !pool || !read_state(argv[1], state, whole))
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
     else
-        last = train(pool, states[0], states[1], arena, atol(argv[2]), rank);
-    if (last && !write_state(argv[3], last, whole, rank))
-        last = NULL;
+        good = train(pool, state, arena, atol(argv[2]), rank) && write_state(argv[3], state, whole, rank);
     train_add_pool_stop(pool);
     free(memory);
-    free(states[0]);
-    free(states[1]);
+    free(state);
     free(arena);
     free(whole);
-    return leave_ranks(last ? 0 : 2);
+    return leave_ranks(good ? 0 : 2);
 }

@@ -1552,9 +1552,12 @@ int train_add_step_with(struct train_add_pool *pool, const void *state, void *ne
     outputs[16] = to + 11648L; /* output.bias */
     outputs[17] = to + 9088L; /* output.weight */
     outputs[18] = to + 11712L; /* step */
+    if (to == from) { /* these are read after their next values are stored */
+        inputs[0] = memcpy((char *)arena + 0L, from + 11712L, 4L); /* step */
+    }
     packing.rt = cr_runtime_select(0);
     packing.state = from;
-    packing.weights = arena;
+    packing.weights = (float *)arena + 16L;
     packing.rt->parallel(threads, 9, 9, pack_params, &packing, 0, 0);
     status = train_add_execute(packing.rt, threads, packing.weights, inputs, outputs,
         packing.weights + 9712L);

@@ -4,8 +4,8 @@
  *   output f32 loss[]
  *
  * Tensors are row-major.  The state is the parameters and what the optimiser keeps, all
- * in one piece of memory as train_add_tensors says.  The caller owns all memory: two states,
- * the old and the next, inputs, outputs and an arena.  States and arena are aligned to 64
+ * in one piece of memory as train_add_tensors says.  The caller owns all memory: a state,
+ * or two, inputs, outputs and an arena.  States and arena are aligned to 64
  * bytes.  Nothing is allocated and no global changes: the next state is a function of the
  * old one and the inputs, the same to the last bit under every compiler and with any
  * number of threads.
@@ -23,7 +23,7 @@
 #define TRAIN_ADD_TENSORS 18 /* of the state */
 #define TRAIN_ADD_STATE_BYTES 35328L
 #define TRAIN_ADD_TENSOR_BYTES 8192L /* the largest of them */
-#define TRAIN_ADD_ARENA_BYTES (85504L + TRAIN_ADD_THREADS * 40960L)
+#define TRAIN_ADD_ARENA_BYTES (85568L + TRAIN_ADD_THREADS * 40960L)
 #define TRAIN_ADD_OUT_LOSS_ELEMENTS 1L
 
 #ifdef __cplusplus
@@ -48,8 +48,8 @@ extern const struct train_add_tensor train_add_tensors[];
 int train_add_set_tensor(void *state, int tensor, const void *whole);
 int train_add_get_tensor(const void *state, int tensor, void *whole);
 
-/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and
- * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */
+/* Makes a step: reads `state`, writes all of `next` and the outputs.  `next` is `state`, and is
+ * stored over it, or does not overlap it.  Returns 0, or 1 if a pointer is null or not aligned. */
 int train_add_step(const void *state, void *next, float *out_loss, void *arena);
 
 /* Starts a pool of threads, for the functions that take one; between their calls the threads

@@ -87,7 +87,7 @@ same 'a checkpoint in the middle' "$T/twenty" "$T/rest"
 
 # docs/call_training.c for a step with data: micro-batches of a .npy file behind a header of 128 bytes.
 sed 's/train_add/micro_batches/g; s/TRAIN_ADD/MICRO_BATCHES/g
-    s/step_with(pool, state, next, &loss, arena)/step_with(pool, state, next,\
+    s/step_with(pool, state, state, &loss, arena)/step_with(pool, state, state,\
             data[0] + (i - 1) * MICRO_BATCHES_IN_IDS_ELEMENTS,\
             data[1] + (i - 1) * MICRO_BATCHES_IN_TARGET_ELEMENTS, \&loss, arena)/
     s/^static int read_state/static int data[2][20 * MICRO_BATCHES_IN_IDS_ELEMENTS];\

@@ -73,6 +73,38 @@ else
     echo 'skipped: sanitizers need /proc'
 fi
 
+# steps_of_states HOW: 24 steps in C of states that are read in every order have the bits of `crescent train`.
+steps_of_states() {
+    cc -Wall -Wextra -Werror -O1 -I"$T" "$T/replace.c" "$T/replaced_states.c" -lm -o "$T/replace" >"$log" 2>&1 &&
+        "$T/replace" "$T/start" 24 "$T/tensors" >"$log" 2>&1
+    report $? "states are stored $1: built and run"
+    tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
+    same "states are stored $1: the same bits" "$T/tensors" "$T/expected"
+    rm -f "$T/tensors"
+}
+
+script=tests/scripts/replaced_states.lua
+"$crescent" train $script --steps 0 --checkpoint "$T/start" >"$log" 2>&1 &&
+    "$crescent" train $script --steps 24 --checkpoint "$T/steps" >"$log" 2>&1 &&
+    "$crescent" emit --train $script --isa plain -o "$T/replaced_states.c" >"$log" 2>&1
+report $? 'a step that replaces states'
+sed 's/train_add/replaced_states/g; s/TRAIN_ADD/REPLACED_STATES/g' docs/call_training.c >"$T/replace.c"
+steps_of_states 'over their old values'
+sed -i 's/replaced_states_step_with(/step_apart(/
+    s/^static int train(/static int step_apart(struct replaced_states_pool *pool, char *state, char *next, float *loss,\
+    void *arena)\
+{\
+    char *apart = aligned_alloc(64, REPLACED_STATES_STATE_BYTES);\
+    int status = !apart || replaced_states_step_with(pool, state, apart, loss, arena);\
+    for (long i = 0; !status \&\& i < REPLACED_STATES_STATE_BYTES; i++)\
+        next[i] = apart[i];\
+    free(apart);\
+    return status;\
+}\
+\
+&/' "$T/replace.c"
+steps_of_states 'elsewhere'
+
 cc -O0 -fno-pic -fno-pie -c "$T/plain/train_sort.c" -o "$T/train_sort.o" >"$log" 2>&1
 report $? 'a step in C, without PIC'
 symbols "$T/train_sort.o" >"$log"

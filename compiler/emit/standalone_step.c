@@ -3,7 +3,9 @@
  *
  * The state consists of the parameters and of the inputs that outputs replace, row-major, one after
  * another in memory of the caller.  A step packs the parameters into its arena and reads the other
- * inputs in place.  The arena of a step over micro-batches also has the sums of gradients.
+ * inputs where they lie.  If the next state is stored over the old one, inputs that are read after their next
+ * value is stored, such as the number of a step, are copied to the begin of the arena.  The arena of a step over
+ * micro-batches also has the sums of gradients.
  */
 #include "standalone_step.h"
 
@@ -21,26 +23,47 @@ enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
 /* ---- the state ---- */
 
-/* A tensor of the state: its port, the same with the shape of the whole, its offset in bytes, and the output
- * that replaces it, or CR_NONE. */
+/* A tensor of the state: its port, the same with the shape of the whole, its offset in bytes, the output
+ * that replaces it, or CR_NONE, and where the arena has a copy if that is stored over it, in bytes, or CR_NONE. */
 struct tensor {
     const struct cr_port *port, *whole;
     int64_t offset;
     int output;
+    int64_t copy;
 };
 
 struct state {
     struct tensor *tensors; /* the parameters, then the inputs that are state */
     int n, *of_input;       /* of_input: by input, its index among the tensors of the state, or
                                CR_NONE */
-    int64_t bytes;
+    int64_t bytes, copies;  /* of a state, and of the copies in the arena */
 };
+
+/* Returns the bytes of a tensor, and those that it takes with the gap behind it. */
+static int64_t bytes_of(const struct cr_port *port)
+{
+    return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
+}
+
+static int64_t aligned_bytes_of(const struct cr_port *port)
+{
+    return (bytes_of(port) + ALIGN - 1) / ALIGN * ALIGN;
+}
 
 static void add_tensor(struct state *s, const struct cr_port *port, const struct cr_port *whole)
 {
-    int64_t bytes = cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
-    s->tensors[s->n++] = (struct tensor){port, whole, s->bytes, CR_NONE};
-    s->bytes += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    s->tensors[s->n++] = (struct tensor){port, whole, s->bytes, CR_NONE, CR_NONE};
+    s->bytes += aligned_bytes_of(port);
+}
+
+/* Sets the output that replaces a tensor.  An input that is read after that is stored has a copy in the arena. */
+static void set_output(struct state *s, struct tensor *tensor, int output, bool needs_copy)
+{
+    tensor->output = output;
+    if (!needs_copy)
+        return;
+    tensor->copy = s->copies;
+    s->copies += aligned_bytes_of(tensor->port);
 }
 
 /* Lays out the state: the parameters, then the inputs that are state, each aligned. */
@@ -60,9 +83,9 @@ static struct state state_of(const struct cr_standalone *w)
     for (int i = 0; i < p->n_outputs; i++) {
         int param = w->next_state->to_param[i], input = w->next_state->to_input[i];
         if (param != CR_NONE)
-            s.tensors[param].output = i;
+            set_output(&s, &s.tensors[param], i, false);
         else if (input != CR_NONE)
-            s.tensors[s.of_input[input]].output = i;
+            set_output(&s, &s.tensors[s.of_input[input]], i, !p->outputs[i].in_place);
     }
     return s;
 }
@@ -200,7 +223,7 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
            p->ranks ? ", of all ranks" : "");
     int64_t sums_bytes = cr_sums_floats(w) * (int64_t)sizeof(float);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)\n", w->upper,
-           (long long)(p->weights_bytes + sums_bytes + p->arena_bytes), w->upper,
+           (long long)(s->copies + p->weights_bytes + sums_bytes + p->arena_bytes), w->upper,
            (long long)p->scratch_bytes);
     if (p->micro_batches)
         cr_put(t, "#define %s_MICRO_BATCHES %d /* of a step, one after another in its inputs */\n",
@@ -215,8 +238,8 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w, const st
 
 static const char about[] =
     " *\n * Tensors are row-major.  The state is the parameters and what the optimiser keeps, all\n"
-    " * in one piece of memory as %s_tensors says.  The caller owns all memory: two states,\n"
-    " * the old and the next, inputs, outputs and an arena.  States and arena are aligned to 64\n"
+    " * in one piece of memory as %s_tensors says.  The caller owns all memory: a state,\n"
+    " * or two, inputs, outputs and an arena.  States and arena are aligned to 64\n"
     " * bytes.  Nothing is allocated and no global changes: the next state is a function of the\n"
     " * old one and the inputs, the same to the last bit under every compiler and with any\n"
     " * number of threads.\n";
@@ -267,8 +290,8 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
            w->p->ranks ? ": rank 0 gets the whole, and other ranks, which call it, too,\n * may pass null" : "", name,
            name);
     cr_put(t,
-           "/* Makes a step: reads `state`, writes all of `next`, which does not overlap it, and\n"
-           " * the outputs.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
+           "/* Makes a step: reads `state`, writes all of `next` and the outputs.  `next` is `state`, and is\n"
+           " * stored over it, or does not overlap it.  Returns 0, or 1 if a pointer is null or not aligned. */\n");
     put_prototype(t, w, false);
     cr_put(t, ";\n\n");
     cr_put_pool_header(t, w);
@@ -406,16 +429,38 @@ static void put_ending(struct cr_text *t, const struct state *s)
 {
     for (int i = 0; i < s->n; i++) {
         const struct tensor *tensor = &s->tensors[i];
-        long long n = (long long)cr_elements(tensor->port->rank, tensor->port->shape);
         long long offset = (long long)tensor->offset;
         if (tensor->output == CR_NONE)
-            cr_put(t, "    memcpy(to + %lldL, from + %lldL, %lldL);\n", offset, offset,
-                   n * (long long)sizeof(float));
+            cr_put(t, "    if (to != from)\n        memcpy(to + %lldL, from + %lldL, %lldL);\n", offset, offset,
+                   (long long)bytes_of(tensor->port));
     }
 }
 
+/* Prints a line such as inputs[3] = memcpy((char *)arena + 0L, from + 4032L, 4L), with the name as a comment. */
+static void put_copy(struct cr_text *t, int input, const struct tensor *tensor)
+{
+    char plain[200];
+    cr_plain_text(plain, sizeof plain, tensor->port->name);
+    cr_put(t, "        inputs[%d] = memcpy((char *)arena + %lldL, from + %lldL, %lldL); /* %s */\n", input,
+           (long long)tensor->copy, (long long)tensor->offset, (long long)bytes_of(tensor->port), plain);
+}
+
+/* Prints copies of the inputs that are read after their next value is stored; see set_output. */
+static void put_copies(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
+{
+    if (!s->copies)
+        return;
+    cr_put(t, "    if (to == from) { /* these are read after their next values are stored */\n");
+    for (int i = 0; i < w->p->n_inputs; i++) {
+        const struct tensor *tensor = s->of_input[i] == CR_NONE ? NULL : &s->tensors[s->of_input[i]];
+        if (tensor && tensor->copy != CR_NONE)
+            put_copy(t, i, tensor);
+    }
+    cr_put(t, "    }\n");
+}
+
 /* Prints the call that packs the parameters; of several ranks each packs other pieces. */
-static void put_packing(struct cr_text *t, const struct cr_standalone *w)
+static void put_packing(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
     struct cr_text pieces = {0};
@@ -426,7 +471,8 @@ static void put_packing(struct cr_text *t, const struct cr_standalone *w)
         cr_put(&pieces, "%d", p->n_layouts);
     cr_put(t,
            "    packing.rt = cr_runtime_select(0);\n    packing.state = from;\n"
-           "    packing.weights = arena;\n");
+           "    packing.weights = (float *)arena + %lldL;\n",
+           (long long)(s->copies / (int64_t)sizeof(float)));
     if (p->ranks)
         cr_put(t, "    packing.layouts = layouts + begin_of_layouts[ranks.rank];\n");
     cr_put(t, "    packing.rt->parallel(threads, %s, %s, pack_params, &packing, 0, 0);\n", pieces.data, pieces.data);
@@ -452,7 +498,8 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
         cr_put(t, "    struct cr_ranks ranks = {%s_rank()};\n    if (ranks.rank < 0)\n        return 1;\n", p->name);
     put_checks(t, w);
     put_pointers(t, w, s);
-    put_packing(t, w);
+    put_copies(t, w, s);
+    put_packing(t, w, s);
     if (p->micro_batches) {
         cr_put_sums_call(t, w);
     } else {
