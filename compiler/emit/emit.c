@@ -263,7 +263,7 @@ struct cr_program *cr_emit_program(struct cr_module *module)
     module->program = NULL;
     module->has &= ~(unsigned)CR_HAS_PROGRAM;
     cr_emit(&text, program);
-    program->text = text.data;
     program->text_length = text.length;
+    program->text = cr_take_text(&text);
     return program;
 }

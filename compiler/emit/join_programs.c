@@ -505,8 +505,8 @@ static void print(struct cr_program *p)
     struct cr_text text = {0};
     cr_emit(&text, p);
     free(p->text);
-    p->text = text.data;
     p->text_length = text.length;
+    p->text = cr_take_text(&text);
 }
 
 struct cr_program *cr_join_programs(struct cr_program **programs, int n, bool trains, const char *path,

@@ -31,6 +31,13 @@ void cr_put_bytes(struct cr_text *text, const char *data, size_t length)
     text->data[text->length] = 0;
 }
 
+char *cr_take_text(struct cr_text *text)
+{
+    char *data = text->data ? cr_trim(text->data, (int)text->length + 1, 1) : NULL;
+    *text = (struct cr_text){0};
+    return data;
+}
+
 /* Appends a formatted text.  Formats it again if it did not fit into the available memory. */
 static void put(struct cr_text *text, const char *format, va_list args)
 {

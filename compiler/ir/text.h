@@ -18,4 +18,8 @@ void cr_put_line(struct cr_text *text, int indent, const char *format, ...)
 
 void cr_put_bytes(struct cr_text *text, const char *data, size_t length);
 
+/* Returns the text in memory of its length, for one that is kept long; the caller frees it.  Null if
+ * nothing was added. */
+char *cr_take_text(struct cr_text *text);
+
 #endif

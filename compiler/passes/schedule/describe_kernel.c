@@ -40,7 +40,7 @@ static char *shape_text(const struct cr_builder *b, cr_id id)
         cr_put(&t, "%s%s", i ? ", " : "", name);
     }
     cr_put(&t, "]");
-    return t.data;
+    return cr_take_text(&t);
 }
 
 static void put_size(struct cr_text *text, double value, const char *unit)
@@ -141,5 +141,5 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     put_size(&t, k->flops, "flop, reads ");
     put_size(&t, k->bytes_read, "B, writes ");
     put_size(&t, k->bytes_written, "B");
-    return t.data;
+    return cr_take_text(&t);
 }

@@ -263,7 +263,7 @@ static char *shape_note(const struct scheduling *s, cr_id id)
         cr_put(&t, "%s%s", i ? ", " : "[", name);
     }
     cr_put(&t, node->rank ? "]" : "[]");
-    return t.data;
+    return cr_take_text(&t);
 }
 
 /* Adds a slot that calls bind. */
