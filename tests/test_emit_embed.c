@@ -275,7 +275,7 @@ END_TEST
 
 static const char *const refused[][2] = {
     {"crescent emit tests/fixtures/embed_gemma3 --embed-text -o $T/x.c",
-     "found Dense modules, whose weights are in files of their own, expected --pack or --embed"},
+     "found modules whose weights are in files of their own, expected --pack or --embed"},
     {"crescent emit tests/fixtures/embed_qwen3 --embed-text --generate -o $T/x.c",
      "--embed-text: expected no --generate beside it"},
     {"crescent emit tests/fixtures/embed_qwen3 --pooling cls -o $T/x.c", "--pooling: expected --embed-text beside it"},

@@ -93,6 +93,8 @@ static void write_modules(const char *pooling, int normalizes)
     write_all_modules(pooling, normalizes ? NORMALIZE : "");
 }
 
+static void expect_refusal(const crescent_embedder_options *options, const char *expected);
+
 /* ---- vectors ---- */
 
 static crescent_embedder *open_embedder(const crescent_embedder_options *options, int threads)
@@ -611,6 +613,41 @@ START_TEST(goes_through_dense_layers)
 }
 END_TEST
 
+#define MODULE(folder, name) ",{\"path\":\"" folder "\",\"type\":\"sentence_transformers.models." name "\"}"
+
+/* A LayerNorm in a folder of its own, and Dropouts before and behind it, which change nothing. */
+START_TEST(goes_through_a_layer_norm)
+{
+    static const char text[] = "a graph compiler";
+    float pooled[C], found[C];
+    double weight[C], bias[C], mean = 0, variance = 0;
+    write_dense("3_LayerNorm", "{\"dimension\":32}",
+                "w = param(\"norm.weight\", {32}, {normal = 0.5}), b = param(\"norm.bias\", {32}, {normal = 0.5})");
+    write_modules("{\"pooling_mode_cls_token\":true}", 0);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), pooled, NULL));
+    crescent_embedder_close(e);
+    read_tensor("3_LayerNorm/model.safetensors", "norm.weight", weight);
+    read_tensor("3_LayerNorm/model.safetensors", "norm.bias", bias);
+    for (int i = 0; i < C; i++)
+        mean += (double)pooled[i] / C;
+    for (int i = 0; i < C; i++)
+        variance += ((double)pooled[i] - mean) * ((double)pooled[i] - mean) / C;
+    write_all_modules("{\"pooling_mode_cls_token\":true}",
+                      MODULE("2_Dropout", "Dropout") MODULE("3_LayerNorm", "LayerNorm") MODULE("4", "Dropout"));
+    e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    crescent_embedder_close(e);
+    for (int i = 0; i < C; i++)
+        ck_assert_double_eq_tol((double)found[i],
+                                ((double)pooled[i] - mean) / sqrt(variance + 1e-5) * weight[i] + bias[i], 1e-5);
+    write_text("3_LayerNorm/config.json", "{\"dimension\":31}");
+    expect_refusal(NULL, "3_LayerNorm: found dimension 31, expected 32, the size of the vector before it");
+    write_text("3_LayerNorm/config.json", "{}");
+    expect_refusal(NULL, "3_LayerNorm/config.json: found dimension 0, expected a number from 1 to 1048576");
+}
+END_TEST
+
 /* Several poolings make a vector of all their parts, in the order of a list, or of the flags; an option replaces
  * them, and without any the pooling is the mean. */
 START_TEST(appends_vectors_of_several_poolings)
@@ -939,7 +976,6 @@ START_TEST(refuses_templates)
 }
 END_TEST
 
-static void expect_refusal(const crescent_embedder_options *options, const char *expected);
 
 START_TEST(refuses_what_does_not_rank)
 {
@@ -1221,8 +1257,8 @@ START_TEST(refuses_in_one_line)
     expect_refusal(NULL, "1_Pooling/config.json:1: found the end of the file");
     remove(in_folder("1_Pooling/config.json"));
     expect_refusal(NULL, "1_Pooling/config.json: found no such file, expected it, as modules.json names it");
-    write_text("modules.json", "[{\"path\":\"2_LayerNorm\",\"type\":\"sentence_transformers.models.LayerNorm\"}]");
-    expect_refusal(NULL, "modules.json:1: found the module LayerNorm in another folder, expected a Transformer");
+    write_text("modules.json", "[{\"path\":\"2_CNN\",\"type\":\"sentence_transformers.models.CNN\"}]");
+    expect_refusal(NULL, "modules.json:1: found the module CNN in another folder, expected a Transformer");
     write_text("modules.json", "[{\"path\":\"../x\",\"type\":\"sentence_transformers.models.Dense\"}]");
     expect_refusal(NULL, "modules.json:1: found the module Dense in another folder, expected a Transformer");
     write_text("modules.json", "{}");
@@ -1285,6 +1321,7 @@ int main(void)
     tcase_add_test(t, refuses_ids_of_a_batch);
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
+    tcase_add_test(t, goes_through_a_layer_norm);
     tcase_add_loop_test(t, appends_vectors_of_several_poolings, 0, 5);
     tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
     tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);

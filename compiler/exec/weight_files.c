@@ -246,7 +246,7 @@ static void rename_tensors(struct cr_weight_file *f, const char *module)
     }
 }
 
-/* Opens the weights of a module if it is a Dense, which has its own folder. */
+/* Opens the weights of a module if it is a Dense or a LayerNorm, which have folders of their own. */
 static int open_module(struct cr_weight_files *files, const char *folder, const struct cr_document *d,
                        int module, struct cr_error *error)
 {
@@ -256,7 +256,7 @@ static int open_module(struct cr_weight_files *files, const char *folder, const 
         cr_read_string(d, module, "module", "path", &path, error))
         return -1;
     const char *dot = type ? strrchr(type, '.') : NULL;
-    if (!dot || strcmp(dot, ".Dense") != 0 || !*path)
+    if (!dot || (strcmp(dot, ".Dense") != 0 && strcmp(dot, ".LayerNorm") != 0) || !*path)
         return 0;
     char *inner = cr_path_in(folder, path);
     int status = open_weights(files, inner, folder, error);

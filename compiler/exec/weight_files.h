@@ -2,8 +2,8 @@
  * weight_files.h - the files that parameters come from: safetensors, GGUF, and folders in Hugging
  * Face's layout, with model.safetensors or the shards that model.safetensors.index.json lists; also
  * such an index by itself.  A folder of sentence-transformers also has a model.safetensors for each
- * Dense of modules.json; the names of its tensors are prefixed by the folder of the module:
- * "2_Dense.linear.weight".
+ * Dense and LayerNorm of modules.json; the names of its tensors are prefixed by the folder of the
+ * module: "2_Dense.linear.weight".
  */
 #ifndef CR_WEIGHT_FILES_H
 #define CR_WEIGHT_FILES_H

@@ -140,7 +140,7 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
         open_graph(e, context, folder, how))
         return -1;
     if (e->sentence.has_layers && !e->w.what->pack && !e->w.what->embed)
-        return cr_fail(error, "%.400s: found Dense modules, whose weights are in files of their own, expected --pack "
+        return cr_fail(error, "%.400s: found modules whose weights are in files of their own, expected --pack "
                               "or --embed", folder);
     e->w.origin = e->w.made.graph->origin;
     if (cr_writing_program(&e->w, config, how ? how->seed : 0, error) || find_ports(e, options->most, error))

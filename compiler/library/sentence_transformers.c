@@ -222,6 +222,24 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     return 0;
 }
 
+/* Reads a LayerNorm into the list: LayerNorm FOLDER DIMENSION. */
+static int read_layer_norm(struct cr_sentence *s, const struct cr_document *d, const char *module,
+                           struct cr_error *error)
+{
+    enum { MOST = 1 << 20 };
+    int64_t dimension = 0;
+    char text[PATH_SIZE + 40];
+    if (cr_read_integer(d, 0, "LayerNorm", "dimension", &dimension, error))
+        return -1;
+    if (dimension < 1 || dimension > MOST)
+        return cr_fail(error, "%s: found dimension %lld, expected a number from 1 to %d", d->path,
+                       (long long)dimension, MOST);
+    snprintf(text, sizeof text, "LayerNorm %.4000s %lld", module, (long long)dimension);
+    add_module(s, text);
+    s->has_layers = true;
+    return 0;
+}
+
 /* ---- reranking decoders ---- */
 
 /* Reads the template from chat_template.jinja or tokenizer_config.json. */
@@ -366,7 +384,8 @@ static int read_folder(struct cr_sentence *s, const char *folder, const char *mo
     return status;
 }
 
-/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
+/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling".  A Dropout changes
+ * vectors only in a training. */
 static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
                        const char *folder, struct cr_error *error)
 {
@@ -382,14 +401,19 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
         return read_folder(s, folder, path, read_pooling, error);
     if (strcmp(name, "Dense") == 0 && is_plain(path))
         return read_folder(s, folder, path, read_dense, error);
+    if (strcmp(name, "LayerNorm") == 0 && is_plain(path))
+        return read_folder(s, folder, path, read_layer_norm, error);
     if (strcmp(name, "LogitScore") == 0)
         return read_folder(s, folder, path, read_logit_score, error);
     if (strcmp(name, "Normalize") == 0) {
         s->normalize = true;
         return 0;
     }
+    if (strcmp(name, "Dropout") == 0)
+        return 0;
     return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
-                          "Pooling, a Normalize, a LogitScore, and a Dense in a folder of letters, digits, _ and -",
+                          "Pooling, a Normalize, a Dropout, a LogitScore, and a Dense or LayerNorm in a folder of "
+                          "letters, digits, _ and -",
                    d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
 }
 

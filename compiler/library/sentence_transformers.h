@@ -17,7 +17,7 @@ struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
     char *modules;      /* the layers after the pooling, in the form of the argument of
                          * embedding.vector, without a Normalize at the end; null: none */
-    bool has_layers;    /* some of them are Dense, and have weights */
+    bool has_layers;    /* some of them are Dense or LayerNorm, and have weights */
     bool pools;         /* modules.json has a Pooling */
     bool ranks;         /* a GGUF file of a classifier or reranker */
     bool normalize;     /* modules.json ends in a Normalize */
@@ -39,8 +39,8 @@ struct cr_sentence {
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses
- * the prompt.  Fails for modules other than Transformer, Pooling, Dense, Normalize and
- * LogitScore. */
+ * the prompt.  Fails for modules other than Transformer, Pooling, Dense, LayerNorm, Normalize,
+ * Dropout and LogitScore. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
 

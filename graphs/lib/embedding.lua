@@ -70,6 +70,16 @@ local function dense(v, module)
     return y:reshape{size}
 end
 
+-- A LayerNorm of sentence-transformers: "LayerNorm FOLDER DIMENSION" as a list.
+local function layer_norm(v, module)
+    local _, name, dimension = unpack(module)
+    if tonumber(dimension) ~= v:size(1) then
+        error(name .. ": found dimension " .. dimension .. ", expected " .. v:size(1) ..
+            ", the size of the vector before it")
+    end
+    return scope(name .. ".norm", nn.layer_norm, v, {eps = 1e-5})
+end
+
 -- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
 -- on, as modules.json lists them, whose parameters lie in folders of these names; its length is 1 with
 -- o.normalize. "+ max" in front of them appends another pooling.
@@ -80,8 +90,10 @@ function embedding.vector(x, n, o)
         local module = split(text, " ")
         if module[1] == "+" then
             v = concat({v, embedding.pool(x, n, module[2])}, 1)
+        elseif #module == 1 then
+            v = embedding.normalize(v)
         else
-            v = module[1] == "Normalize" and embedding.normalize(v) or dense(v, module)
+            v = (#module == 3 and layer_norm or dense)(v, module)
         end
     end
     return o.normalize and embedding.normalize(v) or v
