@@ -353,6 +353,7 @@ standalone = $(foreach s,standalone extend fixtures encoders entries machine_bit
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/ranks.sh $(BUILD)/$(LUA)/tests/test_ranks' \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/gguf_ranks.sh $(BUILD)/$(LUA)/tests/test_gguf_ranks' \
     'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/train_ranks.sh' \
+    'BUILD=$(BUILD) CRESCENT=$(BUILD)/$(LUA)/crescent sh tests/step_bytes.sh' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_look)' \
     '$(BUILD)/$(LUA)/crescent-fuzz $(fuzz_corpus)' \
     $(scale) $(foreach s,recompute c_identifiers emitted_layout train micro_batches output_files fables families explain taps import,$(call script,$(LUA),$(s).sh)) \

@@ -1,5 +1,6 @@
 -- A step of a training of GPT-2: cross-entropy, the gradients of all parameters, AdamW; no dropout, no clipping.
--- Parameters have the names of Hugging Face's files.  `make bench-peers PARTS=training` measures it.
+-- Parameters have the names of Hugging Face's files.  `make bench-peers PARTS=training` measures it.  B is the size of
+-- a micro-batch, of which a step has micro_batches.
 
 local nn, optim = require "nn", require "optim"
 local gpt2 = require "gpt2"
@@ -7,7 +8,7 @@ local gpt2 = require "gpt2"
 local o = options {
     B = 4, T = 64, -- sequences, tokens
     vocab_size = 50257, n_positions = 1024, n_embd = 768, n_layer = 12, n_head = 12,
-    lr = 1e-4,
+    lr = 1e-4, micro_batches = 1,
 }
 
 local ids, target = input("ids", {o.B, o.T}, "i32"), input("target", {o.B, o.T}, "i32")
@@ -23,6 +24,8 @@ local logits = scope("wte", nn.tied_head, x, o.vocab_size, 0.02)
 prefix ""
 
 local params, loss = parameters(), nn.cross_entropy(logits, target)
-local next = optim.adamw(params, optim.gradients(loss, params), {lr = o.lr, weight_decay = 0})
-next.loss = loss
-return next
+local micro = optim.micro_batches(o.micro_batches)
+local grads = micro.mean(optim.gradients(loss, params))
+local next = optim.adamw(params, grads, {lr = o.lr, weight_decay = 0})
+next.loss = micro.mean(loss, "loss")
+return o.micro_batches > 1 and micro.step(next) or next
