@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -182,6 +183,34 @@ static void close_ranks(struct cr_ranks *ranks)
     free(ranks);
 }
 
+/* True if so many bytes can be mapped. */
+static bool can_map(size_t bytes)
+{
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return false;
+    munmap(room, bytes);
+    return true;
+}
+
+/* Gathers zeros, so that the first exchange of a model does not wait until MPI has set up its memory and
+ * connections: 0.2 to 0.5 ms between two ranks of one machine.  Returns false if there is too little memory, for
+ * which MPI might wait for ever. */
+static bool warm_up(struct cr_ranks *ranks)
+{
+    enum { BYTES = 1 << 21, ROOM = 1 << 22 }; /* of all ranks; for MPI */
+    const size_t own = BYTES / (size_t)ranks->count;
+    char *data = calloc((size_t)ranks->count + 1, own);
+    if (!data || !can_map(ROOM)) {
+        free(data);
+        return false;
+    }
+    gather_blocks(ranks, data, data + own * (size_t)ranks->count, (long)own, (long)own);
+    ranks->sent = 0;
+    free(data);
+    return true;
+}
+
 __attribute__((visibility("default"))) struct cr_ranks *cr_ranks_join_mpi(void);
 
 /* Only one thread calls MPI.  A process can join once. */
@@ -207,5 +236,9 @@ struct cr_ranks *cr_ranks_join_mpi(void)
                                .barrier = barrier,
                                .abort = abort_all,
                                .close = close_ranks};
+    if (count > 1 && !warm_up(ranks)) {
+        free(ranks);
+        return NULL;
+    }
     return ranks;
 }

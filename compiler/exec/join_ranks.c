@@ -166,7 +166,8 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
     cr_ranks_join *join = load_object(count, error);
     *ranks = join ? join() : NULL;
     if (join && !*ranks)
-        return cr_fail(error, "cannot join the %d ranks: this process has joined before", count);
+        return cr_fail(error, "cannot join the %d ranks: this process has joined before, or has too little memory for MPI",
+                       count);
     if (*ranks && (*ranks)->count != count)
         return cr_fail(error,
                        "MPI counts %d ranks, but the launcher has started %d, expected a program of the "
