@@ -1052,6 +1052,75 @@ START_TEST(reduces_nothing)
 }
 END_TEST
 
+/* Integers, NaN and borders: near misses of what the operators mean. */
+START_TEST(means_what_onnx_means)
+{
+    static const int64_t start = -9, end = INT64_MIN, step = -2, zero = 0, twice[] = {0, 0}, two = 2;
+    static const struct {
+        const char *op, *in, *words;
+        int type;
+    } cases[] = {
+        {"Slice", "x start end zero step", "narrow(x, 1, 0, 1)", FLOAT},
+        {"Sign", "x", "where(gt(x, 0), 1, where(lt(x, 0), -1, x))", FLOAT},
+        {"ReduceMin", "x zero", "-1 - max(-1 - x, 1)", INT32},
+        {"Pow", "x f", "int(pow(float(x), f) * 1.0000002)", INT32},
+        {"Pow", "x x", "int(round(pow(float(x), float(x))))", INT32},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct message graph = {.n = 0};
+        put_node(&graph, cases[i].op, cases[i].in, "y", NULL);
+        put_tensor(&graph, "start", INT64, 1, (int64_t[]){1}, &start, sizeof start);
+        put_tensor(&graph, "end", INT64, 1, (int64_t[]){1}, &end, sizeof end);
+        put_tensor(&graph, "step", INT64, 1, (int64_t[]){1}, &step, sizeof step);
+        put_tensor(&graph, "zero", INT64, 1, (int64_t[]){1}, &zero, sizeof zero);
+        put_value(&graph, 11, "x", cases[i].type, 1, (int64_t[]){3});
+        put_value(&graph, 11, "f", FLOAT, 1, (int64_t[]){3});
+        put_value(&graph, 12, "y", cases[i].type, 1, (int64_t[]){-1});
+        expect_text(&graph, NULL, NULL, cases[i].words);
+    }
+    struct message wide = {.n = 0}, again = {.n = 0}, empty = {.n = 0}, exclusive = {.n = 0};
+    put_node(&wide, "Expand", "x shape", "y", NULL);
+    put_tensor(&wide, "shape", INT64, 1, (int64_t[]){1}, &two, sizeof two);
+    put_value(&wide, 11, "x", FLOAT, 1, (int64_t[]){3});
+    put_value(&wide, 12, "y", FLOAT, 1, (int64_t[]){2});
+    expect_refusal(&wide, "found an axis of 3, expected 1 or 2");
+    put_node(&again, "Unsqueeze", "x axes", "y", NULL);
+    put_tensor(&again, "axes", INT64, 1, (int64_t[]){2}, twice, sizeof twice);
+    put_value(&again, 11, "x", FLOAT, 1, (int64_t[]){3});
+    put_value(&again, 12, "y", FLOAT, 3, (int64_t[]){1, 1, 3});
+    expect_refusal(&again, "found axis 0 twice, expected each axis once");
+    put_integer_attribute(&exclusive, "exclusive", 1);
+    put_node(&empty, "CumSum", "x zero", "y", &exclusive);
+    put_tensor(&empty, "zero", INT64, 1, (int64_t[]){1}, &zero, sizeof zero);
+    put_value(&empty, 11, "x", FLOAT, 2, (int64_t[]){0, 3});
+    put_value(&empty, 12, "y", FLOAT, 2, (int64_t[]){0, 3});
+    expect_text(&empty, NULL, NULL, "y = ");
+}
+END_TEST
+
+/* Without an epsilon, norms of ONNX Runtime's own operators have a smaller one than those of ONNX. */
+START_TEST(has_epsilons_of_each_domain)
+{
+    static const struct {
+        const char *domain, *op, *in, *words;
+    } cases[] = {
+        {"", "LayerNormalization", "x w", "+ 1e-5)"},
+        {"com.microsoft", "SkipLayerNormalization", "x x w", "+ 1e-12)"},
+        {"com.microsoft", "SkipSimplifiedLayerNormalization", "x x w", "+ 1e-12)"},
+        {"com.microsoft", "SimplifiedLayerNormalization", "x w", "+ 1e-5)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct message graph = {.n = 0}, domain = {.n = 0};
+        put_text(&domain, 7, cases[i].domain);
+        put_node(&graph, cases[i].op, cases[i].in, "y", &domain);
+        put_value(&graph, 11, "x", FLOAT, 3, (int64_t[]){1, 2, 4});
+        put_value(&graph, 11, "w", FLOAT, 1, (int64_t[]){4});
+        put_value(&graph, 12, "y", FLOAT, 3, (int64_t[]){1, 2, 4});
+        expect_text(&graph, NULL, NULL, cases[i].words);
+    }
+}
+END_TEST
+
 /* A product over no columns is 0, and running products of no elements are none; a call that has nothing to read
  * is refused. */
 START_TEST(multiplies_nothing)
@@ -1613,6 +1682,8 @@ int main(void)
     tcase_add_test(scripts, leaves_out_inputs_without_elements);
     tcase_add_test(scripts, checks_files_without_elements);
     tcase_add_test(scripts, reduces_nothing);
+    tcase_add_test(scripts, means_what_onnx_means);
+    tcase_add_test(scripts, has_epsilons_of_each_domain);
     tcase_add_test(scripts, multiplies_nothing);
     tcase_add_test(scripts, repeats_no_times);
     tcase_add_test(scripts, names_are_made_fit);

@@ -31,8 +31,9 @@ function inline_math.fast_gelu(x, bias)
     return nn.gelu_tanh(x)
 end
 
+-- The sign of 0 and NaN is the number itself.
 function inline_math.sign(x)
-    return where(gt(x, 0), full(1, {}, x), where(lt(x, 0), full(-1, {}, x), 0))
+    return where(gt(x, 0), full(1, {}, x), where(lt(x, 0), full(-1, {}, x), x))
 end
 
 -- ---- two operands ----
@@ -54,10 +55,12 @@ function inline_math.mod(a, b, o)
     return where(lt(a, 0), -left, left)
 end
 
--- Powers are computed in floats; one of an integer is rounded.
+-- Powers are computed in floats.  A whole power of an integer is rounded; any other one loses its fraction,
+-- after a step up that is larger than the error of the power.
 function inline_math.pow(a, b)
     local y = float(a) ^ float(b)
-    return cast(a.dtype == "i32" and round(y) or y, a)
+    if a.dtype ~= "i32" then return cast(y, a) end
+    return cast(b.dtype == "i32" and round(y) or y * (1 + 2 ^ -22), a)
 end
 
 -- The limits are attributes before version 11, inputs since.
@@ -135,11 +138,13 @@ function inline_math.reduce_max(x, o)
     return largest(x, axes, keep)
 end
 
--- The negated maximum of negated elements; booleans are negated by logical_not.
+-- The negated maximum of negated elements; booleans are negated by logical_not, integers by -1 - x, which has
+-- a value for the lowest one, too.
 function inline_math.reduce_min(x, o)
     local axes, keep = read_reduction(x, o)
     if bound(x.elements) == 0 then return of_empty(x, axes, keep, (limits[x.type] or infinite)[2]) end
     if x.dtype == "bool" then return logical_not(largest(logical_not(x), axes, keep)) end
+    if x.dtype == "i32" then return -1 - largest(-1 - x, axes, keep) end
     return -largest(-x, axes, keep)
 end
 
@@ -150,7 +155,7 @@ function inline_math.cum_sum(x, o)
     local axis = axis_of(x, assert(tools.list(o.axis), "found no axis, expected one")[1])
     local reverse = (o.reverse or 0) ~= 0
     local y = cumsum(x, axis, reverse)
-    if (o.exclusive or 0) == 0 then return y end
+    if (o.exclusive or 0) == 0 or bound(x:size(axis)) == 0 then return y end
     local zero = full(0, tools.resized(x, axis, 1), x)
     local rest = narrow(y, axis, reverse and 1 or 0, sizes(x:size(axis), "-", 1))
     return concat(reverse and {rest, zero} or {zero, rest}, axis)

@@ -79,6 +79,11 @@ end
 
 -- ---- com.microsoft ----
 
+-- Without an option these operators have a smaller epsilon than those of ONNX.
+local function epsilon_of(o)
+    return o.epsilon or 1e-12
+end
+
 local function sum_of(x, skip, bias)
     x = x + skip
     return bias and x + bias or x
@@ -87,15 +92,14 @@ end
 -- x + skip + bias is normalised, and is also the last output.
 function inline_norm.skip_layer_normalization(x, skip, scale, offset, bias, o)
     x = sum_of(x, skip, bias)
-    local axes, epsilon = read_norm(x, o)
-    local y, mean, inverse = layer_norm(x, scale, offset, axes, epsilon, o.outputs[2] or o.outputs[3])
+    local y, mean, inverse =
+        layer_norm(x, scale, offset, {x.rank}, epsilon_of(o), o.outputs[2] or o.outputs[3])
     return y, mean, inverse, x
 end
 
 function inline_norm.skip_rms_normalization(x, skip, scale, bias, o)
     x = sum_of(x, skip, bias)
-    local axes, epsilon = read_norm(x, o)
-    return rms_norm(x, scale, axes, epsilon), nil, nil, x
+    return rms_norm(x, scale, {x.rank}, epsilon_of(o)), nil, nil, x
 end
 
 -- Rows for words, positions and segments are added and normalised.  Output 2 is the number of tokens that
@@ -105,9 +109,8 @@ function inline_norm.embed_layer_normalization(ids, segments, words, positions, 
     assert(ids.rank == 2 and positions.rank == 2, "found other axes, expected ids and positions of two")
     local x = gather(words, ids) + (at and gather(positions, at) or narrow(positions, 1, 0, ids:size(2)))
     if segments and kinds then x = x + gather(kinds, segments) end
-    local axes, epsilon = read_norm(x, o)
     local allowed = mask and sum(int(eq(mask, 1)), 2, false) or full(0, {ids:size(1)}, "i32")
-    return layer_norm(x, scale, bias, axes, epsilon), allowed, x
+    return layer_norm(x, scale, bias, {x.rank}, epsilon_of(o)), allowed, x
 end
 
 return inline_norm

@@ -71,7 +71,11 @@ function inline_shape.unsqueeze(x, o)
     local axes = tools.list(o.axes) or {}
     local own, result, is_new, shape, from = x.shape, {rank = x.rank + #axes}, {}, {}, 0
     if result.rank > 8 then error("a tensor of " .. result.rank .. " axes, expected at most 8") end
-    for _, axis in ipairs(axes) do is_new[axis_of(result, axis)] = true end
+    for _, axis in ipairs(axes) do
+        local at = axis_of(result, axis)
+        if is_new[at] then error("found axis " .. axis .. " twice, expected each axis once") end
+        is_new[at] = true
+    end
     for i = 1, result.rank do
         if not is_new[i] then from = from + 1 end
         shape[i] = not is_new[i] and own[from] or 1
@@ -97,6 +101,9 @@ function inline_shape.expand(x, o)
     for i = 1, rank do
         local own, other = i - (rank - x.rank), i - (rank - #asked)
         own, other = own > 0 and x:size(own) or 1, other > 0 and asked[other] or 1
+        if type(own) == "number" and type(other) == "number" and own ~= 1 and other > 1 and own ~= other then
+            error("found an axis of " .. own .. ", expected 1 or " .. other)
+        end
         wide[i] = own == 1 and other or own
     end
     return expand(x, wide)
@@ -140,7 +147,7 @@ local function slice_axis(x, axis, start, finish, step)
     assert(step ~= 0 and step > -2 ^ 31, "found a step of 0, expected another number")
     local size, low = x:size(axis), step > 0 and 0 or -1
     local high = sizes(size, "+", low)
-    start, finish = limit_end(start, size, low, high), limit_end(finish, size, low, high)
+    start, finish = limit_end(start, size, 0, high), limit_end(finish, size, low, high)
     local n = tools.steps(start, finish, step)
     if step == 1 then return narrow(x, axis, n == 0 and 0 or start, n) end
     return gather_steps(x, axis, start, step, n)

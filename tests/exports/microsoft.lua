@@ -12,7 +12,7 @@ local a = onnx_attention.fused(e, param("c5", {32, 96}), param("c6", {96}), coun
     {num_heads = 2, unidirectional = 1})
 local s_part = a + e + param("c9", {32})
 local s_part_2 = s_part - nn.mean(s_part, 3)
-local s = s_part_2 * rsqrt(nn.mean(s_part_2 ^ 2, 3) + 1e-5) * param("c7", {32}) + param("c8", {32})
+local s = s_part_2 * rsqrt(nn.mean(s_part_2 ^ 2, 3) + 1e-12) * param("c7", {32}) + param("c8", {32})
 local a2 = onnx_attention.fused(s, param("c10", {32, 96}), param("c11", {96}), mask, nil, nil,
     {num_heads = 2})
 local q = matmul(s, param("constant", {32, 64}))
