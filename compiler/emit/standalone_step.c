@@ -39,7 +39,7 @@ struct state {
     int64_t bytes, copies;  /* of a state, and of the copies in the arena */
 };
 
-/* Returns the bytes of a tensor, and those that it takes with the gap behind it. */
+/* Returns the size of a tensor in bytes; the second one includes the gap behind it. */
 static int64_t bytes_of(const struct cr_port *port)
 {
     return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
