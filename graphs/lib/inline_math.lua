@@ -55,12 +55,13 @@ function inline_math.mod(a, b, o)
     return where(lt(a, 0), -left, left)
 end
 
--- Powers are computed in floats.  A whole power of an integer is rounded; any other one loses its fraction,
--- after a step up that is larger than the error of the power.
+-- Powers are computed in floats.  A power of an integer that is a whole number but for the error of the
+-- computation is that number; any other one loses its fraction.
 function inline_math.pow(a, b)
     local y = float(a) ^ float(b)
     if a.dtype ~= "i32" then return cast(y, a) end
-    return cast(b.dtype == "i32" and round(y) or y * (1 + 2 ^ -22), a)
+    local whole = round(y)
+    return cast(b.dtype == "i32" and whole or where(le(abs(y - whole), abs(y) * 2 ^ -22), whole, y), a)
 end
 
 -- The limits are attributes before version 11, inputs since.
