@@ -14,18 +14,8 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/mpi.sh"
 writer=$1
-
-# ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
-# mpirun of Open MPI 4.1 may wait for ever after ranks have ended by MPI_Abort, and ignores TERM then.
-ranks() {
-    n=$1
-    shift
-    case $family in
-    openmpi) timeout -k 10 600 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout -k 10 600 "$mpirun" -np "$n" "$@" ;;
-    esac
-}
 
 # writes FOLDER TYPE FAMILY: a model by its type's number in GGUF files.
 writes() {

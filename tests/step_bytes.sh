@@ -8,20 +8,11 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/report.sh"
+. "$(dirname "$0")/mpi.sh"
 
 steps=2 micro_batches=4
 model='tests/scripts/gpt2_step.lua --set B=1 --set T=8 --set n_layer=2 --set n_embd=64 --set n_head=2 --set n_positions=8
     --set vocab_size=259'
-
-# ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.
-ranks() {
-    n=$1
-    shift
-    case $family in
-    openmpi) timeout -k 10 600 "$mpirun" --allow-run-as-root --oversubscribe -np "$n" "$@" ;;
-    *) timeout -k 10 600 "$mpirun" -np "$n" "$@" ;;
-    esac
-}
 
 # computed R: the bytes, of the shapes that `crescent params` prints.  A rank of R owns `share` of n rows, but the
 # last ones fewer, and rank r updates as many from `begin` on.  Of a tensor rank 0 sends
