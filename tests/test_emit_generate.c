@@ -529,6 +529,10 @@ static const struct {
     {"$M --tokens 2", "a folder, expected a regular file"},
     {"$M/config.json --tokens 2", "config.json: "},
     {"$T/half.safetensors --tokens 2", "half.safetensors: tensor '"},
+    {"$T/other.safetensors --tokens 2",
+     "other.safetensors: tensor 'lm_head.weight' differs from 'wte.weight', expected the same"},
+    {ONE " $T/long.safetensors --tokens 2",
+     "long.safetensors: tensor 'lm_head.weight' differs from 'wte.weight', expected the same"},
     {"$T/shape.safetensors --tokens 2", "is of another shape, expected it with shape ["},
     {ONE " --tokens", "--tokens: unknown option, or no value after it, expected one of --help"},
     {ONE " --tokens -3", "--tokens: -3: expected a whole number"},
@@ -560,12 +564,36 @@ static const struct {
     {"graphs/bert.lua --generate --ids -o $T/x.c", "expected"},
 };
 
+/* Writes the weights with a separate head: equal to the table, with another number, and with a row more. */
+static void write_heads(struct cr_st_tensor *tensors, int n)
+{
+    int table = 0;
+    while (table < n && strcmp(tensors[table].name, "wte.weight") != 0)
+        table++;
+    ck_assert_int_lt(table, n);
+    int64_t rows = tensors[table].shape[0], cols = tensors[table].shape[1], shape[] = {rows, cols};
+    float *values = calloc((size_t)((rows + 1) * cols), sizeof *values);
+    memcpy(values, tensors[table].data, (size_t)(rows * cols) * sizeof *values);
+    tensors[n] = tensors[table];
+    tensors[n].name = "lm_head.weight";
+    tensors[n].shape = shape;
+    tensors[n].data = values;
+    write_tensors("../equal", tensors, n + 1);
+    values[(rows - 1) * cols + 3] += 1e-3f;
+    write_tensors("../other", tensors, n + 1);
+    shape[0] = rows + 1;
+    write_tensors("../long", tensors + n, 1);
+    free(values);
+}
+
 START_TEST(refuses_in_one_line)
 {
     struct cr_st_tensor tensors[MAX_TENSORS];
     char line[400];
     make_model(&folders[0]);
     int n = draw_tensors(&folders[0], tensors);
+    ck_assert_int_lt(n, MAX_TENSORS);
+    write_heads(tensors, n);
     write_tensors("../half", tensors, n / 2);
     ((int64_t *)tensors[0].shape)[0] /= 2;
     write_tensors("../shape", tensors, n);
@@ -581,6 +609,7 @@ START_TEST(refuses_in_one_line)
         must_refuse(line, not_emitted[i].expected);
         out_of("test ! -e $T/x.c && test ! -e $T/x.h && test ! -e $T/p");
     }
+    out_of("$T/small $T/equal.safetensors --prompt-ids 3 --tokens 3");
     out_of("$T/small --help | grep -q 'texts of up to 64 tokens'");
     const struct outcome *o = run("$T/small " ONE " --prompt-ids 3 --tokens 90 --ids --ignore-eos");
     ck_assert_int_eq(o->status, 0);

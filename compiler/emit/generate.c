@@ -338,6 +338,20 @@ static void put_names(struct cr_text *t, const char *names)
     cr_put(t, "\"\",\n");
 }
 
+/* Prints which of the names are those of a head. */
+static void put_heads(struct cr_text *t, const struct cr_standalone *w)
+{
+    if (!cr_is_needed_by_program((void *)w, "heads"))
+        return;
+    cr_put(t,
+           "\n/* How many names come before those of a head that has to equal the parameter; 0: it is no head. */\n"
+           "static const int %s_heads[] = {",
+           w->p->name);
+    for (int i = 0; i < w->p->n_params; i++)
+        cr_put(t, "%s%d,", i % 24 ? " " : "\n    ", w->generation->heads[i]);
+    cr_put(t, "\n};\n");
+}
+
 /* Prints the tables of names that generate_weights.inc uses. */
 static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
 {
@@ -349,10 +363,12 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
            w->p->name);
     for (int i = 0; i < w->p->n_params; i++)
         put_names(t, g->names[i]);
+    cr_put(t, "%s};\n", w->p->n_params ? "" : "    \"\",\n");
+    put_heads(t, w);
     cr_put(t,
-           "%s};\n\n/* Suffixes of tensors that are no parameters. */\n"
+           "\n/* Suffixes of tensors that are no parameters. */\n"
            "static const char *const %s_buffers[] = {\n",
-           w->p->n_params ? "" : "    \"\",\n", w->p->name);
+           w->p->name);
     for (int i = 0; g->buffers[i]; i++) {
         cr_put(t, "    ");
         cr_put_string(t, g->buffers[i]);

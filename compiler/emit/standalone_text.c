@@ -127,6 +127,15 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+/* True if a parameter is a table that is also the head. */
+static bool has_heads(const struct cr_standalone *w)
+{
+    bool has = false;
+    for (int i = 0; w->generation && w->generation->heads && i < w->p->n_params; i++)
+        has |= w->generation->heads[i] > 0;
+    return has;
+}
+
 bool cr_is_needed_by_program(void *standalone, const char *name)
 {
     const struct cr_standalone *w = standalone;
@@ -141,6 +150,8 @@ bool cr_is_needed_by_program(void *standalone, const char *name)
         return e && e->prompt_parts;
     if (strcmp(name, "one") == 0)
         return !w->p->ranks;
+    if (strcmp(name, "heads") == 0)
+        return has_heads(w);
     return strcmp(name, "ranks") != 0 || w->p->ranks;
 }
 

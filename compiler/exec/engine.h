@@ -174,6 +174,10 @@ int cr_check_length(const struct cr_engine *engine, int length, const void *cons
 const struct cr_port *cr_engine_own_input(const struct cr_engine *engine, int i);
 const struct cr_port *cr_engine_own_output(const struct cr_engine *engine, int i);
 
+/* Returns by parameter whether an op reads it other than row by row, as a gather does.  The caller frees the
+ * list. */
+bool *cr_find_operands(const struct cr_graph *graph);
+
 /* Returns the index of the port of that name, or CR_NONE. */
 int cr_port_find(const struct cr_port *ports, int n, const char *name);
 

@@ -139,10 +139,9 @@ int cr_check_length(const struct cr_engine *e, int length, const void *const *in
     return 0;
 }
 
-/* Returns by parameter whether an op reads it other than row by row, as a gather does. */
-static bool *find_operands(const struct cr_graph *g, int n_params)
+bool *cr_find_operands(const struct cr_graph *g)
 {
-    bool *operand = cr_calloc((size_t)n_params, sizeof *operand);
+    bool *operand = cr_calloc((size_t)g->n_nodes, sizeof *operand);
     int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;
     for (cr_id id = 0; id < g->n_nodes; id++) {
         const cr_id *in = cr_inputs(g, &g->nodes[id]);
@@ -165,7 +164,7 @@ void cr_engine_read_ports(struct cr_engine *e, const struct cr_graph *g)
     e->states = ports_of(g, CR_OP_state, &e->n_states);
     add_entries(e, g);
     e->id_limits = cr_find_id_limits(g);
-    e->is_operand = find_operands(g, e->n_params);
+    e->is_operand = cr_find_operands(g);
     read_lengths(e, g);
     e->offsets = cr_offsets_find(g);
 }

@@ -46,7 +46,9 @@ enum {
     N_PREFIXES =
         3 /* unchanged; without the text up to the first dot; with the family's name as prefix */
 };
-_Static_assert(CR_WEIGHT_NAMES == N_PREFIXES * (1 + N_NORMS + N_TIED), "each name has a number");
+_Static_assert(CR_WEIGHT_HEADS == N_PREFIXES * (1 + N_NORMS) &&
+                   CR_WEIGHT_NAMES == CR_WEIGHT_HEADS + N_PREFIXES * N_TIED,
+               "each name has a number");
 
 /* Writes the TensorFlow name of a norm's parameter; false if it has none. */
 static bool norm_name(char *other, size_t size, const char *name, int i)
@@ -107,5 +109,5 @@ const struct cr_st_tensor *cr_weight_find_head(const struct cr_weight_files *fil
                                                const char *family, const struct cr_names *params,
                                                const struct cr_weight_file **file)
 {
-    return find_from(N_PREFIXES * (1 + N_NORMS), files, name, family, params, file);
+    return find_from(CR_WEIGHT_HEADS, files, name, family, params, file);
 }

@@ -12,7 +12,8 @@
 #include "compiler/ir/hash.h"
 #include "weight_files.h"
 
-enum { CR_WEIGHT_NAMES = 18 };
+/* Alternatives from CR_WEIGHT_HEADS on are names of the head, of a table that is also the head. */
+enum { CR_WEIGHT_HEADS = 9, CR_WEIGHT_NAMES = 18 };
 
 /* Writes alternative i of the names that a parameter may have in files of a `family`, in the
  * order of search.  Returns false if there are at most i.  Alternative 0 is the parameter's own

@@ -67,17 +67,38 @@ int cr_writing_program(struct cr_writing *w, const crescent_config *config, int6
 
 /* ---- weights ---- */
 
-/* Returns all names that a parameter may have in files, each null-terminated, then an empty one. */
-static char *names_of(const char *name, const char *family, const struct cr_names *params)
+/* Returns all names that a parameter may have in files, each null-terminated, then an empty one.  Sets *before
+ * to how many come before names of a head; 0 if there are none of a head. */
+static char *names_of(const char *name, const char *family, const struct cr_names *params, int *before)
 {
     struct cr_text names = {0};
     char other[400];
+    int n = 1;
     cr_put_bytes(&names, name, strlen(name) + 1);
-    for (int i = 1; i < CR_WEIGHT_NAMES; i++)
-        if (cr_weight_name(other, sizeof other, name, family, params, i))
-            cr_put_bytes(&names, other, strlen(other) + 1);
+    *before = 0;
+    for (int i = 1; i < CR_WEIGHT_NAMES; i++) {
+        if (!cr_weight_name(other, sizeof other, name, family, params, i))
+            continue;
+        *before = i >= CR_WEIGHT_HEADS && !*before ? n : *before;
+        cr_put_bytes(&names, other, strlen(other) + 1);
+        n++;
+    }
     cr_put_bytes(&names, "", 1);
     return names.data;
+}
+
+/* Sets the heads of parameters that are no operand of a product to 0. */
+static void drop_heads(const struct cr_graph *g, const struct cr_names *params, int *heads)
+{
+    bool *operand = cr_find_operands(g);
+    for (cr_id id = 0, n = 0; id < g->n_nodes; id++) {
+        if (g->nodes[id].op != CR_OP_param)
+            continue;
+        int i = cr_names_find(params, g->nodes[id].name);
+        if (!operand[n++] && i >= 0)
+            heads[i] = 0;
+    }
+    free(operand);
 }
 
 /* Sets the parameters' names in files, and the names of other tensors that files may contain. */
@@ -89,13 +110,16 @@ void cr_writing_names(struct cr_writing *w)
     for (int i = 0; i < p->n_params; i++)
         cr_names_add(&params, p->params[i].name);
     w->names = cr_calloc((size_t)p->n_params, sizeof *w->names);
+    w->heads = cr_calloc((size_t)p->n_params, sizeof *w->heads);
     for (int i = 0; i < p->n_params; i++)
-        w->names[i] = names_of(p->params[i].name, w->origin->family, &params);
+        w->names[i] = names_of(p->params[i].name, w->origin->family, &params, &w->heads[i]);
+    drop_heads(w->made.graph->graph, &params, w->heads);
     cr_names_free(&params);
     for (int i = 0; w->origin->family && cr_weight_buffer(i); i++)
         *CR_PUSH(w->buffers, n, cap) = cr_weight_buffer(i);
     *CR_PUSH(w->buffers, n, cap) = NULL;
     w->generation.names = w->names;
+    w->generation.heads = w->heads;
     w->generation.buffers = w->buffers;
 }
 
@@ -161,6 +185,7 @@ void cr_writing_free(struct cr_writing *w)
     for (int i = 0; w->names && i < w->program->n_params; i++)
         free(w->names[i]);
     free(w->names);
+    free(w->heads);
     free(w->parts);
     free(w->buffers);
     free(w->begin.items);

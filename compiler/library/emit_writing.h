@@ -22,6 +22,7 @@ struct cr_writing {
     struct cr_ids begin, ends;
     struct cr_generation generation;
     char **names;
+    int *heads;
     const char **buffers;
     float *parts; /* the weights of several ranks, if the program has them as an array; or null */
     struct cr_writer pack;
