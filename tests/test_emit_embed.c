@@ -49,24 +49,32 @@ static int run(char said[400], const char *format, ...)
         ck_assert_msg(status == 0, "%s: status %d, said %s", #__VA_ARGS__, status, said);          \
     } while (0)
 
+/* Draws the weights of the model $T/NAME and saves them as $T/FILE. */
+static void draw_weights(const char *name, const char *file)
+{
+    char path[160];
+    crescent_model *model;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    GOOD(crescent_open(context, path, NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, 3));
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    GOOD(crescent_save_weights(model, path));
+    crescent_close(model);
+}
+
 /* A BERT of random weights in $T/NAME, with one of the tokenizers of tests/tokenizers. */
 static void make_bert(const char *name, const char *tokenizer)
 {
-    char path[128], weights[160];
-    crescent_model *model;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    snprintf(weights, sizeof weights, "%s/model.safetensors", path);
+    char weights[80];
+    snprintf(weights, sizeof weights, "%s/model.safetensors", name);
     RUN("mkdir $T/%s && cp tests/tokenizers/%s $T/%s/tokenizer.json", name, tokenizer, name);
     RUN("echo '{\"model_type\":\"bert\",\"vocab_size\":700,\"hidden_size\":32,\"num_attention_heads\":2,"
         "\"intermediate_size\":64,\"num_hidden_layers\":2,\"max_position_embeddings\":40}' >$T/%s/config.json",
         name);
     RUN("echo '{\"prompts\":{\"query\":\"the question: \",\"document\":\"\"}}' "
         ">$T/%s/config_sentence_transformers.json", name);
-    GOOD(crescent_open(context, path, NULL, NULL, &model));
-    GOOD(crescent_keep_weights(model));
-    GOOD(crescent_draw_weights(model, 3));
-    GOOD(crescent_save_weights(model, weights));
-    crescent_close(model);
+    draw_weights(name, weights);
 }
 
 static void set_up(void)
@@ -233,6 +241,22 @@ START_TEST(asks_alike)
 }
 END_TEST
 
+/* A table of the vectors of tokens, in a folder inside: no tokens are put around a text, and one of none has
+ * zeros. */
+START_TEST(makes_the_vectors_of_a_table)
+{
+    RUN("mkdir -p $T/table/0_StaticEmbedding && cp tests/tokenizers/%s $T/table/0_StaticEmbedding/tokenizer.json",
+        tokenizers[0]);
+    RUN("echo '[{\"path\":\"0_StaticEmbedding\",\"type\":\"sentence_transformers.models.StaticEmbedding\"},"
+        "{\"path\":\"1_Normalize\",\"type\":\"sentence_transformers.models.Normalize\"}]' >$T/table/modules.json");
+    RUN("echo 'return {x = param(\"embedding.weight\", {700, 24}, {normal = 1})}' >$T/draw.lua");
+    draw_weights("draw.lua", "table/0_StaticEmbedding/model.safetensors");
+    check_alike(ANY, "$T/table", "", "", "$T/table/0_StaticEmbedding/model.safetensors");
+    RUN("head -n 1 $T/found | grep -q '^.0, 0'");
+    check_alike(ANY, "$T/table", "--pack $T/w", "--max-length 3", "$T/w");
+}
+END_TEST
+
 /* A program that calls name_classify with a pair and with pointers that are null. */
 START_TEST(classifies_from_c)
 {
@@ -300,6 +324,7 @@ int main(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_set_timeout(t, 120);
     suite_add_tcase(suite, t);
+    tcase_add_test(t, makes_the_vectors_of_a_table);
     tcase_add_loop_test(t, makes_the_same_vectors, 0, COUNT(tokenizers));
     tcase_add_test(t, takes_packed_and_embedded_weights);
     tcase_add_test(t, makes_the_same_scores);

@@ -648,6 +648,77 @@ START_TEST(goes_through_a_layer_norm)
 }
 END_TEST
 
+/* Writes the modules of a table in a folder of its own, or with an empty name in the folder itself. */
+static void write_table(const char *name, const char *more)
+{
+    char text[500];
+    snprintf(text, sizeof text,
+             "[{\"path\":\"%.40s\",\"type\":\"sentence_transformers.models.StaticEmbedding\"}%.300s]", name, more);
+    write_text("modules.json", text);
+}
+
+/* A vector is the mean of the rows of a text's tokens, without tokens around them; that of no tokens is zeros.  In a
+ * folder of its own, which has the tokenizer; and in that of model2vec, whose table has another name. */
+START_TEST(takes_the_mean_of_a_table)
+{
+    enum { WORDS = 420, SIZE = 24 };
+    static const char text[] = "a graph compiler";
+    static double table[WORDS * SIZE];
+    const char *file = _i ? "model.safetensors" : "0_StaticEmbedding/model.safetensors";
+    double mean[SIZE] = {0};
+    float found[SIZE];
+    crescent_tokenizer *tokenizer;
+    crescent_embedded what;
+    int32_t *ids;
+    size_t n;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode(tokenizer, text, strlen(text), CRESCENT_PLAIN, &ids, &n));
+    crescent_tokenizer_close(tokenizer);
+    if (_i) {
+        write_dense(".", "{\"model_type\":\"model2vec\",\"normalize\":true}",
+                    "t = param(\"embeddings\", {420, 24}, {normal = 1})");
+        write_table(".", NORMALIZE);
+    } else {
+        write_dense("0_StaticEmbedding", "{}", "t = param(\"embedding.weight\", {420, 24}, {normal = 1})");
+        remove(in_folder("0_StaticEmbedding/config.json"));
+        ck_assert_int_eq(rename(in_folder("tokenizer.json"), in_folder("0_StaticEmbedding/tokenizer.json")), 0);
+        write_table("0_StaticEmbedding", "");
+    }
+    read_tensor(file, _i ? "embeddings" : "embedding.weight", table);
+    for (size_t t = 0; t < n; t++)
+        for (int i = 0; i < SIZE; i++)
+            mean[i] += table[ids[t] * SIZE + i] / (double)n;
+    if (_i)
+        normalize(mean, SIZE);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, &what));
+    ck_assert_uint_eq(what.tokens, n);
+    for (int i = 0; i < SIZE; i++)
+        ck_assert_double_eq_tol((double)found[i], mean[i], 1e-6);
+    GOOD(crescent_embed(e, "", 0, found, NULL));
+    for (int i = 0; i < SIZE; i++)
+        ck_assert(found[i] == 0);
+    crescent_embedder_close(e);
+    crescent_free(ids);
+}
+END_TEST
+
+/* Tables whose rows tokens share, and layers with weights behind a table. */
+START_TEST(refuses_tables)
+{
+    write_dense(".", "{\"model_type\":\"model2vec\"}",
+                "t = param(\"embeddings\", {99, 24}, {normal = 1}), m = param(\"mapping\", {420}, {normal = 1})");
+    remove(in_folder("modules.json"));
+    expect_refusal(NULL, ": found the tensor mapping beside the table, expected a table with a row for each token");
+    write_two();
+    write_table("", DENSE("2_Dense"));
+    expect_refusal(NULL, "modules.json: found a StaticEmbedding and modules with weights of their own, expected only "
+                         "Normalize and Dropout behind it");
+    write_table("../x", "");
+    expect_refusal(NULL, "modules.json:1: found the module StaticEmbedding in another folder, expected a Transformer");
+}
+END_TEST
+
 /* Several poolings make a vector of all their parts, in the order of a list, or of the flags; an option replaces
  * them, and without any the pooling is the mean. */
 START_TEST(appends_vectors_of_several_poolings)
@@ -1322,6 +1393,8 @@ int main(void)
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
     tcase_add_test(t, goes_through_a_layer_norm);
+    tcase_add_loop_test(t, takes_the_mean_of_a_table, 0, 2);
+    tcase_add_test(t, refuses_tables);
     tcase_add_loop_test(t, appends_vectors_of_several_poolings, 0, 5);
     tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
     tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);

@@ -184,14 +184,12 @@ static int read_classifier(crescent_embedder *e, const char *folder, struct cr_e
     return cr_read_labels(&e->sentence, folder, error);
 }
 
-/* Opens the model as the files of the folder describe it, while the tokenizer is opened.
+/* Opens the model as the files that were read describe it, while the tokenizer is opened.
  * `error` is the context's, which the functions of crescent.h set, too. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
                       const crescent_config *config, const crescent_embedder_options *options,
                       struct cr_error *error)
 {
-    if (cr_read_sentence(&e->sentence, folder, options->role, error))
-        return -1;
     if (options->pooling)
         cr_set_pooling(&e->sentence, options->pooling);
     e->sentence.normalize |= options->normalize;
@@ -219,17 +217,22 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     CR_REQUIRE_CONTEXT(context, path && embedder);
     CR_ENTER(context);
     crescent_embedder *e = cr_calloc(1, sizeof *e);
-    char *folder = cr_find_installed(path);
+    char *folder = cr_find_installed(path), *inner = NULL;
     e->context = cr_refer(context);
     int status = cr_check_folder_path(folder, guard.error) ||
-                 begin_reading(&e->reading, folder, context->cache_bytes, guard.error);
+                 cr_read_sentence(&e->sentence, folder, options ? options->role : NULL, guard.error);
     if (status == 0) {
-        int model = open_parts(e, folder, how, config, options ? options : &none, guard.error);
+        inner = cr_sentence_folder(&e->sentence, folder);
+        status = begin_reading(&e->reading, inner, context->cache_bytes, guard.error);
+    }
+    if (status == 0) {
+        int model = open_parts(e, inner, how, config, options ? options : &none, guard.error);
         status = await_reading(&e->reading, guard.error) ? -1 : model;
     }
     if (status == 0 && e->sentence.lower_case)
         cr_read_in_lower_case(e->reading.tokenizer);
     free(folder);
+    free(inner);
     if (status)
         crescent_embedder_close(e);
     else
@@ -388,7 +391,7 @@ static int encode(const crescent_embedder *e, const crescent_embed_text *texts, 
                                    .length = whole.length,
                                    .pair = pair.data,
                                    .pair_length = pair.length,
-                                   .framing = CRESCENT_FRAMED,
+                                   .framing = e->sentence.table ? CRESCENT_PLAIN : CRESCENT_FRAMED,
                                    .most = e->sentence.max_length};
     int status = crescent_encode_text(e->reading.tokenizer, &request, &encoding);
     free(whole.data);

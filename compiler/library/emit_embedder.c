@@ -15,6 +15,7 @@ struct embedder_writing {
     struct cr_writing w;
     struct cr_sentence sentence;
     struct cr_encoder_ports ports;
+    char *inner; /* the folder that has the model and the tokenizer */
 };
 
 /* Sets up a reranking decoder whose config.json names its class, but whose files describe no
@@ -57,9 +58,13 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
                        struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    if (cr_read_sentence(s, folder, o->role, error) || !(e->w.tokenizer = cr_tokenizer_open(folder, error)) ||
-        read_classes(e, folder, o, error))
+    if (cr_read_sentence(s, folder, o->role, error))
         return -1;
+    e->inner = cr_sentence_folder(s, folder);
+    if (!(e->w.tokenizer = cr_tokenizer_open(e->inner, error)) || read_classes(e, folder, o, error))
+        return -1;
+    if (s->table)
+        cr_frame_nothing(e->w.tokenizer);
     if (s->lower_case)
         cr_put_lowercase_first(&e->w.tokenizer->normalizers);
     if (s->pad)
@@ -68,7 +73,7 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
         cr_set_pooling(s, o->pooling);
     s->normalize |= o->normalize;
     e->w.generation.tokenizer = e->w.tokenizer;
-    e->w.generation.tokenizer_path = folder;
+    e->w.generation.tokenizer_path = e->inner;
     int64_t limit = e->w.tokenizer->truncation.most;
     return cr_limit_sentence(s, o->most, limit > 0 ? limit : s->model_max_length, error);
 }
@@ -137,7 +142,7 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
     struct cr_emit_output out = {.path = path};
     if (cr_check_emit_path(path, error) || cr_read_isas(config ? config->isa : NULL, &out.isas, error) ||
         cr_writing_check(e->w.what, error) || cr_check_folder_path(folder, error) || read_folder(e, folder, options, error) ||
-        open_graph(e, context, folder, how))
+        open_graph(e, context, e->inner, how))
         return -1;
     if (e->sentence.has_layers && !e->w.what->pack && !e->w.what->embed)
         return cr_fail(error, "%.400s: found modules whose weights are in files of their own, expected --pack "
@@ -169,6 +174,7 @@ int crescent_emit_embedder(crescent_context *context, const char *path, const cr
     cr_writing_free(&e.w);
     free(e.ports.prompt_parts);
     cr_free_sentence(&e.sentence);
+    free(e.inner);
     free(folder);
     return cr_done(&guard, status);
 }

@@ -17,6 +17,7 @@
 #include "installed_files.h"
 #include "lua_function.h"
 #include "model_path.h"
+#include "token_table.h"
 
 /* ---- the script ---- */
 
@@ -169,12 +170,42 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
+/* Puts settings in front of the caller's, which override them. */
+static void put_settings_first(struct cr_origin *o, const crescent_setting *settings, int n)
+{
+    struct cr_setting *own = o->settings;
+    int n_own = o->n_settings;
+    o->settings = cr_calloc((size_t)(n + n_own), sizeof *own);
+    o->n_settings = 0;
+    add_settings(o, settings, n, false);
+    memcpy(o->settings + o->n_settings, own, (size_t)n_own * sizeof *own);
+    o->n_settings += n_own;
+    free(own);
+}
+
+/* Opens a folder that has a table of the vectors of tokens in place of a network. */
+static int take_table(struct cr_origin *o, const char *folder, const struct cr_token_table *table,
+                      struct cr_error *error)
+{
+    char tokens[24], numbers[24];
+    snprintf(tokens, sizeof tokens, "%lld", (long long)table->tokens);
+    snprintf(numbers, sizeof numbers, "%lld", (long long)table->numbers);
+    const crescent_setting settings[] = {{"table", table->name}, {"vocab_size", tokens}, {"hidden_size", numbers}};
+    put_settings_first(o, settings, 3);
+    o->family = cr_strdup(CR_TABLE_FAMILY);
+    return cr_take_family(o, folder, NULL, error);
+}
+
 /* Opens a folder.  Its config.json determines the script, unless the caller gives one, and its
  * options. */
 static int take_folder(struct cr_origin *o, const char *folder, const char *script,
                        struct cr_error *error)
 {
     struct cr_error none = {0};
+    struct cr_token_table table;
+    int found = script ? 0 : cr_find_token_table(&table, folder, error);
+    if (found)
+        return found < 0 ? -1 : take_table(o, folder, &table, error);
     o->family = cr_folder_model_type(folder, script ? &none : error);
     if ((!o->family && !script) || cr_take_family(o, folder, script, error))
         return -1;
@@ -191,14 +222,7 @@ static int take_gguf(struct cr_origin *o, const char *path, const char *script,
     struct cr_gguf_model model;
     if (cr_gguf_model_read(&model, path, error))
         return -1;
-    struct cr_setting *own = o->settings;
-    int n = o->n_settings;
-    o->settings = cr_calloc((size_t)(model.n_settings + n), sizeof *own);
-    o->n_settings = 0;
-    add_settings(o, model.settings, model.n_settings, false);
-    memcpy(o->settings + o->n_settings, own, (size_t)n * sizeof *own);
-    o->n_settings += n;
-    free(own);
+    put_settings_first(o, model.settings, model.n_settings);
     o->family = cr_strdup(model.family);
     cr_gguf_model_free(&model);
     return cr_take_family(o, path, script, error);

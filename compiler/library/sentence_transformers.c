@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/exec/weight_files.h"
 #include "compiler/files/gguf.h"
 #include "compiler/files/mapping.h"
 #include "compiler/ir/mem.h"
@@ -403,6 +404,10 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
         return read_folder(s, folder, path, read_dense, error);
     if (strcmp(name, "LayerNorm") == 0 && is_plain(path))
         return read_folder(s, folder, path, read_layer_norm, error);
+    if (strcmp(name, "StaticEmbedding") == 0 && (!*path || strcmp(path, ".") == 0 || is_plain(path))) {
+        set(&s->table, strcmp(path, ".") == 0 ? "" : path);
+        return 0;
+    }
     if (strcmp(name, "LogitScore") == 0)
         return read_folder(s, folder, path, read_logit_score, error);
     if (strcmp(name, "Normalize") == 0) {
@@ -412,8 +417,8 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
     if (strcmp(name, "Dropout") == 0)
         return 0;
     return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
-                          "Pooling, a Normalize, a Dropout, a LogitScore, and a Dense or LayerNorm in a folder of "
-                          "letters, digits, _ and -",
+                          "Pooling, a Normalize, a Dropout, a LogitScore, and a Dense, LayerNorm or StaticEmbedding in a "
+                          "folder of letters, digits, _ and -",
                    d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
 }
 
@@ -430,6 +435,10 @@ static int read_modules(struct cr_sentence *s, const char *folder, struct cr_err
                          cr_kind_of_value(&d, 0));
     for (int i = status ? -1 : d.values[0].first; i >= 0 && status == 0; i = d.values[i].next)
         status = read_module(s, &d, i, folder, error);
+    if (status == 0 && s->table && s->has_layers)
+        status = cr_fail(error, "%s: found a StaticEmbedding and modules with weights of their own, expected only "
+                                "Normalize and Dropout behind it",
+                         path);
     cr_document_free(&d);
     return status;
 }
@@ -549,7 +558,7 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
 }
 
 /* Sets the pooling of a folder without modules.json: CLIP and SigLIP have a vector of their
- * own; other models get the mean over tokens. */
+ * own; other models get the mean over tokens.  model2vec has a table. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -560,6 +569,10 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
         return found;
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
     bool is_siglip = status == 0 && (strcmp(family, "siglip") == 0 || strcmp(family, "siglip_text_model") == 0);
+    if (status == 0 && strcmp(family, "model2vec") == 0) {
+        set(&s->table, "");
+        status = cr_read_bool(&d, 0, "config", "normalize", &s->normalize, error);
+    }
     if (is_siglip || (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0)))
         set(&s->pooling, "features");
     cr_document_free(&d);
@@ -576,6 +589,11 @@ static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *e
     s->positions = pooling.positions;
     s->ranks = pooling.ranks;
     return 0;
+}
+
+char *cr_sentence_folder(const struct cr_sentence *s, const char *folder)
+{
+    return s->table && *s->table ? cr_path_in(folder, s->table) : cr_strdup(folder);
 }
 
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
@@ -600,7 +618,8 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
 
 int cr_limit_sentence(struct cr_sentence *s, int64_t asked, int64_t of_tokenizer, struct cr_error *error)
 {
-    int64_t limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : of_tokenizer > 0 ? of_tokenizer : 512;
+    const int64_t usual = s->table ? CR_TABLE_TOKENS : 512;
+    int64_t limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : of_tokenizer > 0 ? of_tokenizer : usual;
     s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
     return s->max_length >= 2 ? 0
                               : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
@@ -756,6 +775,7 @@ void cr_free_sentence(struct cr_sentence *s)
 {
     free(s->pooling);
     free(s->modules);
+    free(s->table);
     free(s->prompt);
     free(s->score);
     free(s->pad);

@@ -12,6 +12,10 @@
 #include "compiler/ir/error.h"
 #include "ranking_prompt.h"
 
+/* The most tokens of a text whose vectors a table has, if no file says it: sentence-transformers has no
+ * limit. */
+enum { CR_TABLE_TOKENS = 1 << 20 };
+
 /* The settings of the files.  The struct owns its strings. */
 struct cr_sentence {
     char *pooling;      /* a kind of graphs/lib/embedding.lua; "mean" if no file says it */
@@ -20,6 +24,8 @@ struct cr_sentence {
     bool has_layers;    /* some of them are Dense or LayerNorm, and have weights */
     bool pools;         /* modules.json has a Pooling */
     bool ranks;         /* a GGUF file of a classifier or reranker */
+    char *table;        /* a folder inside, or "" for the folder itself, with a table of the vectors of tokens
+                         * and its tokenizer, in place of a Transformer; else null */
     bool normalize;     /* modules.json ends in a Normalize */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
     bool lower_case;    /* that file asks for texts in small letters, whatever the tokenizer does */
@@ -39,16 +45,21 @@ struct cr_sentence {
 };
 
 /* Reads the files of a folder, which may be missing.  `role`, "query", "document" or null, chooses
- * the prompt.  Fails for modules other than Transformer, Pooling, Dense, LayerNorm, Normalize,
- * Dropout and LogitScore. */
+ * the prompt.  Fails for modules other than Transformer, StaticEmbedding, Pooling, Dense, LayerNorm,
+ * Normalize, Dropout and LogitScore. */
 int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const char *role,
                      struct cr_error *error);
+
+/* Returns the folder that has the model and the tokenizer, which the caller frees: the folder itself, or
+ * that of its table. */
+char *cr_sentence_folder(const struct cr_sentence *sentence, const char *folder);
 
 /* Sets the kind of pooling, in place of all kinds of the files. */
 void cr_set_pooling(struct cr_sentence *sentence, const char *kind);
 
 /* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the
- * files', the tokenizer's, 512; but at most to the number of positions. */
+ * files', the tokenizer's, 512, or for a table CR_TABLE_TOKENS; but at most to the number of
+ * positions. */
 int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
                       struct cr_error *error);
 

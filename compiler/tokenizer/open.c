@@ -193,6 +193,23 @@ struct cr_tokenizer *cr_tokenizer_open_image(const char *path, const void *image
     return NULL;
 }
 
+static void free_frame(struct cr_tokenizer *t)
+{
+    free(t->frame.before);
+    free(t->frame.after);
+    free(t->single.items);
+    free(t->pair.items);
+}
+
+void cr_frame_nothing(struct cr_tokenizer *t)
+{
+    cr_free_parts(&t->post_processors);
+    free_frame(t);
+    t->single = t->pair = (struct cr_template){0};
+    t->frame = cr_frame_of(&t->post_processors);
+    cr_templates_of(&t->post_processors, &t->frame, &t->single, &t->pair);
+}
+
 void cr_tokenizer_free(struct cr_tokenizer *t)
 {
     if (!t)
@@ -206,10 +223,7 @@ void cr_tokenizer_free(struct cr_tokenizer *t)
         t->model->release(t);
     cr_free_vocabulary(&t->vocabulary);
     cr_free_added(&t->added);
-    free(t->frame.before);
-    free(t->frame.after);
-    free(t->single.items);
-    free(t->pair.items);
+    free_frame(t);
     free(t->ends.items);
     for (int i = 0; i < t->n_strings; i++)
         free(t->strings[i]);

@@ -53,6 +53,9 @@ enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
 
+/* Makes the tokenizer put no ids around texts. */
+void cr_frame_nothing(struct cr_tokenizer *tokenizer);
+
 /* Encodes a text and appends the ids; with `framed` also those that the post-processors put around
  * it. */
 int cr_encode(struct cr_tokenizer *tokenizer, const char *text, size_t n, bool framed,
