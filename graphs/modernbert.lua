@@ -70,7 +70,8 @@ prefix(o.name_prefix)
 local x = scope("embeddings.tok_embeddings", nn.embedding, texts.ids, o.vocab_size, o.hidden_size, 0.02)
 x = scope("embeddings.norm", nn.layer_norm, x, norm)
 local reach = math.floor(o.local_attention / 2)
-local all, near = layer_of(o.global_rope_theta), layer_of(o.local_rope_theta, masks.local_window(texts.T, reach))
+local local_theta = o.local_rope_theta > 0 and o.local_rope_theta or o.global_rope_theta
+local all, near = layer_of(o.global_rope_theta), layer_of(local_theta, masks.local_window(texts.T, reach))
 local kinds = {num_hidden_layers = o.num_hidden_layers, layer_types = o.layer_types, sliding_window = 1}
 local slides = huggingface.windows(kinds, function(i) return i % o.global_attn_every_n_layers ~= 0 end)
 for i = 1, o.num_hidden_layers do

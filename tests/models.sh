@@ -358,6 +358,7 @@ harmless phi '{"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "is_
 harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absolute", "decoder_bias": true,
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 160000},
  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}, "repad_logits_with_grad": false}'
+harmless deberta_v2 '{"pos_att_type": []}'
 harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
 
 # same_model SCRIPT JSON OTHER: two files that say one thing.
@@ -383,6 +384,11 @@ same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2, "laye
 same_model llama '{"max_position_embeddings": 64, "rope_scaling": {"type": "yarn", "factor": 4.0}}' \
     '{"max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
     "original_max_position_embeddings": 64}}'
+
+# Without frequencies of their own, layers with a window have those of the others.
+small='"T": 8, "masked_lm": true, "vocab_size": 40, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16,
+    "num_hidden_layers": 2, "global_rope_theta": 300, "local_rope_theta":'
+same_model modernbert "{$small null}" "{$small 300}"
 
 # Keys that nobody knows are passed over with one note.
 printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger": 3, "image_token_id": 9}' \

@@ -475,11 +475,24 @@ static void push_table_option(lua_State *L, const char *name, struct given given
         push_choice_option(L, name, given);
 }
 
+/* True if the default at an index is a list with "" among its choices. */
+static bool may_be_empty(lua_State *L, int index)
+{
+    bool may = false;
+    int n = lua_type(L, index) == LUA_TTABLE ? (int)lua_rawlen(L, index) : 0;
+    for (int i = 1; i <= n && !may; i++) {
+        lua_rawgeti(L, index, i);
+        may = lua_type(L, -1) == LUA_TSTRING && *lua_tostring(L, -1) == '\0';
+        lua_pop(L, 1);
+    }
+    return may;
+}
+
 /* Pushes the option's value; its default is on top of the stack. */
 static void push_value(lua_State *L, const char *name, struct given given)
 {
     int top = lua_gettop(L);
-    if (given.empty && lua_type(L, top) != LUA_TSTRING)
+    if (given.empty && lua_type(L, top) != LUA_TSTRING && !may_be_empty(L, top))
         misfit(L, name, given, "one value");
     if (given.text && strlen(given.text) >= MAX_TEXT)
         cr_raise(L, "option %s: found a value of %zu bytes, expected a shorter one", name,

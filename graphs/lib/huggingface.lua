@@ -257,9 +257,8 @@ for _, name in ipairs {"hidden_size", "intermediate_size", "n_embd", "n_head", "
     "n_positions", "num_attention_heads", "num_channels", "type_vocab_size"} do
     huggingface.sizes[name] = {1, 2 ^ 20, null = false}
 end
-for _, name in ipairs {"global_rope_theta", "local_rope_theta"} do
-    huggingface.sizes[name] = huggingface.sizes.rope_theta
-end
+huggingface.sizes.global_rope_theta = huggingface.sizes.rope_theta
+huggingface.sizes.local_rope_theta = {1, 2 ^ 100} -- null: that of all other layers
 huggingface.sizes.vocab_size = {1, 2 ^ 24, null = false}
 for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"} do
     huggingface.sizes[name] = {0, 1, null = false}
