@@ -53,22 +53,28 @@ static bool is_used(const struct cr_builder *b, int i, const char *name)
     return false;
 }
 
-/* Writes the name of the counter of outer loop i. */
+/* Writes the name of the counter of outer loop i.  No outer loop before it has that name: a body that reads
+ * both counters would read one of them twice. */
 static void name_loop(const struct cr_builder *b, int i, char name[24])
 {
     const struct cr_kernel *k = b->k;
     int atom = k->outer[i], length = k->atoms.length[atom];
-    const char *role = cr_parts_of(k)->role ? cr_parts_of(k)->role(b->g, k, i) : NULL;
-    const char *word = word_of_size(b, atom);
+    const char *word = cr_parts_of(k)->role ? cr_parts_of(k)->role(b->g, k, i) : NULL;
     int axis = axis_of(&b->g->nodes[k->root], k->dest.coef[atom], k->atoms.extent[atom]);
-    if (role)
-        snprintf(name, 24, "%s", role);
-    else if (length)
-        name_by_length(name, b->g->lengths[length - 1].name);
-    else if (word && !is_used(b, i, word))
+    char other[24];
+    if (length)
+        name_by_length(other, b->g->lengths[length - 1].name);
+    if (!word)
+        word = length ? other : word_of_size(b, atom);
+    if (word && !is_used(b, i, word)) {
         snprintf(name, 24, "%s", word);
+        return;
+    }
+    snprintf(other, sizeof other, "axis%d", axis);
+    if (axis != CR_NONE && !is_used(b, i, other))
+        snprintf(name, 24, "%s", other);
     else
-        snprintf(name, 24, axis == CR_NONE ? "outer%d" : "axis%d", axis == CR_NONE ? i : axis);
+        snprintf(name, 24, "outer%d", i);
 }
 
 void cr_name_loops(struct cr_builder *b)
