@@ -201,6 +201,21 @@ static void put_byte_ids(struct cr_text *out, const struct tables *s, const char
     put_ids(out, name, "byte_ids", ids, 256);
 }
 
+/* Prints the ids of bytes at the end of a piece, whose tokens end in the end_of_word_suffix. */
+static void put_end_ids(struct cr_text *out, const struct tables *s, const char *name)
+{
+    int32_t ids[256];
+    for (int i = 0; i < 256; i++) {
+        struct cr_text letter = {0};
+        char byte = (char)i;
+        cr_put_byte_letters(&letter, &byte, 1);
+        cr_put_bytes(&letter, s->t->bpe.suffix, s->t->bpe.suffix_length);
+        ids[i] = cr_find_word(&s->t->vocabulary, letter.data, letter.length);
+        free(letter.data);
+    }
+    put_ids(out, name, "end_ids", ids, 256);
+}
+
 /* ---- merges, whole pieces, added tokens ---- */
 
 static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
@@ -618,6 +633,8 @@ static void put_bpe_members(struct cr_text *out, const struct tables *s, const c
            name, name, name, name, bpe->mask, bpe->levels ? name : "0", bpe->levels ? "_merge_levels" : "",
            letters ? name : "0", letters ? "_letters" : "", letters ? bpe->letters[0].mask : 0, name,
            bpe->unknown, bpe->fuse_unknown);
+    if (bpe->suffix_length > 0)
+        cr_put(out, "    .end_ids = %s_end_ids,\n", name);
     if (bpe->ignore_merges)
         cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
 }
@@ -761,6 +778,8 @@ static void put_model(struct cr_text *out, const struct tables *s, const char *n
         put_byte_ids(out, s, name);
         if (has_letters(s))
             put_letters(out, &t->bpe, name);
+        if (t->bpe.suffix_length > 0)
+            put_end_ids(out, s, name);
         return;
     }
     put_words(out, &t->vocabulary, name);

@@ -130,13 +130,16 @@ static void release_bpe(struct cr_tokenizer *t)
 /* Chooses how emitted C encodes a piece: by its bytes or its characters; as a whole first, if merges may be ignored. */
 static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
 {
-    if (has_affixes(&t->bpe))
-        return cr_refuse_shape(s, "BPE with a continuing_subword_prefix or end_of_word_suffix", "none", error);
+    if (t->bpe.prefix_length > 0)
+        return cr_refuse_shape(s, "BPE with a continuing_subword_prefix", "none", error);
+    if (t->bpe.suffix_length > 0 && (!s->byte_level || t->bpe.ignore_merges))
+        return cr_refuse_shape(s, "BPE with an end_of_word_suffix", "one with ByteLevel and without ignore_merges", error);
     if (s->byte_level && t->bpe.byte_fallback)
         return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
     if (!s->byte_level && t->bpe.ignore_merges)
         return cr_refuse_shape(s, "ignore_merges without ByteLevel", "both", error);
-    s->list->piece = t->bpe.ignore_merges ? "cr_piece_of_known_bytes"
+    s->list->piece = t->bpe.ignore_merges       ? "cr_piece_of_known_bytes"
+                     : t->bpe.suffix_length > 0 ? "cr_piece_of_ended_bytes"
                      : s->byte_level      ? "cr_piece_of_bytes"
                                           : "cr_piece_of_letters";
     return 0;
