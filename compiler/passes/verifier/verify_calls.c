@@ -14,6 +14,7 @@
 struct state {
     int parts, made;     /* the number of calls that write it, and how many of them have run */
     int64_t first, last; /* the first and the last element that is written */
+    int maker;           /* of an output: 1 + the function that writes all of it; or 0 */
 };
 
 struct run {
@@ -330,6 +331,22 @@ static bool holds_length(const struct run *r, const struct cr_slot *s, int64_t b
            r->p->buffers[bound].offset == r->p->input_of_length[s->length];
 }
 
+/* True if a call writes all of an output that an earlier call of the same function has written: to recompute
+ * other results of it.  Notes the function. */
+static bool is_rewrite(struct run *r, const struct cr_step *call, int slot)
+{
+    int64_t buffer = bound_to(r, call, slot);
+    struct cr_reach reach = reach_of(r, call, slot);
+    struct state *s = &r->states[buffer];
+    if (r->p->buffers[buffer].space != CR_SPACE_OUTPUT || slot_of(r, call, slot)->partly || reach.first > 0 ||
+        reach.last < units_of(&r->p->buffers[buffer]) - 1)
+        return false;
+    if (s->maker == call->function + 1)
+        return true;
+    s->maker = call->function + 1;
+    return false;
+}
+
 /* Checks the buffers of a call, and counts the call as a writer of each buffer that it writes. */
 static int see_arguments(struct run *r, const struct cr_step *call)
 {
@@ -343,7 +360,7 @@ static int see_arguments(struct run *r, const struct cr_step *call)
                                                : verify_buffer_of(r, call, i, bound);
         if (status)
             return -1;
-        if (s->written)
+        if (s->written && !is_rewrite(r, call, i))
             r->states[bound].parts++;
     }
     return 0;
@@ -544,8 +561,10 @@ static int see_memory(struct run *r, const struct cr_step *call)
             read_buffer(r, call, i))
             return -1;
     for (int i = 0; i < n; i++)
-        if (slot_of(r, call, i)->written)
-            r->states[bound_to(r, call, i)].made++;
+        if (slot_of(r, call, i)->written) {
+            struct state *s = &r->states[bound_to(r, call, i)];
+            s->made += s->made < s->parts;
+        }
     return 0;
 }
 
