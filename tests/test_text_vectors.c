@@ -1196,6 +1196,45 @@ START_TEST(has_a_vector_and_classes_in_each_family)
 }
 END_TEST
 
+/* Draws the weights of the model in the folder. */
+static void draw_weights(int seed)
+{
+    crescent_model *model;
+    GOOD(crescent_open(context, folder, NULL, NULL, &model));
+    GOOD(crescent_keep_weights(model));
+    GOOD(crescent_draw_weights(model, seed));
+    GOOD(crescent_save_weights(model, in_folder("model.safetensors")));
+    crescent_close(model);
+}
+
+/* A folder of CLIP's tower for texts alone has the features if its class projects them. */
+START_TEST(projects_the_features_of_a_tower)
+{
+#define TOWER "\"vocab_size\":420,\"hidden_size\":32,\"num_attention_heads\":2,\"intermediate_size\":64," \
+              "\"num_hidden_layers\":2,\"max_position_embeddings\":20,\"eos_token_id\":3"
+    static const char text[] = "the graph that people read";
+    static const char *const configs[] = {
+        "{\"model_type\":\"clip\",\"projection_dim\":12,\"text_config\":{" TOWER "}}",
+        "{\"model_type\":\"clip_text_model\",\"architectures\":[\"CLIPTextModelWithProjection\"],"
+        "\"projection_dim\":12," TOWER "}",
+        "{\"model_type\":\"clip_text_model\",\"architectures\":[\"CLIPTextModel\"],\"projection_dim\":12," TOWER "}"};
+    static const int sizes[] = {12, 12, 32};
+    float found[3][C];
+    crescent_embedder_facts facts;
+    for (int i = 0; i < 3; i++) {
+        write_text("config.json", configs[i]);
+        if (i == 0)
+            draw_weights(11);
+        crescent_embedder *e = open_embedder(NULL, 1);
+        crescent_embedder_look(e, &facts);
+        ck_assert_int_eq(facts.dimensions, sizes[i]);
+        GOOD(crescent_embed(e, text, strlen(text), found[i], NULL));
+        crescent_embedder_close(e);
+    }
+    ck_assert(crescent_same_bits(found[0], found[1], 12));
+}
+END_TEST
+
 /* The vector of CLIP is what its tower for texts makes of one of that many tokens, and is cut at its positions. */
 START_TEST(has_the_features_of_clip)
 {
@@ -1414,6 +1453,7 @@ int main(void)
     tcase_add_loop_test(t, scores_as_a_reranker_says, 0, 4);
     tcase_add_loop_test(t, has_a_vector_and_classes_in_each_family, 0, N_FAMILIES);
     tcase_add_test(t, has_the_features_of_clip);
+    tcase_add_test(t, projects_the_features_of_a_tower);
     tcase_add_loop_test(t, has_the_features_of_siglip, 0, 2);
     tcase_add_loop_test(t, knows_the_positions_of_each_family, 0, N_FAMILIES);
     tcase_add_test(t, refuses_in_one_line);
