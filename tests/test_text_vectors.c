@@ -1375,6 +1375,11 @@ START_TEST(refuses_in_one_line)
     expect_refusal(NULL, "modules.json:1: found an object, expected an array of modules");
     remove(in_folder("modules.json"));
     expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, ": no tensor 'classifier.weight'");
+    write_text("config.json", "{\"model_type\":\"bert\",\"architectures\":[\"BertForMaskedLM\"],\"vocab_size\":420,"
+                              "\"hidden_size\":32,\"num_attention_heads\":2,\"intermediate_size\":64,"
+                              "\"num_hidden_layers\":2,\"max_position_embeddings\":40}");
+    expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
+                   "; the class in config.json is BertForMaskedLM, expected one such as BertForSequenceClassification");
     write_text("config.json", "{\"model_type\":\"bert\",\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}");
     expect_refusal(&(crescent_embedder_options){.classify = CRESCENT_LOGITS},
                    "config.json:1: id2label: found 2, expected the numbers from 0 to 1, each with a name");

@@ -200,10 +200,14 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
         return -1;
     if (e->sentence.pad)
         e->sentence.pad_id = crescent_token_id(e->reading.tokenizer, e->sentence.pad);
-    return find_limit(e, options->most, error) || open_model(e, folder, how, config) ||
-                   find_ports(e, options->most, error)
-               ? -1
-               : 0;
+    if (find_limit(e, options->most, error))
+        return -1;
+    if (open_model(e, folder, how, config)) {
+        if (e->classify)
+            cr_name_class(folder, error);
+        return -1;
+    }
+    return find_ports(e, options->most, error);
 }
 
 /* Opens an encoder.  A failure closes the parts that are open. */

@@ -314,6 +314,28 @@ static const char *first_class(const struct cr_document *d)
     return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
 }
 
+/* True for a class of transformers whose models have labels. */
+static bool has_labels(const char *class)
+{
+    static const char suffix[] = "ForSequenceClassification";
+    size_t n = strlen(class), end = sizeof suffix - 1;
+    return n >= end && strcmp(class + n - end, suffix) == 0;
+}
+
+void cr_name_class(const char *folder, struct cr_error *error)
+{
+    struct cr_error before = *error, ignored = {0};
+    char path[PATH_SIZE];
+    struct cr_document d;
+    if (!strstr(before.text, ": no tensor ") || open_object(&d, path, folder, "config.json", &ignored) <= 0)
+        return;
+    const char *class = first_class(&d);
+    if (class && !has_labels(class))
+        cr_fail(error, "%.400s; the class in config.json is %.60s, expected one such as BertForSequenceClassification",
+                before.text, class);
+    cr_document_free(&d);
+}
+
 int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -330,7 +352,6 @@ int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error
 
 int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_classes, struct cr_error *error)
 {
-    static const char suffix[] = "ForSequenceClassification";
     char path[PATH_SIZE];
     struct cr_document d;
     int found = s->pools || s->ranks ? 0 : open_object(&d, path, folder, "config.json", error);
@@ -338,8 +359,7 @@ int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_cl
     if (found <= 0)
         return found;
     const char *class = first_class(&d);
-    size_t n = class ? strlen(class) : 0, end = sizeof suffix - 1;
-    *has_classes = class ? n >= end && strcmp(class + n - end, suffix) == 0 : cr_member(&d, 0, "id2label") >= 0;
+    *has_classes = class ? has_labels(class) : cr_member(&d, 0, "id2label") >= 0;
     cr_document_free(&d);
     return 0;
 }

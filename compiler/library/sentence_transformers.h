@@ -84,6 +84,10 @@ crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const 
 /* Fails for a reranking decoder, which makes no vectors. */
 int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
+/* Adds the class in config.json to an error about a tensor that is missing, if models of that class have no
+ * labels. */
+void cr_name_class(const char *folder, struct cr_error *error);
+
 /* Reads the labels of a classifier, and the function that turns its logits into probabilities,
  * from config.json.  A reranking decoder has one label. */
 int cr_read_labels(struct cr_sentence *sentence, const char *folder, struct cr_error *error);
