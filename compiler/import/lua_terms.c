@@ -69,14 +69,14 @@ static void push_size(lua_State *L, int64_t size)
     push_number(L, cr_number_of_size(size));
 }
 
-/* Two symbols are equal if they have the same values for all lengths. */
+/* The metamethod __eq of symbols: they are equal if they have the same values for all lengths. */
 static int equal_symbols(lua_State *L)
 {
     lua_pushboolean(L, memcmp(lua_touserdata(L, 1), lua_touserdata(L, 2), sizeof(double)) == 0);
     return 1;
 }
 
-/* Pushes a term.  A null one is an error, which a refusal of the node has explained. */
+/* Pushes a term.  Null raises an error: the function that returned it has already reported why. */
 static int give(lua_State *L, cr_t x)
 {
     if (!x)
@@ -87,7 +87,7 @@ static int give(lua_State *L, cr_t x)
 
 /* ---- arguments ---- */
 
-/* The arguments of a function; see lua_terms.def. */
+/* The arguments of a function that makes terms, read by the letters of its row in lua_terms.def. */
 struct arguments {
     cr_t x[3];
     const cr_t *parts;
@@ -163,7 +163,7 @@ static cr_t operand_at(lua_State *L, int index)
     return cr_t_number(translation_of(L), term_at(L, other)->type, number_at(L, index));
 }
 
-/* Reads the arguments that letters say. */
+/* Reads the arguments of a call, one for each letter of the function's row. */
 static void read_arguments(lua_State *L, const char *letters, struct arguments *a)
 {
     for (int i = 1; letters[i - 1]; i++)
@@ -200,7 +200,7 @@ static void read_arguments(lua_State *L, const char *letters, struct arguments *
 
 /* ---- functions that make terms ---- */
 
-/* Takes elements at the places start, start + step, ... */
+/* Slices x[0] along an axis: the elements start, start + step, ... */
 static cr_t gather_steps(struct cr_translation *t, cr_t x, int axis, const double *number)
 {
     int64_t start = cr_t_plain(t, cr_t_whole(number[0])), step = cr_t_whole(number[1]),
@@ -504,7 +504,7 @@ static int open_language(lua_State *L)
 
 /* ---- runs ---- */
 
-/* A call of a row's function: its arguments, and where its results are stored. */
+/* A call of an operator's Lua function: its arguments, and the memory for its results. */
 struct run {
     struct cr_translation *t;
     const struct cr_onnx_op *op;

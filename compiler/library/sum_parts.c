@@ -5,16 +5,16 @@
 #include "compiler/passes/shard/share_states.h"
 #include "training.h"
 
-/* Returns the rank that adds those rows of a node which rank `owner` has in the end.  If owner adds some micro-batches
- * of the node, it is the owner itself.  Else the rows go round the ranks: where the ranks of left and right parts are
- * as many, powers of two, each row is sent once. */
+/* Returns the rank that adds up, in a node of the tree, the rows that rank `owner` keeps after the whole sum.
+ * That is the owner if it runs micro-batches of the node.  Otherwise rows are assigned to the node's ranks
+ * round-robin: if the left and the right part have equally many ranks, a power of two, each row is sent once. */
 static int holder(struct cr_rank_range ranks, int owner)
 {
     bool is_own = owner >= ranks.first && owner <= ranks.last;
     return is_own ? owner : ranks.first + owner % (ranks.last - ranks.first + 1);
 }
 
-/* The rows of an output of micro_batch that a rank owns, as elements of it. */
+/* The range of elements, in an output of the entry micro_batch, of the rows that a rank owns. */
 struct rows {
     int64_t begin, end;
 };
@@ -27,7 +27,7 @@ static struct rows owned_rows(const struct crescent_trainer *t, int output, int 
                          cr_owned_begin(port->rank, port->shape, rank + 1, ranks)};
 }
 
-/* Lists the message of this rank, if there is one, by which rows of an output get from one rank to another. */
+/* Adds the message that moves rows of an output between two ranks to the list, if this rank sends or receives it. */
 static void pass_rows(struct crescent_trainer *t, int level, int output, struct rows rows, int from,
                       int to)
 {

@@ -1,4 +1,4 @@
--- Operators of ONNX that look elements up by their places; see inline_tools.lua.
+-- Operators of ONNX that look elements up by indices; see inline_tools.lua.
 
 local tools = require "inline_tools"
 local axis_of = tools.axis_of
@@ -10,7 +10,7 @@ local function from_start(index, size)
     return where(lt(index, 0), index + size, index)
 end
 
--- Ids of an input that look up rows of a weight stay as they are: then a run refuses negative ids.
+-- Ids that are an input and index the rows of a weight are not wrapped, so that a run refuses negative ids.
 local function is_embedding(x, index)
     return x.is_weight and index.is_input
 end
@@ -31,7 +31,7 @@ function inline_index.gather_elements(x, index, o)
     return gather_along(x, from_start(index, x:size(axis)), axis)
 end
 
--- Lists of indices as row-major indices over `depth` axes of x, which follow `batch` ones.
+-- Turns lists of indices into row-major indices over `depth` axes of x, which follow `batch` batch axes.
 local function flat_index(x, indices, batch, depth)
     local shape, flat = indices.shape, nil
     shape[#shape] = nil

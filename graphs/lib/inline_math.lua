@@ -38,8 +38,8 @@ end
 
 -- ---- two operands ----
 
--- Of integers: rounded to 0.  That is the quotient that is rounded down, plus 1 if it is negative and
--- something is left.
+-- Integers are divided with rounding towards 0: the quotient rounded down, plus 1 if it is negative and the
+-- remainder is not 0.
 function inline_math.div(a, b)
     if a.dtype ~= "i32" or b.dtype ~= "i32" then return a / b end
     local down = floor_divide(a, b)
@@ -91,7 +91,7 @@ local function read_reduction(x, o)
     return axes, o.keepdims ~= 0
 end
 
--- A reduction of no elements: the number everywhere.
+-- Returns the result of a reduction of no elements: a tensor that is filled with its identity.
 local function of_empty(x, axes, keep, number)
     local gone, shape = {}, {}
     for _, axis in ipairs(axes) do gone[axis] = true end

@@ -25,13 +25,13 @@ end
 
 -- ---- norms ----
 
--- PATH if the weight is PATH.weight and the bias, if there is one, is PATH.bias: parameters of a layer.
+-- Returns PATH if the weight is called PATH.weight, and the bias, if there is one, PATH.bias; else nil.
 local function path_of(weight, bias)
     local path = weight.is_weight and weight.rank == 1 and weight.name:match("^([%w_.-]+)%.weight$")
     if path and (not bias or bias.is_weight and bias.name == path .. ".bias") then return path end
 end
 
--- A layer of nn, if the parameters are those of one; or nil.
+-- Returns a layer of nn if the parameters are named like those of a module, else nil.
 local function as_layer(name, x, weight, bias, epsilon, more)
     local path = path_of(weight, bias)
     if path and weight:size(1) == x:size(-1) then
@@ -71,7 +71,7 @@ function inline_norm.rms_normalization(x, scale, o)
     return rms_norm(x, scale, axes, epsilon)
 end
 
--- One that a recogniser found: its weight has not the name of a module's.
+-- A norm that a recogniser found, whose weight is not named like a module's.
 function inline_norm.rms_norm(x, weight, o)
     local _, epsilon = read_norm(x, o)
     return x * rsqrt(tools.mean(x * x, {x.rank}, true) + epsilon) * weight

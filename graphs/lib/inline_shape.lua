@@ -55,7 +55,7 @@ function inline_shape.flatten(x, o)
     return reshape(x, shape)
 end
 
--- Without axes, all axes of size 1 go.
+-- Without a list of axes, all axes of size 1 are removed.
 function inline_shape.squeeze(x, o)
     local axes = tools.list(o.axes)
     local gone, shape = {}, {}
@@ -66,7 +66,7 @@ function inline_shape.squeeze(x, o)
     return reshape(x, shape)
 end
 
--- New axes of size 1 are counted in the result.
+-- The list of new axes counts axes of the result.
 function inline_shape.unsqueeze(x, o)
     local axes = tools.list(o.axes) or {}
     local own, result, is_new, shape, from = x.shape, {rank = x.rank + #axes}, {}, {}, 0
@@ -116,7 +116,7 @@ function inline_shape.constant_of_shape(o)
     return o.value and expand(o.value, shape) or full(0, shape, "f32")
 end
 
--- The limits have to be known, as the size of the result depends on them.
+-- The limits must be constants, since the size of the result depends on them.
 function inline_shape.range(start, limit, delta)
     local first, last, step = numbers(start)[1], numbers(limit)[1], numbers(delta)[1]
     assert(step ~= 0, "found a step of 0, expected another number")

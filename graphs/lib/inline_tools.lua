@@ -1,9 +1,9 @@
 -- What the modules inline_math, inline_shape, inline_index and inline_norm share.
 --
--- Their functions are operators of ONNX that import inlines: it runs them on terms, the expressions that it
--- prints, and a script has what they make, not a call of them.  Terms have the fields and the functions of
--- tensors, and some more (compiler/import/lua_terms.c).  A size that depends on lengths is no number: sizes(a,
--- "*", b) computes with it.  The options of an operator are the fields of a table, nil where it has none.
+-- Their functions are operators of ONNX that import inlines: it calls them with terms, the expressions of the
+-- script that it prints, so that the script has what they return, not a call of them.  Terms have the fields
+-- and the functions of tensors, and some more (compiler/import/lua_terms.c).  A size that depends on lengths is
+-- no number: sizes(a, "*", b) computes with it.  The options of an operator are the fields of a table.
 
 local tools = {}
 
@@ -27,7 +27,7 @@ function tools.list(numbers)
     return {numbers}
 end
 
--- A shape with another size of an axis.
+-- Returns a copy of a shape with another size of one axis.
 function tools.resized(x, axis, size)
     local shape = x.shape
     shape[axis] = size
@@ -47,14 +47,14 @@ function tools.count(x, axes)
     return n
 end
 
--- The axes from one on.
+-- Returns the list of the axes from one to the last.
 function tools.axes_from(x, first)
     local axes = {}
     for axis = first, x.rank do axes[#axes + 1] = axis end
     return axes
 end
 
--- How many steps there are from a number to another one, which is not reached.
+-- Returns the number of elements of a range that begins at one number and ends before another.
 function tools.steps(from, to, step)
     if type(from) == "number" and type(to) == "number" then return math.max(math.ceil((to - from) / step), 0) end
     local way = step > 0 and sizes(to, "-", from) or sizes(from, "-", to)

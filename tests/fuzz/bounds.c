@@ -9,7 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "runtime/philox.h"
 
-/* Of one rounded operation, and of a function of the runtime, which is a little worse. */
+/* The relative error of an operation or of a function of the runtime, and the absolute error near 0. */
 static const double unit = 0x1p-23, tiny = 1e-37;
 
 /* A node being evaluated. */
@@ -58,7 +58,7 @@ static double distance(double a, double b)
     return isnan(d) ? INFINITY : d;
 }
 
-/* The error of an element as it is stored: none is known where float may overflow. */
+/* Returns the error of an element that is rounded to float; infinite if it may overflow. */
 static double stored(const struct cr_node *node, double value, double error)
 {
     if (isnan(error))
@@ -92,19 +92,19 @@ static void add_leaf(struct evaluation *e, const void *data)
 
 /* ---- elementwise ---- */
 
-/* Whether a rule gives true or false, or one of its operands, whatever the others may be. */
+/* True if the result of an op is a boolean or one of its operands, so that it has no error of its own. */
 static bool is_closed(enum cr_rule rule)
 {
     return rule == CR_RULE_COMPARE || rule == CR_RULE_LOGIC || rule == CR_RULE_SELECT;
 }
 
-/* An end of an interval as an operand of the op can be: of i32 it is one. */
+/* Returns an end of an interval as a value of the operand's type: in the range of i32. */
 static double as_operand(const struct cr_node *node, double x)
 {
     return node->dtype == CR_I32 ? fmin(fmax(x, INT32_MIN), INT32_MAX) : x;
 }
 
-/* How far the op's value moves when each operand goes to either end of its interval. */
+/* Returns how far the op's value moves if each operand goes to either end of its interval. */
 static double spread(const struct evaluation *e, int64_t i, const double *a, double value)
 {
     if ((e->node->op == CR_OP_add || e->node->op == CR_OP_sub) && isfinite(value))
@@ -124,7 +124,7 @@ static double spread(const struct evaluation *e, int64_t i, const double *a, dou
     return most;
 }
 
-/* A choice is as uncertain as what is chosen, or as both where the condition is. */
+/* A select has the error of the chosen operand; of both, if the condition is uncertain. */
 static double choice_error(const struct evaluation *e, int64_t i, const double *a, double value)
 {
     const struct cr_bounds *b = bounds_of(e, 1), *c = bounds_of(e, 2);
@@ -134,7 +134,7 @@ static double choice_error(const struct evaluation *e, int64_t i, const double *
                 distance(c->value[i], value) + c->error[i]);
 }
 
-/* Whether a / b may lie on either side of a whole number, as far as it is known. */
+/* True if the interval of a / b contains an integer, so that floor may give two results. */
 static bool may_jump(const struct evaluation *e, int64_t i, const double *a)
 {
     double da = bounds_of(e, 0)->error[i], db = bounds_of(e, 1)->error[i];
@@ -142,14 +142,14 @@ static bool may_jump(const struct evaluation *e, int64_t i, const double *a)
     return !(fabs(q - rint(q)) > dq);
 }
 
-/* Whether a power of a base that may be negative is NaN or not by an exponent that is not known. */
+/* True if a power may be NaN or not: the base may be negative, and the exponent is uncertain. */
 static bool may_be_whole(const struct evaluation *e, int64_t i, const double *a)
 {
     double db = bounds_of(e, 1)->error[i];
     return a[0] - bounds_of(e, 0)->error[i] < 0 && db > 0 && floor(a[1] + db) >= a[1] - db;
 }
 
-/* What the operands' errors make of the result's; `error` is their sum, and above 0. */
+/* Returns the result's error, given the operands' errors; `error` is their sum, and above 0. */
 static double carried(const struct evaluation *e, int64_t i, const double *a, double value,
                       double error)
 {
@@ -178,7 +178,7 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
 }
 
 /*
- * Whether the result is infinite and no operand is: by overflow, which another order of the work
+ * True if the result is infinite and no operand is: by overflow, which another order of operations
  * may avoid, or at a pole, where the sign of a zero decides.  log(0) is neither.
  */
 static bool is_pole(const struct evaluation *e, const double *a, double value)
@@ -191,14 +191,14 @@ static bool is_pole(const struct evaluation *e, const double *a, double value)
     return true;
 }
 
-/* A mask that is added may hide NaN and +inf, though their sum with -inf is NaN. */
+/* An additive mask of -inf may hide NaN and +inf, although their sum with -inf is NaN. */
 static bool is_masked(enum cr_op op, const double *a)
 {
     return op == CR_OP_add &&
            ((a[0] == -INFINITY && !(a[1] < INFINITY)) || (a[1] == -INFINITY && !(a[0] < INFINITY)));
 }
 
-/* The node that is repeated along axes, or the node itself. */
+/* Returns the operand of a broadcast, or the node itself. */
 static const struct cr_node *beneath_expand(const struct cr_graph *g, const struct cr_node *node)
 {
     return node->op == CR_OP_expand ? &g->nodes[cr_inputs(g, node)[0]] : node;
@@ -240,8 +240,8 @@ static void add_elementwise(struct evaluation *e)
 
 /* ---- reductions and products ---- */
 
-/* The error of a sum of numbers of that size altogether; if it is not finite, of what follows
- * from its terms for certain. */
+/* Returns the error of a sum: `carried` is that of its terms, `size` their total magnitude.  A sum that is infinite
+ * for certain has none. */
 static double sum_error(double value, double carried, double size, double rounding)
 {
     double error = carried + (rounding > 0 ? rounding * size + tiny : 0);
@@ -250,7 +250,7 @@ static double sum_error(double value, double carried, double size, double roundi
     return size < (double)FLT_MAX ? 0 : INFINITY; /* what is finite of it stays so */
 }
 
-/* One more element into a reduction; *picks stays true while the result is one of the elements. */
+/* Adds an element to a reduction; *picks stays true while the result equals one of the elements. */
 static double combine(const struct evaluation *e, double so_far, double x, bool *picks)
 {
     double result = e->eval(e->node->op, so_far, x, 0);
@@ -258,8 +258,8 @@ static double combine(const struct evaluation *e, double so_far, double x, bool 
     return result;
 }
 
-/* A sum has bounds, and so has a reduction that picks one of its elements or is of i32; of any
- * other nothing is known. */
+/* The error of a sum has a bound, and so has a reduction that selects one of its elements or is of i32; any
+ * other has none. */
 static void add_reduce(struct evaluation *e)
 {
     const struct cr_node *in = operand(e, 0);
@@ -295,7 +295,7 @@ static void add_reduce(struct evaluation *e)
     }
 }
 
-/* An element of a product. */
+/* Bounds an element of a matrix product. */
 struct dot {
     double value, error, size;
     bool unsure; /* whether some term is infinite or not */
@@ -314,7 +314,7 @@ static void add_term(struct dot *dot, double x, double dx, double y, double dy)
                    (isfinite(y) && !(fabs(y) > dy) && dy > 0);
 }
 
-/* Attention sums before it divides: of larger operands the product may overflow there. */
+/* Sums of operands up to this do not overflow in attention, which adds up before it divides. */
 static const double summable = 1e30;
 
 static bool all_finite(const struct cr_bounds *b, const struct cr_node *node)
@@ -453,7 +453,7 @@ static void add_take(struct evaluation *e)
     }
 }
 
-/* Like a sum over the rows that have this index. */
+/* Bounds an element of scatter_add as a sum over the rows that have its index. */
 static void add_scatter(struct evaluation *e)
 {
     const struct cr_node *index = operand(e, 1);
@@ -480,7 +480,7 @@ static void add_scatter(struct evaluation *e)
     }
 }
 
-/* Each is a sum of those before it. */
+/* Bounds a running sum: an element is the sum of the elements up to it. */
 static void add_scan(struct evaluation *e)
 {
     const struct cr_node *node = e->node;
@@ -507,7 +507,7 @@ static void add_scan(struct evaluation *e)
     }
 }
 
-/* What is written over, and over it those rows that have a place there. */
+/* Bounds an element of write: from the written rows if one has its index, else from the old value. */
 static void add_write(struct evaluation *e)
 {
     const struct cr_node *rows = &e->g->nodes[e->in[1]];

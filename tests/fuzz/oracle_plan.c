@@ -35,8 +35,8 @@ static bool overlap(const struct arena *a, cr_id x, cr_id y)
     return from_x < from_y + floats_of(a, y) && from_y < from_x + floats_of(a, x);
 }
 
-/* True if a kernel, the last to read a node, writes a result of the same size to its place, each
- * element after it has read the element there. */
+/* True if a kernel is the last to read a node, and stores a result of the same size over it, each element
+ * after it has read the element at that offset. */
 static bool is_replaced(const struct arena *a, int kernel, cr_id id, int result)
 {
     const struct cr_kernel *k = &a->m->kernels[kernel];
@@ -64,7 +64,7 @@ static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
     return true;
 }
 
-/* The kernel begins or goes on with a node that it stores; what lay there is gone. */
+/* Notes that a kernel stores a node: what lay at its offset is gone. */
 static bool write_result(struct arena *a, int kernel, cr_id id, struct cr_report *report)
 {
     if (!is_in_arena(a, id) || a->whole[id])
@@ -91,7 +91,7 @@ static void find_last_uses(struct arena *a)
     }
 }
 
-/* True if the operand's place is taken over by a result of the kernel. */
+/* True if the kernel stores a result over the operand. */
 static bool is_taken_over(const struct arena *a, int kernel, cr_id id)
 {
     const struct cr_kernel *k = &a->m->kernels[kernel];
@@ -101,8 +101,7 @@ static bool is_taken_over(const struct arena *a, int kernel, cr_id id)
     return taken;
 }
 
-/* The most floats that are needed at once, whatever their places but that some results lie over
- * operands. */
+/* Returns the most floats that are live at once, a result that is stored over an operand counting once. */
 static int64_t most_live(const struct arena *a)
 {
     int64_t most = 0, live = 0;

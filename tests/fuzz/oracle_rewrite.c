@@ -6,8 +6,8 @@
 #include "compiler/ir/mem.h"
 #include "oracles.h"
 
-/* A copy in the making: map[id] is what node id of the case's graph has become, copied[id] the same
- * without what was put in. */
+/* The copy of a case's graph: map[id] is the node that users of node id read, which may be an inserted one;
+ * copied[id] is the plain copy of the node. */
 struct copying {
     struct cr_subject *s;
     const struct cr_graph *from;
@@ -76,7 +76,7 @@ static bool check_rewritten(struct cr_subject *s, struct cr_graph *g, bool same,
 
 /* ---- dead nodes ---- */
 
-/* A few nodes on top of x, which nothing needs. */
+/* Adds a few nodes that read x and that no output needs. */
 static void add_dead(struct copying *c, cr_id x)
 {
     for (int i = 0; i < 4; i++) {
@@ -168,7 +168,7 @@ static cr_id sliced_whole(struct cr_graph *g, cr_id x)
     return cr_must(g, CR_OP_slice, 1, &x, &attr);
 }
 
-/* Two parts, next to each other again. */
+/* Slices x in two and concatenates the parts. */
 static cr_id cut_and_joined(struct cr_graph *g, cr_id x)
 {
     struct cr_attr low = cr_attr_of(&g->nodes[x]), high = low;
@@ -206,7 +206,7 @@ static cr_id summed_alone(struct cr_graph *g, cr_id x)
     return cr_must(g, CR_OP_reshape, 1, &y, &back);
 }
 
-/* Identities of numbers; those that simplify takes out again leave the same bits. */
+/* Arithmetic identities, such as x * 1.  Those that the pass simplify removes leave the same bits. */
 static const struct {
     const char *name;
     cr_id (*make)(struct cr_graph *g, cr_id x);
@@ -226,8 +226,8 @@ static const struct {
     {"summed alone", summed_alone, false},
 };
 
-/* Whether an identity leaves the same bits.  The transpose of a product is another product, which
- * may be fused otherwise. */
+/* True if an identity leaves the same bits.  The transpose of a product is another product, which may be
+ * fused in another way. */
 static bool keeps_bits(const struct cr_node *node, int which)
 {
     bool transposes = identities[which].make == transposed_twice;
@@ -255,7 +255,7 @@ bool cr_oracle_identity(struct cr_subject *s, struct cr_report *report)
 
 /* ---- a value and its largest element ---- */
 
-/* Adds the first output: 1 or 0, whether a slice of x along the axis has its largest element. */
+/* Adds the first output: 1 for each slice of x along the axis that contains its own maximum, else 0. */
 static void add_search(struct cr_graph *g, cr_id x, int axis)
 {
     struct cr_attr wide = cr_attr_of(&g->nodes[x]), along = {.axis = axis};
@@ -266,7 +266,7 @@ static void add_search(struct cr_graph *g, cr_id x, int axis)
     cr_add_output(g, "fuzz:search", cr_must(g, CR_OP_max, 1, &same, &along));
 }
 
-/* Whether nothing that is NaN, or may be, is in a value. */
+/* True if no element of a value is NaN or may be. */
 static bool is_sure(const struct cr_case *c, cr_id id)
 {
     const struct cr_node *node = &c->graph->nodes[id];
@@ -276,7 +276,7 @@ static bool is_sure(const struct cr_case *c, cr_id id)
     return cr_case_is_known(c, id);
 }
 
-/* A value has one set of bits wherever it is needed, so its largest element is found in it. */
+/* Checks that a maximum equals an element: a value that is computed twice must have the same bits each time. */
 bool cr_oracle_search(struct cr_subject *s, struct cr_report *report)
 {
     struct copying c = copying_begin(s);

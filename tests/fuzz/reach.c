@@ -102,7 +102,7 @@ static bool is_joined(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && k->n_stored > 1;
 }
 
-/* A norm whose statistics are stored, for one. */
+/* True if a joined kernel also stores a result of one number a row, such as the statistics of a norm. */
 static bool has_row_numbers(const struct cr_kernel *k)
 {
     bool numbers = false;
@@ -333,14 +333,14 @@ enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- loops ---- */
 
-/* What loops over layers may be, told by an operand of the second iteration. */
+/* The kinds of loops over layers, told apart by an operand of the second iteration. */
 
 static const struct cr_kernel *second(const struct cr_module *m, const struct cr_loop *loop, int at)
 {
     return &m->kernels[loop->first + loop->period + at];
 }
 
-/* The kernel that makes a node, or -1. */
+/* Returns the kernel that computes a node, or -1. */
 static int maker_of(const struct cr_module *m, cr_id id)
 {
     int maker = m->n_kernels - 1;
@@ -349,7 +349,7 @@ static int maker_of(const struct cr_module *m, cr_id id)
     return maker;
 }
 
-/* How many values of the first iteration the second one reads. */
+/* Returns how many values of the first iteration the second one reads. */
 static int handed_on(const struct cr_module *m, const struct cr_loop *loop)
 {
     int n = 0;
@@ -379,7 +379,7 @@ static bool is_handing_on_two(const struct cr_module *m, const struct cr_loop *l
     return handed_on(m, loop) > 1;
 }
 
-/* Whether a loop reads in the arena what another one kept. */
+/* True if a loop reads values from the arena that another loop has stored for each of its iterations. */
 static bool is_reading_kept(const struct cr_module *m, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++) {
@@ -394,7 +394,7 @@ static bool is_reading_kept(const struct cr_module *m, const struct cr_loop *loo
     return false;
 }
 
-/* Whether the last iteration makes an output, and the others do not. */
+/* True if only the last iteration computes an output. */
 static bool is_ending_in_output(const struct cr_module *m, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++) {
@@ -406,7 +406,7 @@ static bool is_ending_in_output(const struct cr_module *m, const struct cr_loop 
     return false;
 }
 
-/* Whether each iteration makes an output. */
+/* True if each iteration computes an output. */
 static bool is_making_outputs(const struct cr_module *m, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++)
@@ -416,7 +416,7 @@ static bool is_making_outputs(const struct cr_module *m, const struct cr_loop *l
     return false;
 }
 
-/* True if each iteration makes the next value of a state of its own. */
+/* True if each iteration computes the next value of a state of its own. */
 static bool is_updating_states(const struct cr_module *m, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++)
@@ -443,7 +443,7 @@ enum { N_LOOPS = sizeof loops / sizeof *loops };
 
 /* ---- states ---- */
 
-/* True if a kernel makes the next value of a state where the old one lies; `write`: by rows. */
+/* True if a kernel stores the next value of a state in place of the old one; with `write`, only some rows. */
 static bool is_made_in_state(const struct cr_module *m, bool write)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -465,7 +465,7 @@ static bool is_writing(const struct cr_module *m)
     return is_made_in_state(m, true);
 }
 
-/* True if a state is read by a kernel that writes over it. */
+/* True if a kernel reads a state and stores its next value in place. */
 static bool is_reading_over(const struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
@@ -487,7 +487,7 @@ static bool is_writing_over_several(const struct cr_module *m)
     return false;
 }
 
-/* True if the next value of a state is stored apart, and copied at the end. */
+/* True if the next value of a state is stored in another buffer, and copied at the end of the run. */
 static bool is_copying(const struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;

@@ -6,7 +6,7 @@
 
 /* ---- elementwise steps ---- */
 
-/* i32 of x's shape: indices, numbers that come in, and arithmetic on them. */
+/* Makes an i32 of x's shape: an iota, an input, or arithmetic on them. */
 static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
 {
     int64_t way = cr_below(m, depth > 0 ? 10 : 6);
@@ -23,7 +23,7 @@ static cr_id integers_like(struct cr_maker *m, cr_id x, int depth)
     return cr_make(m, op, cr_ops[op].arity, in, NULL);
 }
 
-/* A bool of x's shape. */
+/* Makes a bool of x's shape. */
 static cr_id condition_like(struct cr_maker *m, cr_id x, int depth)
 {
     enum cr_op op =
@@ -41,7 +41,7 @@ static cr_id condition_like(struct cr_maker *m, cr_id x, int depth)
     return cr_make(m, op, cr_ops[op].arity, in, NULL);
 }
 
-/* An op of the table that gives f32. */
+/* Applies an op of the table whose result is f32. */
 static cr_id step_elementwise(struct cr_maker *m, cr_id x)
 {
     enum cr_rule rule = cr_chance(m, 60) ? CR_RULE_ARITH : CR_RULE_FLOAT;
@@ -65,7 +65,7 @@ static cr_id step_select(struct cr_maker *m, cr_id x)
                             : cr_make_select(m, condition, other, x);
 }
 
-/* An op that makes f32 of something else, with x. */
+/* Converts an i32 or a bool to f32, and combines it with x. */
 static cr_id step_convert(struct cr_maker *m, cr_id x)
 {
     enum cr_op op = cr_random_op(m, CR_KIND_ELEMENTWISE, CR_RULE_CONVERT);
@@ -74,7 +74,7 @@ static cr_id step_convert(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_add, x, number);
 }
 
-/* A small elementwise expression, for work between the views of other steps. */
+/* Applies a small elementwise expression, between the views of other steps. */
 static cr_id some_work(struct cr_maker *m, cr_id x)
 {
     switch (cr_below(m, 4)) {
@@ -89,7 +89,7 @@ static cr_id some_work(struct cr_maker *m, cr_id x)
     }
 }
 
-/* ---- steps that fold ---- */
+/* ---- reductions ---- */
 
 static cr_id step_fold(struct cr_maker *m, cr_id x)
 {
@@ -104,7 +104,7 @@ static cr_id step_fold(struct cr_maker *m, cr_id x)
     return cr_make_with(m, CR_OP_mul, cr_make_fold(m, CR_OP_sum, some_work(m, x), axis), 1 / n);
 }
 
-/* x and something of its rows together. */
+/* Combines x with a reduction of its rows. */
 static cr_id step_rows(struct cr_maker *m, cr_id x)
 {
     cr_id fold = step_fold(m, x);
@@ -114,7 +114,7 @@ static cr_id step_rows(struct cr_maker *m, cr_id x)
     return cr_make2(m, cr_chance(m, 50) ? CR_OP_mul : CR_OP_sub, x, wide);
 }
 
-/* ---- steps that move ---- */
+/* ---- movement ---- */
 
 static void shuffle(struct cr_maker *m, int n, int64_t *axes)
 {
@@ -135,7 +135,7 @@ static cr_id step_permute(struct cr_maker *m, cr_id x)
     return cr_make_permute(m, x, axes);
 }
 
-/* A factor of n other than n itself if there is one. */
+/* Returns a random factor of n, other than n unless n is prime or 1. */
 static int64_t factor(struct cr_maker *m, int64_t n)
 {
     int64_t factors[64];
@@ -146,7 +146,7 @@ static int64_t factor(struct cr_maker *m, int64_t n)
     return count ? factors[cr_below(m, count)] : 1;
 }
 
-/* Cuts an axis in two, joins two, or puts in an axis of size 1. */
+/* Reshapes: splits an axis in two, joins two, or inserts an axis of size 1. */
 static cr_id step_reshape(struct cr_maker *m, cr_id x)
 {
     const struct cr_node *node = cr_node_of(m, x);
@@ -168,7 +168,7 @@ static cr_id step_reshape(struct cr_maker *m, cr_id x)
     return cr_make_reshape(m, x, rank + 1, shape);
 }
 
-/* Any other factors of the number of elements. */
+/* Reshapes to random factors of the number of elements. */
 static cr_id step_refactor(struct cr_maker *m, cr_id x)
 {
     int64_t shape[4], n = cr_elements(cr_node_of(m, x)->rank, cr_node_of(m, x)->shape);
@@ -205,7 +205,7 @@ static cr_id step_expand(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_expand, 1, &x, &attr);
 }
 
-/* Out of the usual order, some work, and back. */
+/* Transposes, applies elementwise ops, and transposes back. */
 static cr_id step_round_trip(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -219,7 +219,7 @@ static cr_id step_round_trip(struct cr_maker *m, cr_id x)
     return cr_make_permute(m, some_work(m, cr_make_permute(m, x, axes)), back);
 }
 
-/* Parts of x in another order. */
+/* Concatenates slices of x in another order. */
 static cr_id step_parts(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -232,7 +232,7 @@ static cr_id step_parts(struct cr_maker *m, cr_id x)
     return cr_make_concat(m, 2, (cr_id[]){high, low}, axis);
 }
 
-/* x between other tensors. */
+/* Concatenates x with other tensors. */
 static cr_id step_concat(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank, n = 1 + (int)cr_below(m, 4);
@@ -246,7 +246,7 @@ static cr_id step_concat(struct cr_maker *m, cr_id x)
     return cr_make_concat(m, n, parts, axis);
 }
 
-/* Two parts of x, of equal size and perhaps the same elements, with each other. */
+/* Combines two slices of x of equal size, which may overlap. */
 static cr_id step_gate(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -260,7 +260,7 @@ static cr_id step_gate(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_mul, gate, cr_make_slice(m, x, axis, from, size));
 }
 
-/* x and its transpose, if that has the same shape. */
+/* Combines x with its transpose, if that has the same shape. */
 static cr_id step_symmetry(struct cr_maker *m, cr_id x)
 {
     if (cr_node_of(m, x)->rank < 2 || cr_size_of(m, x, -1) != cr_size_of(m, x, -2))
@@ -279,7 +279,7 @@ static cr_id step_linear(struct cr_maker *m, cr_id x)
     return cr_make_linear(m, x, cr_random_size(m, 140));
 }
 
-/* x times its own transpose, or a leaf with a batch of its own. */
+/* Multiplies x by its own transpose, or by a leaf that has the batch axes, too. */
 static cr_id step_product(struct cr_maker *m, cr_id x)
 {
     x = cr_make_matrix(m, x);
@@ -296,7 +296,7 @@ static cr_id step_product(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_matmul, x, cr_chance(m, 50) ? b : some_work(m, b));
 }
 
-/* Rows of x, or of a table, by numbers that come in or are computed. */
+/* Gathers rows of x, or of a table, by indices that are an input or computed. */
 static cr_id step_gather(struct cr_maker *m, cr_id x)
 {
     int64_t shape[CR_MAX_RANK] = {1 + cr_below(m, 9)};
@@ -315,7 +315,7 @@ static cr_id step_gather(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, table, index);
 }
 
-/* Elements of x along an axis, by numbers that come in or are computed, or by the distance to a position. */
+/* Gathers elements of x along an axis, by indices that are an input, computed, or distances to a position. */
 static cr_id step_take(struct cr_maker *m, cr_id x)
 {
     int r = cr_node_of(m, x)->rank;
@@ -339,8 +339,8 @@ static cr_id step_take(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_take, 2, (cr_id[]){x, index}, &(struct cr_attr){.axis = axis});
 }
 
-/* x times a matrix of a stack of weights, by a number that comes in or is computed; some stacks have columns
- * that are no whole panels. */
+/* Multiplies x by a matrix that an index, an input or computed, selects from a stack of weights; the columns of
+ * some stacks do not fill whole panels. */
 static cr_id step_chosen(struct cr_maker *m, cr_id x)
 {
     x = cr_make_matrix(m, x);
@@ -355,7 +355,7 @@ static cr_id step_chosen(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_matmul, x, chosen);
 }
 
-/* As many rows as x has. */
+/* Gathers as many rows as x has, by indices that are an input or an iota. */
 static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
 {
     if (cr_node_of(m, x)->rank == 0)
@@ -367,7 +367,7 @@ static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, x, index);
 }
 
-/* Rows of x added up in a table, by numbers that come in or are computed; some are outside. */
+/* Adds rows of x to those of a table (scatter_add), by indices that are an input or computed, some out of range. */
 static cr_id step_scatter(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -382,7 +382,7 @@ static cr_id step_scatter(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
 }
 
-/* Rows over those of x, from a row on that comes in or is computed; some are outside. */
+/* Writes rows over those of x from a row on, an input or computed; some rows are out of range. */
 static cr_id step_write(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -400,7 +400,7 @@ static cr_id step_write(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_write, 3, (cr_id[]){x, rows, at}, &(struct cr_attr){.axis = axis});
 }
 
-/* x, and a state of its own that becomes something of x, or has rows of x written to it. */
+/* Combines x with a new state whose next value is computed from x, or into which rows of x are written. */
 static cr_id step_state(struct cr_maker *m, cr_id x)
 {
     const struct cr_node *node = cr_node_of(m, x);
@@ -435,9 +435,9 @@ static cr_id step_leaf(struct cr_maker *m, cr_id x)
     return cr_random_leaf(m);
 }
 
-/* ---- which step ---- */
+/* ---- the choice of a step ---- */
 
-/* Those whose result has the shape of x. */
+/* The steps whose result has the shape of x. */
 static cr_recipe *const even_recipes[] = {
     step_elementwise,    step_elementwise,
     step_select,         step_rows,

@@ -5,8 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/fuse/in_place.h"
 
-/* The values of a part, sorted by their first kernel; none, if the part has values at several
- * offsets. */
+/* The values of a part of the arena, sorted by their first kernel.  Empty if they have different offsets. */
 struct chain {
     cr_id *values;
     int n, cap;
@@ -37,7 +36,7 @@ static bool may_lie_over(const struct joiner *j, cr_id earlier, cr_id later)
            cr_reads_node(k, earlier) && k->dest.base == 0 && cr_reads_in_place(k, 0, earlier);
 }
 
-/* True if one of two values is dead before the other is written, or lies over it. */
+/* True if two values can share memory: their live ranges are disjoint, or one is stored over the other. */
 static bool may_follow(const struct joiner *j, cr_id earlier, cr_id later)
 {
     return j->l->last[earlier] < j->l->first[later] || may_lie_over(j, earlier, later);
@@ -57,8 +56,8 @@ static int find_at(const struct joiner *j, const struct chain *c, int kernel)
     return low;
 }
 
-/* True if the values of two chains can share memory: each value of the short chain has its place
- * among those of the long one, and is alone between its neighbours or follows them in its own chain. */
+/* True if the values of two chains can share memory: each value of the short chain, inserted into the long one
+ * by time, may follow the value before it, and be followed by the next one. */
 static bool fit(const struct joiner *j, const struct chain *chain, const struct chain *into)
 {
     for (int i = 0; i < chain->n; i++) {
@@ -73,7 +72,7 @@ static bool fit(const struct joiner *j, const struct chain *chain, const struct 
     return true;
 }
 
-/* Moves the values of a chain into another one. */
+/* Merges a chain into another one. */
 static void move(struct joiner *j, struct chain *chain, struct chain *into, int part)
 {
     for (int i = 0; i < chain->n; i++) {
@@ -114,7 +113,7 @@ static void join_all(struct joiner *j)
     }
 }
 
-/* Lists the values of each part that has them all at one offset, and counts the writers of nodes. */
+/* Fills in the chains of all parts, and counts the kernels that write each node. */
 static void find_chains(struct joiner *j)
 {
     const struct cr_lifetimes *l = j->l;
@@ -132,7 +131,7 @@ static void find_chains(struct joiner *j)
     }
 }
 
-/* Notes the values that lie over others. */
+/* Fills in lifetimes->over: the values that are stored over others. */
 static void find_over(struct joiner *j)
 {
     for (int p = 0; p < j->l->n; p++) {
