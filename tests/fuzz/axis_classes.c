@@ -36,7 +36,7 @@ static int64_t behind(const struct cr_node *node, int axis)
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* What stays an axis of its own; the others are fixed. */
+/* Ties the axes that a reshape keeps, and fixes all others. */
 static void tie_reshape(struct cr_axes *x, cr_id id, cr_id in)
 {
     const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];

@@ -1,4 +1,4 @@
-/* How steps become a graph, and which of them are taken back. */
+/* generate.c - random graphs of steps, some of which are undone. */
 #include "generate.h"
 
 #include <inttypes.h>
@@ -14,14 +14,14 @@
 
 enum { MAX_FORWARD_NODES = 120, MAX_NODES = 1200 };
 
-/* Often the last one: what nothing goes on from is dead. */
+/* Chooses the value that the next step reads: often the last one, since unused values are dead. */
 static cr_id any_value(struct cr_maker *m)
 {
     int64_t among = cr_chance(m, 60) ? 1 : cr_chance(m, 50) && m->n_pool > 4 ? 4 : m->n_pool;
     return m->pool[m->n_pool - 1 - cr_below(m, among)];
 }
 
-/* Finite, not large, and known to float's precision or nearly. */
+/* True if a value is finite, not large, and has an error bound near float's precision. */
 static bool is_tame(const struct cr_maker *m, cr_id id)
 {
     const struct cr_node *node = cr_node_of(m, id);
@@ -60,7 +60,7 @@ static cr_id attempt(struct cr_maker *m, cr_recipe *recipe, cr_id x)
     return CR_NONE;
 }
 
-/* One layer of a block: a few steps that keep the shape, and perhaps what went in. */
+/* Adds a layer of a block: a few steps that keep the shape, and perhaps a residual connection. */
 static cr_id layer(struct cr_maker *m, cr_id x, int n_steps, int number)
 {
     cr_id y = x;
@@ -81,7 +81,7 @@ static cr_id layer(struct cr_maker *m, cr_id x, int n_steps, int number)
     return is_tame(m, y) ? y : CR_NONE;
 }
 
-/* A seed from which a layer comes out well; what was tried is taken back. */
+/* Finds a seed whose layer has a tame result, and undoes the attempts. */
 static uint64_t layer_seed(struct cr_maker *m, cr_id x, int n_steps)
 {
     int n_nodes = m->g->n_nodes, n_operands = m->g->n_operands, n_leaves = m->n_leaves;
@@ -141,7 +141,7 @@ static bool is_output(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* The last value, and others: leaves, views, what is used inside, the same one twice. */
+/* Chooses outputs: the last value, and others: leaves, views, values that other nodes read, one value twice. */
 static void choose_outputs(struct cr_maker *m)
 {
     int n = 1 + (int)cr_below(m, cr_chance(m, 50) ? 1 : 5);
@@ -168,7 +168,7 @@ static int choose_wanted(struct cr_maker *m, cr_id *wanted, int most)
     return n;
 }
 
-/* Gradients of the first output as further outputs. */
+/* Adds gradients of the first output as further outputs. */
 static void add_gradients(struct cr_maker *m)
 {
     cr_id wanted[12], gradients[12], y = m->g->outputs[0].id;
@@ -194,7 +194,7 @@ static void add_gradients(struct cr_maker *m)
 
 /* ---- what states become ---- */
 
-/* Any value of the state's shape and type, another state or itself. */
+/* Returns any value of the state's shape and type, such as another state or itself. */
 static cr_id value_for(struct cr_maker *m, cr_id state)
 {
     const struct cr_node *s = cr_node_of(m, state);
@@ -209,7 +209,7 @@ static cr_id value_for(struct cr_maker *m, cr_id state)
     return state;
 }
 
-/* Some rows of a value over those of the state, as of a cache. */
+/* Writes some rows of a value over those of the state, as into a cache. */
 static cr_id rows_for(struct cr_maker *m, cr_id state, cr_id value)
 {
     struct cr_node s = *cr_node_of(m, state);
@@ -235,7 +235,7 @@ static cr_id some_value_for(struct cr_maker *m, cr_id state)
     return state;
 }
 
-/* Replaces every state, also those that come along. */
+/* Gives every state a next value. */
 static void replace_states(struct cr_maker *m)
 {
     int kept = 0;
@@ -248,7 +248,7 @@ static void replace_states(struct cr_maker *m)
     }
 }
 
-/* What a graph is mostly about. */
+/* The main kinds of steps of a graph. */
 enum subject { ANYTHING, TYPED, MOVEMENT, ATTENTION, LAYERS };
 
 static const enum subject subjects[] = {ANYTHING, ANYTHING,  ANYTHING,  TYPED, TYPED,
@@ -264,7 +264,7 @@ static cr_recipe *choose_recipe(struct cr_maker *m, enum subject subject)
     return way < 97 ? cr_other_recipe(m) : step_block;
 }
 
-/* A step, in so many tries. */
+/* Adds a step, in at most so many attempts. */
 static void add_step(struct cr_maker *m, cr_recipe *recipe, int number, int tries)
 {
     cr_id y = CR_NONE;
@@ -291,7 +291,7 @@ static void add_steps(struct cr_maker *m, enum subject subject)
     }
 }
 
-/* A few values of any type that nothing else is made of. */
+/* Adds a few values of any type that nothing reads. */
 static void add_typed_outputs(struct cr_maker *m)
 {
     int64_t shape[CR_MAX_RANK];

@@ -1,4 +1,4 @@
-/* Random graphs: numbers, nodes with their values, leaves, and what there is to go on from. */
+/* maker.c - tools for the steps of random graphs: random numbers, evaluated nodes, leaves. */
 #include "maker.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis)
     return node->shape[axis < 0 ? node->rank + axis : axis];
 }
 
-/* What is too much work is not evaluated, and the step taken back as soon as it is made. */
+/* A node that is too much work is not evaluated, and its step is undone at once. */
 cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
     cr_id id = cr_must(m->g, op, n, in, attr);
@@ -211,7 +211,7 @@ static enum cr_op input_or_param(struct cr_maker *m)
     return cr_chance(m, 50) ? CR_OP_param : CR_OP_input;
 }
 
-/* An axis: often 1, often a prime, often next to the size of a tile or a panel, seldom longer. */
+/* Draws the size of an axis: often 1, a prime, or near the size of a tile or a panel, seldom larger. */
 int64_t cr_random_size(struct cr_maker *m, int64_t room)
 {
     static const int64_t sizes[] = {1,  1,  1,  1,  2,  2,  2,  3,  3,   4,   4,   5,   5,    6,
@@ -240,7 +240,7 @@ int cr_random_shape(struct cr_maker *m, int most_rank, int64_t *shape)
     return rank;
 }
 
-/* [batch, tokens, width], as models have it. */
+/* Draws a shape [batch, tokens, width], as models have it. */
 cr_id cr_model_leaf(struct cr_maker *m)
 {
     static const int64_t tokens[] = {1, 2, 5, 7, 16, 24, 33, 60, 130, 150, 270};
@@ -264,7 +264,7 @@ cr_id cr_random_leaf(struct cr_maker *m)
     return cr_make_leaf(m, cr_chance(m, 80) ? CR_OP_input : CR_OP_param, rank, shape, 1);
 }
 
-/* A leaf with some axes of x, the others missing or 1, broadcast to the shape of x. */
+/* Makes a leaf with some axes of x, the others missing or of size 1, and broadcasts it to the shape of x. */
 cr_id cr_make_broadcast(struct cr_maker *m, cr_id x, bool integers)
 {
     const struct cr_node *node = cr_node_of(m, x);
@@ -279,7 +279,7 @@ cr_id cr_make_broadcast(struct cr_maker *m, cr_id x, bool integers)
 
 /* ---- values at hand ---- */
 
-/* A value of x's shape, or CR_NONE. */
+/* Returns a random value of x's shape, or CR_NONE. */
 static cr_id value_like(struct cr_maker *m, cr_id x)
 {
     int64_t start = cr_below(m, m->n_pool);
@@ -291,7 +291,7 @@ static cr_id value_like(struct cr_maker *m, cr_id x)
     return CR_NONE;
 }
 
-/* A value that broadcasts to x's shape but is not of it, broadcast, or CR_NONE. */
+/* Broadcasts a random value of another shape to x's shape, or returns CR_NONE. */
 static cr_id narrow_value(struct cr_maker *m, cr_id x)
 {
     const struct cr_node *to = cr_node_of(m, x);

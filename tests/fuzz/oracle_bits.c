@@ -9,7 +9,7 @@
 #include "oracles.h"
 #include "runtime/select_runtime.h"
 
-/* Another run of the same code. */
+/* Runs the same code a second time. */
 static bool check_run(struct cr_subject *s, const char *isa, int threads, struct cr_report *report)
 {
     char how[64];
@@ -40,7 +40,7 @@ bool cr_oracle_again(struct cr_subject *s, struct cr_report *report)
     return check_run(s, NULL, 1, report);
 }
 
-/* Outputs of another program hold to the bounds of what they are outputs of. */
+/* Checks the outputs of another program against the error bounds of the nodes that they are. */
 static bool check_values(struct cr_subject *s, const struct cr_outputs *o, const char *how,
                          struct cr_report *report)
 {
@@ -50,14 +50,14 @@ static bool check_values(struct cr_subject *s, const struct cr_outputs *o, const
     return true;
 }
 
-/* It has two threads of its own. */
+/* Runs with two threads. */
 static int compile_standalone(const struct cr_program *p, struct cr_code *code,
                               struct cr_error *error)
 {
     return cr_compile_standalone(p, 2, code, error);
 }
 
-/* Another program, which is freed: the same bits, or right values. */
+/* Runs another program, and frees it: it must give the same bits, or values within the bounds. */
 static bool check_program(struct cr_subject *s, struct cr_program *program,
                           cr_backend_function *backend, bool same, const char *how,
                           struct cr_report *report)
@@ -82,14 +82,14 @@ static bool check_program(struct cr_subject *s, struct cr_program *program,
 
 /* ---- passes ---- */
 
-/* Passes that decide where values lie and which kernel computes them, not how. */
+/* True for a pass that decides where values are stored or which kernel computes them, and changes no bit. */
 static bool keeps_bits(const char *pass)
 {
     return strcmp(pass, "recompute") == 0 || strcmp(pass, "join_tiles") == 0 ||
            strcmp(pass, "outline") == 0;
 }
 
-/* Without one of the passes; simplify is left out together with join, which needs it. */
+/* Compiles without one of these passes; join needs simplify, so that both are left out together. */
 bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
 {
     const char *name = cr_passes[cr_pick(s, cr_n_passes)].name;
@@ -112,7 +112,7 @@ bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
 
 /* ---- printed graphs ---- */
 
-/* What is printed after a pass, "script" for none, reads back as itself. */
+/* Checks that the graph printed after a pass ("script": before all) reads back as the same graph. */
 bool cr_oracle_dump(struct cr_subject *s, struct cr_report *report)
 {
     int pass = (int)cr_pick(s, cr_n_passes + 1) - 1;
@@ -142,7 +142,7 @@ bool cr_oracle_dump(struct cr_subject *s, struct cr_report *report)
                    : cr_found(report, "%s: %.400s", how, error.text);
 }
 
-/* Simplifying a graph again changes nothing. */
+/* Checks that simplify is idempotent. */
 bool cr_oracle_simplify(struct cr_subject *s, struct cr_report *report)
 {
     struct cr_error error = {""};

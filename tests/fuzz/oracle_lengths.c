@@ -35,7 +35,7 @@ struct choices {
 
 /* ---- choosing ---- */
 
-/* The choice that an axis belongs to, or null. */
+/* Returns the chosen class that contains an axis, or null. */
 static const struct choice *choice_of(struct cr_axes *x, const struct choices *c, cr_id id, int axis)
 {
     for (int i = 0; i < c->n; i++)
@@ -52,7 +52,7 @@ static int64_t size_of(struct cr_axes *x, const struct choices *c, cr_id id, int
     return bounds ? choice->bound : choice->value;
 }
 
-/* Whether the graph with lengths is small enough to be run, and rows that are written have room. */
+/* True if the graph with lengths is small enough to run, and the rows of each write fit its axis. */
 static bool fits(struct cr_axes *x, const struct choices *c)
 {
     int64_t all = 0;
@@ -69,7 +69,7 @@ static bool fits(struct cr_axes *x, const struct choices *c)
     return all <= MOST_ELEMENTS;
 }
 
-/* A value of a size: as it is, 1, 2, one less, the bound, anything below. */
+/* Draws the value of a length: the size itself, 1, 2, one less, the bound, or any below it. */
 static int64_t choose_value(struct cr_subject *s, int64_t size, int64_t bound)
 {
     const int64_t values[] = {size, size, 1, 2, bound, bound - 1, 1 + cr_pick(s, bound)};
@@ -77,7 +77,7 @@ static int64_t choose_value(struct cr_subject *s, int64_t size, int64_t bound)
     return value < 1 ? 1 : value > bound ? bound : value;
 }
 
-/* Classes of axes of nodes at random: so a class is chosen sooner that has many. */
+/* Chooses classes by drawing axes of nodes, so that classes of many axes are more likely. */
 static void choose(struct cr_subject *s, struct cr_axes *x, struct choices *c)
 {
     int wanted = 1 + (int)cr_pick(s, MOST);
@@ -113,7 +113,7 @@ static void add_lengths(struct cr_graph *to, const struct choices *c)
     }
 }
 
-/* The node in the sizes of the graph, up to the lengths that begin at it. */
+/* Copies a node with the sizes of the new graph, without the lengths that begin at it. */
 static cr_id copy_node(struct cr_axes *x, const struct choices *c, struct cr_graph *to, cr_id id,
                        const cr_id *map, bool lengths)
 {
@@ -140,7 +140,7 @@ static cr_id copy_node(struct cr_axes *x, const struct choices *c, struct cr_gra
     return limited && !own ? cr_must(to, CR_OP_limit, 1, &made, &limit) : made;
 }
 
-/* The graph in which the choices are lengths, or their values. */
+/* Makes the graph in which the chosen classes are lengths, or have the values of these lengths as sizes. */
 static struct cr_graph *graph_with(struct cr_axes *x, const struct choices *c, bool lengths)
 {
     const struct cr_graph *g = x->g;
@@ -163,7 +163,7 @@ static struct cr_graph *graph_with(struct cr_axes *x, const struct choices *c, b
 
 /* ---- data ---- */
 
-/* The place of an element of a tensor of some sizes in one that is laid out for others. */
+/* Returns the offset, in a tensor laid out for other sizes, of an element of a tensor of some sizes. */
 static int64_t place_of(int rank, const int64_t *sizes, const int64_t *laid_out, int64_t element)
 {
     int64_t place = 0, step = 1;
@@ -188,7 +188,7 @@ static void *spread_data(const struct cr_node *leaf, const struct cr_node *exact
     return to;
 }
 
-/* The case with lengths: the data of `exact`. */
+/* Makes the case with lengths, with the data of `exact`. */
 static struct cr_case *case_with_lengths(struct cr_graph *g, const struct cr_case *exact,
                                          const struct choices *choices)
 {
@@ -241,7 +241,7 @@ static bool check_output(const struct cr_outputs *expected, const struct cr_outp
     return good;
 }
 
-/* Values within the bounds of the exact case: where an axis of 1 lets rewrites reach further. */
+/* Checks values against the bounds of the exact case, where an axis of size 1 allows more rewrites. */
 static bool check_values(const struct cr_case *exact, const struct cr_outputs *o,
                          struct cr_report *report)
 {
@@ -281,7 +281,7 @@ static bool compile(struct cr_graph *g, struct cr_compiled *compiled, cr_backend
     return cr_compile_program(compiled, program, backend, report);
 }
 
-/* Compiles and runs a case; its graph stays. */
+/* Compiles and runs a case, and does not free its graph. */
 static bool run_case(struct cr_case *c, cr_backend_function *backend, const char *isa, int threads,
                      struct cr_compiled *compiled, struct cr_outputs *o, struct cr_report *report)
 {
@@ -293,14 +293,14 @@ static bool run_case(struct cr_case *c, cr_backend_function *backend, const char
     return false;
 }
 
-/* What two graphs have in common. */
+/* How far the results of two graphs must agree. */
 enum likeness {
     SAME_BITS,
     IN_BOUNDS, /* values: weights are joined in one, or gradients added up in another order */
     SAME_SIZES /* the same of rounded weights, whose values the bounds do not speak of */
 };
 
-/* One graph against the other. */
+/* Compares the outputs of two graphs. */
 static bool compare(struct cr_subject *s, struct cr_case *exact, struct cr_case *c,
                     enum likeness likeness, cr_backend_function *backend, struct cr_report *report)
 {
@@ -355,7 +355,7 @@ static bool interpret(const struct cr_case *c, double **outputs, struct cr_repor
     return status == 0 || cr_found(report, "lengths: interpreter: %.500s", error.text);
 }
 
-/* The interpreter has the numbers that it has without lengths. */
+/* Checks that the interpreter gives the same numbers with lengths as with sizes. */
 static bool compare_interpreted(const struct cr_case *exact, const struct cr_case *c,
                                 struct cr_report *report)
 {
@@ -381,7 +381,7 @@ static bool compare_interpreted(const struct cr_case *exact, const struct cr_cas
     return good;
 }
 
-/* Puts the values of the lengths in front of what was found. */
+/* Prefixes a finding with the values of the lengths. */
 static bool blame(const struct choices *c, struct cr_report *report)
 {
     char text[sizeof report->text], values[100];
@@ -409,7 +409,7 @@ static cr_id param_named(const struct cr_graph *g, const char *name)
     return id;
 }
 
-/* Whether a parameter is the table of a gather. */
+/* True if a parameter is the table of a gather. */
 static bool is_table(const struct cr_graph *g, cr_id param)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)

@@ -51,7 +51,7 @@ static cr_id whole_of(struct parting *p, cr_id id)
     return p->whole[id];
 }
 
-/* The node with its operands given and the axis as wide as the range. */
+/* Adds a copy of a node with the given operands, whose axis has the size of the range. */
 static cr_id narrowed(struct parting *p, const struct range *r, const cr_id *in)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -75,7 +75,7 @@ static cr_id part_of_leaf(struct parting *p, const struct range *r)
     return cr_build(p->to, CR_OP_slice, 1, &in, &attr);
 }
 
-/* The same range of every operand. */
+/* Takes the same range of every operand. */
 static cr_id part_of_all(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -176,7 +176,7 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     return narrowed(p, r, (cr_id[]){table, index});
 }
 
-/* Across the rows that are written. */
+/* A range of a write, along an axis other than that of the written rows. */
 static cr_id part_of_write(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -229,7 +229,7 @@ static cr_id make_part(struct parting *p, const struct range *r)
     return made;
 }
 
-/* The range in the new graph, or CR_NONE. */
+/* Returns the range of a node in the new graph, or CR_NONE. */
 static cr_id part_of(struct parting *p, struct range r)
 {
     if (r.size == p->from->nodes[r.id].shape[r.axis])
@@ -262,7 +262,7 @@ static bool needs_both(const struct parting *p)
     return false;
 }
 
-/* The graph of a part of one output, or null. */
+/* Makes the graph of a part of one output, or returns null. */
 static struct cr_graph *graph_of(const struct cr_graph *g, const char *name, struct range r)
 {
     struct parting p = {.from = g, .to = cr_graph_new(g->name), .budget = 1000};
@@ -287,7 +287,7 @@ static bool same_bits(float x, float y)
     return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
 }
 
-/* What the part gave against the same elements of the whole. */
+/* Compares the part with the same elements of the whole output. */
 static bool compare(const struct cr_node *node, const struct range *r, const float *whole,
                     const float *part, struct cr_report *report)
 {
@@ -307,7 +307,7 @@ static bool compare(const struct cr_node *node, const struct range *r, const flo
     return true;
 }
 
-/* Runs another graph, which is used up. */
+/* Runs another graph, and frees it. */
 static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_outputs *o,
                       struct cr_report *report)
 {
@@ -323,7 +323,7 @@ static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_output
     return good;
 }
 
-/* The whole is run without other outputs, too: what else is asked for may change the kernels. */
+/* Runs the whole output alone, too: other outputs may change which kernels compute it. */
 static bool check_part(struct cr_subject *s, int output, struct range r, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;

@@ -30,7 +30,7 @@ struct pair {
 
 /* ---- choosing ---- */
 
-/* Whether the pair fits a node that has both axes: the batch once, on the left. */
+/* True if a node that has both axes has the batch once, to the left of the length. */
 static bool fits_node(struct cr_axes *x, const struct pair *p, cr_id id)
 {
     int batches = 0, inner = 0;
@@ -43,7 +43,7 @@ static bool fits_node(struct cr_axes *x, const struct pair *p, cr_id id)
     return inner && batches == 1;
 }
 
-/* Chooses two axes of a node; false if they can be no lengths. */
+/* Chooses two axes of a node, the batch and the ragged length; false if they cannot be lengths. */
 static bool choose(struct cr_subject *s, struct cr_axes *x, struct pair *p)
 {
     cr_id id = (cr_id)cr_pick(s, x->g->n_nodes);
@@ -87,7 +87,7 @@ static void add_length(struct cr_graph *to, const char *name, int64_t bound, int
     cr_must(to, CR_OP_input, 0, NULL, &attr);
 }
 
-/* 1 + the number of the length that an axis is, or 0. */
+/* Returns 1 + the index of an axis's length, or 0 if its size is fixed. */
 static int length_of(struct cr_axes *x, const struct pair *p, cr_id id, int axis)
 {
     int class = cr_axis_class(x, id * CR_MAX_RANK + axis);
@@ -114,7 +114,7 @@ static cr_id copy_node(struct cr_axes *x, const struct pair *p, struct cr_graph 
     return limited && !own ? cr_must(to, CR_OP_limit, 1, &made, &limit) : made;
 }
 
-/* The graph whose rows have sizes of their own, or one. */
+/* Makes the graph with a ragged length, or with one length for all rows. */
 static struct cr_graph *graph_with(struct cr_axes *x, const struct pair *p, bool ragged, cr_id *map)
 {
     struct cr_graph *to = cr_graph_new(x->g->name);
@@ -132,7 +132,7 @@ static struct cr_graph *graph_with(struct cr_axes *x, const struct pair *p, bool
     return to;
 }
 
-/* Whether each op admits what its operands have. */
+/* True if each op accepts the lengths of its operands. */
 static bool is_admitted(struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -148,7 +148,7 @@ static bool sums_rows(const struct cr_graph *g, const struct cr_node *node, cr_i
     return node->lengths[node->rank - 2] == 1 && g->nodes[left].lengths[node->rank - 1] == 2;
 }
 
-/* Whether two axes of a node are the batch: an element belongs to two rows. */
+/* True if a node has the batch axis twice, so that an element belongs to two rows. */
 static bool is_square(const struct cr_node *node)
 {
     int batches = 0;
@@ -273,7 +273,7 @@ static bool check_element(const struct cr_case *c, const struct cr_outputs *one,
                     o->port[i]->name, place, (double)y, (double)x);
 }
 
-/* Compares the row of all outputs whose rows are their own. */
+/* Compares a row of all outputs whose rows do not depend on other rows. */
 static bool check_row(const struct pair *p, const struct cr_case *c, const bool *mixed, int row,
                       const struct cr_outputs *one, const struct cr_outputs *o,
                       struct cr_report *report)
@@ -379,7 +379,7 @@ static void free_numbers(const struct cr_graph *g, double **outputs)
     free(outputs);
 }
 
-/* The interpreter has the numbers for one row that it has where all rows have its size. */
+/* Checks that the interpreter gives the same numbers for a row as where all rows have its size. */
 static bool compare_interpreted(const struct pair *p, const struct cr_case *c,
                                 const struct cr_case *plain, int row, struct cr_report *report)
 {
@@ -408,7 +408,7 @@ static bool compare_interpreted(const struct pair *p, const struct cr_case *c,
 
 /* ---- all of it ---- */
 
-/* Puts the sizes in front of what was found. */
+/* Prefixes a finding with the sizes. */
 static bool blame(const struct pair *p, struct cr_report *report)
 {
     char text[sizeof report->text], sizes[100];
