@@ -1055,7 +1055,8 @@ END_TEST
 /* Integers, NaN and borders: near misses of what the operators mean. */
 START_TEST(means_what_onnx_means)
 {
-    static const int64_t start = -9, end = INT64_MIN, step = -2, zero = 0, twice[] = {0, 0}, two = 2;
+    static const int64_t start = -9, end = INT64_MIN, step = -2, zero = 0, two = 2;
+    static const int64_t twice[] = {0, 0};
     static const struct {
         const char *op, *in, *words;
         int type;

@@ -338,13 +338,13 @@ static void put_names(struct cr_text *t, const char *names)
     cr_put(t, "\"\",\n");
 }
 
-/* Prints which of the names are those of a head. */
+/* Prints by parameter at which of its names those of a separate head begin. */
 static void put_heads(struct cr_text *t, const struct cr_standalone *w)
 {
     if (!cr_is_needed_by_program((void *)w, "heads"))
         return;
     cr_put(t,
-           "\n/* How many names come before those of a head that has to equal the parameter; 0: it is no head. */\n"
+           "\n/* By parameter: the index of its first name that is of a separate head, or 0. */\n"
            "static const int %s_heads[] = {",
            w->p->name);
     for (int i = 0; i < w->p->n_params; i++)

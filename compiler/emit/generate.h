@@ -51,8 +51,8 @@ struct cr_generation {
     char *const
         *names; /* by parameter: its possible names in files, each terminated by a zero byte; an
                    empty name ends the list */
-    const int *heads; /* by parameter: if it is a table that is also the model's head, how many of those names
-                         come before names of a separate head, whose values have to be the same; or 0 */
+    const int *heads; /* by parameter: 0, or the index of its first name that is of a separate
+                         head, whose values must equal the parameter's */
     const char *const
         *buffers; /* suffixes of names of tensors to ignore; then null */
     enum cr_embedding embedding;

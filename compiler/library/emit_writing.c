@@ -67,19 +67,20 @@ int cr_writing_program(struct cr_writing *w, const crescent_config *config, int6
 
 /* ---- weights ---- */
 
-/* Returns all names that a parameter may have in files, each null-terminated, then an empty one.  Sets *before
- * to how many come before names of a head; 0 if there are none of a head. */
-static char *names_of(const char *name, const char *family, const struct cr_names *params, int *before)
+/* Returns all names that a parameter may have in files, each null-terminated, then an empty one.
+ * Sets *head to the index of the first one that is of a separate head, or to 0. */
+static char *names_of(const char *name, const char *family, const struct cr_names *params,
+                      int *head)
 {
     struct cr_text names = {0};
     char other[400];
     int n = 1;
     cr_put_bytes(&names, name, strlen(name) + 1);
-    *before = 0;
+    *head = 0;
     for (int i = 1; i < CR_WEIGHT_NAMES; i++) {
         if (!cr_weight_name(other, sizeof other, name, family, params, i))
             continue;
-        *before = i >= CR_WEIGHT_HEADS && !*before ? n : *before;
+        *head = i >= CR_WEIGHT_HEADS && !*head ? n : *head;
         cr_put_bytes(&names, other, strlen(other) + 1);
         n++;
     }

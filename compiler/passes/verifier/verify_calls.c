@@ -338,8 +338,8 @@ static bool is_rewrite(struct run *r, const struct cr_step *call, int slot)
     int64_t buffer = bound_to(r, call, slot);
     struct cr_reach reach = reach_of(r, call, slot);
     struct state *s = &r->states[buffer];
-    if (r->p->buffers[buffer].space != CR_SPACE_OUTPUT || slot_of(r, call, slot)->partly || reach.first > 0 ||
-        reach.last < units_of(&r->p->buffers[buffer]) - 1)
+    if (r->p->buffers[buffer].space != CR_SPACE_OUTPUT || slot_of(r, call, slot)->partly ||
+        reach.first > 0 || reach.last < units_of(&r->p->buffers[buffer]) - 1)
         return false;
     if (s->maker == call->function + 1)
         return true;
