@@ -11,6 +11,17 @@
 #include "angle_reduction.h" /* only for sin, cos */
 #include "vector.h"
 
+/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
+ * AMD's Zen 5, most of all when memory is busy. */
+/* FAR prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
+#define CR_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2) /* only for gemm_bf16_bf16, round_int8 */
+#else
+#define CR_PREFETCH(p) ((void)(p))
+#define CR_PREFETCH_FAR(p) ((void)(p)) /* only for gemm_bf16_bf16, round_int8 */
+#endif
+
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define CR_MOST(a, b) ((a) > (b) ? (a) : (b))
 #define CR_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))

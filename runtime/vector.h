@@ -28,23 +28,20 @@
 #include <math.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && !defined(__TINYC__)
 /* For functions that are always inlined and may be unused. */
+#if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
-/* A float and a word of 32 bits that may alias any element, f32 or i32. */
-typedef float __attribute__((may_alias)) cr_float;
-typedef uint32_t __attribute__((may_alias)) cr_word;
-/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
- * AMD's Zen 5, most of all when memory is busy. */
-#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
-/* Prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
-#define CR_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2) /* only for gemm_bf16_bf16, round_int8 */
 #else
 #define CR_INLINE static inline
+#endif
+
+/* A float and a word of 32 bits that may alias any element, f32 or i32. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+typedef float __attribute__((may_alias)) cr_float;
+typedef uint32_t __attribute__((may_alias)) cr_word;
+#else
 typedef float cr_float;
 typedef uint32_t cr_word;
-#define CR_PREFETCH(p) ((void)(p))
-#define CR_PREFETCH_FAR(p) ((void)(p)) /* only for gemm_bf16_bf16, round_int8 */
 #endif
 
 /* Pragmas for loops over a constant number of vectors, and for loops over very many. */

@@ -24,9 +24,7 @@
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) \
-    T(2, 1) T(3, 1) T(4, 1) T(5, 1) T(6, 1) T(7, 1) /* only for few_rows, uneven_columns */ \
-    T(1, 1) T(8, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_8(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)

@@ -331,11 +331,11 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
-/* True if a line is for clang-format alone.  Behind a backslash it ends a macro, unless an empty line does. */
+/* True if a line is for clang-format alone.  Behind a backslash it ends a macro, and is not. */
 static bool is_for_formatter(const struct cr_text *text, const char *line, cr_needs_op *needs)
 {
     bool continues = text->length > 1 && text->data[text->length - 2] == '\\';
-    return needs && strncmp(line, "/* clang-format ", 16) == 0 && (!continues || *end_of(line) == '\n');
+    return needs && !continues && strncmp(line, "/* clang-format ", 16) == 0;
 }
 
 /* Returns the line after an empty one. */
