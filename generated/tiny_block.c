@@ -274,6 +274,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
  * out[B, T, 4 * N_EMBD] = rows[B * T, N_EMBD] x columns[N_EMBD, 4 * N_EMBD]
  * each row first: sum, div, sub, mul, sum, div, add, rsqrt, mul, fma
  * then: add, mul, erf, add, mul, mul
+ * numbers: 0.707106781 is 1 / sqrt(2)
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
 struct k4_args {
@@ -676,6 +677,7 @@ int tiny_block_run_with(struct tiny_block_pool *pool, const void *weights, const
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
+/* clang-format on */
 
 /*
  * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
@@ -691,6 +693,7 @@ int tiny_block_run_with(struct tiny_block_pool *pool, const void *weights, const
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
+/* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
  * and a description, which an emitted file has at the members of struct cr_runtime.  A file that
@@ -736,20 +739,20 @@ int tiny_block_run_with(struct tiny_block_pool *pool, const void *weights, const
 #include <math.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && !defined(__TINYC__)
 /* For functions that are always inlined and may be unused. */
+#if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
-/* A float and a word of 32 bits that may alias any element, f32 or i32. */
-typedef float __attribute__((may_alias)) cr_float;
-typedef uint32_t __attribute__((may_alias)) cr_word;
-/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
- * AMD's Zen 5, most of all when memory is busy. */
-#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
 #define CR_INLINE static inline
+#endif
+
+/* A float and a word of 32 bits that may alias any element, f32 or i32. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+typedef float __attribute__((may_alias)) cr_float;
+typedef uint32_t __attribute__((may_alias)) cr_word;
+#else
 typedef float cr_float;
 typedef uint32_t cr_word;
-#define CR_PREFETCH(p) ((void)(p))
 #endif
 
 /* Pragmas for loops over a constant number of vectors, and for loops over very many. */
@@ -770,6 +773,14 @@ typedef uint32_t cr_word;
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
+
+/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
+ * AMD's Zen 5, most of all when memory is busy. */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
+#else
+#define CR_PREFETCH(p) ((void)(p))
+#endif
 
 #define CR_LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define CR_MOST(a, b) ((a) > (b) ? (a) : (b))
@@ -851,8 +862,7 @@ static int cr_has_plain(void)
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 /* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
-#define CR_TILES_1(T) \
-    T(1, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_4(T) T(1, 4)
 
@@ -962,8 +972,7 @@ static int cr_has_avx2(void)
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) \
-    T(1, 1) T(4, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
@@ -1089,8 +1098,7 @@ static int cr_has_avx512(void)
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) \
-    T(1, 1) T(8, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_8(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
@@ -1205,8 +1213,7 @@ static int cr_has_neon(void)
 #define CR_MOST_ROWS 12 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) \
-    T(1, 1) T(4, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
@@ -4149,7 +4156,7 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
                                     long panel_stride, const float *b, long rs)
 {
     for (long k = 0; k < K; k++, b += rs, y += CR_PANEL) {
-        CR_UNROLL_BY_4
+        CR_UNROLL
         for (int i = 0; i < panels * (CR_PANEL / CR_W); i++) {
             const float *from = b + i * CR_W;
             CR_PREFETCH(from + CR_ROWS_AHEAD * rs);
@@ -4618,16 +4625,14 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
     {                                                                                              \
         CR_NAME(v_tiles)(MR, NV, p, m, n, count);                                                  \
     }
-#define CR_TILE_NAME(MR, NV) [MR] = CR_NAME(cr_tiles_##MR##x##NV),
+#define CR_TILE_NAME(MR, NV) CR_NAME(cr_tiles_##MR##x##NV),
 
-/* Lists T(height, NV) for heights up to one.  A file whose products have more than 12 rows lacks low tiles, and
- * has of those of one vector what a band needs: see CR_TILES_1. */
+/* Lists T(height, NV) for all heights up to one. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
-#define CR_HEIGHTS_4(T, NV) \
-    T(1, NV) T(3, NV) T(4, NV)
-#define CR_HEIGHTS_6(T, NV) \
-    T(1, NV) T(4, NV) T(5, NV) T(6, NV)
-#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
+#define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
+#define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
+#define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
+#define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
 CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
@@ -4684,10 +4689,6 @@ CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set
         const long height = rows / count, taller = rows - height * count;
         if (CR_PACED) {
             CR_NAME(v_pace)(p, (tiles - CR_NAME(cr_tile_sets)) * CR_W, count, n);
-        }
-        if (!tiles->of_height[height]) { /* a low tile that the file lacks */
-            tiles->of_height[1](p, from, n, rows);
-            return;
         }
         if (taller) {
             tiles->of_height[height + 1](p, from, n, taller);

@@ -3,6 +3,7 @@
  * k1_both: both, tests/golden/sigmoid.lua:5
  * out[4, 8], gelu[4, 8], silu[4, 8]
  * steps: mul, fma, mul, sigmoid, mul, sigmoid, mul, tanh, mul, mul
+ * numbers: 1.59576912 is 2 sqrt(2 / pi), 0.0713548163 is 2 * 0.044715 sqrt(2 / pi)
  * 448 flop, reads 128 B, writes 384 B
  */
 struct k1_args {

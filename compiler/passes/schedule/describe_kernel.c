@@ -103,6 +103,52 @@ static void put_factor(struct cr_text *t, const struct cr_builder *b, const char
     cr_put(t, "\n");
 }
 
+/* Numbers that formulas of activations have, or products of them (Hendrycks & Gimpel 2016). */
+static const struct known {
+    double value;
+    const char *formula;
+} known[] = {
+    {0.7978845608028654, "sqrt(2 / pi)"},
+    {1.5957691216057308, "2 sqrt(2 / pi)"},
+    {0.035677408136300125, "0.044715 sqrt(2 / pi)"},
+    {0.07135481627260025, "2 * 0.044715 sqrt(2 / pi)"},
+    {0.21406444881780074, "6 * 0.044715 sqrt(2 / pi)"},
+    {0.7071067811865476, "1 / sqrt(2)"},
+    {0.3989422804014327, "1 / sqrt(2 pi)"},
+    {0.6931471805599453, "log(2)"},
+};
+
+enum { KNOWN = sizeof known / sizeof *known };
+
+/* Notes which of the known numbers a program has. */
+static void note_known(const struct cr_tiles *tiles, bool *has)
+{
+    for (int i = 0; i < tiles->n; i++)
+        for (int j = 0; j < KNOWN; j++)
+            has[j] |= tiles->values[i].source == CR_CONST && (float)tiles->values[i].number == (float)known[j].value;
+}
+
+/* Says what the known numbers of a kernel's programs are, once each. */
+static void put_known(struct cr_text *t, const struct cr_kernel *k)
+{
+    bool has[KNOWN] = {false}, first = true;
+    const struct cr_tiles *tiles;
+    for (int p = 0; (tiles = cr_program_of(k, p)); p++)
+        note_known(tiles, has);
+    for (int j = 0; j < KNOWN; j++) {
+        char item[100], number[40];
+        if (!has[j])
+            continue;
+        cr_number_text(number, sizeof number, CR_FORMAT_f32, known[j].value);
+        snprintf(item, sizeof item, "%s is %s", number, known[j].formula);
+        cr_put(t, first ? "numbers: " : "");
+        put_item(t, first, item);
+        first = false;
+    }
+    if (!first)
+        cr_put(t, "\n");
+}
+
 /* Lists the ops of each program after its title, and factors and bounds of an attention. */
 static void put_programs(struct cr_text *t, const struct cr_builder *b)
 {
@@ -138,6 +184,7 @@ char *cr_describe(const struct cr_builder *b, const char *title)
     cr_put(&t, "\n");
     put_weights(&t, b);
     put_programs(&t, b);
+    put_known(&t, k);
     put_size(&t, k->flops, "flop, reads ");
     put_size(&t, k->bytes_read, "B, writes ");
     put_size(&t, k->bytes_written, "B");
