@@ -14,8 +14,10 @@
  *     the earlier one stores numbers of rows, and reads no array that the later one does not read.  Then the
  *     rows have to fit the first-level cache if the later one would go through parts of them.
  * With --max-arena numbers of rows keep their kernels: the pass recompute drops all that a kernel stores at
- * once.  Values that both compute are computed once.  The bits do not change: each value is rounded to
- * the type of its node, stored or not.
+ * once.  The kernels that are joined without it are listed beside them, for an arena that has room.
+ *
+ * Values that both compute are computed once.  The bits do not change: each value is rounded to the type of its
+ * node, stored or not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -252,18 +254,24 @@ static bool stores_row_numbers(const struct cr_kernel *k)
     return numbers;
 }
 
+/* What join_kernels joins. */
+struct joining {
+    const struct cr_module *m;
+    const bool *apart; /* by node: it is an output */
+    bool numbers;      /* kernels that store numbers of rows are joined, too */
+};
+
 /* Replaces `before` by a kernel that computes both.  Returns false, and changes nothing, if they
  * cannot be joined. */
-static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_kernel *k,
-                 const bool *apart)
+static bool join(const struct joining *joining, struct cr_kernel *before, struct cr_kernel *k)
 {
-    struct joint j = {.g = m->graph, .earlier = before, .later = k};
-    bool outside = stores_apart(before, apart) && stores_apart(k, apart) &&
+    struct joint j = {.g = joining->m->graph, .earlier = before, .later = k};
+    bool outside = stores_apart(before, joining->apart) && stores_apart(k, joining->apart) &&
                    !memcmp(&before->dest, &k->dest, sizeof k->dest);
-    j.numbers = !outside && stores_row_numbers(before) && !m->settings.max_arena;
+    j.numbers = !outside && joining->numbers && stores_row_numbers(before);
     if ((!outside && !j.numbers) || !is_elementwise(before) || !is_elementwise(k) || !cr_same_loops(before, k) ||
         before->entry != k->entry || are_alike(&before->program, &k->program) ||
-        !join_programs(m, &j))
+        !join_programs(joining->m, &j))
         return false;
     cr_kernel_free(before);
     cr_kernel_free(k);
@@ -271,20 +279,35 @@ static bool join(const struct cr_module *m, struct cr_kernel *before, struct cr_
     return true;
 }
 
-/* Joins kernels with the one before; they keep their order. */
+/* Joins each of `n` kernels with the one before, if that is possible; they keep their order.  Returns how many
+ * there are then. */
+static int join_kernels(const struct joining *joining, struct cr_kernel *kernels, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        struct cr_kernel k = kernels[i];
+        if (!kept || !join(joining, &kernels[kept - 1], &k))
+            kernels[kept++] = k;
+    }
+    return kept;
+}
+
+/* Joins kernels, and with --max-arena lists those that are joined as without it. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
-    struct cr_kernel *kernels = module->kernels;
     bool *apart = cr_calloc((size_t)module->graph->n_nodes, sizeof *apart);
-    int n = 0;
+    struct joining joining = {.m = module, .apart = apart, .numbers = true};
+    int n = module->n_kernels;
     for (int i = 0; i < module->graph->n_outputs; i++)
         apart[module->graph->outputs[i].id] = true;
-    for (int i = 0; i < module->n_kernels; i++) {
-        struct cr_kernel k = kernels[i];
-        if (!n || !join(module, &kernels[n - 1], &k, apart))
-            kernels[n++] = k;
+    if (module->settings.max_arena) {
+        module->joined = cr_calloc((size_t)n, sizeof *module->joined);
+        for (int i = 0; i < n; i++)
+            cr_kernel_copy(&module->joined[i], &module->kernels[i]);
+        module->n_joined = join_kernels(&joining, module->joined, n);
+        joining.numbers = false;
     }
-    module->n_kernels = n;
+    module->n_kernels = join_kernels(&joining, module->kernels, n);
     cr_number_kernels(module);
     free(apart);
 }

@@ -24,6 +24,9 @@ void cr_module_free(struct cr_module *module)
     for (int i = 0; i < module->n_kernels; i++)
         cr_kernel_free(&module->kernels[i]);
     free(module->kernels);
+    for (int i = 0; i < module->n_joined; i++)
+        cr_kernel_free(&module->joined[i]);
+    free(module->joined);
     free(module->materialised);
     free(module->inside);
     free(module->stored_with);

@@ -187,6 +187,10 @@ struct cr_module {
     cr_id *in_state; /* by node: the state whose memory it is stored in, or CR_NONE; null if the
                         graph replaces no state */
 
+    /* join_tiles */
+    struct cr_kernel *joined; /* with --max-arena: the kernels as they are joined without it; else null */
+    int n_joined;
+
     /* recompute */
     int64_t least_arena_floats; /* the smallest possible arena, if it exceeds --max-arena; else 0 */
     int most_values;            /* with more values than this recompute searches no order; 0: not too many */

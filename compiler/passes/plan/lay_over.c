@@ -22,8 +22,7 @@ struct joiner {
 enum { MOST = 4096 };
 
 /* True if the kernel that stores `later` may store it over `earlier`, which nothing reads after it.
- * Kernels with several results, which join_tiles made, do not: with --max-arena they are several
- * kernels, whose arena must not be larger. */
+ * Kernels with several results, which join_tiles made, do not. */
 static bool may_lie_over(const struct joiner *j, cr_id earlier, cr_id later)
 {
     const struct cr_lifetimes *l = j->l;

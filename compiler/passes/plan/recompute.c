@@ -9,6 +9,9 @@
  * Loops over layers take more arena than the same calls one by one, because the values of
  * iterations must have equal distances.  The loops are unrolled if the arena then fits.
  *
+ * The pass join_tiles has left two lists of kernels: joined as without a limit, which are taken if their arena
+ * fits, and with fewer results each, which are searched.
+ *
  * The orders form a ladder, whose rungs have ever smaller budgets; the limit chooses a rung.  So
  * the least arena, which the error message names, is a limit that will be accepted.
  */
@@ -344,31 +347,48 @@ static void end(struct recompute *r)
     free(r->output);
 }
 
-/*
- * Changes nothing if there is no limit or the arena fits it, with loops or unrolled.  Else takes
- * the first order of the ladder that fits.  If none does, the module is as before, and
- * least_arena_floats is the smallest limit that works, for the message.  A module of more than
- * MOST_VALUES values is not searched.
- */
-void cr_pass_recompute(struct cr_module *module)
+/* Exchanges the kernels of the module and those that are joined as without a limit. */
+static void swap_joined(struct cr_module *m)
+{
+    struct cr_kernel *kernels = m->kernels;
+    int n = m->n_kernels;
+    m->kernels = m->joined;
+    m->n_kernels = m->cap_kernels = m->n_joined;
+    m->joined = kernels;
+    m->n_joined = n;
+    cr_number_kernels(m);
+}
+
+/* Takes the kernels that are joined as without a limit if their arena fits the limit.  Else the module is as
+ * before.  Returns that arena; INT64_MAX if there are no such kernels. */
+static int64_t try_joined(struct cr_module *m, int64_t limit)
+{
+    int64_t live, floats = INT64_MAX;
+    if (!m->joined)
+        return floats;
+    swap_joined(m);
+    floats = smaller_arena(m, 0, limit, &live);
+    if (floats > limit)
+        swap_joined(m);
+    return floats;
+}
+
+/* Sets the smallest limit that works, for the message. */
+static void refuse(struct cr_module *m, int64_t least, int64_t joined)
+{
+    m->least_arena_floats = least < joined ? least : joined;
+    m->unrolled = false;
+}
+
+/* Searches an order of the kernels; `plain` is the arena of the order that they have, and `most` the most that
+ * is live in it.  If none fits, the module is as before. */
+static void search(struct cr_module *module, int64_t limit, int64_t plain, int64_t most, int64_t joined)
 {
     struct recompute r;
-    if (!module->settings.max_arena)
-        return;
-    int64_t limit = module->settings.max_arena / (int64_t)sizeof(float), most;
-    int64_t plain = smaller_arena(module, 0, limit, &most);
-    if (plain <= limit)
-        return;
-    if (module->in_state) { /* an old state exists once, so no kernel can be called again */
-        module->least_arena_floats = plain;
-        module->unrolled = false;
-        return;
-    }
     begin(&r, module);
     if (r.n > MOST_VALUES) {
-        module->least_arena_floats = plain;
         module->most_values = MOST_VALUES;
-        module->unrolled = false;
+        refuse(module, plain, joined);
         restore(&r);
         end(&r);
         return;
@@ -377,9 +397,31 @@ void cr_pass_recompute(struct cr_module *module)
     if (fit(&r, limit)) {
         set_materialised(module);
     } else {
-        module->least_arena_floats = find_least(&r, plain);
-        module->unrolled = false;
+        refuse(module, find_least(&r, plain), joined);
         restore(&r);
     }
     end(&r);
+}
+
+/*
+ * Changes nothing if there is no limit.  Takes the joined kernels if their arena fits it, with loops or
+ * unrolled, else the kernels as they are, else the first order of the ladder that fits.  If none does,
+ * least_arena_floats is the smallest limit that works, for the message.  A module of more than MOST_VALUES
+ * values is not searched.
+ */
+void cr_pass_recompute(struct cr_module *module)
+{
+    if (!module->settings.max_arena)
+        return;
+    int64_t limit = module->settings.max_arena / (int64_t)sizeof(float), most;
+    int64_t joined = try_joined(module, limit);
+    if (joined <= limit)
+        return;
+    int64_t plain = smaller_arena(module, 0, limit, &most);
+    if (plain <= limit)
+        return;
+    if (module->in_state) /* an old state exists once, so no kernel can be called again */
+        refuse(module, plain, joined);
+    else
+        search(module, limit, plain, most, joined);
 }
