@@ -265,18 +265,15 @@ static void free_ports(struct cr_port *ports, int n)
     free(ports);
 }
 
-/* Frees the buffers and all names, which belong to the program. */
-static void free_buffers(struct cr_program *p)
+/* Frees lengths and entries, whose names belong to the program. */
+static void free_entries(struct cr_program *p)
 {
     for (int i = 0; i < p->n_lengths; i++)
         free((char *)p->lengths[i].name);
-    for (int i = 0; i < p->n_buffers; i++)
-        free((char *)p->buffers[i].name);
     for (int i = 0; i < p->n_entries; i++)
         free((char *)p->entries[i].name);
     free(p->lengths);
     free(p->input_of_length);
-    free(p->buffers);
     free(p->entries);
 }
 
@@ -298,19 +295,36 @@ static void free_literals(struct cr_program *p)
     free(p->literals);
 }
 
+void cr_program_drop_code(struct cr_program *p)
+{
+    for (int i = 0; i < p->n_functions; i++)
+        free_function(&p->functions[i]);
+    for (int i = 0; i < p->n_buffers; i++)
+        free((char *)p->buffers[i].name);
+    free(p->functions);
+    free(p->buffers);
+    free(p->bindings);
+    free(p->bound);
+    free(p->table);
+    free(p->text);
+    p->functions = NULL;
+    p->buffers = NULL;
+    p->bindings = NULL;
+    p->bound = NULL;
+    p->table = NULL;
+    p->text = NULL;
+    p->n_functions = p->n_buffers = p->n_bindings = p->n_bound = p->n_table = 0;
+    p->text_length = 0;
+}
+
 /* Frees a program, which owns everything it points to. */
 void cr_program_free(struct cr_program *p)
 {
     if (!p)
         return;
-    for (int i = 0; i < p->n_functions; i++)
-        free_function(&p->functions[i]);
-    free(p->functions);
-    free_buffers(p);
+    cr_program_drop_code(p);
+    free_entries(p);
     free(p->steps);
-    free(p->bindings);
-    free(p->bound);
-    free(p->table);
     free_literals(p);
     free_ports(p->params, p->n_params);
     free_ports(p->inputs, p->n_inputs);
@@ -321,7 +335,6 @@ void cr_program_free(struct cr_program *p)
     free(p->whole_outputs);
     free(p->first_layout);
     cr_named_sizes_drop(p->sizes);
-    free(p->text);
     free((char *)p->name);
     free(p);
 }

@@ -485,6 +485,10 @@ struct cr_program {
     size_t text_length;
 };
 
+/* Frees the functions, the buffers, the bindings and the text.  What remains, such as ports, steps and the facts of
+ * kernels, is all that running needs once the text is compiled. */
+void cr_program_drop_code(struct cr_program *program);
+
 void cr_program_free(struct cr_program *program);
 
 /* Returns the C type of elements in the type's default format; a bool is the float 0 or 1. */

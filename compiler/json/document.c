@@ -219,6 +219,27 @@ static int read_value(struct reader *r, struct cr_error *error)
     return status ? -1 : number;
 }
 
+/* Moves the strings into memory of their size, if they take less than half of the room: around
+ * holes few are read. */
+static void fit_strings(struct reader *r, size_t room)
+{
+    struct cr_document *d = r->document;
+    const char *old = d->strings;
+    const size_t used = (size_t)(r->room - old);
+    if (used >= room / 2)
+        return;
+    char *strings = memcpy(cr_malloc(used + 1), old, used);
+    for (int i = 0; i < d->n; i++) {
+        struct cr_json_value *value = &d->values[i];
+        if (value->key)
+            value->key = strings + (value->key - old);
+        if (value->kind == CR_JSON_STRING)
+            value->text = strings + (value->text - old);
+    }
+    free(d->strings);
+    d->strings = strings;
+}
+
 /* Reads the document from bytes.  All decoded strings, with their NULs, fit in the size of the
  * file, since each is no longer than its text with quotes. */
 static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_hole *holes, int n_holes,
@@ -238,6 +259,7 @@ static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_ho
         return -1;
     if (!cr_json_ended(&r.json))
         return fail_here(&r, "found more than one value", error);
+    fit_strings(&r, size + 1);
     return 0;
 }
 

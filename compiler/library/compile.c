@@ -101,6 +101,12 @@ static int check_backend(const crescent_context *context, const crescent_config 
                    "writes C for them)", path, ranks, ranks);
 }
 
+void cr_model_drop_code(crescent_model *model)
+{
+    if (model->engine.program)
+        cr_program_drop_code(model->engine.program);
+}
+
 /* Compiles for a target, with a checked configuration; TO_PACK the part of a rank. */
 static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
                        const crescent_config *c, const struct cr_target *target, enum purpose purpose, int rank,
@@ -129,6 +135,8 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
         free(m);
         return -1;
     }
+    if (m->engine.program)
+        m->report = cr_report_of(m->engine.program);
     m->given = cr_calloc((size_t)m->engine.n_params, sizeof *m->given);
     m->config = cr_config_copy(c);
     m->context = cr_refer(context);

@@ -110,6 +110,7 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     int status = crescent_open(e->context, path, &script, config, &e->model);
     if (status == CRESCENT_OK) {
         e->model->is_part = true;
+        cr_model_drop_code(e->model);
         const char *weights = crescent_weights_path(e->model);
         status = crescent_load_weights(e->model, &weights, 1, CRESCENT_ANY_TENSORS, NULL);
     }

@@ -72,11 +72,15 @@ struct crescent_model {
     crescent_context *context;
     struct cr_origin *origin;
     struct cr_engine engine;
+    crescent_report report; /* on the program, as it was compiled; all 0 without one */
     bool *given;            /* by parameter: true once its values were set */
     struct cr_kept kept;    /* file of its packed weights; without a path if it has none */
     crescent_config config; /* the configuration that it was compiled with; the model owns its
                                strings */
 };
+
+/* Frees what a compiled model's program needs no more: its report and its kernels stay, its text does not. */
+void cr_model_drop_code(crescent_model *model);
 
 /* Fails if the graph that another rank compiles differs. */
 int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const char *path,

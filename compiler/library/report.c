@@ -75,12 +75,12 @@ crescent_report cr_report_of(const struct cr_program *p)
     return r;
 }
 
-/* Reports on the program, then on its engine. */
+/* The report on the program, then on its engine. */
 int crescent_report_of(const crescent_model *model, crescent_report *report)
 {
     CR_REQUIRE(model, report);
     const struct cr_engine *e = &model->engine;
-    *report = e->program ? cr_report_of(e->program) : (crescent_report){0};
+    *report = model->report;
     report->name = e->name;
     report->backend = (crescent_backend)e->backend;
     report->isa = e->rt->isa;

@@ -35,27 +35,17 @@ enum { N_CLASSES = sizeof classes / sizeof *classes };
 
 /* ---- vocab.txt ---- */
 
-/* Copies the file, whose lines are the tokens, into a string of the tokenizer. */
-static char *keep_file(struct cr_tokenizer *t, const struct cr_mapping *file)
-{
-    char *text = cr_calloc(file->size + 1, 1);
-    memcpy(text, file->bytes, file->size);
-    *CR_PUSH(t->strings, t->n_strings, t->strings_cap) = text;
-    return text;
-}
-
 /* Reads the tokens; a line's number from 0 on is its id. */
 static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_mapping file;
     if (cr_map_file(&file, path, error->text, sizeof error->text))
         return -1;
-    const char *line = keep_file(t, &file), *end = line + file.size, *next;
+    const char *line = (const char *)file.bytes, *end = line + file.size, *next;
     size_t at;
     int status = cr_is_utf8(line, file.size, &at)
                      ? 0
                      : cr_fail(error, "%s: byte %zu is no UTF-8, expected UTF-8", path, at);
-    cr_unmap_file(&file);
     for (int64_t id = 0; line < end && status == 0; line = next, id++) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
@@ -63,6 +53,7 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
         stop -= stop > line && stop[-1] == '\r';
         status = cr_add_word(&t->vocabulary, line, (size_t)(stop - line), id, path, error);
     }
+    cr_unmap_file(&file);
     return status;
 }
 
