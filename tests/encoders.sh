@@ -92,6 +92,11 @@ refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" ran
 refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" classify "$embedder" --text a
 refuses "$judge: found a reranking decoder, expected a classifier (crescent rank takes it)" classify "$judge" --text a
 refuses "$judge: found a reranking decoder (LogitScore), expected a model of vectors" embed "$judge" --text a
+for head in "words --set masked_lm=true for the head of BertForMaskedLM" \
+    "tokens --set token_classes=N for the head of BertForTokenClassification"; do
+    refuses "no tensor 'pooler.dense.weight', expected one of shape [12, 12], or ${head#* }" \
+        run "tests/fixtures/model_bert_${head%% *}" --set T=3
+done
 for verb in "embed" "classify" "rank --query a"; do
     refuses "nowhere: cannot be read: No such file or directory" $verb nowhere "$T/texts"
     refuses "$embedder/tokenizer.json: a tokenizer, expected the folder of the model: $embedder" \

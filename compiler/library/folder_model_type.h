@@ -13,4 +13,8 @@ char *cr_folder_model_type(const char *folder, struct cr_error *error);
 /* True if the folder's config.json has a key; false if the file cannot be read. */
 bool cr_folder_has_key(const char *folder, const char *key);
 
+/* Returns the first class in `architectures` of the folder's config.json, which the caller frees;
+ * null if there is none. */
+char *cr_folder_class(const char *folder);
+
 #endif

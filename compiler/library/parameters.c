@@ -1,6 +1,8 @@
 /* parameters.c - loads, draws and sets the parameters of a model; see crescent.h. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "folder_model_type.h"
 #include "handles.h"
 #include "imported_model.h"
 
@@ -58,6 +60,23 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->count);
 }
 
+/* Adds an option to the error for a missing tensor of the pooler, with which the folder opens: it
+ * selects the head of the class in config.json, or leaves out the pooler. */
+static void name_head(const crescent_model *m, struct cr_error *error)
+{
+    static const char *const heads[][2] = {{"ForMaskedLM", "masked_lm=true"},
+                                           {"ForTokenClassification", "token_classes=N"}};
+    struct cr_error before = *error;
+    if (m->is_part || !m->origin->folder || !strstr(before.text, ": no tensor 'pooler."))
+        return;
+    char *class = cr_folder_class(m->origin->folder);
+    cr_fail(error, "%.400s, or --set pooler=false", before.text);
+    for (size_t i = 0; class && i < sizeof heads / sizeof *heads; i++)
+        if (strstr(class, heads[i][0]))
+            cr_fail(error, "%.400s, or --set %s for the head of %.60s", before.text, heads[i][1], class);
+    free(class);
+}
+
 /* Loads weights from files; an imported model reads the weights in its own file through the
  * import. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
@@ -71,8 +90,10 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
     struct cr_kept *kept = m->context->cache_bytes && alone ? &m->kept : NULL;
     if (n == 1 && m->origin->imported && strcmp(paths[0], m->origin->folder) == 0)
         return cr_imported_load(m->origin->imported, &m->engine, kept, error);
-    if (cr_load_params(&m->engine, paths, n, m->origin->family, kept, &found, error))
+    if (cr_load_params(&m->engine, paths, n, m->origin->family, kept, &found, error)) {
+        name_head(m, error);
         return -1;
+    }
     return take_surplus(&found, rule, surplus, error);
 }
 
