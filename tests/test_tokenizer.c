@@ -611,6 +611,20 @@ START_TEST(puts_a_frame_around)
 }
 END_TEST
 
+/* Where special tokens are hidden, one whose text normalizing changes is shown, as tokenizers 0.23 does. */
+START_TEST(shows_special_tokens_that_normalizing_changes)
+{
+    static const int32_t all[] = {9, 0, 10};
+    crescent_tokenizer *t = open_text(
+        "{\"added_tokens\":[{\"id\":9,\"content\":\"NEW\",\"special\":true,\"normalized\":true},{\"id\":10,"
+        "\"content\":\"end\",\"special\":true,\"normalized\":true}],\"normalizer\":{\"type\":\"Lowercase\"}," DECODER
+        MODEL("", ABC, "") "}");
+    expect_text(t, all, 3, CRESCENT_SPECIALS_ALL, "newaend");
+    expect_text(t, all, 3, CRESCENT_SPECIALS_NONE, "newa");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 #define PART(role, json) "{\"" role "\":" json "," MODEL("", ABC, "") "}"
@@ -1394,6 +1408,7 @@ int main(void)
     tcase_add_test(t, stands_in_for_the_unknown);
     tcase_add_test(t, gives_bytes_back);
     tcase_add_test(t, puts_a_frame_around);
+    tcase_add_test(t, shows_special_tokens_that_normalizing_changes);
     tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
     tcase_add_test(t, refuses_any_prefix);
     tcase_add_test(t, refuses_what_is_no_utf8);

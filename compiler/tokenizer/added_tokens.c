@@ -89,9 +89,19 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
     return status;
 }
 
+/* True if decoding hides a token where special ones are hidden: the text that it shows is that of a
+ * special token.  Hugging Face's library compares texts, so a special token that normalizing changes is
+ * shown. */
+static bool is_hidden(const struct cr_added *a, const struct cr_added_token *token)
+{
+    const char *text = token->shown ? token->shown : token->text;
+    int32_t id = cr_find_word(&a->words, text, token->shown ? token->shown_length : token->length);
+    return id >= 0 && a->tokens[a->places[id]].special;
+}
+
 static struct cr_added_rule rule_of(const struct cr_added_token *token)
 {
-    return (struct cr_added_rule){token->id, (token->special ? CR_ADDED_SPECIAL : 0) |
+    return (struct cr_added_rule){token->id, (token->hidden ? CR_ADDED_SPECIAL : 0) |
                                                  (token->single_word ? CR_ADDED_SINGLE_WORD : 0) |
                                                  (token->lstrip ? CR_ADDED_LSTRIP : 0) |
                                                  (token->rstrip ? CR_ADDED_RSTRIP : 0)};
@@ -107,8 +117,6 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
     cr_trie_begin(&a->raw);
     cr_trie_begin(&a->normalized);
     a->rules = cr_calloc((size_t)a->n, sizeof *a->rules);
-    for (int i = 0; i < a->n; i++)
-        a->rules[i] = rule_of(&a->tokens[i]);
     for (int special = 1; special >= 0; special--)
         for (int i = 0; i < a->n && status == 0; i++) {
             struct cr_added_token *token = &a->tokens[i];
@@ -125,6 +133,10 @@ int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                 status = cr_check_growth(made, taken, error);
             cr_trie_add(&a->normalized, token->shown, token->shown_length, i);
         }
+    for (int i = 0; i < a->n; i++) {
+        a->tokens[i].hidden = is_hidden(a, &a->tokens[i]);
+        a->rules[i] = rule_of(&a->tokens[i]);
+    }
     return status;
 }
 

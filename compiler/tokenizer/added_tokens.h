@@ -14,6 +14,7 @@ struct cr_added_token {
     size_t length;
     int32_t id;
     bool special;
+    bool hidden; /* decoding hides it with the special ones; set when the tokens are indexed */
     bool single_word;    /* not inside a word */
     bool lstrip, rstrip; /* the token also matches the white space before it, or after it */
     bool normalized;     /* the token is searched in the normalized text */

@@ -44,7 +44,7 @@ int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct
         length = added->shown_length;
     }
     if (cr_hides_token(&d->text, t->frame.before, t->frame.n_before, id, d->specials,
-                       added && added->special) ||
+                       added && added->hidden) ||
         !text)
         return 0;
     if (!t->has_decoder && d->begun)
