@@ -40,6 +40,8 @@ static cr_t known_term(struct search *s, int value, enum cr_onnx_type type)
     x->kind = CR_TERM_DATA;
     memcpy(x->shape, v->shape, sizeof x->shape);
     int64_t n = v->rank < 0 ? MOST + 1 : cr_t_elements(x);
+    if (n <= MOST && value != s->base && (x->data = cr_onnx_computed(v)))
+        return x;
     double *data = n > MOST ? NULL : cr_elements_new(&s->graph.elements, &s->graph.arena, (size_t)n);
     for (int64_t i = 0; data && i < n; i++)
         data[i] = value == s->base ? (double)i : cr_onnx_element(v->tensor, i);
@@ -98,12 +100,13 @@ double *cr_onnx_numbers_of(const struct cr_onnx_graph *g, int value, int base)
     s.graph.elements = (struct cr_elements){0};
     s.terms = cr_calloc((size_t)g->n_values, sizeof *s.terms);
     cr_t x = term_of(&s, value);
-    for (int64_t i = 0; x && i < cr_t_elements(x); i++)
+    int64_t n = x ? cr_t_elements(x) : 0;
+    for (int64_t i = 0; g->symbols->n_samples && x && i < n; i++)
         if (cr_number_is_symbol(x->data[i]))
             x = NULL;
-    double *numbers = x ? cr_calloc((size_t)cr_t_elements(x) + 1, sizeof *numbers) : NULL;
+    double *numbers = x ? cr_calloc((size_t)n + 1, sizeof *numbers) : NULL;
     if (x)
-        memcpy(numbers, x->data, (size_t)cr_t_elements(x) * sizeof *numbers);
+        memcpy(numbers, x->data, (size_t)n * sizeof *numbers);
     free(s.terms);
     cr_elements_free(&s.graph.elements);
     cr_arena_free(&s.graph.arena);

@@ -665,6 +665,14 @@ int cr_onnx_users(const struct cr_onnx_graph *g, int value)
     return value == CR_ONNX_NONE ? 0 : g->values[value].users;
 }
 
+const double *cr_onnx_computed(const struct cr_onnx_value *value)
+{
+    const struct cr_onnx_tensor *t = value->tensor;
+    bool are_doubles = value->folded && t->type == CR_ONNX_DOUBLE && !t->is_transposed &&
+                       (uintptr_t)t->data % sizeof(double) == 0;
+    return are_doubles ? (const double *)(const void *)t->data : NULL;
+}
+
 bool cr_onnx_scalar(const struct cr_onnx_graph *g, int value, double *out)
 {
     const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;

@@ -133,6 +133,9 @@ void cr_onnx_set_integers(struct cr_onnx_graph *graph, struct cr_onnx_node *node
 void cr_onnx_set_real(struct cr_onnx_graph *graph, struct cr_onnx_node *node, const char *name,
                       double value);
 
+/* Returns the elements of a value that import has computed, or null if the file has them. */
+const double *cr_onnx_computed(const struct cr_onnx_value *value);
+
 /* Reads the only element of a known value; returns false if it is not known or has more
  * elements. */
 bool cr_onnx_scalar(const struct cr_onnx_graph *graph, int value, double *out);

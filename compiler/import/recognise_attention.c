@@ -44,11 +44,12 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     for (int i = 0; i < m->rank; i++)
         n *= cr_size_bound(m->shape[i]);
     bool is_plain = true, any = false, triangle = height == width && rows > 1;
-    for (int64_t i = 0; i < n; i++) {
-        bool no = forbids(a->kind, x[i], &is_plain);
-        any |= no;
-        triangle &= no == (i % columns > i / columns % rows);
-    }
+    for (int64_t i = 0, row = 0; i < n; i += columns, row = (row + 1) % rows)
+        for (int64_t column = 0; column < columns; column++) {
+            bool no = forbids(a->kind, x[i + column], &is_plain);
+            any |= no;
+            triangle &= no == (column > row);
+        }
     free(x);
     if (is_plain && (!any || triangle)) {
         a->kind = any ? MASK_CAUSAL : MASK_NONE;

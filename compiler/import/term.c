@@ -384,19 +384,40 @@ static bool broadcast(int *rank, int64_t *shape, cr_t x)
     return true;
 }
 
-/* Returns the index in x of element i of a shape that x is broadcast to. */
-static int64_t at_broadcast(cr_t x, int rank, const int64_t *shape, int64_t i)
+/* Reads the known elements of a term in the order of a shape that the term is broadcast to. */
+struct reading {
+    const double *at;
+    int rank;
+    int64_t left[CR_ONNX_RANK], sizes[CR_ONNX_RANK], strides[CR_ONNX_RANK]; /* by axis; left: elements to its end */
+};
+
+/* Starts at the first element.  Axes that are broadcast have stride 0. */
+static struct reading read_broadcast(cr_t x, int rank, const int64_t *shape)
 {
-    int64_t at = 0, stride = 1;
-    if (x->rank == rank && memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0)
-        return i;
-    for (int a = rank - 1; a >= rank - x->rank; a--) {
-        int64_t size = cr_size_bound(x->shape[a - rank + x->rank]);
-        at += size == 1 ? 0 : i % cr_size_bound(shape[a]) * stride;
+    struct reading r = {.at = x->data, .rank = rank};
+    int64_t stride = 1;
+    for (int a = rank - 1; a >= 0; a--) {
+        int axis = a - (rank - x->rank);
+        int64_t size = axis < 0 ? 1 : cr_size_bound(x->shape[axis]);
+        r.left[a] = r.sizes[a] = cr_size_bound(shape[a]);
+        r.strides[a] = size == 1 ? 0 : stride;
         stride *= size;
-        i /= cr_size_bound(shape[a]);
     }
-    return at;
+    return r;
+}
+
+/* Returns the current element and moves on to the next one, or from the last one to the first. */
+static double next_element(struct reading *r)
+{
+    double element = *r->at;
+    for (int a = r->rank - 1; a >= 0; a--) {
+        r->at += r->strides[a];
+        if (--r->left[a])
+            break;
+        r->at -= r->strides[a] * r->sizes[a];
+        r->left[a] = r->sizes[a];
+    }
+    return element;
 }
 
 /* ---- elementwise ---- */
@@ -471,7 +492,7 @@ static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr
     if (op < CR_OP_COUNT && cr_t_folds(t, &like, 1, &x)) {
         double *data = cr_t_new_elements(t, x);
         const struct operation o = {op, x->type, type};
-        for (int64_t i = 0; i < cr_t_elements(x); i++)
+        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++)
             data[i] = compute_element(t, &o, x, i, x->data[i], 0);
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
@@ -525,9 +546,12 @@ static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op o
     if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
         double *data = cr_t_new_elements(t, x);
         const struct operation o = {op, a->type, type};
-        for (int64_t i = 0; i < cr_t_elements(x); i++)
-            data[i] = compute_element(t, &o, x, i, a->data[at_broadcast(a, x->rank, x->shape, i)],
-                                      b->data[at_broadcast(b, x->rank, x->shape, i)]);
+        struct reading left = read_broadcast(a, x->rank, x->shape),
+                       right = read_broadcast(b, x->rank, x->shape);
+        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++) {
+            double of_left = next_element(&left);
+            data[i] = compute_element(t, &o, x, i, of_left, next_element(&right));
+        }
         return cr_t_computed(t, type, x->rank, x->shape, data);
     }
     struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
@@ -597,10 +621,11 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
         return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
         double *data = cr_t_new_elements(t, x);
-        for (int64_t i = 0; i < cr_t_elements(x); i++) {
-            double in[] = {c->data[at_broadcast(c, x->rank, x->shape, i)],
-                           a->data[at_broadcast(a, x->rank, x->shape, i)],
-                           b->data[at_broadcast(b, x->rank, x->shape, i)]};
+        struct reading condition = read_broadcast(c, x->rank, x->shape),
+                       yes = read_broadcast(a, x->rank, x->shape),
+                       no = read_broadcast(b, x->rank, x->shape);
+        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++) {
+            double in[] = {next_element(&condition), next_element(&yes), next_element(&no)};
             data[i] = cr_number_is_symbol(in[0])
                           ? cr_symbols_element(t->graph->symbols, x->rank, x->shape, i,
                                                cr_symbols_map(t->graph->symbols, choose, NULL, 3, in))

@@ -108,9 +108,9 @@ static const double *elements(struct work *w, int value)
 {
     const struct cr_onnx_tensor *t = w->graph->values[value].tensor;
     bool are_symbols = w->graph->values[value].folded;
-    if (are_symbols && t->type == CR_ONNX_DOUBLE && !t->is_transposed &&
-        (uintptr_t)t->data % sizeof(double) == 0)
-        return (const double *)(const void *)t->data;
+    const double *computed = cr_onnx_computed(&w->graph->values[value]);
+    if (computed)
+        return computed;
     double *data = cr_elements_new(&w->graph->elements, &w->graph->arena, (size_t)t->elements);
     bool are_floats = t->type == CR_ONNX_FLOAT && !t->is_transposed;
     for (int64_t i = 0; i < t->elements; i++) {
