@@ -746,7 +746,7 @@ static void find_links(struct cr_onnx_graph *g)
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct cr_onnx_node *n = &g->nodes[i];
-        for (int j = 0; j < n->n_inputs; j++)
+        for (int j = 0; j < n->n_inputs && !n->dead; j++)
             add_users(g, n->inputs[j], 1);
         for (int j = 0; j < n->n_outputs; j++)
             if (n->outputs[j] != CR_ONNX_NONE)

@@ -38,18 +38,13 @@ int cr_match_other(const struct cr_onnx_node *n, int value)
 
 int cr_match_user(const struct cr_onnx_graph *g, int value)
 {
-    int user = CR_ONNX_NONE;
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i] == value)
-            return CR_ONNX_NONE;
+    if (cr_onnx_users(g, value) != 1)
+        return CR_ONNX_NONE;
     for (int i = 0; i < g->n_nodes; i++)
         for (int j = 0; j < g->nodes[i].n_inputs && !g->nodes[i].dead; j++)
-            if (g->nodes[i].inputs[j] == value) {
-                if (user != CR_ONNX_NONE)
-                    return CR_ONNX_NONE;
-                user = i;
-            }
-    return user;
+            if (g->nodes[i].inputs[j] == value)
+                return i;
+    return CR_ONNX_NONE; /* an output of the model */
 }
 
 bool cr_match_weight(const struct cr_onnx_graph *g, int value)
