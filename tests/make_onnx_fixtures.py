@@ -306,7 +306,31 @@ def cells():
           runtime=True)
 
 
+def quantised():
+    """A product as ONNX Runtime quantises it when it runs (its own sums saturate on some processors), one of quantised matrices, and scales of all kinds."""
+    bytes_ = random.integers(-128, 128, (300, 6)).astype(np.int8)
+    weights = [("w", bytes_), ("wz", np.array(3, np.int8)), ("ws", np.float32(0.004)), ("b", floats(6)),
+               ("s", np.float32(0.02)), ("z", np.array(120, np.uint8)), ("ss", np.abs(floats(300)) * 0.02 + 0.01),
+               ("zz", random.integers(-5, 5, 300).astype(np.int8)), ("s6", np.abs(floats(6)) * 0.01 + 0.002),
+               ("z6", random.integers(-9, 9, 6).astype(np.int8)), ("blocks", np.abs(floats(2, 6)) * 0.02 + 0.001),
+               ("flat", np.array([-1]))]
+    nodes = [h.make_node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+             h.make_node("MatMulInteger", ["q", "w", "qz", "wz"], ["sum"]),
+             h.make_node("Cast", ["sum"], ["sum_float"], to=T.FLOAT),
+             h.make_node("Mul", ["qs", "ws"], ["scale"]),
+             h.make_node("Mul", ["sum_float", "scale"], ["product"]),
+             h.make_node("Add", ["product", "b"], ["c"]),
+             h.make_node("QuantizeLinear", ["x", "s", "z"], ["d"]),
+             h.make_node("QLinearMatMul", ["d", "s", "z", "w", "s6", "z6", "s", "z"], ["e"]),
+             h.make_node("DequantizeLinear", ["e", "s", "z"], ["f"]),
+             h.make_node("QuantizeLinear", ["x", "ss", "zz"], ["g"], axis=-1),
+             h.make_node("DequantizeLinear", ["g", "ss", "zz"], ["i"], axis=1),
+             h.make_node("DequantizeLinear", ["w", "blocks"], ["wide"], axis=0, block_size=150),
+             h.make_node("MatMul", ["x", "wide"], ["j"])]
+    write("quantised", as_numbers(nodes, "cfij"), {"x": floats(3, 300)}, {"y": T.FLOAT}, weights, opset=21)
+
+
 os.makedirs(FOLDER, exist_ok=True)
 for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches, past, resizes, bits,
-             pools, signals, samples, cells):
+             pools, signals, samples, cells, quantised):
     make()

@@ -36,6 +36,7 @@
     FILE("graphs/lib/", lib, inline_index)                                                         \
     FILE("graphs/lib/", lib, inline_math)                                                          \
     FILE("graphs/lib/", lib, inline_norm)                                                          \
+    FILE("graphs/lib/", lib, inline_quant)                                                         \
     FILE("graphs/lib/", lib, inline_shape)
 
 #define CR_BUILTIN_MODULES(FILE) CR_SCRIPT_MODULES(FILE) CR_INLINE_MODULES(FILE)

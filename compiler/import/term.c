@@ -504,8 +504,7 @@ cr_t cr_t_unary(struct cr_translation *t, const char *name, cr_t x)
     return x ? unary_to(t, name, x, x->type) : NULL;
 }
 
-/* Returns a term with another ONNX type and the same elements. */
-static cr_t retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
+cr_t cr_t_retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
 {
     if (!x || x->type == type)
         return x;
@@ -524,10 +523,10 @@ static cr_t wrap(struct cr_translation *t, cr_t x)
     double half = ldexp(1, bits - 1);
     if (x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16)
         return cr_t_with(t, "remainder", x, 2 * half);
-    cr_t wide = retyped(t, x, CR_ONNX_INT32);
+    cr_t wide = cr_t_retyped(t, x, CR_ONNX_INT32);
     cr_t y =
         cr_t_with(t, "-", cr_t_with(t, "remainder", cr_t_with(t, "+", wide, half), 2 * half), half);
-    return retyped(t, y, x->type);
+    return cr_t_retyped(t, y, x->type);
 }
 
 /* Makes a binary function: folded if possible, else a call. */
@@ -652,12 +651,12 @@ cr_t cr_t_cast(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
         return from == to ? x : cr_t_with(t, "ne", x, 0);
     if (from == CR_LANGUAGE_F32 && to == from)
         return x->kind == CR_TERM_DATA ? cr_t_data(t, type, x->rank, x->shape, x->data)
-                                       : retyped(t, x, type);
+                                       : cr_t_retyped(t, x, type);
     if (to == CR_LANGUAGE_F32)
         return unary_to(t, "float", x, type);
     if (from != CR_LANGUAGE_I32)
         return wrap(t, unary_to(t, "int", x, type));
     bool narrower = cr_onnx_type_bytes(type) <= 2 && x->type != type &&
                     (cr_onnx_type_bytes(type) <= cr_onnx_type_bytes(x->type));
-    return narrower ? wrap(t, retyped(t, x, type)) : retyped(t, x, type);
+    return narrower ? wrap(t, cr_t_retyped(t, x, type)) : cr_t_retyped(t, x, type);
 }

@@ -126,6 +126,8 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b);
 cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number);
 cr_t cr_t_where(struct cr_translation *t, cr_t condition, cr_t a, cr_t b);
 cr_t cr_t_cast(struct cr_translation *t, cr_t x, enum cr_onnx_type type);
+/* Returns a term with the same elements, which the type of ONNX has, too. */
+cr_t cr_t_retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type);
 
 /* ---- movement ---- */
 
