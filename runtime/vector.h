@@ -15,7 +15,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__TINYC__)
 #define CR_X86 1
-#include <immintrin.h> /* only for avx2, avx512 */
+#include <immintrin.h> /* only for avx512 */
+#include "intrinsics_avx2.h" /* only for avx2_alone */
 #else
 #define CR_X86 0
 #endif

@@ -22,7 +22,8 @@
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
+/* A band does without tiles of one vector: their fma wait for one another, so that two vectors take as long. */
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1) /* only for few_rows, uneven_columns */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)

@@ -23,7 +23,7 @@
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 /* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
-#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
+#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1) /* only for few_rows, uneven_columns */
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) T(1, 3)
 #define CR_TILES_4(T) T(1, 4)

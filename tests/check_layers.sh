@@ -123,6 +123,7 @@ violations() {
             set("wchar.h sys/file.h sys/ioctl.h sys/mman.h sys/random.h sys/resource.h sys/statvfs.h", libc)
             set("sys/stat.h sys/sysinfo.h sys/time.h sys/types.h sys/uio.h sys/wait.h", libc)
             set("cpuid.h immintrin.h x86intrin.h arm_neon.h sys/auxv.h", machine)
+            set("smmintrin.h avxintrin.h avx2intrin.h fmaintrin.h f16cintrin.h", machine)
 
             set("compiler/ir/byte_text.h compiler/ir/error.h compiler/ir/escape.h compiler/ir/unwind.h", helpers)
             set("compiler/ir/hash.h compiler/ir/mem.h compiler/ir/nearest_name.h compiler/ir/sort_order.h compiler/ir/text.h", helpers)

@@ -148,6 +148,40 @@ for tiles in 'CR_TILES_3(CR_TILE)' 'CR_TILE(1, 8)'; do
     count 0 "$tiles" "$T/wide.c"
     count 1 "$tiles" "$T/row.c"
 done
+
+# A file with AVX2 and without AVX-512 includes the intrinsics of AVX2 alone, and its bands of attention do without
+# tiles of one vector.
+"$crescent" emit $wide --isa avx2,plain -o "$T/avx2.c" >"$log" 2>&1
+report $? "emit $wide --isa avx2,plain"
+count 1 '#include <avx2intrin.h>' "$T/avx2.c"
+count 0 '#include <avx2intrin.h>' "$T/wide.c"
+count 0 'define CR_TILES_1(T) CR_HEIGHTS' "$T/avx2.c"
+
+# Such bands have the bits of plain C, and so do their last columns, which are one vector here.
+cat >"$T/sum.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "band.h"
+int main(void)
+{
+    float *weights = aligned_alloc(64, (GPT2_BLOCK_PARAM_BYTES + 63) / 64 * 64);
+    float *arena = aligned_alloc(64, (GPT2_BLOCK_ARENA_BYTES + 63) / 64 * 64);
+    static float x[GPT2_BLOCK_IN_X_ELEMENTS], y[GPT2_BLOCK_OUT_Y_ELEMENTS];
+    for (long i = 0; i < GPT2_BLOCK_PARAM_BYTES / 4; i++) weights[i] = (i * 7919 % 1000 - 500) * 1e-4f;
+    for (long i = 0; i < GPT2_BLOCK_IN_X_ELEMENTS; i++) x[i] = (i * 10007 % 1000 - 500) * 2e-3f;
+    if (gpt2_block_run(weights, x, y, arena) != 0) return 1;
+    for (long i = 0; i < GPT2_BLOCK_OUT_Y_ELEMENTS; i++) printf("%a\n", (double)y[i]);
+    return 0;
+}
+END
+for list in plain avx2,plain; do
+    "$crescent" emit graphs/gpt2_block.lua --set T=24 --set n_embd=128 --set n_head=2 --isa $list -o "$T/band.c" >"$log" 2>&1 &&
+        cc -O1 -I"$T" "$T/sum.c" "$T/band.c" -o "$T/band" -lm >"$log" 2>&1 && "$T/band" >"$T/band.$list"
+    report $? "bands of --isa $list"
+done
+count 0 'define CR_TILES_1(T) CR_HEIGHTS' "$T/band.c"
+[ -s "$T/band.plain" ] && ! grep -q nan "$T/band.plain" && cmp -s "$T/band.plain" "$T/band.avx2,plain"
+report $? "bits of bands"
 "$crescent" compare $wide --backends tcc,standalone >"$log" 2>&1 && grep -q "^y .* 0\.0  ok" "$log"
 report $? "compare $wide"
 

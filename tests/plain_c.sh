@@ -11,7 +11,7 @@ one_set() {
     awk -v kept="$1" '
         /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
         /^ *\{&cr_runtime_/ && $0 !~ "cr_runtime_" kept "," { next }
-        kept == "plain" && /^#include <(immintrin|arm_neon)\.h>$/ { next } # half a second each time
+        kept == "plain" && /^#include <([a-z0-9]*intrin|arm_neon)\.h>$/ { next } # half a second each time
         begun { # a comment
             if (/^ \* vector_(plain|avx2|avx512|neon)\.h - /) other = $0 !~ "_" kept "\\."
             if (!other) print "/*"
@@ -50,7 +50,7 @@ apart() {
         awk -v model="$3/$whole.c" -v runtime="$3/${whole}_runtime.c" '
         function put(line) {
             header = line ~ /^#include <[a-z.\/]*>$/ && line !~ /mpi/ # the first to include one does it for all
-            vectors = line ~ /^#include <(immintrin|arm_neon)\.h>$/
+            vectors = line ~ /^#include <([a-z0-9]*intrin|arm_neon)\.h>$/
             if ((part != "runtime" || header) && !vectors) print line >model
             sub(/^#define CR_TEMPLATE "[^"]*"/, "#define CR_TEMPLATE __FILE__", line) # of TinyCC
             if (part != "model" || header) print line >runtime

@@ -170,8 +170,8 @@ static unsigned widths_of(int64_t columns, int64_t width, int64_t floats)
     return widths;
 }
 
-/* True if a product may need tiles of one or of three vectors, on some instruction set; those of one
- * vector are there for a band.  Tiles have as many vectors as `width` columns fill, by default 2 or 4;
+/* True if a product may need tiles of one or of three vectors, on some instruction set.  A band has
+ * those of one vector, or does without them.  Tiles have as many vectors as `width` columns fill, by default 2 or 4;
  * few rows take the widest that there are.  Weights in blocks are multiplied panel by panel. */
 static bool may_be_uneven(int64_t columns, int64_t width, bool band)
 {
@@ -243,9 +243,9 @@ static bool is_call_of(const char *callee, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", a format "q8",
- * tiles of products, or the name of an op or a function. div is always needed, since other functions of the runtime
- * use it. */
+/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", "avx2_alone" (AVX2 without
+ * AVX-512), a format "q8", tiles of products, or the name of an op or a function. div is always needed,
+ * since other functions of the runtime use it. */
 bool cr_is_needed(void *context, const char *name)
 {
     const struct cr_needs *needs = context;
@@ -257,6 +257,8 @@ bool cr_is_needed(void *context, const char *name)
         return needs->few_rows;
     if (strcmp(name, "uneven_columns") == 0)
         return needs->uneven_columns;
+    if (strcmp(name, "avx2_alone") == 0)
+        return (needs->isas & (CR_ISA_AVX2 | CR_ISA_AVX512)) == CR_ISA_AVX2;
     if (strncmp(name, "rt->", 4) == 0)
         return cr_names_find(&needs->callees, name + 4) >= 0;
     if (isa)

@@ -55,6 +55,7 @@
     F(int8_sdot, "runtime/int8_sdot.inc")                                                          \
     F(int8_amx, "runtime/int8_amx.inc")                                                            \
     F(softmax, "runtime/softmax.inc")                                                              \
+    F(intrinsics, "runtime/intrinsics_avx2.h")                                                     \
     F(vector, "runtime/vector.h")                                                                  \
     F(plain, "runtime/vector_plain.h")                                                             \
     F(avx2, "runtime/vector_avx2.h")                                                               \
