@@ -136,6 +136,7 @@ models() {
     crescent_of="$crescent" crescent="$T/by_rank"
     refuses 'the model of rank 1 differs from that of rank 0' run "$T/m.lua" --set N=
     refuses 'weights of rank 2 differ from those of rank 0' run "$T/m.lua" --set N=3 --weights "$T/w"
+    refuses 'weights of rank 1 differ from those of rank 0' run "$T/m.lua" --weights "$T/near"
     refuses 'rank 2 does not run with the inputs of rank 0' run "$T/m.lua" --weights "$T/w0" --input x="$T/x"
     refuses 'rank 1 does not run with the inputs of rank 0' generate graphs/fables --prompt Once --tokens 1
     crescent="$T/rank_1_alone"
@@ -282,6 +283,10 @@ for rank in 0 1 2; do
     "$crescent" run "$T/m.lua" --weights "$T/w$rank" --output y="$T/x$rank" >"$log" 2>&1
     report $? "input of rank $rank"
 done
+# Weights that differ in their last element on rank 1.
+cp "$T/w0" "$T/near0" && cp "$T/w0" "$T/near2" &&
+    { head -c -4 "$T/w0" && printf '\0\0\0\100'; } >"$T/near1"
+report $? 'weights of which one differs'
 rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
 printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$rank" "$crescent" >"$T/rank_1_alone"

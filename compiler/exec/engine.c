@@ -110,35 +110,50 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_copy_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
-/* Returns `hash` updated with at most 64 elements of a parameter, at equal distances.  An element
- * that cannot be read counts as 0: the error is reported when the whole parameter is read. */
-static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
+/* Returns `hash` updated with n elements of a parameter, from the first one on.  Elements that cannot be read
+ * count as 0: the error is reported when the whole parameter is read. */
+static uint64_t hash_elements(uint64_t hash, const struct cr_contents *contents, int64_t first, int64_t n)
 {
-    enum { SOME = 64 };
-    for (int64_t i = 0; i < SOME && i < n; i++) {
-        int64_t at = n <= SOME ? i : i * (n / SOME);
-        float value = 0;
-        uint32_t bits;
+    float values[1024];
+    const int64_t room = sizeof values / sizeof *values;
+    for (int64_t end = first + n; first < end; first += n) {
+        n = end - first < room ? end - first : room;
         if (contents->data)
-            value = contents->data[at];
-        else if (contents->read(contents->context, at, 1, &value))
-            value = 0;
-        memcpy(&bits, &value, sizeof bits);
-        hash = cr_hash_word(hash, bits);
+            memcpy(values, contents->data + first, (size_t)n * sizeof *values);
+        else if (contents->read(contents->context, first, n, values))
+            memset(values, 0, sizeof values);
+        hash = cr_hash_words(hash, values, n);
     }
     return hash;
 }
 
-/* Fails if the parameters that ranks were given differ in some of their elements: all of them would
- * have to be read by all ranks. */
+/* Returns `hash` updated with 64 of the n elements of a parameter, at equal distances. */
+static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
+{
+    enum { SOME = 64 };
+    if (n <= SOME)
+        return hash_elements(hash, contents, 0, n);
+    for (int64_t i = 0; i < SOME; i++)
+        hash = hash_elements(hash, contents, i * (n / SOME), 1);
+    return hash;
+}
+
+/* Fails if the parameters that ranks were given differ: in any element of a model of at most WHOLE, in some of a
+ * larger one, of which all ranks would have to read all. */
 static int check_ranks(const struct cr_engine *e, const struct cr_contents *contents, struct cr_error *error)
 {
+    enum { WHOLE = 1 << 22 };
     uint64_t hash = 0;
+    int64_t all = 0;
     int other;
     if (!e->ranks)
         return 0;
     for (int i = 0; i < e->n_params; i++)
-        hash = hash_some(hash, &contents[i], cr_port_elements(&e->params[i]));
+        all += cr_port_elements(&e->params[i]);
+    for (int i = 0; i < e->n_params; i++) {
+        int64_t n = cr_port_elements(&e->params[i]);
+        hash = all <= WHOLE ? hash_elements(hash, &contents[i], 0, n) : hash_some(hash, &contents[i], n);
+    }
     if ((other = cr_ranks_compare(e->ranks, hash)) < 0)
         return 0;
     return cr_fail(error, "%s: weights of rank %d differ from those of rank 0, expected the same files for all ranks",
