@@ -11,7 +11,7 @@ local keys = huggingface.merge(huggingface.keys({"sinusoidal_pos_embds", "tie_we
 })
 local o = options(encoder.options {
     model_type = {"distilbert"},
-    num_hidden_layers = 6,
+    num_hidden_layers = 6, position_embedding_type = {"absolute"},
 }, keys, huggingface.sizes)
 
 local names = {

@@ -9,6 +9,7 @@ local masks = require "masks"
 local o = options(encoder.options {
     model_type = {"mpnet"},
     vocab_size = 30527, max_position_embeddings = 514, relative_attention_num_buckets = 32,
+    position_embedding_type = {"absolute"},
 }, huggingface.keys({}, true), huggingface.sizes)
 
 local names = {

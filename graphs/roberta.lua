@@ -1,12 +1,12 @@
--- RoBERTa (Liu et al., 2019), and XLM-RoBERTa and CamemBERT, which are the same: a BERT whose positions count
--- from behind the id of padding, and with other heads.  Names are Hugging Face's (RobertaModel; of models
--- with a head, --set name_prefix=roberta.).
+-- RoBERTa (Liu et al., 2019), and XLM-RoBERTa, CamemBERT and Data2VecText, which are the same: a BERT whose
+-- positions count from behind the id of padding, and with other heads.  Names are Hugging Face's (RobertaModel;
+-- of models with a head, --set name_prefix=roberta.).
 
 local nn = require "nn"
 local encoder, huggingface, transformer = require "encoder", require "huggingface", require "transformer"
 
 local o = options(encoder.options {
-    model_type = {"roberta", "xlm-roberta", "camembert"},
+    model_type = {"roberta", "xlm-roberta", "camembert", "data2vec-text"},
     vocab_size = 50265, max_position_embeddings = 514, layer_norm_eps = 1e-5, pad_token_id = 1,
     type_vocab_size = 1, position_embedding_type = {"absolute"},
 }, huggingface.keys({}, true), huggingface.sizes)

@@ -316,6 +316,13 @@ complains bert 'pooling cls of 1 texts with padding, expected one without paddin
     --set padding=true
 complains vit 'found an image of 8 x 8, expected at least one patch of 16 x 16' --set image_size=8
 
+# Keys of training and of files that have words such as size: a note names them.
+echo '{"train_batch_size": 32, "teacher_hidden_size": 768, "matryoshka_dims": [64, 32], "vocab_file": "v.txt"}' \
+    >"$T/config.json"
+"$crescent" params graphs/bert.lua --config "$T/config.json" >/dev/null 2>"$log" &&
+    grep -qF 'does not know: matryoshka_dims, teacher_hidden_size, train_batch_size, vocab_file' "$log"
+report $? "keys of training are passed over"
+
 # harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
 harmless() {
     printf '%s' "$2" >"$T/config.json"
@@ -348,6 +355,9 @@ harmless bert '{"emb_size": 768, "embedding_size": 768, "sentence_transformers":
  "pooler_fc_size": 768, "directionality": "bidi", "gradient_checkpointing": false, "num_labels": 3}'
 harmless distilbert '{"dim": 768, "n_heads": 12, "dropout": 0.1, "qa_dropout": 0.1, "sinusoidal_pos_embds": true,
  "tie_weights_": true}'
+harmless distilbert '{"position_embedding_type": "absolute"}'
+harmless mpnet '{"position_embedding_type": "absolute"}'
+harmless roberta '{"model_type": "data2vec-text"}'
 harmless electra '{"summary_last_dropout": 0.1, "summary_type": "first", "embedding_size": 128}'
 harmless albert '{"classifier_dropout_prob": 0.1, "gap_size": 0, "down_scale_factor": 1}'
 harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'

@@ -76,6 +76,7 @@
  * tensor names in files of models with a head. */
 #define CR_MODEL_ALIASES(ALIAS)                                                                    \
     ALIAS("camembert", roberta, "roberta")                                                         \
+    ALIAS("data2vec-text", roberta, "data2vec_text")                                               \
     ALIAS("deberta-v2", deberta_v2, "deberta")                                                     \
     ALIAS("mt5", t5, "transformer")                                                                \
     ALIAS("new", gte, "new")                                                                       \

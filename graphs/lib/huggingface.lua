@@ -79,10 +79,10 @@ local numeric = set(
 
 -- Words that say of such a key that it is about training, files or a way to compute the same.
 local harmless = set(
-    "cache checkpoint checkpointing checkpoints classifier compile deepspeed drop dropout dropouts",
-    "dtype efficient flash fp32 fused generation gradient impl implementation init initialization",
-    "initializer label labels layerdrop liger loss losses optimizer pdrop sdpa seed summary",
-    "tokenizer triton xformers")
+    "batch cache checkpoint checkpointing checkpoints classifier compile deepspeed drop dropout",
+    "dropouts dtype efficient epoch epochs file files flash fp32 fused generation gradient impl",
+    "implementation init initialization initializer label labels layerdrop liger loss losses",
+    "matryoshka optimizer pdrop sdpa seed summary teacher tokenizer train training triton xformers")
 
 -- Tables that other programs read, and transformers does not.
 local foreign = {"dual_chunk_attention_config."}
