@@ -113,6 +113,12 @@ function inline_math.reduce_l2(x, o) return sqrt(total(x * x, o)) end
 function inline_math.reduce_sum_square(x, o) return total(x * x, o) end
 function inline_math.reduce_log_sum(x, o) return log(total(x, o)) end
 
+-- The norm of each channel, whose space becomes one place.
+function inline_math.global_lp_pool(x, o)
+    local p = o.p or 2
+    return sum(abs(x) ^ p, tools.axes_from(x, 3), true) ^ (1 / p)
+end
+
 -- The mean of no elements is NaN, as 0 / 0 is.
 function inline_math.reduce_mean(x, o)
     local axes, keep = read_reduction(x, o)

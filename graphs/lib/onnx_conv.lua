@@ -218,12 +218,6 @@ function onnx_conv.global_max_pool(x)
     return max(x, space(x))
 end
 
--- (sum of |x|^p)^(1 / p) of each channel
-function onnx_conv.global_lp_pool(x, config)
-    local o = layer_options("onnx_conv.global_lp_pool", config or {}, {p = {"whole", 2}})
-    return sum(abs(x) ^ o.p, space(x)) ^ (1 / o.p)
-end
-
 -- (sum of |x|^p)^(1 / p)
 function onnx_conv.lp_pool(x, config)
     local o = layer_options("onnx_conv.lp_pool", config or {}, pool_options, {p = {"whole", 2}})
