@@ -462,6 +462,25 @@ START_TEST(refuses_what_is_no_length)
 }
 END_TEST
 
+/* The first two rows backwards: one row if there is one. */
+static void make_first_two_backwards(struct message *g)
+{
+    put_numbers(g, "from", 1, (int64_t[]){1});
+    put_numbers(g, "to", 1, (int64_t[]){-BOUND - 1});
+    put_numbers(g, "axis", 1, (int64_t[]){0});
+    put_numbers(g, "step", 1, (int64_t[]){-1});
+    put_node(g, "Slice", "x from to axis step", "y", NULL);
+}
+
+START_TEST(refuses_steps)
+{
+    const crescent_setting length = {"n", "12"};
+    write_model(make_first_two_backwards);
+    expect_refusal(&(crescent_script){.lengths = &length, .n_lengths = 1},
+                   "Slice ('the_node'): found a step of -1 along a length, expected 1, or --set");
+}
+END_TEST
+
 START_TEST(refuses_bounds_and_names)
 {
     static const struct {
@@ -506,6 +525,7 @@ int main(void)
     tcase_add_loop_test(lengths, gives_the_bits_of_each_size, 0, COUNT(models));
     tcase_add_loop_test(lengths, says_the_length, 0, COUNT(models));
     tcase_add_loop_test(refusals, refuses_what_is_no_length, 0, COUNT(refused));
+    tcase_add_test(refusals, refuses_steps);
     tcase_add_test(refusals, refuses_bounds_and_names);
     tcase_add_test(refusals, a_script_says_itself);
     suite_add_tcase(suite, lengths);

@@ -150,6 +150,7 @@ local function slice_axis(x, axis, start, finish, step)
     start, finish = limit_end(start, size, 0, high), limit_end(finish, size, low, high)
     local n = tools.steps(start, finish, step)
     if step == 1 then return narrow(x, axis, n == 0 and 0 or start, n) end
+    assert(type(size) == "number", "found a step of " .. step .. " along a length, expected 1, or --set")
     return gather_steps(x, axis, start, step, n)
 end
 
