@@ -15,7 +15,7 @@
 
 /* ---- under mpirun ---- */
 
-/* The byte at a place of what rank r has to say. */
+/* Returns byte i of the message of rank r. */
 static unsigned char said(int r, size_t i)
 {
     return (unsigned char)(r * 31 + (int)(i % 251));

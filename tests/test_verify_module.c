@@ -13,7 +13,7 @@ static const struct cr_setting step_settings[] = {
     {"n_head", "2", false},  {"vocab", "10", false},
 };
 
-/* One whose values are joined by several kernels. */
+/* A model whose values are joined by several kernels. */
 static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 
 /* Attention whose scores get a bias for each query and key, slopes besides, and by an index. */
@@ -21,10 +21,10 @@ static const struct cr_setting bias_settings[] = {{"kind", "bias", false}};
 static const struct cr_setting slope_settings[] = {{"kind", "bias_and_slopes", false}};
 static const struct cr_setting table_settings[] = {{"kind", "table", false}};
 
-/* One that computes rows of queries and keys by parts, and adds biases that are joined. */
+/* A model that computes rows of queries and keys in parts, and adds biases that are joined. */
 static const struct cr_setting layer_settings[] = {{"variant", "ropeBiased", false}};
 
-/* And one with a kernel of three results, each in place of a state. */
+/* The tested models; JOINED has a kernel with three results, each in place of a state. */
 enum { STACK, SORTING, BIAS, SLOPES, TABLE, LAYER, JOINED, MODULES };
 
 static struct cr_module *make_module(int which)

@@ -34,8 +34,8 @@
  * the texts and pairs of an encoder. */
 enum cr_tokenizer_use { CR_FOR_PROMPTS, CR_FOR_TEXTS };
 
-/* Appends the public part: macros, structures, prototypes.  cr_emit_tokenizer does not fail for the
- * tokenizer. */
+/* Appends the public part: macros, structures, prototypes.  Call it only if cr_emit_tokenizer
+ * succeeds for the tokenizer. */
 void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *tokenizer,
                               const char *name, enum cr_tokenizer_use use);
 

@@ -125,8 +125,9 @@ int cr_engine_set_params(struct cr_engine *engine, const struct cr_contents *con
  * changes nothing if the file cannot be mapped. */
 int cr_engine_map_weights(struct cr_engine *engine, int fd, size_t at);
 
-/* Makes the engine also keep each parameter that is set from now on, unpacked, in `tensors`.  Those
- * in `shared`, which may be null, are kept where kernels read them unpacked, if some do. */
+/* Makes the engine also keep each parameter that is set from now on, unpacked, in `tensors`.  A
+ * parameter in `shared`, which may be null, is not copied if kernels read it unpacked: `tensors`
+ * then has their copy. */
 int cr_engine_keep_params(struct cr_engine *engine, const bool *shared, struct cr_error *error);
 
 /* True if a run may use the memory of the input or parameter of the same name for output i. */

@@ -253,7 +253,8 @@ static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes a graph: columns, then operands. */
+/* Writes a graph column by column: the ops of all nodes, their shapes and so on, and at the end
+ * the operands. */
 static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspection *in,
                         int graph)
 {

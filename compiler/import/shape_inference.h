@@ -37,8 +37,8 @@ const struct cr_graph *cr_onnx_call_graph(const struct cr_onnx_graph *graph, cr_
                                           struct cr_error *error);
 int cr_onnx_operand_number(const char *input);
 
-/* True if a reduction, a running sum or a product of matrices in a term runs to the bound of an
- * axis that is a length, since the axis is not cut to it; or if that is not known. */
+/* True if a reduction, a running sum or a product of matrices in a term may run past a length,
+ * up to its bound, because the axis was not cut to the length. */
 bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x);
 
 /*

@@ -90,7 +90,7 @@ enum cr_rule {
     CR_RULE_FLOAT,    /* f32 gives f32 */
     CR_RULE_COMPARE,  /* two operands of one numeric type; the result is bool */
     CR_RULE_LOGIC,    /* bool gives bool */
-    CR_RULE_SELECT,   /* bool, then two operands of one type, which is the result's, too */
+    CR_RULE_SELECT,   /* a bool, then two operands of the type of the result */
     CR_RULE_CONVERT,  /* i32 or bool gives f32 */
     CR_RULE_TRUNCATE, /* f32 or bool gives i32 */
 };

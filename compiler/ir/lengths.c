@@ -35,7 +35,7 @@ static const signed char *of_operand(const struct finder *f, int i)
     return f->g->nodes[f->in[i]].lengths;
 }
 
-/* Fails for the length of an operand along an axis. */
+/* Fails because an operand has a length along an axis that the op does not support. */
 static bool fail_at(const struct finder *f, const char *what, int operand, int axis)
 {
     return fail(f, "%s length %s (axis %d), expected it to stay an axis of its own and whole", what,

@@ -27,11 +27,12 @@ struct cr_use {
     bool is_long; /* it takes long enough to justify a probe of 25 ms */
 };
 
-/* Returns the use of a run of a graph: long if its products take some milliseconds. */
+/* Returns the properties of a run of a graph: it is long if the products of the graph take some
+ * milliseconds. */
 struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads);
 
-/* The second line of a probe's file that was written while other programs took the processors: the
- * probe is due again ten minutes later. */
+/* The second line of the file of a probe that was made while other programs used the processors:
+ * such a probe is repeated after ten minutes. */
 #define CR_BUSY_PROBE "# on a busy machine, for ten minutes\n"
 
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,

@@ -599,7 +599,8 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     return is_siglip ? read_pad(s, folder, error) : status;
 }
 
-/* Reads the pooling of a GGUF file, which has no prompts and no layers after it. */
+/* Reads the pooling of a GGUF file; such a file has neither prompts nor layers after the
+ * pooling. */
 static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *error)
 {
     struct cr_gguf_pooling pooling;

@@ -79,7 +79,7 @@ static void tie_move(struct cr_axes *x, cr_id id, cr_id in)
     }
 }
 
-/* All but one axis are those of the operand. */
+/* Joins each axis of a node but one with the same axis of the operand. */
 static void tie_beside(struct cr_axes *x, cr_id id, cr_id in, int axis)
 {
     for (int a = 0; a < x->g->nodes[id].rank; a++)

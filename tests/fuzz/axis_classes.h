@@ -10,7 +10,7 @@
 /* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
 struct cr_axes {
     const struct cr_graph *g;
-    int *same;   /* another one of the class, or itself: the one that stands for the class */
+    int *same;   /* another axis of the class; of the representative, itself */
     bool *fixed; /* by that one: it can be no length */
     bool *loose; /* by that one: weights have it, which are then not joined, or rows of a gather that
                   * may be all in their order: other bits */
@@ -23,7 +23,8 @@ void cr_free_axes(struct cr_axes *x);
 /* The axis that stands for the class of an axis, node * CR_MAX_RANK + axis. */
 int cr_axis_class(struct cr_axes *x, int axis);
 
-/* Whether an axis of a node begins here: a script would write the length in the shape. */
+/* True if a script would write the size of this axis as a number of a shape, so that a length
+ * can begin here. */
 bool cr_size_begins(const struct cr_graph *g, const struct cr_node *node, int axis);
 
 #endif

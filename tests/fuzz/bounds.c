@@ -247,7 +247,7 @@ static double sum_error(double value, double carried, double size, double roundi
     double error = carried + (rounding > 0 ? rounding * size + tiny : 0);
     if (isfinite(value) || !isfinite(carried))
         return error;
-    return size < (double)FLT_MAX ? 0 : INFINITY; /* what is finite of it stays so */
+    return size < (double)FLT_MAX ? 0 : INFINITY; /* a finite sum stays finite */
 }
 
 /* Adds an element to a reduction; *picks stays true while the result equals one of the elements. */
@@ -333,7 +333,7 @@ static bool is_summable(const struct cr_bounds *b, const struct cr_node *node)
     return good;
 }
 
-/* The same for finite operands. */
+/* Does the same for finite operands. */
 static struct dot finite_dot(int64_t K, const double *x, const double *dx, const double *y,
                              const double *dy, int64_t step)
 {

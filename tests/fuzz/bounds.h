@@ -28,18 +28,19 @@ struct cr_bounds {
 };
 
 /*
- * Fills in all[id] from the operands' bounds; the caller frees it.  `data` holds what the
- * caller hands in for an input (int32_t for i32, else float) or a parameter, null otherwise.
+ * Fills in all[id] from the bounds of the operands; the caller frees it.  `data` is the array of
+ * an input (int32_t for i32, else float) or of a parameter, and null for other nodes.
  */
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all);
 
-/* The same without errors of rounding: the errors are those of the operands, 0 in the end. */
+/* Does the same as if all ops were exact: errors come from the operands alone, and are 0 if
+ * theirs are. */
 void cr_bounds_add_exact(const struct cr_graph *g, cr_id id, const void *data,
                          struct cr_bounds *all);
 
 void cr_bounds_free(struct cr_bounds *bounds);
 
-/* Whether a result lies within `scale` times the error of element i. */
+/* True if a result lies within `scale` times the error of element i. */
 bool cr_bounds_hold(const struct cr_bounds *bounds, int64_t i, double result, double scale);
 
 #endif

@@ -52,7 +52,8 @@ static void reserve(struct cr_case *c, int nodes)
 /* So that products of a few such values stay in the range of floats. */
 static const double far = 1e9;
 
-/* What masks hide scores with is not meant. */
+/* True if an element or its error is too large; numbers below -1e29, by which masks hide scores,
+ * do not count. */
 static bool is_extreme(const struct cr_bounds *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)

@@ -107,8 +107,8 @@ static cr_id remember(struct cr_maker *m, cr_id memory, cr_id x)
     return cr_make2(m, CR_OP_add, memory, cr_make_with(m, CR_OP_mul, more, 0.5));
 }
 
-/* Layers made alike, that outlining should find to be so; a second value may be handed on,
- * and what is in the middle be of use later. */
+/* Adds layers of the same ops, which outlining should recognise.  Layers may also pass on a
+ * second value, and a value of a layer may be used after the layers. */
 static cr_id step_block(struct cr_maker *m, cr_id x)
 {
     int n_layers = 2 + (int)cr_below(m, 5), n_steps = 1 + (int)cr_below(m, 4);
@@ -157,7 +157,7 @@ static void choose_outputs(struct cr_maker *m)
     }
 }
 
-/* A few f32 values to take gradients by: leaves, and now and then what is made of them. */
+/* Chooses a few f32 values to differentiate by: leaves, and sometimes values computed from them. */
 static int choose_wanted(struct cr_maker *m, cr_id *wanted, int most)
 {
     int n = 0;
@@ -209,7 +209,7 @@ static cr_id value_for(struct cr_maker *m, cr_id state)
     return state;
 }
 
-/* Writes some rows of a value over those of the state, as into a cache. */
+/* Writes some rows of a value into a copy of the state, as into a cache. */
 static cr_id rows_for(struct cr_maker *m, cr_id state, cr_id value)
 {
     struct cr_node s = *cr_node_of(m, state);
@@ -222,7 +222,8 @@ static cr_id rows_for(struct cr_maker *m, cr_id state, cr_id value)
     return cr_make(m, CR_OP_write, 3, (cr_id[]){state, rows, at}, &(struct cr_attr){.axis = axis});
 }
 
-/* What a state becomes that no step has replaced; where that is too much work, what it is. */
+/* Returns the next value of a state that no step has replaced; if computing one is too much
+ * work, the state itself. */
 static cr_id some_value_for(struct cr_maker *m, cr_id state)
 {
     cr_id value = value_for(m, state);
@@ -313,8 +314,8 @@ static void add_typed_outputs(struct cr_maker *m)
     }
 }
 
-/* A sum of more elements than a block of sums has: along any axis of a leaf and of what is computed from it
- * on the way, or over k of a product. */
+/* Makes a sum of more elements than a block of sums has: along any axis of a leaf, or of an
+ * elementwise function of a leaf, or over k of a product. */
 static cr_id make_long_sum(struct cr_maker *m)
 {
     static const int64_t sizes[] = {4095, 4096, 4097, 5003, 8191, 8192, 8193, 12289};
@@ -351,8 +352,8 @@ static void add_long_sum(struct cr_maker *m)
         cr_make_cut(m, n_nodes, n_operands);
 }
 
-/* Elementwise work on x and on what was made of it before, in the same shape; now and then near to that:
- * transposed, a row further on, or a number for each row. */
+/* Applies elementwise ops to x and to an earlier value of the same shape, which may be
+ * transposed, shifted by a row, or reduced to one number for each row. */
 static cr_id make_neighbour(struct cr_maker *m, cr_id x, cr_id before)
 {
     static const enum cr_op ops[] = {CR_OP_add, CR_OP_sub, CR_OP_mul, CR_OP_maximum};
@@ -371,7 +372,7 @@ static cr_id make_neighbour(struct cr_maker *m, cr_id x, cr_id before)
     return cr_chance(m, 50) ? cr_make1(m, CR_OP_tanh, y) : cr_make_with(m, CR_OP_mul, y, 0.25);
 }
 
-/* A state that a value is added to; what it becomes. */
+/* Makes a state whose next value is the state plus the value. */
 static cr_id keep(struct cr_maker *m, cr_id value)
 {
     struct cr_node node = *cr_node_of(m, value);
@@ -382,8 +383,8 @@ static cr_id keep(struct cr_maker *m, cr_id value)
     return next;
 }
 
-/* Outputs and states that are made of one array and of each other, as those of an optimiser are: one
- * kernel may make several of them. */
+/* Adds outputs and states that are computed from one array and from each other, like those of an
+ * optimiser: one kernel may compute several of them. */
 static void add_neighbours(struct cr_maker *m)
 {
     int64_t shape[CR_MAX_RANK];

@@ -19,7 +19,7 @@
 #include "reduce.h"
 #include "workers.h"
 
-/* What the command line asks for; every word NAME=NUMBER is a row. */
+/* The settings of the command line; each argument NAME=NUMBER is a row. */
 static struct cr_fuzz_settings settings = {.n = 1000, .seed = 1, .jobs = 2, .seconds = 60};
 static int64_t print = -1;
 static const char *known;
@@ -57,7 +57,7 @@ static bool read_setting(const char *word)
     return false;
 }
 
-/* Whether the list of known findings has the file's last name. */
+/* True if the list of known findings contains the last part of the file's name. */
 static bool is_known(const char *path)
 {
     char line[256];

@@ -154,7 +154,7 @@ cr_id cr_make_with(struct cr_maker *m, enum cr_op op, cr_id a, double value)
 
 /* ---- leaves ---- */
 
-/* An input may as well be a state; those of layers are shared, and stay what they are. */
+/* Makes a leaf; outside layers, sometimes a state in place of an input. */
 cr_id cr_make_leaf_of(struct cr_maker *m, enum cr_op op, enum cr_dtype dtype, int rank,
                       const int64_t *shape, const char *kind)
 {

@@ -32,7 +32,7 @@ struct cr_maker {
     int n_shared, next_shared;
     struct {
         cr_id state, value;
-    } kept[CR_MAX_KEPT]; /* states that a step made, and what they become; by number */
+    } kept[CR_MAX_KEPT]; /* states that a step made, and their next values, by number */
     int n_kept;
 };
 
@@ -116,8 +116,8 @@ cr_id cr_make_linear(struct cr_maker *m, cr_id x, int64_t n);
 /* Some activation function of x. */
 cr_recipe cr_recipe_activation;
 
-/* One of many steps: those whose result has the shape of x; those that move elements; others;
- * those with a product; those of any type. */
+/* Each returns one of many steps: steps whose result has the shape of x; steps that move
+ * elements; other steps; steps with a product; steps for any element type. */
 cr_recipe *cr_even_recipe(struct cr_maker *m);
 cr_recipe *cr_moving_recipe(struct cr_maker *m);
 cr_recipe *cr_other_recipe(struct cr_maker *m);

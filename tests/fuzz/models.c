@@ -133,7 +133,8 @@ static cr_id biased(struct model *a, cr_id y)
     return cr_make2(m, CR_OP_add, y, cr_make_like(m, b, y));
 }
 
-/* The same of x with tokens as columns, as a convolution of width 1: (W' x' + b)'. */
+/* Computes the same for the transpose of x, whose columns are tokens, as a convolution of width
+ * 1: (W' x' + b)'. */
 static cr_id turned(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -245,7 +246,7 @@ static cr_id maybe_with_product(struct model *a, cr_id y, cr_id x)
     return cr_chance(a->m, a->products) ? with_product(a, y, x) : y;
 }
 
-/* A number of each token for n heads or for all, [B, n or 1, T]. */
+/* Returns a number for each token, of each of n heads or for all heads, [B, n or 1, T]. */
 static cr_id of_heads(struct model *a, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -254,7 +255,7 @@ static cr_id of_heads(struct model *a, int64_t n)
     return cr_make_swap(m, y);
 }
 
-/* The same like keys or values x [B, n, T, d]. */
+/* Does the same for keys or values x [B, n, T, d]. */
 static cr_id for_rows(struct model *a, cr_id x)
 {
     cr_id y = of_heads(a, cr_size_of(a->m, x, 1));
@@ -448,8 +449,8 @@ static cr_id placed(struct model *a, cr_id x)
     }
 }
 
-/* Numbers added to words of an encoder: those of segments, and learned ones of places, or of those among tokens
- * that are not number 1. */
+/* Adds the embeddings of an encoder to x: of segments, and of positions, which count all tokens
+ * or only the tokens that are not number 1. */
 static cr_id placed_in_encoder(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -469,7 +470,8 @@ static cr_id placed_in_encoder(struct model *a, cr_id x)
 
 /* ---- masks ---- */
 
-/* Which tokens are no padding, bool [B, T]: by an input, how many come first, or the ids themselves. */
+/* Returns the mask of the tokens that are not padding, bool [B, T]: it comes from an input, from
+ * the number of tokens of each text, or from the ids. */
 static cr_id without_padding(struct model *a)
 {
     struct cr_maker *m = a->m;
@@ -791,7 +793,7 @@ static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way, 
     return norm && !first ? cr_make_norm(a->m, x, 3) : x;
 }
 
-/* What stands between scores and softmax. */
+/* Applies the ops that stand between scores and softmax. */
 static cr_id scored(struct model *a, cr_id s, bool turned)
 {
     struct cr_maker *m = a->m;
@@ -839,7 +841,7 @@ static cr_id weighted(struct model *a, cr_id s)
         return cr_make_sink(m, s);
     if (way == 3)
         return cr_make1(m, CR_OP_sigmoid, s);
-    if (way == 4) { /* no softmax: what is hidden is 0 */
+    if (way == 4) { /* no softmax: hidden scores are 0 */
         cr_id like = like_mask(a, s);
         int r = cr_node_of(m, like)->rank;
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, r - 2, r - 1));
@@ -918,8 +920,8 @@ static cr_id attention(struct model *a, cr_id x)
 
 /* ---- other ways to look back, and ahead ---- */
 
-/* x [B, T, C] times those of its elements that its largest ones are the numbers of, as the language spells
- * gather(x, index, 3). */
+/* Multiplies x [B, T, C] by its elements at the indices of its largest ones, as the language
+ * writes gather(x, index, 3). */
 static cr_id own_elements(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -953,7 +955,7 @@ static cr_id looks_back(struct model *a, cr_id x)
     case 9:
         return own_elements(a, x);
     case 0:
-    case 1: { /* a mean of those that are seen */
+    case 1: { /* a mean of the visible values */
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, 1, 2));
         cr_id n = cr_make_with(m, CR_OP_add, cr_make_fold(m, CR_OP_sum, seen, 2), 1);
         seen = cr_make2(m, CR_OP_div, seen, cr_make_like(m, n, seen));
@@ -1184,7 +1186,7 @@ static cr_id vector_of_text(struct model *a, cr_id x)
     return cr_make_reshape(m, y, 2, (int64_t[]){a->B, cr_size_of(m, y, -1)});
 }
 
-/* What the layers of an encoder share. */
+/* Draws the properties that all layers of an encoder share. */
 static void begin_encoder(struct model *a)
 {
     struct cr_maker *m = a->m;

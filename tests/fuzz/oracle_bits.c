@@ -221,7 +221,8 @@ static bool same_type(const struct cr_node *a, const struct cr_node *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* An input or a parameter of an output's type whose name no output has, or CR_NONE. */
+/* Returns an input or a parameter of the type and shape of an output whose name no output has,
+ * or CR_NONE. */
 static cr_id free_leaf(struct cr_subject *s, const struct cr_graph *g, cr_id output, const bool *taken)
 {
     cr_id start = (cr_id)cr_pick(s, g->n_nodes);
@@ -235,8 +236,8 @@ static cr_id free_leaf(struct cr_subject *s, const struct cr_graph *g, cr_id out
     return CR_NONE;
 }
 
-/* Outputs have the names of inputs and parameters, as in a training: cr_run gives those that may be their
- * memory. */
+/* Gives outputs the names of inputs and parameters, as in a training, and lets cr_run write
+ * outputs to the memory of their namesakes where that is allowed. */
 bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
 {
     struct cr_error error = {""};

@@ -23,13 +23,13 @@
 
 enum { GUARD = 16, PAST = 0x55555555 /* an id past the tokens of a chunk */ };
 
-/* How weights are kept and multiplied; null is f32. */
+/* The format in which weights are kept and the arithmetic of their products; null means f32. */
 struct keeping {
     char format[48];
     const char *arithmetic;
 };
 
-/* A model and its memory, which stays from run to run. */
+/* A model, and its memory, which stays between runs. */
 struct session {
     struct cr_compiled code;
     const struct cr_runtime *rt;
@@ -41,7 +41,7 @@ struct session {
     int64_t floats; /* of logits */
 };
 
-/* How a text is cut. */
+/* The sizes of the chunks of a text. */
 struct way {
     int64_t chunk;
     int plan;
@@ -50,7 +50,7 @@ struct way {
 
 /* ---- the model ---- */
 
-/* The only input, or CR_NONE. */
+/* Returns the only input, or CR_NONE. */
 static cr_id find_ids(const struct cr_graph *g)
 {
     cr_id found = CR_NONE;
@@ -66,8 +66,8 @@ static cr_id find_ids(const struct cr_graph *g)
     return found;
 }
 
-/* The number of the output that is wanted: the only one, or that of the name; -1 if there is none, or
- * if it is not of each token. */
+/* Returns the index of the output that has the logits: of the only output, or of the one with
+ * the right name; -1 if there is none, or if it does not have a row for each token. */
 static int find_logits(const struct cr_graph *g, cr_id ids)
 {
     int found = -1;
@@ -81,8 +81,8 @@ static int find_logits(const struct cr_graph *g, cr_id ids)
     return fits ? found : -1;
 }
 
-/* Whether an axis of a node is a multiple of a size, but not by its operands: one of a parameter, or a part
- * of an axis that is none. */
+/* True if an axis of a node is a multiple of a size although no operand's axis is: an axis of a
+ * parameter, or a part of an axis that is no multiple. */
 static bool has_multiple(const struct cr_graph *g, cr_id id, int64_t size)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -98,7 +98,8 @@ static bool has_multiple(const struct cr_graph *g, cr_id id, int64_t size)
 
 enum { LEAST_SIZE = 5 }; /* multiples of smaller ones are everywhere */
 
-/* Whether another size or a number may be a multiple of a size by chance, or computed from it. */
+/* True if another size, or a number, may be a multiple of a size by chance, or may be computed
+ * from it. */
 static bool is_ambiguous(const struct cr_graph *g, int64_t size)
 {
     for (cr_id id = 0; id < g->n_nodes; id++) {
@@ -111,7 +112,8 @@ static bool is_ambiguous(const struct cr_graph *g, int64_t size)
     return size < LEAST_SIZE;
 }
 
-/* The same model for so many texts of so many tokens; null if that cannot be made of the graph alone. */
+/* Returns the same model for `batch` texts of `tokens` tokens; null if it cannot be made from
+ * the graph alone. */
 static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output, int64_t batch,
                                  int64_t tokens)
 {
@@ -164,7 +166,7 @@ static float *new_floats(int64_t n)
     return made;
 }
 
-/* The memory of one input: ids, the number of tokens that come, a state. */
+/* Returns the memory of one input: ids, the number of tokens that come, or a state. */
 static const void *input_of(struct session *s, const struct cr_port *port)
 {
     int64_t n = cr_elements(port->rank, port->shape);
@@ -173,7 +175,8 @@ static const void *input_of(struct session *s, const struct cr_port *port)
     return strcmp(port->name, CR_TOKENS) == 0 ? &s->n : s->ids;
 }
 
-/* The memory of the outputs, of which the one of the name, or the only one, has the logits. */
+/* Allocates the outputs.  Returns the port of the logits: the output of that name, or the only
+ * one. */
 static const struct cr_port *make_outputs(struct session *s, const struct cr_program *p)
 {
     const struct cr_port *logits = &p->outputs[0];
@@ -232,7 +235,7 @@ static bool open_session(struct session *s, const struct cr_case *c, struct cr_g
 
 /* ---- running ---- */
 
-/* Tokens from `at` on of texts from `text` on, out of those of the case. */
+/* Runs the model on n tokens from `at` on, of the texts of the case from `text` on. */
 static bool run_tokens(struct session *s, const int32_t *all, int64_t context, int64_t text,
                        int64_t at, int64_t n, struct cr_report *report)
 {
@@ -272,7 +275,7 @@ static bool are_finite(const struct session *s)
     return true;
 }
 
-/* The logits of one token against those of the whole text. */
+/* Compares the logits of one token with the logits that the whole text gave. */
 static bool check_token(const float *expected, const float *logits, int64_t row, int64_t token,
                         int64_t text, const char *how, struct cr_report *report)
 {
@@ -291,7 +294,8 @@ static int64_t tokens_at(struct cr_subject *s, const struct way *way, int64_t le
     return n < left ? n : left;
 }
 
-/* All tokens of texts from `text` on, against what the whole gave, which has `context` tokens of each. */
+/* Compares all tokens of the texts from `text` on with the results for whole texts, which have
+ * `context` tokens each. */
 static bool check_texts(struct cr_subject *s, struct session *part, const struct way *way,
                         const float *whole, int64_t context, int64_t tokens, int64_t text,
                         const int32_t *ids, const char *how, struct cr_report *report)
@@ -316,7 +320,8 @@ static bool check_texts(struct cr_subject *s, struct session *part, const struct
 
 static const char *const formats[] = {"bf16", "f16", "q8", "q4"};
 
-/* All weights in one format, or those of some names, and some in another. */
+/* Chooses formats: one for all weights, or one for weights of some names and another for other
+ * names. */
 static struct keeping choose_keeping(struct cr_subject *s)
 {
     struct keeping keep = {"", NULL};
@@ -335,7 +340,8 @@ static struct keeping choose_keeping(struct cr_subject *s)
     return keep;
 }
 
-/* A rule whose names no parameter has is refused, as is an arithmetic that no format has. */
+/* Checks that a rule for names that no parameter has is refused, and an arithmetic that no
+ * format has. */
 static bool is_refused_rule(const struct cr_report *report)
 {
     return strstr(report->text, "--format") || strstr(report->text, "--arithmetic");
@@ -354,8 +360,8 @@ static struct way choose_way(struct cr_subject *s, int64_t tokens)
     return way;
 }
 
-/* The line that a model is refused with: FILE:LINE: op: what was found, expected ...; without a line of
- * the script where the model as a whole is meant. */
+/* Checks the message of a refused model: FILE:LINE: op: what was found, expected ...; without
+ * FILE:LINE if the message is about the whole model. */
 static bool check_refusal(const struct cr_error *error, struct cr_report *report)
 {
     const char *found = strstr(error->text, ": "), *expected = strstr(error->text, ", expected ");
@@ -365,7 +371,8 @@ static bool check_refusal(const struct cr_error *error, struct cr_report *report
     return cr_found(report, "refused without a reason: %.400s", error->text);
 }
 
-/* The graph that goes on from the tokens before, in place of a model; null if it is refused. */
+/* Returns the graph of a model that continues after earlier tokens; null if the model is
+ * refused. */
 static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, struct cr_error *error)
 {
     struct cr_graph *made = NULL;
@@ -375,7 +382,8 @@ static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, str
     return status ? NULL : cr_keep_factors(made);
 }
 
-/* The model of some texts and tokens against all of them: in chunks, or a whole once more. */
+/* Compares a model of some texts and tokens with the model of all: in chunks, or whole once
+ * more. */
 static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct keeping *keep,
                         const float *whole, int64_t context, int64_t tokens, int64_t texts,
                         const int32_t *ids, struct cr_report *report)
@@ -411,7 +419,8 @@ static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct k
     return good;
 }
 
-/* The whole model in a format, with the outputs beside the logits or without, and a way of it. */
+/* Runs the whole model in a format, with or without the outputs besides the logits, and a model
+ * that takes chunks. */
 static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;
@@ -437,7 +446,7 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
     if (good && are_finite(&whole)) {
         int64_t batch = cr_pick(s, 2) ? 1 : texts, tokens = fewer(s, context);
         struct cr_graph *part = model_of(g, node, output, batch, tokens);
-        if (!part) /* other sizes are not to be told apart, or those of tokens */
+        if (!part) /* the size of tokens cannot be told from other sizes */
             part = model_of(g, node, output, batch, tokens = context);
         if (!part)
             part = model_of(g, node, output, texts, tokens = context);

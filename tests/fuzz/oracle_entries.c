@@ -41,7 +41,7 @@ static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_compil
     return good;
 }
 
-/* Some of the outputs and states of a run. */
+/* A subset of the outputs and states of a run. */
 static struct cr_outputs part_of(const struct cr_outputs *all, int first, int n)
 {
     return (struct cr_outputs){.port = all->port + first,
@@ -50,8 +50,8 @@ static struct cr_outputs part_of(const struct cr_outputs *all, int first, int n)
                                .n = n};
 }
 
-/* The outputs of an entry, out of those of all, and what the last one leaves in the states, against
- * what they are without the other. */
+/* Compares the outputs of an entry, and the states after it, with the outputs and states of a
+ * run of all outputs together. */
 static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
                         const struct cr_entry *entry, const struct cr_outputs *all,
                         struct cr_report *report)

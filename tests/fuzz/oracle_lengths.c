@@ -22,7 +22,7 @@
 
 enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all its nodes */ };
 
-/* A class that becomes a length. */
+/* A class of axes that becomes a length. */
 struct choice {
     int axis; /* that stands for the class */
     int64_t bound, value;
@@ -175,7 +175,8 @@ static int64_t place_of(int rank, const int64_t *sizes, const int64_t *laid_out,
     return place;
 }
 
-/* What a leaf of `exact` holds, laid out for the bounds, with NaN or a large number behind it. */
+/* Returns the data of a leaf of `exact` in the layout for the bounds; past the lengths there is
+ * NaN or a large number. */
 static void *spread_data(const struct cr_node *leaf, const struct cr_node *exact, const void *data)
 {
     const uint32_t nothing = leaf->dtype == CR_I32 ? 0x7f7f7f7f : 0x7fc0beef;
@@ -215,7 +216,8 @@ static struct cr_case *case_with_lengths(struct cr_graph *g, const struct cr_cas
 
 /* ---- comparing ---- */
 
-/* The bits of an output, if they are the same, and that nothing was written past its lengths. */
+/* Compares the bits of an output in both graphs, and checks that nothing was written past its
+ * lengths. */
 static bool check_output(const struct cr_outputs *expected, const struct cr_outputs *o, int i,
                          bool same_bits, struct cr_report *report)
 {
@@ -293,7 +295,7 @@ static bool run_case(struct cr_case *c, cr_backend_function *backend, const char
     return false;
 }
 
-/* How far the results of two graphs must agree. */
+/* The degree to which the results of two graphs must agree. */
 enum likeness {
     SAME_BITS,
     IN_BOUNDS, /* values: weights are joined in one, or gradients added up in another order */
@@ -389,8 +391,8 @@ static bool blame(const struct choices *c, struct cr_report *report)
     return cr_found(report, "%s: %.480s", describe(c, values, sizeof values), text);
 }
 
-/* Whether the graph has gradients: those of attention are added up in another order without
- * lengths. */
+/* True if the graph has gradients: without lengths, gradients of attention are summed in another
+ * order. */
 static bool has_gradients(const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -418,8 +420,8 @@ static bool is_table(const struct cr_graph *g, cr_id param)
     return false;
 }
 
-/* Whether both graphs keep each parameter in one format, and no block of a table's row goes on past a
- * length, which would change its scale. */
+/* True if both graphs keep each parameter in the same format, and no block of a table's row
+ * crosses a length, which would change the block's scale. */
 static bool are_kept_alike(const struct cr_graph *with, const struct cr_graph *exact)
 {
     for (cr_id id = 0; id < with->n_nodes; id++) {

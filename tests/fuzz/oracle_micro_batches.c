@@ -17,7 +17,7 @@
 
 enum { MOST_MICRO_BATCHES = 9, WORD = 4, MOST_VALUES = 24, LEARNED = 2, STATES = 2 };
 
-/* A rank, what it trains, and the means that it gets, one after another. */
+/* A rank, the step that it trains, and the means that it gets, one after another. */
 struct learner {
     struct cr_thread_rank *rank; /* null for one process */
     const struct cr_case *c;
@@ -205,7 +205,8 @@ static bool has_means(const struct cr_graph *g)
     return some;
 }
 
-/* A state cannot be in such a step, and a trainer refuses an id that is not in its table. */
+/* Checks that such a step refuses a state, and that a trainer refuses an id that is not in its
+ * table. */
 bool cr_oracle_micro_batches(struct cr_subject *s, struct cr_report *report)
 {
     int count = 2 + (int)cr_pick(s, CR_MOST_RANKS - 1);

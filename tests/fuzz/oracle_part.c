@@ -20,7 +20,7 @@ struct range {
     int64_t start, size;
 };
 
-/* What a range became in the graph of the part. */
+/* The node of the part's graph that stands for a range. */
 struct part {
     struct range range;
     cr_id made;
@@ -110,7 +110,8 @@ static cr_id part_of_product(struct parting *p, const struct range *r)
     return narrowed(p, r, in);
 }
 
-/* An axis before which and in which there are as many elements as before and in this one. */
+/* Returns an axis for which the numbers of elements in front of it and along it are the same as
+ * for the given axis. */
 static int same_axis(const struct cr_node *out, const struct cr_node *in, int axis)
 {
     int64_t before = cr_elements(axis, out->shape);
@@ -176,7 +177,7 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     return narrowed(p, r, (cr_id[]){table, index});
 }
 
-/* A range of a write, along an axis other than that of the written rows. */
+/* Returns the node for a range of a write whose axis is not the axis of the written rows. */
 static cr_id part_of_write(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -245,8 +246,8 @@ static cr_id part_of(struct parting *p, struct range r)
     return made;
 }
 
-/* Whether a value is needed twice: as a whole and in part, or in two parts, as where it is added to
- * its transpose.  Then there are two of it, of which rewrites may make something else. */
+/* True if a value is needed twice, whole and in part, or in two parts, as where it is added to
+ * its transpose.  Then it is computed twice, and rewrites may change the two in different ways. */
 static bool needs_both(const struct parting *p)
 {
     for (int i = 0; i < p->n; i++) {

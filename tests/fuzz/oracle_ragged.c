@@ -141,8 +141,8 @@ static bool is_admitted(struct cr_graph *g)
     return true;
 }
 
-/* Whether the batch is the rows of a product that sums over the ragged length: each is a product of its
- * own then, which may be fused in another way than all of them. */
+/* True if the rows of a product that sums over the ragged length are the batch: then each row
+ * becomes a product of its own, which may be fused differently from the product of all rows. */
 static bool sums_rows(const struct cr_graph *g, const struct cr_node *node, cr_id left)
 {
     return node->lengths[node->rank - 2] == 1 && g->nodes[left].lengths[node->rank - 1] == 2;
@@ -157,7 +157,8 @@ static bool is_square(const struct cr_node *node)
     return batches > 1;
 }
 
-/* Whether rows get into one another at a node: along the batch, or as it has the batch twice. */
+/* True if a node mixes rows of the batch: it runs along the batch axis, or contains the batch
+ * twice. */
 static bool mixes(const struct cr_graph *g, const struct cr_node *node)
 {
     const cr_id *in = cr_inputs(g, node);
@@ -214,7 +215,7 @@ static bool is_there(const struct pair *p, const struct cr_node *node, int64_t p
     return true;
 }
 
-/* The data of a leaf, NaN or a large number past the end of rows. */
+/* Returns the data of a leaf, with NaN or a large number past the end of rows. */
 static void *data_of(const struct pair *p, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *leaf = &g->nodes[id];
@@ -255,7 +256,8 @@ static struct cr_case *case_of(struct cr_subject *s, const struct pair *p, struc
 
 /* ---- comparing ---- */
 
-/* Compares an element of an output of both; or, past the end of a row, finds what was written. */
+/* Compares an element of an output in both runs; past the end of a row, checks that nothing was
+ * written. */
 static bool check_element(const struct cr_case *c, const struct cr_outputs *one,
                           const struct cr_outputs *o, int i, int64_t place, bool there,
                           struct cr_report *report)

@@ -48,7 +48,7 @@ static struct cr_graph *copying_end(struct copying *c)
     return c->to;
 }
 
-/* The rewritten graph computes the same. */
+/* Checks that the rewritten graph computes the same. */
 static bool check_rewritten(struct cr_subject *s, struct cr_graph *g, bool same, const char *how,
                             struct cr_report *report)
 {

@@ -43,7 +43,8 @@ static bool interpret(const struct cr_case *c, double **outputs, struct cr_repor
     return status == 0 || cr_found(report, "interpreter: %.500s", error.text);
 }
 
-/* The interpreter agrees with the fuzzer's own evaluation to double's precision. */
+/* Checks that the interpreter agrees with the fuzzer's own evaluation to the precision of
+ * double. */
 bool cr_oracle_interpreter(struct cr_subject *s, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;
@@ -89,7 +90,8 @@ static double direction(const struct slope *s, int64_t i)
     return (double)(cr_next_number(&state) >> 11) * 0x1p-52 - 1;
 }
 
-/* The whole numbers of an op that goes by steps, added up; 0 for any other. */
+/* Returns the sum of the whole numbers that an op such as floor computes, and 0 for any other
+ * op. */
 static double steps_of(const struct cr_graph *g, const struct cr_bounds *all, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
@@ -104,8 +106,9 @@ static double steps_of(const struct cr_graph *g, const struct cr_bounds *all, cr
     return sum;
 }
 
-/* Detached values stay what they are without a step.  *steps changes where an op goes to another
- * whole number. */
+/* Returns the loss after a step along the direction; detached values keep the values that they
+ * have without a step. *steps becomes the sum of the results of ops such as floor, so that it
+ * shows a jump. */
 static double loss(const struct slope *s, double step, double *steps)
 {
     const struct cr_graph *g = s->c->graph;
@@ -130,10 +133,10 @@ static double loss(const struct slope *s, double step, double *steps)
 }
 
 /*
- * Whether the slope is what differences say.  Where the slopes to the left and to the right do
- * not approach each other there is a kink, and nothing is said; nor where anything is not finite, or an
- * op such as floor jumps.
- * Of kinks that this does not show, differences are off by half the bend at most.
+ * True if a gradient agrees with finite differences, or if these prove nothing: at a kink, where
+ * the slopes to the left and to the right do not approach each other, where a value is not
+ * finite, and where an op such as floor jumps.  Room for half the bend allows for a kink that is
+ * not noticed.
  */
 static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *report)
 {
@@ -193,8 +196,8 @@ static bool check_gradient(struct cr_subject *s, cr_id leaf, struct cr_report *r
     return good;
 }
 
-/* Whether a comparison of floats is one of equals: a step of any size chooses otherwise, and what
- * was chosen has a gradient of its own. */
+/* True if a comparison compares equal floats: with a step of any size its result changes, and
+ * the branch chosen by it has another gradient. */
 static bool compares_equals(const struct cr_case *c, cr_id id)
 {
     const struct cr_graph *g = c->graph;

@@ -68,7 +68,7 @@ static bool try_oracle(struct cr_subject *s, int oracle, int64_t number, struct 
     return true;
 }
 
-/* What `prepare` below has done before. */
+/* True if the case compiles and runs, which `prepare` below has done already. */
 bool cr_oracle_run(struct cr_subject *s, struct cr_report *report)
 {
     return s->plain.program || cr_found(report, "it was not compiled");

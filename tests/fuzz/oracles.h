@@ -22,14 +22,14 @@ typedef bool cr_oracle_function(struct cr_subject *s, struct cr_report *report);
 struct cr_oracle {
     const char *name;
     cr_oracle_function *check;
-    int one_in; /* so many graphs of a long run it is tried on */
+    int one_in; /* a long run tries it on one in so many graphs */
     const char *doc;
 };
 
 extern const struct cr_oracle cr_oracles[];
 extern const int cr_n_oracles;
 
-/* The oracle's number by its name, or -1. */
+/* Returns the index of the oracle with this name, or -1. */
 int cr_oracle_by_name(const char *name);
 
 /*

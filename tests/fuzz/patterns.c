@@ -283,7 +283,7 @@ static cr_id hidden(struct cr_maker *m, cr_id scores)
     return cr_make2(m, CR_OP_logical_or, far, later);
 }
 
-/* Scores with what is not visible out of the way, in one of several manners. */
+/* Returns scores whose invisible elements are hidden, in one of several ways. */
 static cr_id masked(struct cr_maker *m, cr_id scores)
 {
     cr_id minus = cr_make_const(m, scores, cr_chance(m, 70) ? -INFINITY : -1e30);
@@ -388,7 +388,7 @@ static cr_id trained(struct cr_maker *m, cr_id x)
     }
 }
 
-/* What stands between the first product and the softmax. */
+/* Applies the ops that stand between the first product and the softmax. */
 static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
 {
     cr_id x = scores;

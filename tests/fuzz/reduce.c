@@ -108,7 +108,7 @@ static cr_id rebuild_node(struct reduction *r, const struct change *c, struct cr
     return made;
 }
 
-/* The id of output i after the change, or CR_NONE if it is dropped. */
+/* Returns the id of output i after the change, or CR_NONE if it is dropped. */
 static cr_id output_id(const struct reduction *r, const struct change *c, int i)
 {
     cr_id id = r->g->outputs[i].id;
@@ -119,7 +119,7 @@ static cr_id output_id(const struct reduction *r, const struct change *c, int i)
     return id;
 }
 
-/* What the outputs need with the change. */
+/* Returns the nodes that the outputs need after a change. */
 static bool *live_nodes(const struct reduction *r, const struct change *c)
 {
     bool *live = cr_calloc((size_t)r->g->n_nodes + 1, sizeof *live);
@@ -139,7 +139,8 @@ static bool *live_nodes(const struct reduction *r, const struct change *c)
     return live;
 }
 
-/* Of what replaces a state that is none any more, nothing stays. */
+/* Adds an output, but drops the next value of a state that a change has replaced by another
+ * leaf. */
 static bool add_output(struct cr_graph *to, const struct cr_output *output, cr_id id,
                        const cr_id *map)
 {
@@ -155,7 +156,7 @@ static bool add_output(struct cr_graph *to, const struct cr_output *output, cr_i
     return true;
 }
 
-/* The graph with a change, or null. */
+/* Returns the graph with a change, or null. */
 static struct cr_graph *rebuild(struct reduction *r, const struct change *c)
 {
     struct cr_graph *to = cr_graph_new(r->g->name);

@@ -4,7 +4,8 @@
 
 #include "workers.h"
 
-/* Tries for so many seconds; *verdict is that of the graph returned, which the caller frees. */
+/* Tries to make the graph smaller for so many seconds; *verdict is about the graph that is
+ * returned, which the caller frees. */
 struct cr_graph *cr_reduce_graph(const struct cr_graph *g, int oracle, int64_t seconds,
                                  struct cr_verdict *verdict);
 

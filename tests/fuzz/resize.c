@@ -15,7 +15,7 @@ int64_t cr_resized(const struct cr_resize *sizes, int n, int64_t extent)
     return extent;
 }
 
-/* The nodes that an output needs; the caller frees the list. */
+/* Returns the nodes that an output needs, as flags; the caller frees them. */
 static bool *live_nodes(const struct cr_graph *g, cr_id output)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);

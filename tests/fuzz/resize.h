@@ -9,7 +9,8 @@ struct cr_resize {
     int64_t from, to;
 };
 
-/* Whether an extent is changed by one of them, and what it becomes by all. */
+/* Returns an extent after all changes: a multiple of the size `from` becomes the same multiple
+ * of `to`. */
 int64_t cr_resized(const struct cr_resize *sizes, int n, int64_t extent);
 
 /*

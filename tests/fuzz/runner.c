@@ -105,7 +105,8 @@ static void make_memory(struct layout *l)
         memcpy(l->memory + i, &canary, sizeof canary);
 }
 
-/* The guards in front of and behind a part; what is behind it up to a line counts as one. */
+/* Checks the guard words in front of and behind a part of memory; the padding up to the next
+ * cache line counts as a guard. */
 static bool check_part(const struct layout *l, int64_t at, int64_t floats, const char *what,
                        struct cr_report *report)
 {
@@ -204,7 +205,8 @@ static void arrange_outputs(const struct cr_program *p, const struct cr_case *c,
     free(at);
 }
 
-/* What an input is given: a state its memory, which outputs are compared with afterwards. */
+/* Returns the memory that is bound to an input; for a state, the memory that is compared with
+ * the expected state after the run. */
 static const void *input_of(const struct cr_case *c, const struct cr_outputs *o,
                             const struct cr_port *port)
 {

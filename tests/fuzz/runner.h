@@ -28,7 +28,7 @@ struct cr_compiled {
     struct cr_ranks *ranks; /* of a program that exchanges with others */
 };
 
-/* What the modules of this process have reached so far (reach.h). */
+/* The features that the modules of this process have used so far (reach.h). */
 extern uint64_t cr_reached;
 
 /* The program of a module that went through all passes. */
@@ -42,11 +42,11 @@ bool cr_compile_program(struct cr_compiled *c, struct cr_program *program,
                         cr_backend_function *backend, struct cr_report *report);
 void cr_compiled_free(struct cr_compiled *c);
 
-/* Whether two programs are the same code for the same memory: they give the same bits. */
+/* True if two programs have the same code and the same memory: then they give the same bits. */
 bool cr_same_program(const struct cr_program *a, const struct cr_program *b);
 
-/* What a run gave: the outputs of the program, then what it left in the states, in the order of the
- * graph's outputs. */
+/* The results of a run: the outputs of the program, then the states after it, in the order of
+ * the graph's outputs. */
 struct cr_outputs {
     const struct cr_port **port; /* of the program, which has to be there yet */
     float **data;

@@ -367,7 +367,8 @@ static cr_id step_pick_rows(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_gather, x, index);
 }
 
-/* Adds rows of x to those of a table (scatter_add), by indices that are an input or computed, some out of range. */
+/* Adds rows of x to rows of a table (scatter_add) by indices that are an input or computed; some
+ * are out of range. */
 static cr_id step_scatter(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -382,7 +383,7 @@ static cr_id step_scatter(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
 }
 
-/* Writes rows over those of x from a row on, an input or computed; some rows are out of range. */
+/* Overwrites rows of x from a row on that is an input or computed; some rows are out of range. */
 static cr_id step_write(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;

@@ -10,7 +10,8 @@
 
 enum { CR_MOST_RANKS = 5 };
 
-/* Ranks that meet at a barrier, what each of them gives to all, and what it sends to another. */
+/* Ranks that are threads and meet at a barrier, with the memory through which each sends to all
+ * and to one other. */
 struct cr_thread_group {
     pthread_barrier_t barrier;
     const void *given[CR_MOST_RANKS];
@@ -19,7 +20,7 @@ struct cr_thread_group {
     const void *sent[CR_MOST_RANKS][CR_MOST_RANKS]; /* from, to: until it is received */
 };
 
-/* A rank of the group; `ranks` is what it exchanges by. */
+/* A rank of the group; `ranks` has its functions for exchanges. */
 struct cr_thread_rank {
     struct cr_ranks ranks;
     struct cr_thread_group *group;

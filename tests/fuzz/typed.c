@@ -9,13 +9,13 @@
 
 #include "maker.h"
 
-/* What is asked for. */
+/* The properties of a wanted value. */
 struct wish {
     enum cr_dtype dtype;
     int rank;
     int64_t shape[CR_MAX_RANK];
     int depth;
-    int *budget; /* nodes that are not leaves; as layers are made alike, not that of the graph */
+    int *budget; /* nodes, leaves excluded, that may still be made for one value; not for the whole graph, since layers must be alike */
 };
 
 static cr_id grant(struct cr_maker *m, const struct wish *w);

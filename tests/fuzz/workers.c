@@ -34,7 +34,7 @@ struct finding {
     atomic_bool told; /* the rest is there */
 };
 
-/* What workers and the parent share. */
+/* The memory that workers and the parent process share. */
 struct shared {
     atomic_llong next, done;
     atomic_ullong reached;

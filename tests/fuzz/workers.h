@@ -21,7 +21,7 @@ struct cr_fuzz_settings {
 /* Returns the exit status: 1 if anything was found. */
 int cr_fuzz(const struct cr_fuzz_settings *settings);
 
-/* What a graph gives in a process of its own. */
+/* The result of checking a graph in a process of its own. */
 struct cr_verdict {
     int oracle;     /* that found something, or -1 */
     int signal;     /* by which the process ended, or 0 */

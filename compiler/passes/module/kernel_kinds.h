@@ -113,7 +113,8 @@ struct cr_kernel_parts {
      * the kernel sums it, so that its index lacks them.  Null: results[0], and no atoms. */
     unsigned (*result_loops)(const struct cr_kernel *kernel, int i, unsigned *summed);
 
-    /* Returns the atom of the columns of program `i`, across CR_LOOP_SUM.  Null: kernel->k. */
+    /* Returns the atom that the columns of program `i` run along within CR_LOOP_SUM.  Null:
+     * kernel->k. */
     int (*sum_atom)(const struct cr_kernel *kernel, int i);
 
     /* Sets the remarks that the kind has; others do not change.  Null: the kind has no remarks. */

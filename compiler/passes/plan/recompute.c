@@ -46,7 +46,7 @@ struct recompute {
     struct cr_made *values; /* the values, in the order of kernels: each is everything that one
                                kernel stores, or a concat */
     int n;
-    int *first_kernel; /* by value, and one more; a concat has several kernels */
+    int *first_kernel; /* by value: its first kernel; a concat has several, up to the first one of the next value */
     int *value_of;     /* by node: its value, or -1 */
     bool *output;      /* by node */
     struct cr_order order;
