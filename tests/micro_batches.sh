@@ -198,7 +198,7 @@ printf 'return {x = const(1, {4, 3})}\n' >"$T/x.lua"
 "$crescent" run "$T/x.lua" --output x="$T/x.npy" >"$log" 2>&1
 step='local next = optim.sgd(params, micro.mean(optim.gradients(loss, params)), {lr = 0.1})'
 refuse 'the loss of one micro-batch as that of the step' \
-    'entry update reads input x, of which each micro-batch has its own' \
+    'entry update reads input x, which differs from micro-batch to micro-batch' \
     "$step next.loss = loss return micro.step(next)"
 refuse 'random numbers by the step' 'refused.lua:6: found random numbers that depend on the number of the step' \
     "loss = loss * nn.dropout(const(1, {1}), 0.5, step):reshape{}

@@ -347,7 +347,7 @@ START_TEST(refuses_wrong_values)
     free(b.at);
     put_bool(&g, "maybe", 2);
     b = gguf_bytes(&g);
-    check_refused(&b, "'maybe' is a boolean of 2, expected 0 or 1");
+    check_refused(&b, "'maybe' is a boolean with the value 2, expected 0 or 1");
     free(b.at);
 }
 END_TEST

@@ -67,8 +67,8 @@ static int check_input(const struct cr_graph *g, const struct cr_node *node, uns
                        path, summed);
     if (!is_sum && (needed >> update & 1) && find_output(g, update, node->name) == CR_NONE)
         return cr_fail(error,
-                       "%.400s: entry " CR_UPDATE " reads input %.200s, of which each micro-batch "
-                       "has its own, expected the mean of a value made of it (micro.mean)",
+                       "%.400s: entry " CR_UPDATE " reads input %.200s, which differs from "
+                       "micro-batch to micro-batch, expected micro.mean of a value computed from it",
                        path, node->name);
     return 0;
 }

@@ -217,7 +217,7 @@ static int read_value(struct reader *r, struct cr_gguf_value *value)
     if (take_items(r, value))
         return -1;
     if (kind == CR_GGUF_BOOL && !value->is_array && *value->data > 1)
-        return FAIL(r, "%s is a boolean of %d, expected 0 or 1", show(value->key).text,
+        return FAIL(r, "%s is a boolean with the value %d, expected 0 or 1", show(value->key).text,
                     *value->data);
     return 0;
 }
