@@ -560,6 +560,8 @@ static const struct fail_case {
     {"input('x', {2}, 'int64')",
      "t.lua:1: input: found type 'int64', expected f32, i32 or bool, did you mean i32?"},
     {"input('x', {2}):foo()", "t.lua:1: a tensor has no field or method 'foo'"},
+    {"input('x', {2}):reshap{1, 2}",
+     "t.lua:1: a tensor has no field or method 'reshap', did you mean reshape?"},
     /* declarations */
     {"input('x', {2})\ninput('x', {3})",
      "t.lua:2: input: 'x' is f32 [3] here and f32 [2] before (line 1), expected the same"},

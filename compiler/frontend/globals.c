@@ -1,40 +1,14 @@
 /* globals.c - the globals of scripts and of library modules; see globals.h. */
 #include "globals.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "args.h"
 #include "builtin_modules.h"
-#include "compiler/ir/nearest_name.h"
-#include "compiler/ir/sort_order.h"
 #include "language.h"
 #include "readonly_tables.h"
 #include "safelib.h"
 #include "script_errors.h"
 #include "script_source.h"
 #include "script_state.h"
-
-enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
-                                                name that gets a suggestion */
-
-/* Returns ", did you mean NAME?" with the name of the language that is most similar, or "".  The
- * language is the table at index 1. */
-static const char *suggest_name(lua_State *L, char *text, size_t size, const char *name)
-{
-    const char *names[MAX_NAMES];
-    int n = 0;
-    lua_pushnil(L);
-    while (lua_next(L, 1)) {
-        lua_pop(L, 1);
-        if (n < MAX_NAMES && lua_type(L, -1) == LUA_TSTRING)
-            names[n++] = lua_tostring(L, -1);
-    }
-    if (strlen(name) < LEAST_LETTERS)
-        n = 0;
-    qsort(names, (size_t)n, sizeof *names, cr_compare_strings);
-    return cr_did_you_mean(text, size, name, names, n);
-}
 
 /* Raises an error for an undefined name, and suggests the module of graphs/lib that has it. */
 static int undefined_global(lua_State *L)
@@ -46,7 +20,7 @@ static int undefined_global(lua_State *L)
     if (module)
         cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s of require \"%s\"?", name,
                  module, name, module);
-    cr_raise(L, "'%.100s' is not defined%s", name, suggest_name(L, near, sizeof near, name));
+    cr_raise(L, "'%.100s' is not defined%s", name, cr_suggest_key(L, 1, near, sizeof near, name));
 }
 
 void cr_check_new_global(lua_State *L)

@@ -93,14 +93,17 @@ static void push_shape(lua_State *L, const struct cr_node *node)
     }
 }
 
-/* Raises an error for an unknown field; suggests the function of graphs/lib that has its name. */
+/* Raises an error for an unknown field; suggests the function of graphs/lib that has its name, or the
+ * most similar method. */
 static int no_method(lua_State *L, const char *name)
 {
+    char near[300];
     const char *module = cr_builtin_module_with(name);
     if (module)
         cr_raise(L, "a tensor has no field or method '%.100s', did you mean %s.%.100s(tensor)?",
                  name, module, name);
-    cr_raise(L, "a tensor has no field or method '%.100s'", name);
+    cr_raise(L, "a tensor has no field or method '%.100s'%s", name,
+             cr_suggest_key(L, lua_upvalueindex(1), near, sizeof near, name));
 }
 
 /* Reads tensor.shape, .dtype, .rank or a method, of which upvalue 1 is the table. */

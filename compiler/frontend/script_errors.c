@@ -9,6 +9,8 @@
 
 #include "builtin_list.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/nearest_name.h"
+#include "compiler/ir/sort_order.h"
 #include "error_hints.h"
 #include "script_state.h"
 
@@ -293,4 +295,25 @@ void cr_raise(lua_State *L, const char *format, ...)
     lua_pushstring(L, text);
     lua_error(L);
     abort(); /* lua_error does not return */
+}
+
+/* ---- suggestions ---- */
+
+enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
+                                                name that gets a suggestion */
+
+const char *cr_suggest_key(lua_State *L, int table, char *text, size_t size, const char *name)
+{
+    const char *names[MAX_NAMES];
+    int n = 0;
+    lua_pushnil(L);
+    while (lua_next(L, table)) {
+        lua_pop(L, 1);
+        if (n < MAX_NAMES && lua_type(L, -1) == LUA_TSTRING)
+            names[n++] = lua_tostring(L, -1);
+    }
+    if (strlen(name) < LEAST_LETTERS)
+        n = 0;
+    qsort(names, (size_t)n, sizeof *names, cr_compare_strings);
+    return cr_did_you_mean(text, size, name, names, n);
 }

@@ -32,6 +32,11 @@ _Noreturn void cr_raise_in(lua_State *L, const char *path, const char *format, .
 /* Raises an error whose text already names its file. */
 _Noreturn void cr_raise_error(lua_State *L, const struct cr_error *error);
 
+/* Returns ", did you mean KEY?" with the key of a table that is most similar to a name, or "".  The
+ * text is in `text`, of `size` bytes; `table` is an index of the stack that is not relative to its
+ * top. */
+const char *cr_suggest_key(lua_State *L, int table, char *text, size_t size, const char *name);
+
 /* Raises an error of the user; the handler finds the line. */
 _Noreturn void cr_raise(lua_State *L, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
