@@ -118,14 +118,20 @@ refused plain, "'', expected a list of"
 refused vnni,plain 'vnni without avx512'
 refused amx,plain,avx512 'amx without vnni'
 
-# A generator has names for the cache's positions, the tokens read at once, and heads; a number stands where
-# two options have the value.
+# A generator has names for the cache's positions, the tokens read at once, and heads.
 "$crescent" emit graphs/fables --generate --isa plain -o "$T/fables.c" >"$log" 2>&1
 report $? "emit --generate"
 count 4 ' * out[B, NUM_KEY_VALUE_HEADS, CHUNK, HEAD_DIM / 2]' "$T/fables.c"
 count 3 ' * out[B, NUM_KEY_VALUE_HEADS, 1, T, HEAD_DIM]' "$T/fables.c"
-count 1 '        const long head = item / 2 % 2;' "$T/fables.c"
+count 1 '        const long head = item / 2 % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/fables.c"
 count 0 ' * out[B, B' "$T/fables.c"
+
+# Heads that share keys and values: their number in a group is a quotient, and so is the distance of groups.
+"$crescent" emit graphs/llama.lua --set T=10 --set num_attention_heads=8 --set num_key_value_heads=2 \
+    --set hidden_size=160 --isa plain -o "$T/groups.c" >"$log" 2>&1
+report $? "emit graphs/llama.lua"
+count 1 '        const long head = item % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/groups.c"
+count 4 '            group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM' "$T/groups.c"
 
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1

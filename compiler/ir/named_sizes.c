@@ -117,6 +117,18 @@ int cr_size_product(struct cr_named_sizes *sizes, int a, int b)
     return cr_size_of_powers(sizes, product);
 }
 
+int cr_size_quotient(struct cr_named_sizes *sizes, int a, int b)
+{
+    if (!a || !b || sizes->sizes[a - 1].value % sizes->sizes[b - 1].value)
+        return 0;
+    struct cr_named_size quotient = sizes->sizes[a - 1];
+    const struct cr_named_size *divisor = &sizes->sizes[b - 1];
+    quotient.value /= divisor->value;
+    for (int i = 0; i < sizes->n_names; i++)
+        quotient.power[i] = (signed char)(quotient.power[i] - divisor->power[i]);
+    return cr_size_of_powers(sizes, quotient);
+}
+
 int cr_size_sum(struct cr_named_sizes *sizes, int a, int b)
 {
     if (!a || !b)

@@ -73,8 +73,10 @@ int cr_plain_size(struct cr_named_sizes *sizes, int64_t value);
 /* Returns the size that is a name alone; 0 if its value is not positive. */
 int cr_size_of_name(struct cr_named_sizes *sizes, int name);
 
-/* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown. */
+/* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown, or if b does not
+ * divide a. */
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b);
+int cr_size_quotient(struct cr_named_sizes *sizes, int a, int b);
 
 /* Returns the sum of two sizes, a number times the names that they have in common; 0 if they have none. */
 int cr_size_sum(struct cr_named_sizes *sizes, int a, int b);

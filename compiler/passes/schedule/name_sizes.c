@@ -189,6 +189,40 @@ static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_
     }
 }
 
+/* Returns the atom that iterates over the same axis as atom `a`, outside of it: its step is the extent of `a`
+ * times the step of `a`.  Returns CR_NONE if there is none. */
+static int outer_atom(const struct naming *n, int a, const struct cr_affine *at)
+{
+    const struct cr_atoms *atoms = &n->b->k->atoms;
+    for (int outer = 0; outer < atoms->n; outer++)
+        if (at->coef[outer] == at->coef[a] * atoms->extent[a] && atoms->extent[outer] > 1)
+            return outer;
+    return CR_NONE;
+}
+
+/* Names an atom that iterates over an axis together with an outer atom that has a name: heads are an
+ * axis, of which the outer loop takes groups that share keys.  Its size is the quotient. */
+static void name_atoms_by_outer(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    const struct cr_atoms *atoms = &n->b->k->atoms;
+    (void)slot;
+    for (int a = 0; a < atoms->n; a++) {
+        int outer = at->coef[a] > 0 && atoms->extent[a] > 1 ? outer_atom(n, a, at) : CR_NONE, size = CR_NONE;
+        bool agree = outer != CR_NONE && n->b->atom_size[outer] && !n->b->atom_size[a];
+        for (cr_id view = id; view < n->b->g->n_nodes && agree; view++)
+            for (int axis = 0; axis < n->b->g->nodes[view].rank && n->b->views[view].of == id; axis++) {
+                if (n->b->views[view].first != at->base || n->b->views[view].stride[axis] != at->coef[a] ||
+                    n->b->g->nodes[view].shape[axis] != atoms->extent[a] * atoms->extent[outer])
+                    continue;
+                int found = cr_size_quotient(n->table, n->sizes[view][axis], n->b->atom_size[outer]);
+                agree &= size == CR_NONE || found == size;
+                size = found;
+            }
+        if (agree && size != CR_NONE)
+            set_atom(n, a, size);
+    }
+}
+
 /* Names the columns that a product of queries and keys sums over, if programs compute them part by
  * part, as the halves of a rotated query: a multiple of the columns of a part. */
 static void name_summed(struct naming *n)
@@ -222,6 +256,7 @@ void cr_name_atoms(struct cr_builder *b)
     if (!n.sizes)
         return;
     visit_all(&n, name_atoms_by);
+    visit_all(&n, name_atoms_by_outer);
     name_head(&n);
     if (cr_packed(b->k) != CR_NONE) {
         const struct cr_node *matrix = &b->g->nodes[cr_packed(b->k)];
