@@ -1692,8 +1692,8 @@ START_TEST(ids_that_are_moved)
 {
     static const char *const texts[] = {
         "return {y = gather(param('w', {8, 4}), reshape(transpose(ids, 1, 2), {6}))}",
-        "return {y = gather(param('w', {9, 4}), reshape(ids, {6})) + gather(param('v', {8, 4}), "
-        "reshape(ids, {6}))}",
+        ("return {y = gather(param('w', {9, 4}), reshape(ids, {6})) + gather(param('v', {8, 4}), "
+         "reshape(ids, {6}))}"),
         "return {y = gather(param('w', {8, 4}), ids:slice({0, 1}, {2, 2}))}",
     };
     char text[300];

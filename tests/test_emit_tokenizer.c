@@ -680,8 +680,8 @@ enum { N_EMITTED = sizeof emitted / sizeof *emitted };
 static void check_emitted(const char *path, int number, enum cr_tokenizer_use use)
 {
     static const char *const compilers[] = {
-        "gcc -O0" WARN " -fsanitize=address,undefined -fno-sanitize-recover=undefined", "tcc -Wall -Werror",
-        "clang -O1" WARN};
+        ("gcc -O0" WARN " -fsanitize=address,undefined -fno-sanitize-recover=undefined"), "tcc -Wall -Werror",
+        ("clang -O1" WARN)};
     char folder[] = "/tmp/emit_tokenizer.XXXXXX", command[100];
     struct cr_error error;
     struct cr_text expected = {0};

@@ -406,9 +406,7 @@ static const char *const words[] = {"a",
                                     "<end>",
                                     "aba"};
 static const int32_t word_types[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1};
-static const char *const merges[] = {"\xc4\xa0 a", "a b", "1 2",
-                                     "\xc4\xa0"
-                                     "a b"};
+static const char *const merges[] = {"\xc4\xa0 a", "a b", "1 2", ("\xc4\xa0" "a b")};
 
 static void put_words(struct gguf *g, const char *cut)
 {

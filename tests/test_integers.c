@@ -190,7 +190,7 @@ START_TEST(floats_are_cut)
         float x;
         int32_t y;
     } cases[] = {{0, 0},          {-0.0f, 0},        {0.999f, 0},          {-0.999f, 0},
-                 {1.5f, 1},       {-2.5f, -2},       {16777217, 16777216}, {-3e9f, INT32_MIN},
+                 {1.5f, 1},       {-2.5f, -2},       {16777216, 16777216}, {-3e9f, INT32_MIN},
                  {3e9f, INT32_MIN}, {0x1p31f, INT32_MIN}, {-0x1p31f, INT32_MIN}, {NAN, INT32_MIN},
                  {INFINITY, INT32_MIN}, {-INFINITY, INT32_MIN}, {0x1.fffffep30f, 2147483520},
                  {-0x1.fffffep30f, -2147483520}, {1e-40f, 0}};
