@@ -8,7 +8,7 @@
 #include "compiler/ir/mem.h"
 
 /* The smallest size of a length in a sample: smaller ones take part in broadcasting. */
-enum { SMALLEST = 3, SAMPLES_OF_LENGTH = 3, MOST_SAMPLES = 2 + SAMPLES_OF_LENGTH * CR_ONNX_LENGTHS };
+enum { SMALLEST = 2, SAMPLES_OF_LENGTH = 3, MOST_SAMPLES = 2 + SAMPLES_OF_LENGTH * CR_ONNX_LENGTHS };
 
 enum { FIRST = 1024, VALUE_BITS = 30, MOST_SYMBOLS = 1 << 20 }; /* FIRST: the number of symbol 0 as a size */
 #define SYMBOLIC UINT64_C(0x7ff8000000000001)
