@@ -862,7 +862,6 @@ static int cr_has_plain(void)
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
 #define CR_BESIDE 1 /* exponentials at once */
 /* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
-#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_4(T) T(1, 4)
 
@@ -972,7 +971,7 @@ static int cr_has_avx2(void)
 #define CR_MOST_ROWS 6 /* of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
 #define CR_BESIDE 4 /* exponentials at once */
-#define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
+/* A band does without tiles of one vector: their fma wait for one another, so that two vectors take as long. */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
@@ -4200,7 +4199,7 @@ CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long 
 {
     const float zero = 0.0f;
     long n = 0;
-    for (; cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
+    for (; CR_W > 1 && cs == 1 && n + 4 * CR_PANEL <= N; n += 4 * CR_PANEL) {
         CR_NAME(v_pack_rows)(stream, 4, K, y + n / CR_PANEL * panel_stride, panel_stride, b + n, rs);
     }
     for (; cs == 1 && n + CR_PANEL <= N; n += CR_PANEL) {
@@ -4467,8 +4466,7 @@ CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int N
 
 /* Adds the sums of a block of k, and after the last block the bias, by the same instructions: they are a large
  * part of a tile's code. */
-CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last,
-                                   VF (*acc)[8])
+CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last, VF (*acc)[8])
 {
     for (int more = last && s->bias; more >= 0; more--) {
         if (s->from) {
@@ -4483,8 +4481,7 @@ CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_
 }
 
 /* Stores a tile that is apart. */
-static void CR_NAME(cr_end_apart)(long rows, long cols, const struct cr_product *p, long m, long n,
-                                  const float *sums)
+static void CR_NAME(cr_end_apart)(long rows, long cols, const struct cr_product *p, long m, long n, const float *sums)
 {
     float *c = p->c + m * p->ldc + n;
     if (!p->stream || p->N - n < cols) {
@@ -4578,12 +4575,10 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
 /* True if a tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
-/*
- * Computes `count` tiles one below the other, the first at row m and column n.  MR and NV, the height and
+/* Computes `count` tiles one below the other, the first at row m and column n.  MR and NV, the height and
  * the width in vectors, are constants in each call, so that all loops over them unroll and acc stays in
  * registers.  Rows are grouped by three, with a pointer for each group: an x86 address is a pointer and up
- * to twice the distance of rows.  Between blocks of k the sums lie in c.
- */
+ * to twice the distance of rows.  Between blocks of k the sums lie in c. */
 CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_product *p, long m, long n,
                                 long count)
 {
@@ -4620,8 +4615,7 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
 }
 
 #define CR_TILE(MR, NV)                                                                            \
-    static void CR_NAME(cr_tiles_##MR##x##NV)(const struct cr_product *p, long m, long n,          \
-                                              long count)                                          \
+    static void CR_NAME(cr_tiles_##MR##x##NV)(const struct cr_product *p, long m, long n, long count) \
     {                                                                                              \
         CR_NAME(v_tiles)(MR, NV, p, m, n, count);                                                  \
     }
@@ -4634,6 +4628,9 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
 #define CR_HEIGHTS_8(T, NV) CR_HEIGHTS_6(T, NV) T(7, NV) T(8, NV)
 #define CR_HEIGHTS_12(T, NV) CR_HEIGHTS_8(T, NV) T(9, NV) T(10, NV) T(11, NV) T(12, NV)
 
+#ifndef CR_TILES_1
+#define CR_TILES_1(T)
+#endif
 CR_TILES_1(CR_TILE)
 CR_TILES_2(CR_TILE)
 CR_TILES_4(CR_TILE)
@@ -4649,14 +4646,16 @@ static const struct cr_tile_set CR_NAME(cr_tile_sets)[5] = {
     [4] = {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* Returns the width of tiles in vectors: as many as the caller's `columns` fill.  But if one tile covers all
- * rows, it returns the widest of that height, so that weights are read once.  Plain C ignores `columns`. */
+/* Returns the width of tiles in vectors: what the caller's `columns` fill (plain C ignores them), or the widest that
+ * covers all rows at once.  Up to 20 rows take two vectors of 8 floats in place of four if that is no more tiles:
+ * they read a panel half as often, and 10 rows are twice 5 in place of 3, 3, 2 and 2. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
+    const int two = CR_NAME(cr_tile_sets)[2].height, four = CR_NAME(cr_tile_sets)[4].height;
     int width = (int)(columns && CR_W > 1 ? columns / CR_W : CR_TILE_VECTORS);
     width = width < 2 ? 2 : width > 4 ? 4 : width;
-    if (M > CR_NAME(cr_tile_sets)[2].height) {
-        return width;
+    if (M > two) {
+        return CR_PACED && M <= 20 && (M + two - 1) / two * 2 <= (M + four - 1) / four ? 2 : width;
     }
     for (width = 4; CR_NAME(cr_tile_sets)[width].height < M;) {
         width--;
@@ -4681,8 +4680,7 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
 
 /* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
  * tiles of 11 and 10, not five of 12 and one of 4. */
-CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to,
-                               long n)
+CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to, long n)
 {
     const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
     if (rows > 0) {
@@ -4709,7 +4707,8 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 }
 
 /* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as possible, but tiles
- * of vectors of 8 floats do not cross panels, unless they are three vectors wide. */
+ * of vectors of 8 floats do not cross panels, unless they are three vectors wide.  If there are no tiles of one
+ * vector, those of two are the narrowest. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -4717,7 +4716,8 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
         return CR_MOST(2, (int)((left + tiles - 1) / tiles));
     }
     width = (int)CR_LEAST(width, left);
-    return width == 3 ? 3 : (int)CR_LEAST(width, room);
+    width = width == 3 ? 3 : (int)CR_LEAST(width, room);
+    return CR_NAME(cr_tile_sets)[width].height ? width : 2;
 }
 
 /* Covers the columns from left to right by tiles of nearly equal width.  A single row is too little work to
@@ -4733,9 +4733,9 @@ static void CR_NAME(v_gemm)(struct cr_product *p)
     }
 }
 
-static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs,
-                             const float *b, long panel_stride, float *c, long ldc,
-                             const float *start, long lds, const float *bias, long columns, long ahead)
+static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                             long panel_stride, float *c, long ldc, const float *start, long lds,
+                             const float *bias, long columns, long ahead)
 {
     struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
                            .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = start, .lds = lds,
@@ -4757,10 +4757,9 @@ CR_INLINE void CR_NAME(v_scale_rows)(long M, long N, float *c, long ldc, const f
     }
 }
 
-static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs,
-                                    const float *b, long panel_stride, float *c, long ldc,
-                                    const float *scale, long begin, long end, long columns,
-                                    long ahead)
+static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                                    long panel_stride, float *c, long ldc, const float *scale, long begin,
+                                    long end, long columns, long ahead)
 {
     struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
                            .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = c, .lds = ldc,
@@ -4770,14 +4769,11 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(&p);
 }
 
-/*
- * If the band has all columns of all rows, this is gemm.  Otherwise it computes two vectors of columns at a
+/* If the band has all columns of all rows, this is gemm.  Otherwise it computes two vectors of columns at a
  * time: first and last are the rows whose band reaches into each.  Rows whose band reaches into only one of
- * them use tiles of one vector.
- */
-static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs,
-                                  const float *b, long panel_stride, float *c, long ldc, long begin,
-                                  long end)
+ * them use tiles of one vector, where there are such tiles. */
+static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
+                                  long panel_stride, float *c, long ldc, long begin, long end)
 {
     struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
                            .panel_stride = panel_stride, .c = c, .ldc = ldc, .begin = -M, .end = K,
@@ -4788,10 +4784,14 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
         return;
     }
     for (long n = 0; n < N; n += 2 * CR_W) {
-        long first[2] = {M, M}, last[2] = {M, M};
+        long first[2] = {M, M}, last[2] = {0, 0};
         for (int j = 0; j < 2 && n + j * CR_W < N; j++) {
             first[j] = CR_MOST(0, CR_LEAST(M, n + j * CR_W - end + 1));
             last[j] = CR_MOST(0, CR_LEAST(M, n + (j + 1) * CR_W - begin));
+        }
+        if (!tiles[1].height) {
+            CR_NAME(v_columns)(&p, &tiles[2], first[0], CR_MOST(last[0], last[1]), n);
+            continue;
         }
         CR_NAME(v_columns)(&p, &tiles[1], first[0], CR_LEAST(first[1], last[0]), n);
         CR_NAME(v_columns)(&p, &tiles[2], first[1], last[0], n);
