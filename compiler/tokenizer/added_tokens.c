@@ -89,9 +89,8 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
     return status;
 }
 
-/* True if decoding hides a token where special ones are hidden: the text that it shows is that of a
- * special token.  Hugging Face's library compares texts, so a special token that normalizing changes is
- * shown. */
+/* True if decoding hides a token together with special ones.  Hugging Face's library hides a token whose shown text
+ * is the text of a special token; so a special token whose text normalizing changes is not hidden. */
 static bool is_hidden(const struct cr_added *a, const struct cr_added_token *token)
 {
     const char *text = token->shown ? token->shown : token->text;

@@ -292,7 +292,8 @@ static int join_kernels(const struct joining *joining, struct cr_kernel *kernels
     return kept;
 }
 
-/* Joins kernels, and with --max-arena lists those that are joined as without it. */
+/* Joins kernels.  With --max-arena it leaves apart those that compute a number for each row, and stores in
+ * module->joined the kernels as they would be without a limit. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
     bool *apart = cr_calloc((size_t)module->graph->n_nodes, sizeof *apart);

@@ -347,7 +347,7 @@ static void end(struct recompute *r)
     free(r->output);
 }
 
-/* Exchanges the kernels of the module and those that are joined as without a limit. */
+/* Swaps m->kernels and m->joined, the kernels as they would be without a limit. */
 static void swap_joined(struct cr_module *m)
 {
     struct cr_kernel *kernels = m->kernels;
@@ -359,8 +359,8 @@ static void swap_joined(struct cr_module *m)
     cr_number_kernels(m);
 }
 
-/* Takes the kernels that are joined as without a limit if their arena fits the limit.  Else the module is as
- * before.  Returns that arena; INT64_MAX if there are no such kernels. */
+/* Makes m->joined the module's kernels if their arena has at most `limit` floats.  Returns the floats of that arena,
+ * INT64_MAX if m->joined is null. */
 static int64_t try_joined(struct cr_module *m, int64_t limit)
 {
     int64_t live, floats = INT64_MAX;
