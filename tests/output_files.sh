@@ -189,6 +189,12 @@ report $? "pack into no cache"
 XDG_CACHE_HOME=$T/small "$crescent" pack "$T/large.lua" --weights "$T/large.safetensors" --cache-weights 1M >"$log" 2>&1
 [ $? -eq 2 ] && grep -q 'bytes to keep, expected at most the 1048576 of the cache$' "$log"
 report $? "pack into a cache that is too small"
+XDG_CACHE_HOME='' HOME='' "$crescent" pack "$T/large.lua" --weights "$T/large.safetensors" >"$log" 2>&1
+[ $? -eq 2 ] && grep -q 'cannot be kept, expected .* an absolute path in XDG_CACHE_HOME or HOME$' "$log"
+report $? "pack without a cache folder"
+XDG_CACHE_HOME=$T/model.lua "$crescent" pack "$T/large.lua" --weights "$T/large.safetensors" >"$log" 2>&1
+[ $? -eq 2 ] && grep -q 'model.lua/crescent: cannot be opened: Not a directory$' "$log"
+report $? "pack with a cache folder in a file"
 
 # The same of an ONNX file, by both verbs.
 onnx() {

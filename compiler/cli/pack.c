@@ -58,7 +58,8 @@ static int keep(const struct pack *p, struct cr_error *error)
         return -1;
     if (!written)
         return cr_fail(error,
-                       "%.400s: its weights cannot be kept, expected a cache folder on a disk",
+                       "%.400s: its weights cannot be kept, expected weights in files, and an "
+                       "absolute path in XDG_CACHE_HOME or HOME",
                        o->model);
     printf("%.400s: keeps %s of weights for `%s`\n", o->model, cr_bytes(written).text,
            p->generator ? "generate" : "run");

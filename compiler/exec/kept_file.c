@@ -307,7 +307,7 @@ static int check_disk(const char *folder, int64_t bytes, struct cr_error *error)
 {
     struct statvfs disk;
     if (statvfs(folder, &disk) != 0)
-        return cr_fail(error, "%.300s: %s", folder, strerror(errno));
+        return cr_fail(error, "%.300s: cannot be examined: %s", folder, strerror(errno));
     double is_free = (double)disk.f_bavail * (double)disk.f_frsize;
     if (is_free < FREE_SHARE * (double)bytes)
         return cr_fail(error,
@@ -325,7 +325,7 @@ static int lock_folder(const char *folder, struct cr_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return cr_fail(error, "%.300s: %s", folder, strerror(errno));
+        return cr_fail(error, "%.300s: cannot be opened: %s", folder, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return fd; /* continue without a lock if the file system has none */
     close(fd);
