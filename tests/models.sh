@@ -239,6 +239,8 @@ refuses llama '{"model_type": "qwen2"}' "option model_type: found 'qwen2', expec
 refuses llama '{"rope_scaling": {"type": "mrope", "factor": 4.0}}' \
     "option rope_type: found 'mrope', expected default or linear or llama3 or yarn or longrope or dynamic"
 complains llama 'found rotary positions for 7 numbers of each head, expected an even number' --set head_dim=7
+complains llama 'found rotary positions for 15 numbers of each head, expected an even number' \
+    --set hidden_size=60 --set num_attention_heads=4
 complains llama 'rope_type longrope: a frequency is not finite' --set rope_type=longrope \
     --set rope_factor=2 --set rope_long_factor=0,1,1,1 --set rope_short_factor=0,1,1,1 \
     --set rope_original_max_position_embeddings=8

@@ -432,7 +432,7 @@ local kinds = {
 function huggingface.rope(o, T, d)
     o = layer_options("huggingface.rope", o, huggingface.of_rope)
     if d < 2 or d % 2 ~= 0 then
-        error("found rotary positions for " .. d .. " numbers of each head, expected an even number")
+        error("found rotary positions for " .. ("%g"):format(d) .. " numbers of each head, expected an even number")
     end
     local w, scale = rotary.frequencies(d, o.rope_theta), 1
     if o.rope_type ~= "default" then w, scale = kinds[o.rope_type](o, w, T, d) end
