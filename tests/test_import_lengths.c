@@ -232,6 +232,28 @@ static void make_norm_of_positions(struct message *g)
     put_node(g, "Add", "x norm", "y", NULL);
 }
 
+/* One row, as many times as x has rows. */
+static void make_repeated(struct message *g)
+{
+    static const float row[WIDTH] = {0.5f, -1, 0.25f, 2};
+    put_node(g, "Shape", "x", "shape", NULL);
+    put_tensor(g, "row", FLOAT, 2, (int64_t[]){1, WIDTH}, row, sizeof row);
+    put_node(g, "Expand", "row shape", "rows", NULL);
+    put_node(g, "Add", "x rows", "y", NULL);
+}
+
+/* Rows that are expanded to their own shape, by a shape of fewer axes, and by one of 1. */
+static void make_expanded(struct message *g)
+{
+    put_node(g, "Tanh", "x", "t", NULL);
+    put_node(g, "Shape", "x", "shape", NULL);
+    put_node(g, "Expand", "t shape", "same", NULL);
+    put_numbers(g, "width", 1, (int64_t[]){WIDTH});
+    put_node(g, "Expand", "same width", "wide", NULL);
+    put_numbers(g, "ones", 2, (int64_t[]){1, 1});
+    put_node(g, "Expand", "wide ones", "y", NULL);
+}
+
 static const struct {
     const char *name, *words; /* words: of the script */
     void (*make)(struct message *graph);
@@ -251,6 +273,8 @@ static const struct {
     {"running", "cumsum(x, 1)", make_running},
     {"alone", "limit(", make_alone},
     {"positions' norm", "onnx_norm.lp(limit(const({0, 1, 2,", make_norm_of_positions},
+    {"repeated", "x + expand(param(\"row\", {1, 4}), {n, 4})", make_repeated},
+    {"expanded", "tanh(x)", make_expanded},
     {"convolved", "onnx_conv.conv(picture, param(\"w\", {1, 1, 3}), nil", make_convolved},
 };
 
@@ -472,12 +496,50 @@ static void make_first_two_backwards(struct message *g)
     put_node(g, "Slice", "x from to axis step", "y", NULL);
 }
 
-START_TEST(refuses_steps)
+/* All axes of size 1 are removed: two axes are left, or one if there is one row. */
+static void make_squeezed(struct message *g)
+{
+    put_numbers(g, "axis", 1, (int64_t[]){1});
+    put_node(g, "Unsqueeze", "x axis", "wide", NULL);
+    put_node(g, "Squeeze", "wide", "y", NULL);
+}
+
+/* One row would become many, any other number of rows is an error. */
+static void make_expanded_to_bound(struct message *g)
+{
+    put_numbers(g, "shape", 2, (int64_t[]){BOUND, WIDTH});
+    put_node(g, "Expand", "x shape", "y", NULL);
+}
+
+/* The same of a table of rows, which must be as many as x has. */
+static void make_expanded_to_length(struct message *g)
+{
+    static const float table[3 * WIDTH] = {0.5f, -1, 0.25f, 2};
+    put_tensor(g, "table", FLOAT, 2, (int64_t[]){3, WIDTH}, table, sizeof table);
+    put_node(g, "Shape", "x", "shape", NULL);
+    put_node(g, "Expand", "table shape", "y", NULL);
+}
+
+/* What functions of Lua refuse, which do not know the name of a length. */
+static const struct {
+    void (*make)(struct message *graph);
+    const char *words;
+} refused_by_lua[] = {
+    {make_first_two_backwards,
+     "Slice ('the_node'): found a step of -1 along a length, expected 1, or --set"},
+    {make_squeezed, "Squeeze ('the_node'): found no axes for a tensor with a length, which may be 1, "
+                    "expected axes, or --set"},
+    {make_expanded_to_bound, "Expand ('the_node'): found an axis of a length, which may be 1, and the size 12, "
+                             "expected the same length, or --set"},
+    {make_expanded_to_length,
+     "Expand ('the_node'): found an axis of 3, expected 1 or the length, or --set"},
+};
+
+START_TEST(refuses_without_the_name)
 {
     const crescent_setting length = {"n", "12"};
-    write_model(make_first_two_backwards);
-    expect_refusal(&(crescent_script){.lengths = &length, .n_lengths = 1},
-                   "Slice ('the_node'): found a step of -1 along a length, expected 1, or --set");
+    write_model(refused_by_lua[_i].make);
+    expect_refusal(&(crescent_script){.lengths = &length, .n_lengths = 1}, refused_by_lua[_i].words);
 }
 END_TEST
 
@@ -525,7 +587,7 @@ int main(void)
     tcase_add_loop_test(lengths, gives_the_bits_of_each_size, 0, COUNT(models));
     tcase_add_loop_test(lengths, says_the_length, 0, COUNT(models));
     tcase_add_loop_test(refusals, refuses_what_is_no_length, 0, COUNT(refused));
-    tcase_add_test(refusals, refuses_steps);
+    tcase_add_loop_test(refusals, refuses_without_the_name, 0, COUNT(refused_by_lua));
     tcase_add_test(refusals, refuses_bounds_and_names);
     tcase_add_test(refusals, a_script_says_itself);
     suite_add_tcase(suite, lengths);

@@ -61,6 +61,9 @@ function inline_shape.squeeze(x, o)
     local gone, shape = {}, {}
     for _, axis in ipairs(axes or {}) do gone[axis_of(x, axis)] = true end
     for i, size in ipairs(x.shape) do
+        if not axes and type(size) ~= "number" then
+            error("found no axes for a tensor with a length, which may be 1, expected axes, or --set")
+        end
         if not gone[i] and (axes or size ~= 1) then shape[#shape + 1] = size end
     end
     return reshape(x, shape)
@@ -94,6 +97,18 @@ function inline_shape.transpose(x, o)
     return permute(x, order)
 end
 
+-- Refuses an axis that cannot be expanded to a size.  A length fits itself and 1 only: it may be 1 when
+-- the model runs, and the result would then have the other size.
+local function check_expanded(own, other)
+    if own == 1 or other == 1 or own == other then return end
+    if type(own) ~= "number" then
+        error("found an axis of a length, which may be 1, and the size " .. bound(other) ..
+            ", expected the same length, or --set")
+    end
+    if type(other) ~= "number" then error("found an axis of " .. own .. ", expected 1 or the length, or --set") end
+    if other > 1 then error("found an axis of " .. own .. ", expected 1 or " .. other) end
+end
+
 -- The result has the larger size of both shapes, axis by axis.
 function inline_shape.expand(x, o)
     local asked = shape_of(o)
@@ -101,9 +116,7 @@ function inline_shape.expand(x, o)
     for i = 1, rank do
         local own, other = i - (rank - x.rank), i - (rank - #asked)
         own, other = own > 0 and x:size(own) or 1, other > 0 and asked[other] or 1
-        if type(own) == "number" and type(other) == "number" and own ~= 1 and other > 1 and own ~= other then
-            error("found an axis of " .. own .. ", expected 1 or " .. other)
-        end
+        check_expanded(own, other)
         wide[i] = own == 1 and other or own
     end
     return expand(x, wide)
