@@ -642,7 +642,7 @@ START_TEST(goes_through_a_layer_norm)
         ck_assert_double_eq_tol((double)found[i],
                                 ((double)pooled[i] - mean) / sqrt(variance + 1e-5) * weight[i] + bias[i], 1e-5);
     write_text("3_LayerNorm/config.json", "{\"dimension\":31}");
-    expect_refusal(NULL, "3_LayerNorm: found dimension 31, expected 32, the size of the vector before it");
+    expect_refusal(NULL, "3_LayerNorm/config.json: found dimension 31, expected 32, the size of the vector before it");
     write_text("3_LayerNorm/config.json", "{}");
     expect_refusal(NULL, "3_LayerNorm/config.json: found dimension 0, expected a number from 1 to 1048576");
 }
@@ -1396,11 +1396,11 @@ START_TEST(refuses_dense_layers)
 {
     static const char *const wrong[][2] = {
         {"{\"in_features\":31,\"out_features\":48}",
-         "2_Dense: found in_features 31, expected 32, the size of the vector before it"},
+         "2_Dense/config.json: found in_features 31, expected 32, the size of the vector before it"},
         {"{\"in_features\":32,\"out_features\":0}",
          "2_Dense/config.json: found in_features 32 and out_features 0, expected numbers from 1 to 1048576"},
         {"{\"in_features\":32,\"out_features\":48,\"activation_function\":\"torch.nn.Softplus\"}",
-         "2_Dense: found the activation Softplus, expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh"},
+         "2_Dense/config.json: found the activation Softplus, expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh"},
         {"{\"in_features\":32,\"out_features\":48,\"activation_function\":\"a b\"}",
          "2_Dense/config.json: found the activation a b, expected a class of PyTorch"},
         {"{\"in_features\":32,\"out_features\":48,\"module_input_name\":\"token_embeddings\"}",
@@ -1424,6 +1424,45 @@ START_TEST(refuses_dense_layers)
 }
 END_TEST
 
+/* The size of a token's vector in the file of the pooling, before layers and in files of one pooling or two. */
+START_TEST(checks_the_size_of_a_token)
+{
+    static const char *const wrong[][2] = {
+        {"{\"word_embedding_dimension\":31,\"pooling_mode\":\"cls\"}", "1: found word_embedding_dimension 31"},
+        {"{\"word_embedding_dimension\":64,\"pooling_mode\":[\"cls\",\"max\"]}",
+         "1: found word_embedding_dimension 64"},
+        {"{\n\"embedding_dimension\":0}", "2: found embedding_dimension 0"},
+    };
+    static const char *const good[] = {
+        "{\"word_embedding_dimension\":32,\"pooling_mode\":[\"cls\",\"max\",\"mean\"]}",
+        "{\"embedding_dimension\":32,\"word_embedding_dimension\":null}"};
+    const crescent_embedder_options one = {.pooling = "mean"};
+    crescent_embedder *e;
+    write_two();
+    for (size_t i = 0; i < 2 * sizeof wrong / sizeof *wrong; i++) {
+        char expected[200];
+        snprintf(expected, sizeof expected, "1_Pooling/config.json:%s, expected 32, the size of a token's vector in the model",
+                 wrong[i / 2][1]);
+        write_all_modules(wrong[i / 2][0], i == 0 ? DENSE("2_Dense") DENSE("3_Dense") : "");
+        expect_refusal(i % 2 ? &one : NULL, expected);
+        if (i == 0) /* weights in files of their own are not emitted without --pack */
+            continue;
+        ck_assert_int_eq(crescent_emit_embedder(context, folder, NULL, NULL, NULL, NULL, in_folder("x.c"), NULL),
+                         CRESCENT_FAILED);
+        ck_assert_ptr_nonnull(strstr(crescent_error(context), expected));
+    }
+    for (size_t i = 0; i < 2 * sizeof good / sizeof *good; i++) {
+        write_all_modules(good[i / 2], NORMALIZE);
+        GOOD(crescent_embedder_open(context, folder, NULL, NULL, i % 2 ? &one : NULL, &e));
+        crescent_embedder_close(e);
+    }
+    const crescent_setting other = {"pooling", "max"};
+    write_all_modules(wrong[0][0], "");
+    GOOD(crescent_embedder_open(context, folder, &(crescent_script){.settings = &other, .n_settings = 1}, NULL, NULL, &e));
+    crescent_embedder_close(e);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("embed");
@@ -1443,6 +1482,7 @@ int main(void)
     tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
     tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);
     tcase_add_test(t, refuses_dense_layers);
+    tcase_add_test(t, checks_the_size_of_a_token);
     tcase_add_loop_test(t, embeds_by_decoders, 0, N_DECODERS);
     tcase_add_loop_test(t, takes_limits_of_tokenizers, 0, 4);
     tcase_add_loop_test(t, refuses_positions_of_lengths, 0, 2);

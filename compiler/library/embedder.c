@@ -208,7 +208,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
             cr_name_class(folder, error);
         return -1;
     }
-    return find_ports(e, options->most, error);
+    return find_ports(e, options->most, error) || cr_check_token_size(&e->sentence, how, e->dimensions, error) ? -1 : 0;
 }
 
 /* Opens an encoder.  A failure closes the parts that are open. */

@@ -148,7 +148,8 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
         return cr_fail(error, "%.400s: found modules whose weights are in files of their own, expected --pack "
                               "or --embed", folder);
     e->w.origin = e->w.made.graph->origin;
-    if (cr_writing_program(&e->w, config, how ? how->seed : 0, error) || find_ports(e, options->most, error))
+    if (cr_writing_program(&e->w, config, how ? how->seed : 0, error) || find_ports(e, options->most, error) ||
+        cr_check_token_size(&e->sentence, how, e->w.program->outputs[0].shape[0], error))
         return -1;
     cr_writing_names(&e->w);
     return cr_writing_files(&e->w, &out, error);

@@ -132,6 +132,24 @@ static int read_pooling_flags(struct cr_sentence *s, const struct cr_document *d
     return 0;
 }
 
+/* Reads the size of a token's vector, which has two names. */
+static int read_token_size(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    static const char *const keys[] = {"word_embedding_dimension", "embedding_dimension"};
+    struct cr_text at = {0};
+    for (int i = 0; i < 2 && !s->token_size_at; i++) {
+        int member = cr_member(d, 0, keys[i]);
+        s->token_size = 0;
+        if (cr_read_integer(d, 0, "pooling", keys[i], &s->token_size, error))
+            return -1;
+        if (member < 0 || d->values[member].kind == CR_JSON_NULL)
+            continue;
+        cr_put(&at, "%s:%d: found %s", d->path, cr_value_line(d, member), keys[i]);
+        s->token_size_at = at.data;
+    }
+    return 0;
+}
+
 /* Reads a member `pooling_mode`, a name or a list of names, or else flags. */
 static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
                         struct cr_error *error)
@@ -140,7 +158,7 @@ static int read_pooling(struct cr_sentence *s, const struct cr_document *d, cons
     const char *mode = NULL;
     bool includes_prompt = true;
     int member = cr_member(d, 0, "pooling_mode");
-    if (cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error))
+    if (cr_read_bool(d, 0, "pooling", "include_prompt", &includes_prompt, error) || read_token_size(s, d, error))
         return -1;
     s->excludes_prompt = !includes_prompt;
     if (member >= 0 && d->values[member].kind == CR_JSON_ARRAY)
@@ -148,6 +166,32 @@ static int read_pooling(struct cr_sentence *s, const struct cr_document *d, cons
     if (cr_read_string(d, 0, "pooling", "pooling_mode", &mode, error))
         return -1;
     return mode ? add_named_pooling(s, d, mode, true, error) : read_pooling_flags(s, d, error);
+}
+
+/* The number of poolings whose vectors are appended. */
+static int count_poolings(const struct cr_sentence *s)
+{
+    int n = 1;
+    for (const char *at = s->modules; at && *at == '+'; n++) {
+        at = strchr(at, ',');
+        at = at ? at + 1 : at;
+    }
+    return n;
+}
+
+int cr_check_token_size(const struct cr_sentence *s, const crescent_script *how, int64_t size,
+                        struct cr_error *error)
+{
+    if (!s->token_size_at || s->score || s->n_labels)
+        return 0;
+    for (int i = 0; how && i < how->n_settings; i++)
+        if (strcmp(how->settings[i].key, "pooling") == 0 || strcmp(how->settings[i].key, "modules") == 0)
+            return 0;
+    const int64_t pooled = s->has_layers ? s->layer_takes : size;
+    return s->token_size == pooled / count_poolings(s)
+               ? 0
+               : cr_fail(error, "%s %" PRId64 ", expected %" PRId64 ", the size of a token's vector in the model",
+                         s->token_size_at, s->token_size, pooled / count_poolings(s));
 }
 
 void cr_set_pooling(struct cr_sentence *s, const char *kind)
@@ -162,6 +206,14 @@ void cr_set_pooling(struct cr_sentence *s, const char *kind)
 }
 
 /* ---- modules after it ---- */
+
+/* Notes a layer of weights, which takes a vector of `size` numbers. */
+static void note_layer(struct cr_sentence *s, int64_t size)
+{
+    if (!s->has_layers)
+        s->layer_takes = size;
+    s->has_layers = true;
+}
 
 /* True if a text has only characters that names of folders consist of, and no separator of
  * lists. */
@@ -218,7 +270,7 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     cr_put(&text, "%s %lld %lld %s %s%s", module, (long long)dense.in, (long long)dense.out, dense.activation,
            dense.bias ? "true" : "false", dense.residual ? " residual" : "");
     add_module(s, text.data);
-    s->has_layers = true;
+    note_layer(s, dense.in);
     free(text.data);
     return 0;
 }
@@ -237,7 +289,7 @@ static int read_layer_norm(struct cr_sentence *s, const struct cr_document *d, c
                        (long long)dimension, MOST);
     snprintf(text, sizeof text, "LayerNorm %.4000s %lld", module, (long long)dimension);
     add_module(s, text);
-    s->has_layers = true;
+    note_layer(s, dimension);
     return 0;
 }
 
@@ -795,6 +847,7 @@ int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *e
 void cr_free_sentence(struct cr_sentence *s)
 {
     free(s->pooling);
+    free(s->token_size_at);
     free(s->modules);
     free(s->table);
     free(s->prompt);

@@ -22,6 +22,9 @@ struct cr_sentence {
     char *modules;      /* the layers after the pooling, in the form of the argument of
                          * embedding.vector, without a Normalize at the end; null: none */
     bool has_layers;    /* some of them are Dense or LayerNorm, and have weights */
+    int64_t layer_takes; /* the size of the vector that the first of these takes */
+    int64_t token_size; /* the size of a token's vector in the file of the pooling; 0: not given */
+    char *token_size_at; /* where it stands: FILE:LINE: found KEY; else null */
     bool pools;         /* modules.json has a Pooling */
     bool ranks;         /* a GGUF file of a classifier or reranker */
     char *table;        /* a folder inside, or "" for the folder itself, with a table of the vectors of tokens
@@ -53,6 +56,12 @@ int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const cha
 /* Returns the folder that has the model and the tokenizer, which the caller frees: the folder itself, or
  * that of its table. */
 char *cr_sentence_folder(const struct cr_sentence *sentence, const char *folder);
+
+/* Fails if the file of the pooling has another size of a token's vector than the open model, whose vector
+ * of a text has `size` numbers.  Does nothing for a pooling or modules that the caller sets, and for
+ * classifiers and rerankers. */
+int cr_check_token_size(const struct cr_sentence *sentence, const crescent_script *how, int64_t size,
+                        struct cr_error *error);
 
 /* Sets the kind of pooling, in place of all kinds of the files. */
 void cr_set_pooling(struct cr_sentence *sentence, const char *kind);

@@ -54,11 +54,11 @@ local activations = {
 local function dense(v, module)
     local name, width, size, act, bias, residual = unpack(module)
     if tonumber(width) ~= v:size(1) then
-        error(name .. ": found in_features " .. width .. ", expected " .. v:size(1) ..
+        error(name .. "/config.json: found in_features " .. width .. ", expected " .. v:size(1) ..
             ", the size of the vector before it")
     end
     if not activations[act] then
-        error(name .. ": found the activation " .. act ..
+        error(name .. "/config.json: found the activation " .. act ..
             ", expected GELU, Identity, ReLU, SiLU, Sigmoid or Tanh")
     end
     size = tonumber(size)
@@ -74,7 +74,7 @@ end
 local function layer_norm(v, module)
     local _, name, dimension = unpack(module)
     if tonumber(dimension) ~= v:size(1) then
-        error(name .. ": found dimension " .. dimension .. ", expected " .. v:size(1) ..
+        error(name .. "/config.json: found dimension " .. dimension .. ", expected " .. v:size(1) ..
             ", the size of the vector before it")
     end
     return scope(name .. ".norm", nn.layer_norm, v, {eps = 1e-5})
