@@ -9,7 +9,7 @@ local o = options(encoder.options {
     embedding_size = 128, hidden_size = 256, intermediate_size = 1024, num_attention_heads = 4,
     type_vocab_size = 2, position_embedding_type = {"absolute"},
     discriminator = false, -- whether logits [B, T] tell which tokens were replaced (ElectraForPreTraining)
-}, huggingface.keys({"summary_last_dropout"}, true), huggingface.sizes)
+}, huggingface.keys({"summary_last_dropout", "generator_size"}, true), huggingface.sizes)
 
 local texts = encoder.texts(o, o.max_position_embeddings)
 texts.types = encoder.types(o, texts)

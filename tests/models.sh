@@ -299,6 +299,10 @@ refuses t5 '{"feed_forward_proj": "gated-relu"}' \
 complains t5 'found masked_lm = true for a model without a head for words, expected false' --set masked_lm=true
 refuses gte '{"logn_attention_scale": true}' "option logn_attention_scale: found 'true', expected false"
 refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
+refuses bert '{"hidden_size": 768, "embedding_dim": 384}' \
+    'embedding_dim 384: graphs/bert.lua has no such option, expected --ignore-config embedding_dim if it may be ignored'
+refuses bert '{"projection_dim": 768}' \
+    'projection_dim 768: graphs/bert.lua has no such option, expected --ignore-config projection_dim if it may be ignored'
 refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
 refuses llama '{"hidden_size": [64, 64]}' "option hidden_size: found '64,64', expected a whole number"
 refuses llama '{"intermediate_size": 2147483647}' \
@@ -361,6 +365,8 @@ harmless distilbert '{"position_embedding_type": "absolute"}'
 harmless mpnet '{"position_embedding_type": "absolute"}'
 harmless roberta '{"model_type": "data2vec-text"}'
 harmless electra '{"summary_last_dropout": 0.1, "summary_type": "first", "embedding_size": 128}'
+harmless electra '{"generator_size": "0.25"}'
+harmless bert '{"hidden_size": 768, "embedding_dim": 768, "embedding_dimension": 768, "model_dim": 768}'
 harmless albert '{"classifier_dropout_prob": 0.1, "gap_size": 0, "down_scale_factor": 1}'
 harmless mistral '{"attention_bias": false, "mlp_bias": false, "use_sliding_window": false}'
 harmless qwen2 '{"attention_bias": false, "mlp_bias": false, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}'

@@ -158,6 +158,11 @@ local function head_width(values)
     return width and heads and width / heads
 end
 
+-- Whether a value is the size of a token's vector.
+local function is_hidden_size(value, values)
+    return value == (values.hidden_size or values.n_embd or values.dim or values.d_model)
+end
+
 -- Keys whose value may say what is so without them: a function of the value and of all values of the file.
 local agrees = {
     activation = function(value, values)
@@ -167,6 +172,7 @@ local agrees = {
     block_size = function(value, values)
         return value == (values.n_positions or values.max_position_embeddings)
     end,
+    embedding_dim = is_hidden_size, embedding_dimension = is_hidden_size,
     head_dim = function(value, values) return tonumber(value) == head_width(values) end,
     is_causal = function(value) return value == "true" end,
     layer_norm_eps = function(value, values) return value == values.rms_norm_eps end,
@@ -175,6 +181,7 @@ local agrees = {
     num_key_value_heads = function(value, values)
         return value == (values.num_attention_heads or values.n_head)
     end,
+    model_dim = is_hidden_size,
     position_embedding_type = function(value) return value == "rope" or value == "rotary" end,
     sliding_window = function(_, values) return values.use_sliding_window == "false" end,
 }
