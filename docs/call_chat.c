@@ -50,12 +50,11 @@ int main(int argc, char **argv)
     char line[LINE];
     const void *weights = argc == 2 ? read_weights(argv[1]) : NULL;
     struct llama_session *session = llama_session_start(memory, weights, NULL);
-    if (argc != 2)
-        fputs("usage: chat PACKED_WEIGHTS\n", stderr);
-    else if (!weights)
-        fprintf(stderr, "%s: cannot be read, expected a file that --pack wrote for this model\n", argv[1]);
-    if (!session)
+    if (!session) {
+        fprintf(stderr, "%s: cannot be read, expected a file that --pack wrote for this model\n",
+                argc == 2 ? argv[1] : "PACKED_WEIGHTS");
         return 2;
+    }
     int full = 0;
     while (!full && fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = '\0';
