@@ -94,20 +94,10 @@ int main(int argc, char **argv)
     struct train_add_pool *pool = train_add_pool_start(memory, TRAIN_ADD_THREADS);
     int good = 0;
     int rank = join_ranks();
-    char *end = NULL;
-    long steps = argc == 4 ? strtol(argv[2], &end, 10) : -1;
-    if (steps < 0 || end == argv[2] || *end)
-        fputs("usage: call_training CHECKPOINT STEPS TENSORS\n", stderr);
-    else if (!state || !arena || !whole || !pool)
-        fputs("call_training: no memory\n", stderr);
-    else if (!read_state(argv[1], state, whole))
-        fprintf(stderr, "%s: cannot be read, expected a checkpoint of train_add\n", argv[1]);
-    else if (!train(pool, state, arena, steps, rank))
-        fputs("call_training: a step failed\n", stderr);
-    else if (!write_state(argv[3], state, whole, rank))
-        fprintf(stderr, "%s: cannot be written\n", argv[3]);
+    if (argc != 4 || !state || !arena || !whole || !pool || !read_state(argv[1], state, whole))
+        fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
     else
-        good = 1;
+        good = train(pool, state, arena, atol(argv[2]), rank) && write_state(argv[3], state, whole, rank);
     train_add_pool_stop(pool);
     free(memory);
     free(state);
