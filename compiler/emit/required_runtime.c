@@ -171,8 +171,9 @@ static unsigned widths_of(int64_t columns, int64_t width, int64_t floats)
 }
 
 /* True if a product may need tiles of one or of three vectors, on some instruction set.  A band of
- * attention takes tiles of one vector where a file has them, and of two otherwise.  A tile has as many vectors as
- * `width` columns fill, by default 2 or 4; few rows take the widest that there are.  Weights in blocks are multiplied panel by panel. */
+ * attention takes tiles of one vector where a file has them, and of two otherwise.  A tile has as many
+ * vectors as `width` columns fill, by default 2 or 4; few rows take the widest that there are.  Weights
+ * in blocks are multiplied panel by panel. */
 static bool may_be_uneven(int64_t columns, int64_t width, bool band)
 {
     static const int64_t floats[] = {1, 4, 8, 16};

@@ -141,16 +141,21 @@ bool cr_folder_has_key(const char *folder, const char *key)
     return found;
 }
 
+const char *cr_first_class(const struct cr_document *d)
+{
+    int classes = cr_member(d, 0, "architectures");
+    int first = classes >= 0 && d->values[classes].kind == CR_JSON_ARRAY ? d->values[classes].first : CR_NO_VALUE;
+    return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
+}
+
 char *cr_folder_class(const char *folder)
 {
     char *path = cr_path_in(folder, "config.json"), *class = NULL;
     struct cr_error ignored = {0};
     struct cr_document d;
     if (cr_config_read(&d, path, &ignored) == 0) {
-        int list = cr_member(&d, 0, "architectures");
-        int first = list >= 0 && d.values[list].kind == CR_JSON_ARRAY ? d.values[list].first : CR_NO_VALUE;
-        if (first >= 0 && d.values[first].kind == CR_JSON_STRING)
-            class = cr_strdup(d.values[first].text);
+        const char *first = cr_first_class(&d);
+        class = first ? cr_strdup(first) : NULL;
         cr_document_free(&d);
     }
     free(path);

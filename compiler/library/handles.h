@@ -79,7 +79,7 @@ struct crescent_model {
                                strings */
 };
 
-/* Frees what a compiled model's program needs no more: its report and its kernels stay, its text does not. */
+/* Frees the C text and the functions of a compiled model's program, which no run reads.  The report stays. */
 void cr_model_drop_code(crescent_model *model);
 
 /* Fails if the graph that another rank compiles differs. */

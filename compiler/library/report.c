@@ -75,7 +75,7 @@ crescent_report cr_report_of(const struct cr_program *p)
     return r;
 }
 
-/* The report on the program, then on its engine. */
+/* Returns the report that was made when the program was compiled, with what its engine knows. */
 int crescent_report_of(const crescent_model *model, crescent_report *report)
 {
     CR_REQUIRE(model, report);

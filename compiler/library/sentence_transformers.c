@@ -13,6 +13,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "compiler/json/document.h"
+#include "folder_model_type.h"
 #include "gguf_model.h"
 
 enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
@@ -358,14 +359,6 @@ int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_
                : 0;
 }
 
-/* Returns the first class of `architectures` in a config.json; null if there is none. */
-static const char *first_class(const struct cr_document *d)
-{
-    int classes = cr_member(d, 0, "architectures");
-    int first = classes >= 0 && d->values[classes].kind == CR_JSON_ARRAY ? d->values[classes].first : CR_NO_VALUE;
-    return first >= 0 && d->values[first].kind == CR_JSON_STRING ? d->values[first].text : NULL;
-}
-
 /* True for a class of transformers whose models have labels. */
 static bool has_labels(const char *class)
 {
@@ -381,7 +374,7 @@ void cr_name_class(const char *folder, struct cr_error *error)
     struct cr_document d;
     if (!strstr(before.text, ": no tensor ") || open_object(&d, path, folder, "config.json", &ignored) <= 0)
         return;
-    const char *class = first_class(&d);
+    const char *class = cr_first_class(&d);
     if (class && !has_labels(class))
         cr_fail(error, "%.400s; the class in config.json is %.60s, expected one such as BertForSequenceClassification",
                 before.text, class);
@@ -396,7 +389,7 @@ int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error
     *is_reranker = false;
     if (found <= 0)
         return found;
-    const char *class = first_class(&d);
+    const char *class = cr_first_class(&d);
     *is_reranker = class && strcmp(class, "Qwen3ForCausalLM") == 0;
     cr_document_free(&d);
     return 0;
@@ -410,7 +403,7 @@ int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_cl
     *has_classes = s->ranks;
     if (found <= 0)
         return found;
-    const char *class = first_class(&d);
+    const char *class = cr_first_class(&d);
     *has_classes = class ? has_labels(class) : cr_member(&d, 0, "id2label") >= 0;
     cr_document_free(&d);
     return 0;
