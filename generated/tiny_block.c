@@ -809,6 +809,7 @@ struct cr_product {
     const float *bias;
     int stream;
     long columns, ahead;
+    long next_panel; /* floats from the weights of a panel to those that are read after them */
     long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
     const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
     long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */
@@ -4668,11 +4669,10 @@ static int CR_NAME(cr_tile_width)(long M, long columns)
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
-    p->next = (const char *)p->b;
     p->next_step = p->pace = 0;
     if (p->ahead && count > 1) {
         p->next_step = p->K * bytes / tiles;
-        p->next = (const char *)(p->b + (n / CR_PANEL + 1) * p->panel_stride) +
+        p->next = (const char *)(p->b + n / CR_PANEL * p->panel_stride + p->next_panel) +
                   n % CR_PANEL / columns * count * p->next_step;
         p->pace = (bytes + tiles - 1) / tiles;
     }
@@ -4726,6 +4726,8 @@ static void CR_NAME(v_gemm)(struct cr_product *p)
 {
     int width = CR_NAME(cr_tile_width)(p->M, p->columns), step;
     p->ahead = CR_NAME(v_ahead)(p, width);
+    p->next = (const char *)p->b;
+    p->next_panel = p->panel_stride;
     for (long n = 0; n < p->N; n += step * CR_W) {
         long left = (p->N - n + CR_W - 1) / CR_W;
         step = CR_NAME(v_width)(width, left, n);
@@ -4739,8 +4741,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
 {
     struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
                            .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = start, .lds = lds,
-                           .bias = bias, .columns = columns, .ahead = ahead, .begin = -M, .end = K,
-                           .next = (const char *)b};
+                           .bias = bias, .columns = columns, .ahead = ahead, .begin = -M, .end = K};
     CR_NAME(v_gemm)(&p);
 }
 
@@ -4763,8 +4764,7 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
 {
     struct cr_product p = {.M = M, .N = N, .K = K, .a = a, .rs = rs, .cs = cs, .b = b,
                            .panel_stride = panel_stride, .c = c, .ldc = ldc, .start = c, .lds = ldc,
-                           .columns = columns, .ahead = ahead, .begin = begin, .end = end,
-                           .next = (const char *)b};
+                           .columns = columns, .ahead = ahead, .begin = begin, .end = end};
     CR_NAME(v_scale_rows)(M, N, c, ldc, scale);
     CR_NAME(v_gemm)(&p);
 }

@@ -30,6 +30,7 @@ enum {
     CR_LANES = 16,    /* of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
     CR_BLOCK = 32,    /* rows of a block of q8 or q4 */ /* only for q8, q4 */
+    CR_LONG_K = 1024, /* more k are computed in blocks; see cr_has_long_k */ /* only for long_k */
     CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
@@ -50,6 +51,7 @@ struct cr_product {
     const float *bias;
     int stream;
     long columns, ahead;
+    long next_panel; /* floats from the weights of a panel to those that are read after them */
     long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
     const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
     long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */

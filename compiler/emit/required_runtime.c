@@ -193,7 +193,7 @@ static bool may_be_uneven(int64_t columns, int64_t width, bool band)
 static void find_tiles(struct cr_needs *needs, const struct cr_function *f, const struct cr_call *call,
                        const char *name)
 {
-    enum { MOST_ROWS = 12, ROWS = 0, COLUMNS = 1 };
+    enum { MOST_ROWS = 12, LONG_K = 1024, ROWS = 0, COLUMNS = 1, K = 2 };
     if (strncmp(name, "gemm", 4) != 0)
         return;
     int64_t columns[2];
@@ -201,6 +201,7 @@ static void find_tiles(struct cr_needs *needs, const struct cr_function *f, cons
     bool band = call->callee == CR_CALLEE_gemm_band;
     int64_t width = band ? 0 : number_at(f, call, call->n_arguments - 2);
     needs->few_rows |= !band && call->callee != CR_CALLEE_gemm_scaled && number_at(f, call, ROWS) <= MOST_ROWS;
+    needs->long_k |= number_at(f, call, K) < 0 || number_at(f, call, K) > LONG_K;
     needs->uneven_columns |= n == 0 || width < 0;
     for (int i = 0; i < n && width >= 0; i++)
         needs->uneven_columns |= may_be_uneven(columns[i], width, band);
@@ -256,6 +257,8 @@ bool cr_is_needed(void *context, const char *name)
         return needs->repeats_template;
     if (strcmp(name, "few_rows") == 0)
         return needs->few_rows;
+    if (strcmp(name, "long_k") == 0)
+        return needs->long_k;
     if (strcmp(name, "uneven_columns") == 0)
         return needs->uneven_columns;
     if (strcmp(name, "avx2_alone") == 0)

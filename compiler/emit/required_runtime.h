@@ -31,6 +31,7 @@ struct cr_needs {
     const struct cr_program *program;
     unsigned isas;
     bool few_rows;         /* some product by weights may have so few rows that one wide tile has them all */
+    bool long_k;           /* some product has more than CR_LONG_K (runtime.c) k, or a number that is not known */
     bool uneven_columns;   /* the columns of some product need tiles of one or of three vectors */
     bool repeats_template; /* the template is repeated, because the text cannot include itself */
     struct cr_names callees; /* the callees of the program, each once: "gemm", "i32->add_vv" */

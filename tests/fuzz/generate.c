@@ -314,6 +314,20 @@ static void add_typed_outputs(struct cr_maker *m)
     }
 }
 
+/* Makes a product of a x n by n x b; or one of more rows and columns, so that several tiles share the weights, and
+ * of fewer k, some of them not enough for products by blocks of k. */
+static cr_id make_long_product(struct cr_maker *m, int64_t a, int64_t n, int64_t b)
+{
+    static const int64_t sizes[] = {1024, 1025, 1280, 1537};
+    if (cr_chance(m, 60)) {
+        a = 2 + cr_below(m, 30);
+        b = 1 + cr_below(m, 40);
+        n = sizes[cr_below(m, 4)];
+    }
+    cr_id left = cr_make_leaf(m, CR_OP_input, 2, (int64_t[]){a, n}, 1);
+    return cr_make2(m, CR_OP_matmul, left, cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){n, b}, 0.1));
+}
+
 /* Makes a sum of more elements than a block of sums has: along any axis of a leaf, or of an
  * elementwise function of a leaf, or over k of a product. */
 static cr_id make_long_sum(struct cr_maker *m)
@@ -322,10 +336,8 @@ static cr_id make_long_sum(struct cr_maker *m)
     int64_t n = sizes[cr_below(m, 8)], a = 1 + cr_below(m, 3), b = 1 + cr_below(m, 3);
     int axis = (int)cr_below(m, 3);
     int64_t shape[3] = {a, b, 1 + cr_below(m, 2)};
-    if (cr_chance(m, 30)) {
-        cr_id left = cr_make_leaf(m, CR_OP_input, 2, (int64_t[]){a, n}, 1);
-        return cr_make2(m, CR_OP_matmul, left, cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){n, b}, 0.1));
-    }
+    if (cr_chance(m, 30))
+        return make_long_product(m, a, n, b);
     shape[axis] = n;
     cr_id x = cr_make_leaf(m, CR_OP_input, 3, shape, 1);
     if (cr_chance(m, 40))

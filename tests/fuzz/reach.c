@@ -121,6 +121,13 @@ static bool is_long_row(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && k->col >= 0 && k->atoms.extent[k->col] > 1024;
 }
 
+/* True if tiles of AVX2 share a long k; see cr_has_long_k in runtime/gemm.inc. */
+static bool has_long_k(const struct cr_kernel *k)
+{
+    return k->kind == CR_KERNEL_GEMM && k->gemm.K > 1024 && k->row >= 0 &&
+           k->atoms.extent[k->row] > 6;
+}
+
 static bool is_nest(const struct cr_kernel *k)
 {
     return k->n_outer > 1;
@@ -296,6 +303,7 @@ static const struct {
     {"product with packed weights", is_packed},
     {"product with a matrix that a number chooses", is_chosen},
     {"product with packing", is_unpacked},
+    {"product of a long k", has_long_k},
     {"product of normalised rows", is_norm_product},
     {"attention", is_attention},
     {"attention to a window", is_window},
