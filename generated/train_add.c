@@ -2270,7 +2270,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 #define v_pow2(t) v_pow2_avx512(t)
 #define v_split(x, e) v_split_avx512(x, e)
 #define v_transpose(t) v_transpose_avx512(t)
-#define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
+#define v_scale(x, t) _mm512_scalef_ps(x, t - v_set1(CR_ROUND)) /* x 2^n, rounded once, for t = n + CR_ROUND */
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
@@ -2900,15 +2900,14 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
-/* Returns x 2^n, rounded once: multiplies in two steps, of which only the second may leave the
+/* Returns x 2^n, rounded once, for t = n + CR_ROUND: multiplies in two steps, of which only the second may leave the
  * normal range. */
-CR_INLINE VF CR_NAME(v_scaled)(VF x, VF n)
+CR_INLINE VF CR_NAME(v_scaled)(VF x, VF t)
 {
-    VF t = v_fma(n, v_set1(0.5f), v_set1(CR_ROUND));
-    VF rest = n - (t - v_set1(CR_ROUND));
-    return x * v_pow2(t) * v_pow2(rest + v_set1(CR_ROUND));
+    VF half = v_fma(t, v_set1(0.5f), v_set1(0.5f * CR_ROUND));
+    return x * v_pow2(half) * v_pow2(t - half + v_set1(CR_ROUND));
 }
-#define v_scale(x, n) CR_NAME(v_scaled)(x, n)
+#define v_scale(x, t) CR_NAME(v_scaled)(x, t)
 #endif
 
 /* Loops over the n vectors of an array, at most CR_BESIDE. One exponential is a long chain of
@@ -2939,7 +2938,7 @@ CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
 {
     VF t[CR_BESIDE], p[CR_BESIDE];
     CR_NAME(v_expm1_reduced)(n, x, t, p);
-    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i] - v_set1(CR_ROUND));
+    CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i]);
 }
 
 /* exp of each vector of x.  NaN passes through both clamps. */

@@ -129,7 +129,7 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 #define v_pow2(t) v_pow2_avx512(t)
 #define v_split(x, e) v_split_avx512(x, e)
 #define v_transpose(t) v_transpose_avx512(t)
-#define v_scale(x, n) _mm512_scalef_ps(x, n) /* x 2^n, rounded once */
+#define v_scale(x, t) _mm512_scalef_ps(x, t - v_set1(CR_ROUND)) /* x 2^n, rounded once, for t = n + CR_ROUND */
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
