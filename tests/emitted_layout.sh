@@ -133,6 +133,20 @@ report $? "emit graphs/llama.lua"
 count 1 '        const long head = item % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/groups.c"
 count 4 '            group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM' "$T/groups.c"
 
+# Steps of a recurrence, whose number is an option: the nodes of a step have names, and parts of the gates begin at
+# multiples of one.  A script that builds more experts has names for the others' sizes.
+"$crescent" emit tests/scripts/recurrence.lua --set H=8 --isa plain -o "$T/steps.c" >"$log" 2>&1
+report $? "emit tests/scripts/recurrence.lua"
+count 5 ' * out[B, H]' "$T/steps.c"
+count 3 '    rt->mul_sigmoid(B, H, a->out, H, tanh' "$T/steps.c"
+count 0 ' * out[B, 8' "$T/steps.c"
+"$crescent" emit tests/fixtures/model_mixtral --script docs/families/mixtral.lua --set B=2 --set T=9 --isa plain \
+    -o "$T/experts.c" >"$log" 2>&1
+report $? "emit docs/families/mixtral.lua"
+count 2 ' * out[T, HEAD_DIM / 2]' "$T/experts.c"
+count 1 ' * out[B, T, NUM_LOCAL_EXPERTS]' "$T/experts.c"
+count 3 ' * out[B, T, HIDDEN_SIZE] = rows[B * T, INTERMEDIATE_SIZE] x columns' "$T/experts.c"
+
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"

@@ -76,6 +76,9 @@ static bool multiply_names(const struct cr_named_sizes *sizes, const struct cr_n
 int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size)
 {
     int64_t above, below;
+    for (int i = 0; i < sizes->n_names; i++)
+        if (sizes->names[i].value == 1 && size.power[i]) /* 1 is a size, but no factor of a larger one */
+            size.power[i] = size.value == 1 && size.power[i] > 0;
     if (size.value <= 0 || !multiply_names(sizes, &size, &above, &below) ||
         !multiply(&below, size.value))
         return 0;

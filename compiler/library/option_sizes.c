@@ -15,6 +15,7 @@
 #include "compiler/ir/mem.h"
 #include "folder_model_type.h"
 #include "lua_function.h"
+#include "match_graphs.h"
 
 enum {
     MAX_VALUE = 1 << 24, /* of an option that is a size */
@@ -37,7 +38,6 @@ struct search {
     const crescent_graph *graph;
     const struct cr_graph *g;
     struct axis (*axes)[CR_MAX_RANK];
-    bool leaves_only; /* a size changes together with what the script builds */
     struct cr_named_sizes *sizes;
 };
 
@@ -88,16 +88,6 @@ static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
     return true;
 }
 
-/* Returns the node of the other graph for a leaf, or null. */
-static const struct cr_node *find_leaf(const struct cr_graph *other, const struct cr_node *leaf)
-{
-    for (cr_id id = 0; id < other->n_nodes; id++)
-        if (other->nodes[id].op == leaf->op && other->nodes[id].rank == leaf->rank &&
-            strcmp(other->nodes[id].name, leaf->name) == 0)
-            return &other->nodes[id];
-    return NULL;
-}
-
 /* Sets the power of a name in an axis whose size became `changed`.  Returns true if it is not 0. */
 static bool set_power(struct axis *axis, int name, int64_t size, int64_t changed, int change)
 {
@@ -126,21 +116,20 @@ static bool compare(struct search *s, cr_id id, const struct cr_node *other, int
     return differs;
 }
 
-/* Compares all nodes, or leaves by their names if the script built other nodes.  Returns true if a
- * size differs. */
+/* Compares all nodes that have a match in the changed graph.  Returns true if a size differs; then
+ * nothing is known of the sizes of nodes without a match. */
 static bool compare_all(struct search *s, const struct cr_graph *other, int name, int change)
 {
-    bool same = has_nodes_of(other, s->g), differs = false;
-    for (cr_id id = 0; id < s->g->n_nodes; id++) {
-        const struct cr_node *node = &s->g->nodes[id], *now = NULL;
-        if (same)
-            now = &other->nodes[id];
-        else if (!same && cr_is_interface(node))
-            now = find_leaf(other, node);
-        if (now)
-            differs |= compare(s, id, now, name, change);
-    }
-    s->leaves_only |= !same && differs;
+    int n;
+    cr_id *match = cr_match_graphs(s->g, other, &n);
+    bool differs = false;
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        if (match[id] != CR_NONE)
+            differs |= compare(s, id, &other->nodes[match[id]], name, change);
+    for (cr_id id = 0; id < s->g->n_nodes; id++)
+        for (int a = 0; a < CR_MAX_RANK; a++)
+            s->axes[id][a].unknown |= differs && match[id] == CR_NONE;
+    free(match);
     return differs;
 }
 
@@ -176,24 +165,26 @@ static bool name_option(struct search *s, const char *option)
     return is_free(s, name);
 }
 
-/* Runs with an option of this value changed, by the first change after which the script builds the same nodes
- * or, if there is none, by the first one that it takes; *change is its index.  Returns null if there is none. */
+/* Runs with an option of this value changed, by the change after which the most nodes have a match, the
+ * first of several; *change is its index.  Returns null if the script takes none. */
 static crescent_graph *change_value(const struct search *s, const char *option, int64_t value, int *change)
 {
     crescent_graph *best = NULL;
-    for (int i = 0; i < (int)(sizeof changes / sizeof *changes); i++) {
+    int most = -1;
+    for (int i = 0; i < (int)(sizeof changes / sizeof *changes) && most < s->g->n_nodes; i++) {
         crescent_graph *changed =
             value % changes[i].by ? NULL : run_changed(s, option, value * changes[i].times / changes[i].by);
-        bool same = changed && has_nodes_of(changed->graph, s->g);
-        if (changed && best && !same) {
+        int n = -1;
+        if (changed)
+            free(cr_match_graphs(s->g, changed->graph, &n));
+        if (n <= most) {
             crescent_graph_close(changed);
-        } else if (changed) {
-            crescent_graph_close(best);
-            best = changed;
-            *change = i;
+            continue;
         }
-        if (same)
-            break;
+        crescent_graph_close(best);
+        best = changed;
+        most = n;
+        *change = i;
     }
     return best;
 }
@@ -234,7 +225,7 @@ static void add_facts(struct search *s)
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
         const struct cr_node *node = &s->g->nodes[id];
         int sizes[CR_MAX_RANK] = {0};
-        if ((s->leaves_only && !cr_is_interface(node)) || (!same && node->op != CR_OP_param))
+        if (!same && node->op != CR_OP_param)
             continue;
         for (int a = 0; a < node->rank; a++) {
             struct cr_named_size size = {.value = node->shape[a]};
