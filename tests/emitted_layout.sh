@@ -133,6 +133,16 @@ report $? "emit graphs/llama.lua"
 count 1 '        const long head = item % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/groups.c"
 count 4 '            group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM' "$T/groups.c"
 
+# An option head_dim has the name that the columns of a head have without it.  A sum that keeps no axis has the named
+# size of its columns.
+"$crescent" emit graphs/t5.lua --isa plain -o "$T/head_dim.c" >"$log" 2>&1
+report $? "emit graphs/t5.lua"
+count 1 ' * out[B, T, HEAD_DIM * NUM_ATTENTION_HEADS] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T])' "$T/head_dim.c"
+count 1 'enum { B = 1, T = 16, HEAD_DIM = 64,' "$T/head_dim.c"
+"$crescent" emit graphs/train_add.lua --grads none --isa plain -o "$T/sums.c" >"$log" 2>&1
+report $? "emit graphs/train_add.lua"
+count 1 ' * out[WIDTH] = sum over B rows of columns[WIDTH]' "$T/sums.c"
+
 # Steps of a recurrence, whose number is an option: the nodes of a step have names, and parts of the gates begin at
 # multiples of one.  A script that builds more experts has names for the others' sizes.
 "$crescent" emit tests/scripts/recurrence.lua --set H=8 --isa plain -o "$T/steps.c" >"$log" 2>&1

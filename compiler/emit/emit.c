@@ -211,7 +211,7 @@ static void put_sizes(struct cr_text *text, const struct cr_program *program)
     char product[512];
     plain.head_dim = 0;
     cr_size_text(&plain, sizes->head_dim, product, sizeof product);
-    cr_put(text, "enum { HEAD_DIM = %s }; /* columns of a head's queries and keys */\n", product);
+    cr_put(text, "enum { " CR_HEAD_DIM " = %s }; /* columns of a head's queries and keys */\n", product);
 }
 
 void cr_emit(struct cr_text *text, const struct cr_program *program)

@@ -249,13 +249,16 @@ static void find_by_shape(struct finder *f)
         memcpy(f->found, known, CR_MAX_RANK * sizeof *known);
 }
 
-/* Infers an op with the shape of its first operand, but for the axis of a reduction. */
+/* Infers an op with the shape of its first operand, but for the axis of a reduction, which has one
+ * element. */
 static void find_same(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
     for (int a = 0; in->rank == f->node->rank && a < f->node->rank; a++)
         if (in->shape[a] == f->node->shape[a])
             f->found[a] = f->all[f->in[0]][a];
+        else if (f->node->shape[a] == 1)
+            f->found[a] = cr_plain_size(f->sizes, 1);
 }
 
 /* Infers the parts of all ranks: the first axis counts them. */

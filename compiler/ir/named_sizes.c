@@ -251,7 +251,7 @@ int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_
     if (factors == 1 || !take_head_dim(sizes, s, &rest))
         return factors;
     char shorter[512];
-    int fewer = put_powers(sizes, &rest, "HEAD_DIM", shorter, sizeof shorter);
+    int fewer = put_powers(sizes, &rest, CR_HEAD_DIM, shorter, sizeof shorter);
     if (fewer >= factors)
         return factors;
     snprintf(text, bytes, "%s", shorter);

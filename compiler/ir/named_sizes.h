@@ -14,6 +14,9 @@
 
 enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
 
+/* The name of the head dimension, unless an option has it. */
+#define CR_HEAD_DIM "HEAD_DIM"
+
 /*
  * The names that all tables have: the columns of a packed panel, an enumerator of runtime/types.h;
  * and the distance, in floats, at which products prefetch weights, which is 0 in a table that no
@@ -47,7 +50,7 @@ struct cr_named_sizes {
     int n_sizes, cap_sizes;
     struct cr_size_fact *facts;
     int n_facts, cap_facts;
-    int head_dim; /* the size that is written HEAD_DIM, or 0 */
+    int head_dim; /* the size that is written CR_HEAD_DIM, or 0 */
     int users;    /* graphs and programs that share it */
 };
 

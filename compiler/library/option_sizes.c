@@ -136,7 +136,7 @@ static bool compare_all(struct search *s, const struct cr_graph *other, int name
 /* True if a name may be used for a size: no size of the table, no length and no macro has it. */
 static bool is_free(const struct search *s, const char *name)
 {
-    bool is_free = strcmp(name, "HEAD_DIM") != 0;
+    bool is_free = true;
     char length[CR_SIZE_NAME];
     for (int i = 0; i < s->sizes->n_names; i++)
         is_free &= strcmp(name, s->sizes->names[i].text) != 0;

@@ -8,6 +8,7 @@
  */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "builder.h"
 #include "compiler/ir/mem.h"
@@ -239,6 +240,15 @@ static void name_summed(struct naming *n)
     }
 }
 
+/* True if an option of the script has the name of the head dimension. */
+static bool is_head_option(const struct cr_named_sizes *table)
+{
+    bool found = false;
+    for (int i = 0; i < table->n_names; i++)
+        found |= strcmp(table->names[i].text, CR_HEAD_DIM) == 0;
+    return found;
+}
+
 /* Names the head dimension: an attention kernel's products of queries and keys sum over it. */
 static void name_head(struct naming *n)
 {
@@ -246,7 +256,7 @@ static void name_head(struct naming *n)
     name_summed(n);
     char text[512];
     int size = k->key >= 0 && k->k >= 0 ? n->b->atom_size[k->k] : 0;
-    if (size && !n->table->head_dim && cr_size_text(n->table, size, text, sizeof text) > 1)
+    if (size && !n->table->head_dim && !is_head_option(n->table) && cr_size_text(n->table, size, text, sizeof text) > 1)
         n->table->head_dim = size;
 }
 
