@@ -157,6 +157,12 @@ count 2 ' * out[T, HEAD_DIM / 2]' "$T/experts.c"
 count 1 ' * out[B, T, NUM_LOCAL_EXPERTS]' "$T/experts.c"
 count 3 ' * out[B, T, HIDDEN_SIZE] = rows[B * T, INTERMEDIATE_SIZE] x columns' "$T/experts.c"
 
+# A sum of sizes has an enumerator: a concat of different parts, and a size that is 1 more than a product.
+count 1 'enum { SIZE_164 = NUM_LOCAL_EXPERTS + 8 * INTERMEDIATE_SIZE }; /* sums of sizes */' "$T/experts.c"
+count 1 ' * out[B, T, SIZE_164] = rows[B * T, HIDDEN_SIZE] x columns[HIDDEN_SIZE, SIZE_164]' "$T/experts.c"
+count 1 'enum { SIZE_31 = 2 * T - 1 }; /* sums of sizes */' "$T/head_dim.c"
+count 1 ' * out[10, N_EMBD] = for each row the sum of the 2 * B rows[N_EMBD] with its index' "$T/sums.c"
+
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"

@@ -189,19 +189,49 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "    return 0;\n}\n");
 }
 
+/* Prints the functions of kernels and of entries. */
+static void print_functions(struct cr_text *text, const struct cr_program *program)
+{
+    for (int i = 0; i < program->n_functions; i++)
+        if (program->functions[i].n_body)
+            cr_emit_function(text, &program->functions[i], NULL);
+    for (int i = 0; i < program->n_entries; i++)
+        print_entry(text, program, &program->entries[i], NULL);
+}
+
+/* Prints the names of options, and those of sums of sizes that the functions have. */
+static void put_names(struct cr_text *text, const struct cr_program *program)
+{
+    const struct cr_named_sizes *sizes = program->sizes;
+    struct cr_text options = {0}, sums = {0}, functions = {0};
+    print_functions(&functions, program);
+    for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++) {
+        const struct cr_size_name *name = &sizes->names[i];
+        struct cr_text *line = *name->sum ? &sums : &options;
+        if (*name->sum && !strstr(functions.data, name->text))
+            continue;
+        cr_put(line, "%s%s = ", line->length ? ", " : "enum { ", name->text);
+        if (*name->sum)
+            cr_put(line, "%s", name->sum);
+        else
+            cr_put(line, "%lld", (long long)name->value);
+    }
+    cr_put_line(text, 0, "%s }; /* options of the script */", options.data);
+    if (sums.length)
+        cr_put_line(text, 0, "%s }; /* sums of sizes */", sums.data);
+    free(options.data);
+    free(sums.data);
+    free(functions.data);
+}
+
 /* Prints the names of sizes and of the distance of prefetches, if there are any. */
 static void put_sizes(struct cr_text *text, const struct cr_program *program)
 {
     struct cr_named_sizes *sizes = program->sizes;
     if (!sizes)
         return;
-    struct cr_text line = {0};
     cr_put(text, "\n");
-    for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++)
-        cr_put(&line, "%s%s = %lld", line.length ? ", " : "enum { ", sizes->names[i].text,
-               (long long)sizes->names[i].value);
-    cr_put_line(text, 0, "%s }; /* options of the script */", line.data);
-    free(line.data);
+    put_names(text, program);
     if (sizes->names[CR_NAME_AHEAD].value > 0)
         cr_put(text, "enum { %s = %lld }; /* floats from a weight that is read to one that is prefetched */\n",
                sizes->names[CR_NAME_AHEAD].text, (long long)sizes->names[CR_NAME_AHEAD].value);
@@ -217,11 +247,7 @@ static void put_sizes(struct cr_text *text, const struct cr_program *program)
 void cr_emit(struct cr_text *text, const struct cr_program *program)
 {
     put_sizes(text, program);
-    for (int i = 0; i < program->n_functions; i++)
-        if (program->functions[i].n_body)
-            cr_emit_function(text, &program->functions[i], NULL);
-    for (int i = 0; i < program->n_entries; i++)
-        print_entry(text, program, &program->entries[i], NULL);
+    print_functions(text, program);
 }
 
 /* Prints the same text as cr_emit, and keeps only the positions of its pieces. */

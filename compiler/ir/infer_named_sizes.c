@@ -43,8 +43,19 @@ static const int *known_of_shape(const struct finder *f)
     return NULL;
 }
 
+/* Infers an op whose shape does not follow from its operands, as find_slice does. */
+static void find_by_shape(struct finder *f)
+{
+    const int *known = known_of_shape(f);
+    if (known)
+        memcpy(f->found, known, CR_MAX_RANK * sizeof *known);
+}
+
+/* Infers an input, a state or a parameter by its name, another leaf by its shape. */
 static void find_leaf(struct finder *f)
 {
+    if (!cr_is_interface(f->node))
+        find_by_shape(f);
     for (int i = 0; cr_is_interface(f->node) && i < f->sizes->n_facts; i++) {
         const struct cr_size_fact *fact = &f->sizes->facts[i];
         if (fact->name && strcmp(fact->name, f->node->name) == 0 && fact->rank == f->node->rank &&
@@ -84,19 +95,20 @@ static void find_meeting(struct finder *f)
     }
 }
 
-/* Infers a concat.  If its parts have one size, its axis has that size times their number; else a
- * number times what their sizes have in common. */
+/* Infers a concat.  If its parts have one size, its axis has that size times their number; else the sum
+ * of their sizes. */
 static void find_concat(struct finder *f)
 {
-    int axis = f->node->axis, size = f->all[f->in[0]][axis], sum = size;
+    int axis = f->node->axis, n = f->node->n_in, *parts = cr_calloc((size_t)n, sizeof *parts);
+    bool same = true;
     find_meeting(f);
-    for (int i = 1; i < f->node->n_in; i++) {
-        int part = f->all[f->in[i]][axis];
-        size = part == size ? size : 0;
-        sum = cr_size_sum(f->sizes, sum, part);
+    for (int i = 0; i < n; i++) {
+        parts[i] = f->all[f->in[i]][axis];
+        same &= parts[i] == parts[0];
     }
-    f->found[axis] =
-        size ? cr_size_product(f->sizes, size, cr_plain_size(f->sizes, f->node->n_in)) : sum;
+    f->found[axis] = same ? cr_size_product(f->sizes, parts[0], cr_plain_size(f->sizes, n))
+                          : cr_size_sum(f->sizes, parts, n, 0);
+    free(parts);
 }
 
 static void find_contract(struct finder *f)
@@ -239,14 +251,6 @@ static void find_take(struct finder *f)
         if (!f->found[a] && a != f->node->axis)
             f->found[a] = f->all[f->in[0]][a];
     }
-}
-
-/* Infers an op whose shape does not follow from its operands, as find_slice does. */
-static void find_by_shape(struct finder *f)
-{
-    const int *known = known_of_shape(f);
-    if (known)
-        memcpy(f->found, known, CR_MAX_RANK * sizeof *known);
 }
 
 /* Infers an op with the shape of its first operand, but for the axis of a reduction, which has one

@@ -11,8 +11,8 @@
 struct cr_named_sizes *cr_named_sizes_new(void)
 {
     struct cr_named_sizes *sizes = cr_calloc(1, sizeof *sizes);
-    sizes->names[CR_NAME_PANEL] = (struct cr_size_name){"CR_PANEL", CR_PANEL};
-    sizes->names[CR_NAME_AHEAD] = (struct cr_size_name){"CR_AHEAD", 0};
+    sizes->names[CR_NAME_PANEL] = (struct cr_size_name){"CR_PANEL", "", CR_PANEL};
+    sizes->names[CR_NAME_AHEAD] = (struct cr_size_name){"CR_AHEAD", "", 0};
     sizes->n_names = CR_OPTION_NAMES;
     sizes->users = 1;
     return sizes;
@@ -132,7 +132,16 @@ int cr_size_quotient(struct cr_named_sizes *sizes, int a, int b)
     return cr_size_of_powers(sizes, quotient);
 }
 
-int cr_size_sum(struct cr_named_sizes *sizes, int a, int b)
+bool cr_is_named(const struct cr_named_sizes *sizes, int size)
+{
+    for (int i = 0; size && i < sizes->n_names; i++)
+        if (sizes->sizes[size - 1].power[i])
+            return true;
+    return false;
+}
+
+/* Returns the sum of two sizes, a number times the names that they have in common; 0 if they have none. */
+static int sum_of_two(struct cr_named_sizes *sizes, int a, int b)
 {
     if (!a || !b)
         return 0;
@@ -151,12 +160,91 @@ int cr_size_sum(struct cr_named_sizes *sizes, int a, int b)
     return cr_size_product(sizes, factor, cr_plain_size(sizes, sum / common.value));
 }
 
-bool cr_is_named(const struct cr_named_sizes *sizes, int size)
+/* Terms of a sum that differ, and how often each of them occurs. */
+enum { MAX_TERMS = 4 };
+
+struct terms {
+    int size[MAX_TERMS], times[MAX_TERMS], n;
+};
+
+/* Collects the terms of a sum, and adds those without a name to *number.  Returns false if a term is
+ * unknown, or if there are too many. */
+static bool collect_terms(const struct cr_named_sizes *sizes, struct terms *t, const int *terms, int n,
+                          int64_t *number)
 {
-    for (int i = 0; size && i < sizes->n_names; i++)
-        if (sizes->sizes[size - 1].power[i])
-            return true;
-    return false;
+    *t = (struct terms){.n = 0};
+    for (int i = 0; i < n; i++) {
+        int at = 0;
+        if (terms[i] && !cr_is_named(sizes, terms[i])) {
+            *number += sizes->sizes[terms[i] - 1].value;
+            continue;
+        }
+        while (at < t->n && t->size[at] != terms[i])
+            at++;
+        if (!terms[i] || at == MAX_TERMS)
+            return false;
+        t->n += at == t->n;
+        t->size[at] = terms[i];
+        t->times[at]++;
+    }
+    return true;
+}
+
+/* Returns the size that is the name of a sum with this text, which it adds unless there is one. */
+static int size_of_sum(struct cr_named_sizes *sizes, const char *text, int64_t value)
+{
+    int same = 1, at = CR_OPTION_NAMES;
+    for (; at < sizes->n_names && strcmp(sizes->names[at].sum, text) != 0; at++)
+        same += *sizes->names[at].sum && sizes->names[at].value == value;
+    if (at == CR_MAX_SIZE_NAMES)
+        return 0;
+    struct cr_size_name *name = &sizes->names[at];
+    if (at == sizes->n_names) {
+        sizes->n_names++;
+        *name = (struct cr_size_name){.value = value};
+        snprintf(name->sum, sizeof name->sum, "%s", text);
+        snprintf(name->text, sizeof name->text, same > 1 ? "SIZE_%lld_%d" : "SIZE_%lld", (long long)value, same);
+    }
+    return cr_size_of_name(sizes, at);
+}
+
+/* Writes a sum with its terms in order, such as "N_EXPERTS + 8 * D_FF"; false if it does not fit or if
+ * an int cannot hold it.  Adds up *value. */
+static bool put_sum(struct cr_named_sizes *sizes, const struct terms *t, int64_t number, char text[CR_SIZE_SUM],
+                    int64_t *value)
+{
+    char term[512];
+    size_t n = 0;
+    for (int i = 0; i < t->n && n < CR_SIZE_SUM; i++) {
+        int size = cr_size_product(sizes, t->size[i], cr_plain_size(sizes, t->times[i]));
+        if (!size)
+            return false;
+        cr_size_text(sizes, size, term, sizeof term);
+        n += (size_t)snprintf(text + n, CR_SIZE_SUM - n, "%s%s", i ? " + " : "", term);
+        *value += sizes->sizes[size - 1].value;
+    }
+    if (number && n < CR_SIZE_SUM)
+        n += (size_t)snprintf(text + n, CR_SIZE_SUM - n, number < 0 ? " - %lld" : " + %lld", llabs((long long)number));
+    *value += number;
+    return n < CR_SIZE_SUM && *value > 0 && *value <= INT32_MAX;
+}
+
+int cr_size_sum(struct cr_named_sizes *sizes, const int *terms, int n, int64_t number)
+{
+    struct terms t;
+    char text[CR_SIZE_SUM];
+    int sum = n ? terms[0] : 0;
+    int64_t value = 0;
+    bool named = false;
+    for (int i = 1; i < n; i++)
+        sum = sum_of_two(sizes, sum, terms[i]);
+    for (int i = 0; i < n; i++)
+        named |= cr_is_named(sizes, terms[i]);
+    if ((sum && !number) || !named)
+        return number ? 0 : sum;
+    if (!collect_terms(sizes, &t, terms, n, &number) || !put_sum(sizes, &t, number, text, &value))
+        return 0;
+    return size_of_sum(sizes, text, value);
 }
 
 /* ---- facts ---- */

@@ -12,7 +12,8 @@
 
 #include "graph.h"
 
-enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
+/* Names of a table, of which at most CR_MAX_OPTION_NAMES are not of sums; and the bytes of a text. */
+enum { CR_MAX_SIZE_NAMES = 40, CR_MAX_OPTION_NAMES = 24, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
 /* The name of the head dimension, unless an option has it. */
 #define CR_HEAD_DIM "HEAD_DIM"
@@ -20,12 +21,13 @@ enum { CR_MAX_SIZE_NAMES = 24, CR_SIZE_NAME = 64 };
 /*
  * The names that all tables have: the columns of a packed panel, an enumerator of runtime/types.h;
  * and the distance, in floats, at which products prefetch weights, which is 0 in a table that no
- * product used.  The names of options follow.
+ * product used.  The names of options follow, then those of sums.
  */
 enum { CR_NAME_PANEL, CR_NAME_AHEAD, CR_OPTION_NAMES };
 
 struct cr_size_name {
     char text[CR_SIZE_NAME]; /* an identifier in C */
+    char sum[CR_SIZE_SUM];   /* the sum in C that it stands for; "" unless it is a name of a sum */
     int64_t value;
 };
 
@@ -81,8 +83,12 @@ int cr_size_of_name(struct cr_named_sizes *sizes, int name);
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b);
 int cr_size_quotient(struct cr_named_sizes *sizes, int a, int b);
 
-/* Returns the sum of two sizes, a number times the names that they have in common; 0 if they have none. */
-int cr_size_sum(struct cr_named_sizes *sizes, int a, int b);
+/*
+ * Returns the sum of n sizes and a number: the names that the sizes have in common times a number, or a
+ * name of its own such as SIZE_197, if they have none in common or the number is not 0.  Returns 0 if a
+ * size is unknown, if no size has a name, if more than 4 sizes differ, or if the table is full.
+ */
+int cr_size_sum(struct cr_named_sizes *sizes, const int *terms, int n, int64_t number);
 
 /* True if a size has a name among its factors. */
 bool cr_is_named(const struct cr_named_sizes *sizes, int size);

@@ -27,10 +27,18 @@ static const struct {
     int64_t times, by;
 } changes[] = {{2, 1}, {3, 1}, {1, 2}, {1, 3}};
 
-/* The known factors of an axis's size. */
+/* The numbers by which the size of an axis may exceed a product of options, in the order in which they are
+ * tried: the tokens of a picture are its patches and one more, the distances of T tokens are 2 * T - 1. */
+static const int excess[] = {0, 1, -1};
+
+enum { FITS = sizeof excess / sizeof *excess };
+
+/* The known factors of an axis's size less each excess. */
 struct axis {
-    bool unknown; /* it changes with an option, and not in proportion */
-    signed char power[CR_MAX_SIZE_NAMES];
+    struct fit {
+        bool fails; /* it changes with an option, and not in proportion */
+        signed char power[CR_MAX_OPTION_NAMES];
+    } fits[FITS];
 };
 
 /* The search for sizes: the script's graph, and by node its axes. */
@@ -88,31 +96,33 @@ static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
     return true;
 }
 
-/* Sets the power of a name in an axis whose size became `changed`.  Returns true if it is not 0. */
-static bool set_power(struct axis *axis, int name, int64_t size, int64_t changed, int change)
+/* Sets the power of a name in a size that became `changed`. */
+static void set_power(struct fit *fit, int name, int64_t size, int64_t changed, int change)
 {
     int64_t times = changes[change].times, by = changes[change].by;
-    signed char *power = &axis->power[name];
-    if (changed == size)
-        return false;
+    signed char *power = &fit->power[name];
     if (changed * by == size * times)
         *power = 1;
     else if (changed * times == size * by)
         *power = -1;
     else if (changed * by * by == size * times * times)
         *power = 2;
+    else if (changed * times * times == size * by * by)
+        *power = -2;
     else
-        axis->unknown = true;
-    return true;
+        fit->fails = true;
 }
 
 /* Compares a node with the same node after an option has changed; true if a size differs. */
 static bool compare(struct search *s, cr_id id, const struct cr_node *other, int name, int change)
 {
     bool differs = false;
-    for (int a = 0; a < s->g->nodes[id].rank; a++)
-        differs |= set_power(&s->axes[id][a], name, s->g->nodes[id].shape[a], other->shape[a],
-                             change);
+    for (int a = 0; a < s->g->nodes[id].rank; a++) {
+        int64_t size = s->g->nodes[id].shape[a], changed = other->shape[a];
+        for (int i = 0; i < FITS && size != changed; i++)
+            set_power(&s->axes[id][a].fits[i], name, size - excess[i], changed - excess[i], change);
+        differs |= size != changed;
+    }
     return differs;
 }
 
@@ -127,8 +137,8 @@ static bool compare_all(struct search *s, const struct cr_graph *other, int name
         if (match[id] != CR_NONE)
             differs |= compare(s, id, &other->nodes[match[id]], name, change);
     for (cr_id id = 0; id < s->g->n_nodes; id++)
-        for (int a = 0; a < CR_MAX_RANK; a++)
-            s->axes[id][a].unknown |= differs && match[id] == CR_NONE;
+        for (int i = 0; i < CR_MAX_RANK * FITS && differs && match[id] == CR_NONE; i++)
+            s->axes[id][i / FITS].fits[i % FITS].fails = true;
     free(match);
     return differs;
 }
@@ -206,15 +216,32 @@ static void try_value(struct search *s, const char *option, int64_t value)
 static void try_option(struct search *s, const struct cr_script_option *option)
 {
     int64_t value;
-    if (s->sizes->n_names < CR_MAX_SIZE_NAMES && is_size(option, &value) && name_option(s, option->name))
+    if (s->sizes->n_names < CR_MAX_OPTION_NAMES && is_size(option, &value) && name_option(s, option->name))
         try_value(s, option->name, value);
 }
 
 /* Names the chunk of an incremental graph, which is no option of the script. */
 static void try_chunk(struct search *s)
 {
-    if (s->graph->chunk && s->sizes->n_names < CR_MAX_SIZE_NAMES && name_option(s, "chunk"))
+    if (s->graph->chunk && s->sizes->n_names < CR_MAX_OPTION_NAMES && name_option(s, "chunk"))
         try_value(s, NULL, s->graph->chunk);
+}
+
+/* Returns the size of an axis with a value, or 0: with the first excess for which all changes are in
+ * proportion.  With an excess it has to be a product, without a divisor that is a number. */
+static int size_of_axis(struct search *s, const struct axis *axis, int64_t value)
+{
+    int i = 0;
+    while (i < FITS && axis->fits[i].fails)
+        i++;
+    if (i == FITS || value <= excess[i])
+        return 0;
+    struct cr_named_size size = {.value = value - excess[i]};
+    memcpy(size.power, axis->fits[i].power, sizeof axis->fits[i].power);
+    int product = cr_size_of_powers(s->sizes, size);
+    if (!i || !product)
+        return product;
+    return s->sizes->sizes[product - 1].divisor > 1 ? 0 : cr_size_sum(s->sizes, &product, 1, excess[i]);
 }
 
 /* Adds sizes of the script's nodes to the table: of all nodes if the graph to compile has the same
@@ -227,11 +254,8 @@ static void add_facts(struct search *s)
         int sizes[CR_MAX_RANK] = {0};
         if (!same && node->op != CR_OP_param)
             continue;
-        for (int a = 0; a < node->rank; a++) {
-            struct cr_named_size size = {.value = node->shape[a]};
-            memcpy(size.power, s->axes[id][a].power, sizeof size.power);
-            sizes[a] = s->axes[id][a].unknown ? 0 : cr_size_of_powers(s->sizes, size);
-        }
+        for (int a = 0; a < node->rank; a++)
+            sizes[a] = size_of_axis(s, &s->axes[id][a], node->shape[a]);
         cr_add_size_fact(s->sizes, node, sizes);
     }
 }
