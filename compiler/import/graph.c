@@ -392,7 +392,8 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     node->scope = call->scope;
     node->version = version_of(names, call->domain);
     node->names = names;
-    memcpy(node->inputs, inputs, (size_t)call->n_inputs * sizeof *inputs);
+    for (int i = 0; i < call->n_inputs; i++)
+        cr_onnx_set_input(g, number, i, inputs[i]);
     take_attributes(g, node, call, names);
     if (strcmp(call->op, "Constant") == 0 && !*call->domain && call->n_outputs == 1) {
         int v = add_constant(g, node, with_prefix(g, names, call->outputs[0]));
@@ -590,6 +591,7 @@ void cr_onnx_graph_free(struct cr_onnx_graph *g)
 {
     free(g->values);
     free(g->nodes);
+    free(g->uses);
     cr_elements_free(&g->elements);
     cr_arena_free(&g->arena);
     *g = (struct cr_onnx_graph){0};
@@ -603,6 +605,22 @@ static void add_users(struct cr_onnx_graph *g, int value, int n)
         g->values[value].users += n;
 }
 
+/* Adds an input of a node to the uses of its value. */
+static void add_use(struct cr_onnx_graph *g, int node, int input)
+{
+    int value = g->nodes[node].inputs[input];
+    if (value == CR_ONNX_NONE)
+        return;
+    *CR_PUSH(g->uses, g->n_uses, g->cap_uses) = (struct cr_onnx_use){node, input, g->values[value].uses};
+    g->values[value].uses = g->n_uses;
+}
+
+/* True if an input still has the value. */
+static bool is_used(const struct cr_onnx_graph *g, const struct cr_onnx_use *use, int value)
+{
+    return g->nodes[use->node].inputs[use->input] == value;
+}
+
 void cr_onnx_set_input(struct cr_onnx_graph *g, int node, int input, int value)
 {
     struct cr_onnx_node *n = &g->nodes[node];
@@ -612,6 +630,7 @@ void cr_onnx_set_input(struct cr_onnx_graph *g, int node, int input, int value)
         add_users(g, value, 1);
     }
     n->inputs[input] = value;
+    add_use(g, node, input);
 }
 
 void cr_onnx_kill(struct cr_onnx_graph *g, int node)
@@ -625,11 +644,17 @@ void cr_onnx_kill(struct cr_onnx_graph *g, int node)
 
 void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
 {
+    int uses = g->values[value].uses;
     g->is_swept = false;
-    for (int i = 0; i < g->n_nodes; i++)
-        for (int j = 0; j < g->nodes[i].n_inputs; j++)
-            if (g->nodes[i].inputs[j] == value)
-                g->nodes[i].inputs[j] = by;
+    g->values[value].uses = 0;
+    while (uses) {
+        const struct cr_onnx_use use = g->uses[uses - 1];
+        if (is_used(g, &use, value)) {
+            g->nodes[use.node].inputs[use.input] = by;
+            add_use(g, use.node, use.input);
+        }
+        uses = use.next;
+    }
     for (int i = 0; i < g->n_outputs; i++)
         if (g->outputs[i] == value) {
             g->outputs[i] = by;
@@ -663,6 +688,14 @@ int cr_onnx_users(const struct cr_onnx_graph *g, int value)
     CR_CHECK(value == CR_ONNX_NONE || count_users(g, value) == g->values[value].users);
 #endif
     return value == CR_ONNX_NONE ? 0 : g->values[value].users;
+}
+
+int cr_onnx_user(const struct cr_onnx_graph *g, int value)
+{
+    for (int i = g->values[value].uses; i; i = g->uses[i - 1].next)
+        if (!g->nodes[g->uses[i - 1].node].dead && is_used(g, &g->uses[i - 1], value))
+            return g->uses[i - 1].node;
+    return CR_ONNX_NONE;
 }
 
 const double *cr_onnx_computed(const struct cr_onnx_value *value)
@@ -737,17 +770,20 @@ static bool find_order(struct ordering *o)
     return true;
 }
 
-/* Finds the producer of each value and counts its users. */
+/* Finds the producer and the uses of each value and counts its users. */
 static void find_links(struct cr_onnx_graph *g)
 {
+    g->n_uses = 0;
     for (int i = 0; i < g->n_values; i++) {
         g->values[i].producer = CR_ONNX_NONE;
-        g->values[i].users = 0;
+        g->values[i].users = g->values[i].uses = 0;
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct cr_onnx_node *n = &g->nodes[i];
-        for (int j = 0; j < n->n_inputs && !n->dead; j++)
+        for (int j = 0; j < n->n_inputs && !n->dead; j++) {
             add_users(g, n->inputs[j], 1);
+            add_use(g, i, j);
+        }
         for (int j = 0; j < n->n_outputs; j++)
             if (n->outputs[j] != CR_ONNX_NONE)
                 g->values[n->outputs[j]].producer = i;

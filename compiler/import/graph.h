@@ -33,6 +33,7 @@ struct cr_onnx_value {
     int producer;                    /* the node that outputs it, or CR_ONNX_NONE */
     int by;                          /* 1 + the value that replaces it (cr_onnx_replace), or 0 */
     int users; /* see cr_onnx_users */
+    int uses;  /* 1 + the number of its first cr_onnx_use, or 0 */
     bool is_input, is_output;
     bool folded; /* its tensor was computed, or is a constant node of the model: it is not a
                     weight */
@@ -51,13 +52,20 @@ struct cr_onnx_node {
     bool dead; /* replaced by a pass; cr_onnx_sweep removes it */
 };
 
+/* An input of a node that was set to a value, and may have been set to another one since. */
+struct cr_onnx_use {
+    int node, input;
+    int next; /* 1 + the number of the value's next use, or 0 */
+};
+
 struct cr_onnx_graph {
     const char *path; /* for messages; the model's */
     struct cr_arena arena;
     struct cr_elements elements;
     struct cr_onnx_value *values;
     struct cr_onnx_node *nodes;
-    int n_values, cap_values, n_nodes, cap_nodes;
+    struct cr_onnx_use *uses;
+    int n_values, cap_values, n_nodes, cap_nodes, n_uses, cap_uses;
     int *inputs, *outputs, n_inputs, n_outputs;
     const char **output_names;
     bool is_swept; /* nothing has changed since the last cr_onnx_sweep */
@@ -90,8 +98,8 @@ struct cr_onnx_node *cr_onnx_new_node(struct cr_onnx_graph *graph, const char *d
 /* Makes a value an output of a node. */
 void cr_onnx_set_output(struct cr_onnx_graph *graph, int node, int output, int value);
 
-/* Makes a value an input of a node.  Passes change inputs only by this and cr_onnx_replace, so that
- * users stay counted. */
+/* Makes a value an input of a node.  Inputs change only by this and cr_onnx_replace, so that uses are
+ * found and users stay counted. */
 void cr_onnx_set_input(struct cr_onnx_graph *graph, int node, int input, int value);
 
 /* Marks a node as dead. */
@@ -110,6 +118,9 @@ int cr_onnx_sweep(struct cr_onnx_graph *graph, struct cr_error *error);
 /* Returns how many inputs of live nodes and outputs of the model are this value.  Valid after the
  * first cr_onnx_sweep. */
 int cr_onnx_users(const struct cr_onnx_graph *graph, int value);
+
+/* Returns a live node that reads a value, or CR_ONNX_NONE. */
+int cr_onnx_user(const struct cr_onnx_graph *graph, int value);
 
 /* Returns the attribute of a name, or null. */
 const struct cr_onnx_attribute *cr_onnx_attribute(const struct cr_onnx_node *node,

@@ -38,13 +38,7 @@ int cr_match_other(const struct cr_onnx_node *n, int value)
 
 int cr_match_user(const struct cr_onnx_graph *g, int value)
 {
-    if (cr_onnx_users(g, value) != 1)
-        return CR_ONNX_NONE;
-    for (int i = 0; i < g->n_nodes; i++)
-        for (int j = 0; j < g->nodes[i].n_inputs && !g->nodes[i].dead; j++)
-            if (g->nodes[i].inputs[j] == value)
-                return i;
-    return CR_ONNX_NONE; /* an output of the model */
+    return cr_onnx_users(g, value) == 1 ? cr_onnx_user(g, value) : CR_ONNX_NONE;
 }
 
 bool cr_match_weight(const struct cr_onnx_graph *g, int value)

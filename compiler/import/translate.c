@@ -345,13 +345,13 @@ static int stack(struct work *w, const int *parts, int n, int axis)
     int number = w->graph->n_nodes - 1;
     cr_onnx_set_integer(w->graph, concat, "axis", axis);
     for (int i = 0; i < n; i++) {
-        struct cr_onnx_node *wide = cr_onnx_new_node(w->graph, "", "Unsqueeze", 2, 1);
-        wide->inputs[0] = parts[i];
-        wide->inputs[1] = axes;
-        int v = cr_onnx_new_value(w->graph, w->graph->values[parts[i]].name);
-        cr_onnx_set_output(w->graph, w->graph->n_nodes - 1, 0, v);
-        w->graph->nodes[number].inputs[i] = v;
-        if (translate_node(w, w->graph->n_nodes - 1))
+        cr_onnx_new_node(w->graph, "", "Unsqueeze", 2, 1);
+        int wide = w->graph->n_nodes - 1, v = cr_onnx_new_value(w->graph, w->graph->values[parts[i]].name);
+        cr_onnx_set_input(w->graph, wide, 0, parts[i]);
+        cr_onnx_set_input(w->graph, wide, 1, axes);
+        cr_onnx_set_output(w->graph, wide, 0, v);
+        cr_onnx_set_input(w->graph, number, i, v);
+        if (translate_node(w, wide))
             return CR_ONNX_NONE;
     }
     int out = cr_onnx_new_value(w->graph, "stacked");
@@ -473,8 +473,8 @@ static int part_of(struct work *w, int value, int axis, int64_t i)
     struct cr_onnx_node *gather = cr_onnx_new_node(w->graph, "", "Gather", 2, 1);
     int number = w->graph->n_nodes - 1;
     cr_onnx_set_integer(w->graph, gather, "axis", axis);
-    gather->inputs[0] = value;
-    gather->inputs[1] = index;
+    cr_onnx_set_input(w->graph, number, 0, value);
+    cr_onnx_set_input(w->graph, number, 1, index);
     int v = cr_onnx_new_value(w->graph, "part");
     cr_onnx_set_output(w->graph, number, 0, v);
     return translate_node(w, number) ? CR_ONNX_NONE : v;
