@@ -8,7 +8,7 @@
 
 /* A message on its way; large enough for what tests write. */
 struct message {
-    unsigned char at[8192];
+    unsigned char at[1 << 15];
     size_t n;
 };
 
