@@ -34,6 +34,7 @@
 #define CR_INLINE_MODULES(FILE)                                                                    \
     FILE("graphs/lib/", lib, inline_tools)                                                         \
     FILE("graphs/lib/", lib, inline_index)                                                         \
+    FILE("graphs/lib/", lib, inline_layers)                                                        \
     FILE("graphs/lib/", lib, inline_math)                                                          \
     FILE("graphs/lib/", lib, inline_norm)                                                          \
     FILE("graphs/lib/", lib, inline_quant)                                                         \

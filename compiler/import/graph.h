@@ -16,7 +16,7 @@
 #include "model_proto.h"
 #include "symbols.h"
 
-/* The domain of the nodes that recognisers make; ops_crescent.c translates them. */
+/* The domain of the nodes that recognisers make; ops_crescent.def has a row for each. */
 #define CR_ONNX_CRESCENT "crescent"
 
 enum { CR_ONNX_RANK = 8, CR_ONNX_NONE = -1 };

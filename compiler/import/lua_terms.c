@@ -256,33 +256,75 @@ static int make_term(lua_State *L)
     }
 }
 
-/* call(name, shape, type, ...): a call of tensors and numbers, whose result has the shape and the type. */
-static int call(lua_State *L)
+/* Arguments of a call in the script. */
+struct call_arguments {
+    struct cr_onnx_argument *items;
+    int n, cap;
+};
+
+/* Adds a value as an argument: a tensor, a number, a text that is printed as it is, or a list of these in braces.
+ * Adds nothing for nil. */
+static void add_argument(lua_State *L, struct call_arguments *to, int index)
 {
-    struct cr_onnx_argument arguments[4] = {{0}};
-    struct arguments a = {.n = 0};
-    struct cr_translation *t = translation_of(L);
-    const char *name = cr_arena_print(t->arena, "%s", luaL_checkstring(L, 1));
-    int n = 0;
-    add_items(L, &a, 2, add_size);
-    for (int i = 4; i <= lua_gettop(L) && n < 4; i++, n++)
-        if (is_term(L, i))
-            arguments[n].term = term_at(L, i);
-        else
-            arguments[n].text = cr_t_text(t, cr_t_whole(number_at(L, i)));
-    return give(L, cr_t_call(t, name, type_at(L, 3), a.rank, a.shape, arguments, n));
+    struct cr_arena *arena = translation_of(L)->arena;
+    struct cr_onnx_argument x = {NULL, NULL};
+    if (lua_istable(L, index)) {
+        *CR_ARENA_PUSH(arena, to->items, to->n, to->cap) = (struct cr_onnx_argument){NULL, CR_TERM_TABLE};
+        for (int i = 1; i <= (int)lua_rawlen(L, index); i++) {
+            lua_rawgeti(L, index, i);
+            add_argument(L, to, lua_gettop(L));
+            lua_pop(L, 1);
+        }
+        x.text = CR_TERM_TABLE_END;
+    } else if (is_term(L, index))
+        x.term = term_at(L, index);
+    else if (lua_type(L, index) == LUA_TSTRING)
+        x.text = cr_arena_print(arena, "%s", lua_tostring(L, index));
+    else if (!lua_isnil(L, index))
+        x.text = cr_t_text(translation_of(L), cr_t_whole(number_at(L, index)));
+    if (x.term || x.text)
+        *CR_ARENA_PUSH(arena, to->items, to->n, to->cap) = x;
 }
 
-/* scope(path, name, x, weight, bias, eps, more): a norm with parameters, and more options; the bias may be nil. */
+/* Makes a call from values on the stack: the name, the shape and the type of the result, and the arguments. */
+static cr_t make_call(lua_State *L, int first)
+{
+    struct arguments a = {.n = 0};
+    struct call_arguments to = {NULL, 0, 0};
+    struct cr_translation *t = translation_of(L);
+    const char *name = cr_arena_print(t->arena, "%s", luaL_checkstring(L, first));
+    add_items(L, &a, first + 1, add_size);
+    for (int i = first + 3; i <= lua_gettop(L); i++)
+        add_argument(L, &to, i);
+    return cr_t_call(t, name, type_at(L, first + 2), a.rank, a.shape, to.items, to.n);
+}
+
+/* call(name, shape, type, ...) */
+static int call(lua_State *L)
+{
+    return give(L, make_call(L, 1));
+}
+
+/* scope(path, weight, bias, name, shape, type, ...): a call in a scope, with these parameters; the bias may be nil. */
 static int scope(lua_State *L)
 {
-    struct cr_translation *t = translation_of(L);
-    const char *path = cr_arena_print(t->arena, "%s", luaL_checkstring(L, 1)),
-               *name = cr_arena_print(t->arena, "%s", luaL_checkstring(L, 2)),
-               *eps = cr_lua_number(t->arena, number_at(L, 6)),
-               *options = cr_arena_print(t->arena, "{eps = %s%s}", eps, luaL_checkstring(L, 7));
-    int bias = lua_isnil(L, 5) ? CR_ONNX_NONE : term_at(L, 5)->value;
-    return give(L, cr_t_scope(t, path, name, term_at(L, 3), options, term_at(L, 4)->value, bias));
+    struct cr_onnx_term *y = cr_arena_new(translation_of(L)->arena, 1, sizeof *y);
+    cr_t made = make_call(L, 4);
+    if (!made)
+        return give(L, NULL);
+    *y = *made;
+    y->kind = CR_TERM_SCOPE;
+    y->path = cr_arena_print(translation_of(L)->arena, "%s", luaL_checkstring(L, 1));
+    y->weight = term_at(L, 2)->value;
+    y->bias = lua_isnil(L, 3) ? CR_ONNX_NONE : term_at(L, 3)->value;
+    return give(L, y);
+}
+
+/* text(number): a number as a script has it. */
+static int text(lua_State *L)
+{
+    lua_pushstring(L, cr_lua_number(translation_of(L)->arena, number_at(L, 1)));
+    return 1;
 }
 
 /* ---- functions that give numbers ---- */
@@ -438,8 +480,8 @@ static void add_maker(lua_State *L, const char *field, enum row row, const char 
 /* Adds the language to the table on top of the stack. */
 static void add_language(lua_State *L)
 {
-    static const luaL_Reg others[] = {{"call", call},   {"scope", scope}, {"numbers", numbers}, {"sizes", sizes},
-                                      {"bound", bound}, {"plain", plain}, {NULL, NULL}};
+    static const luaL_Reg others[] = {{"call", call},   {"scope", scope}, {"text", text}, {"numbers", numbers},
+                                      {"sizes", sizes}, {"bound", bound}, {"plain", plain}, {NULL, NULL}};
     static const char *const names[] = {
 #define LANGUAGE(name, arguments, term) #name,
 #include "lua_terms.def"

@@ -140,7 +140,8 @@ static enum cr_onnx_kind kind_of(const char *name)
     } kinds[] = {{"alpha", CR_ONNX_A_FLOAT}, {"approximate", CR_ONNX_A_STRING}, {"axes", CR_ONNX_A_INTS},
                  {"beta", CR_ONNX_A_FLOAT},  {"ends", CR_ONNX_A_INTS},          {"epsilon", CR_ONNX_A_FLOAT},
                  {"max", CR_ONNX_A_FLOAT},   {"min", CR_ONNX_A_FLOAT},          {"perm", CR_ONNX_A_INTS},
-                 {"split", CR_ONNX_A_INTS},  {"starts", CR_ONNX_A_INTS},        {"value", CR_ONNX_A_TENSOR}};
+                 {"scale", CR_ONNX_A_FLOAT}, {"split", CR_ONNX_A_INTS},         {"starts", CR_ONNX_A_INTS},
+                 {"theta", CR_ONNX_A_FLOAT}, {"value", CR_ONNX_A_TENSOR}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, name) == 0)
             return kinds[i].kind;

@@ -164,11 +164,6 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b);
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n);
 
-/* scope(path, name, x, more): a layer with the parameters path.weight and, if bias is a value,
- * path.bias. Both are weights of the model with these names. */
-cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
-                const char *more, int weight, int bias);
-
 /* A line of a script: defines a value that a node outputs. */
 struct cr_onnx_statement {
     int node;  /* the node it is translated from */

@@ -612,20 +612,3 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     return cr_t_call(t, "matmul", a->type, n, shape,
                      (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
 }
-
-/* ---- the library ---- */
-
-cr_t cr_t_scope(struct cr_translation *t, const char *path, const char *name, cr_t x,
-                const char *more, int weight, int bias)
-{
-    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
-    cr_t call = cr_t_call(t, name, x->type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}, {NULL, more}}, 2);
-    if (!call)
-        return NULL;
-    *y = *call;
-    y->kind = CR_TERM_SCOPE;
-    y->path = path;
-    y->weight = weight;
-    y->bias = bias;
-    return y;
-}

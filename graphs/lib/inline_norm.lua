@@ -35,14 +35,17 @@ end
 local function as_layer(name, x, weight, bias, epsilon, more)
     local path = path_of(weight, bias)
     if path and weight:size(1) == x:size(-1) then
-        return scope(path, name, x, weight, bias, epsilon, more)
+        return scope(path, weight, bias, name, x.shape, x, x, "{eps = " .. text(epsilon) .. more .. "}")
     end
+end
+
+local function as_layer_norm(x, scale, bias, epsilon)
+    return as_layer("nn.layer_norm", x, scale, bias, epsilon, bias and "" or ", bias = false")
 end
 
 -- The norm over axes; and the mean and the inverse deviation, if they are wanted.
 local function layer_norm(x, scale, bias, axes, epsilon, wants_more)
-    local layer = #axes == 1 and not wants_more
-        and as_layer("nn.layer_norm", x, scale, bias, epsilon, bias and "" or ", bias = false")
+    local layer = #axes == 1 and not wants_more and as_layer_norm(x, scale, bias, epsilon)
     if layer then return layer end
     local mean = tools.mean(x, axes, true)
     local centred = x - mean
@@ -69,6 +72,11 @@ end
 function inline_norm.rms_normalization(x, scale, o)
     local axes, epsilon = read_norm(x, o)
     return rms_norm(x, scale, axes, epsilon)
+end
+
+-- A norm that a recogniser found, whose parameters are named like a module's.
+function inline_norm.layer_norm(x, scale, bias, o)
+    return as_layer_norm(x, scale, bias, o.epsilon)
 end
 
 -- A norm that a recogniser found, whose weight is not named like a module's.

@@ -200,30 +200,6 @@ function inline_shape.split(x, o)
     return (table.unpack or unpack)(parts)
 end
 
--- ---- what recognisers find ----
-
--- A view of a shape.
-function inline_shape.view(x, o)
-    return reshape(x, o.shape)
-end
-
--- A part of the last axis.
-function inline_shape.part(x, o)
-    return narrow(x, -1, o.start, o.shape[#o.shape])
-end
-
-function inline_shape.split_heads(x, o)
-    return call("attention.split_heads", o.shape, x, x, o.heads)
-end
-
-function inline_shape.merge_heads(x, o)
-    return call("attention.merge_heads", o.shape, x, x)
-end
-
-function inline_shape.causal_mask(o)
-    return call("masks.causal", o.shape, "bool", o.size)
-end
-
 -- ---- what stays as it is ----
 
 -- Nothing is dropped unless the model is being trained.
