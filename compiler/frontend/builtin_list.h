@@ -22,7 +22,6 @@
     FILE("graphs/lib/", lib, onnx_attention)                                                       \
     FILE("graphs/lib/", lib, onnx_conv)                                                            \
     FILE("graphs/lib/", lib, onnx_index)                                                           \
-    FILE("graphs/lib/", lib, onnx_known)                                                           \
     FILE("graphs/lib/", lib, onnx_math)                                                            \
     FILE("graphs/lib/", lib, onnx_norm)                                                            \
     FILE("graphs/lib/", lib, onnx_pictures)                                                        \
@@ -34,6 +33,7 @@
 #define CR_INLINE_MODULES(FILE)                                                                    \
     FILE("graphs/lib/", lib, inline_tools)                                                         \
     FILE("graphs/lib/", lib, inline_index)                                                         \
+    FILE("graphs/lib/", lib, inline_known)                                                         \
     FILE("graphs/lib/", lib, inline_layers)                                                        \
     FILE("graphs/lib/", lib, inline_math)                                                          \
     FILE("graphs/lib/", lib, inline_norm)                                                          \

@@ -132,11 +132,10 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     }
 }
 
-/* True if a call has operands, and their elements are known and the same for all lengths; or if it
- * is of onnx_known. */
+/* True if a call has operands, and their elements are known and the same for all lengths. */
 static bool has_known_operands(const struct cr_translation *t, cr_t call)
 {
-    bool known = true, any = strncmp(call->name, CR_ONNX_KNOWN, strlen(CR_ONNX_KNOWN)) == 0;
+    bool known = true, any = false;
     for (int i = 0; i < call->n_arguments; i++) {
         any |= call->arguments[i].term != NULL;
         known &= !call->arguments[i].term || (call->arguments[i].term->kind == CR_TERM_DATA &&

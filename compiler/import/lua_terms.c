@@ -211,14 +211,6 @@ static cr_t gather_steps(struct cr_translation *t, cr_t x, int axis, const doubl
     return indices ? cr_t_take(t, x, axis, n, indices) : NULL;
 }
 
-static cr_t numbers_of(struct cr_translation *t, int n, const int64_t *sizes)
-{
-    double numbers[CR_ONNX_RANK];
-    for (int i = 0; i < n; i++)
-        numbers[i] = cr_number_of_size(sizes[i]);
-    return cr_t_data(t, CR_ONNX_INT64, 1, &(int64_t){n}, numbers);
-}
-
 enum row {
 #define LANGUAGE(name, arguments, term) ROW_##name,
 #include "lua_terms.def"
@@ -299,6 +291,24 @@ static cr_t make_call(lua_State *L, int first)
     return cr_t_call(t, name, type_at(L, first + 2), a.rank, a.shape, to.items, to.n);
 }
 
+/* const(numbers, shape, type): a tensor of known elements, of which some may be symbols. */
+static int constant(lua_State *L)
+{
+    struct arguments a = {.n = 0};
+    struct cr_translation *t = translation_of(L);
+    int n = (int)lua_rawlen(L, 1);
+    double *data = cr_t_array(t, n);
+    add_items(L, &a, 2, add_size);
+    for (int i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, i + 1);
+        data[i] = number_at(L, -1);
+        lua_pop(L, 1);
+    }
+    if (cr_t_count(t, a.rank, a.shape) != n)
+        luaL_error(L, "found %d numbers, expected one for each element", n);
+    return give(L, cr_t_computed(t, type_at(L, 3), a.rank, a.shape, data));
+}
+
 /* call(name, shape, type, ...) */
 static int call(lua_State *L)
 {
@@ -329,14 +339,17 @@ static int text(lua_State *L)
 
 /* ---- functions that give numbers ---- */
 
-/* numbers(x): the elements of a tensor, which have to be known. */
+/* numbers(x, strict): the elements of a tensor, which have to be known; `strict`: they may be many, but must not
+ * depend on lengths. */
 static int numbers(lua_State *L)
 {
     cr_t x = term_at(L, 1);
-    const double *data = cr_t_known_sizes(translation_of(L), x);
+    bool strict = lua_toboolean(L, 2);
+    int most = strict ? CR_FOLDED : CR_ONNX_MANY;
+    const double *data = (strict ? cr_t_known : cr_t_known_sizes)(translation_of(L), x);
     int64_t n = data ? cr_t_elements(x) : 0;
-    if (!data || n > CR_ONNX_MANY)
-        return luaL_error(L, "%d numbers, expected at most %d", (int)n, CR_ONNX_MANY);
+    if (!data || n > most)
+        return luaL_error(L, "%d numbers, expected at most %d", (int)n, most);
     lua_createtable(L, (int)n, 0);
     for (int64_t i = 0; i < n; i++) {
         push_number(L, data[i]);
@@ -480,8 +493,8 @@ static void add_maker(lua_State *L, const char *field, enum row row, const char 
 /* Adds the language to the table on top of the stack. */
 static void add_language(lua_State *L)
 {
-    static const luaL_Reg others[] = {{"call", call},   {"scope", scope}, {"text", text}, {"numbers", numbers},
-                                      {"sizes", sizes}, {"bound", bound}, {"plain", plain}, {NULL, NULL}};
+    static const luaL_Reg others[] = {{"call", call},   {"scope", scope}, {"const", constant}, {"text", text}, {"numbers", numbers},
+                                      {"sizes", sizes}, {"bound", bound}, {"plain", plain},    {NULL, NULL}};
     static const char *const names[] = {
 #define LANGUAGE(name, arguments, term) #name,
 #include "lua_terms.def"

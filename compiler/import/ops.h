@@ -52,9 +52,6 @@ bool cr_has_output(const struct cr_translation *t, int output);
 /* Returns input number `input`, or null if it is omitted. */
 cr_t cr_input(const struct cr_translation *t, int input);
 
-/* Returns an axis counted from 0; a negative one counts from the end.  Refuses one out of range. */
-int cr_axis(struct cr_translation *t, int64_t axis, int rank);
-
 /* The most elements of a term that a function of Lua reads as numbers. */
 enum { CR_ONNX_MANY = 4096 };
 

@@ -54,16 +54,15 @@ static const double *whole_numbers(struct cr_translation *t, const double *numbe
 /* Adds the elements of an input as an option; an input without elements counts as left out. */
 static void add_elements(struct cr_translation *t, struct cr_op_arguments *a, const char *option, cr_t x)
 {
-    const double *numbers = a->at_import ? cr_t_known(t, x) : cr_t_known_sizes(t, x);
+    const double *numbers = cr_t_known_sizes(t, x);
     int64_t n = numbers ? cr_t_elements(x) : 0;
-    int most = a->at_import ? CR_FOLDED : CR_ONNX_MANY;
-    if (n > most)
-        cr_onnx_refuse(t, "%lld numbers, expected at most %d", (long long)n, most);
+    if (n > CR_ONNX_MANY)
+        cr_onnx_refuse(t, "%lld numbers, expected at most %d", (long long)n, CR_ONNX_MANY);
     if (n < 1 || t->failed)
         return;
-    if (!a->at_import && cr_language_type(x->type) != CR_LANGUAGE_F32)
+    if (cr_language_type(x->type) != CR_LANGUAGE_F32)
         numbers = whole_numbers(t, numbers, n);
-    add_numbers(t, a, option, x->rank > 0 || a->at_import, numbers, n);
+    add_numbers(t, a, option, x->rank > 0, numbers, n);
 }
 
 /* The endings of words for inputs whose elements are an option. */
@@ -213,8 +212,6 @@ static void add_other(struct cr_translation *t, struct cr_op_arguments *a, const
     static const bool yes = true;
     if (strcmp(name, "only_shape") == 0)
         a->only_shape = true;
-    else if (strcmp(name, "take") == 0)
-        a->takes = true;
     else if (strncmp(name, "empty=", 6) == 0)
         a->empty = cr_arena_text(t->arena, name + 6, strlen(name + 6));
     else if (strncmp(name, "version<", 8) == 0 && t->node->version < atoi(name + 8))
@@ -259,24 +256,11 @@ static void add_operands(struct cr_translation *t, struct cr_op_arguments *a, co
     a->n_operands = a->n;
 }
 
-/* Adds the shapes of the inputs whose elements are known as option `shapes`. */
-static void add_shapes(struct cr_translation *t, struct cr_op_arguments *a, const char *inputs)
-{
-    char word[MOST_WORD];
-    int n = 0;
-    cr_t *terms = cr_arena_new(t->arena, (size_t)t->node->n_inputs + 1, sizeof *terms);
-    for (int i = 0; next_word(&inputs, word); i++)
-        if (is_option_ending(word[strlen(word) - 1]) && cr_input(t, i))
-            terms[n++] = cr_input(t, i);
-    add(t, a, (struct cr_op_argument){CR_ARGUMENT_SHAPES, "shapes", true, n, .terms = terms});
-}
-
 void cr_op_arguments_read(struct cr_translation *t, const struct cr_onnx_op *op, struct cr_op_arguments *a)
 {
     char word[MOST_WORD];
     const char *inputs = op->inputs;
     memset(&a->n, 0, sizeof *a - offsetof(struct cr_op_arguments, n));
-    a->at_import = op->lua && strncmp(op->lua, CR_ONNX_KNOWN, strlen(CR_ONNX_KNOWN)) == 0;
     a->has_options = *op->attributes || op->inputs[strcspn(op->inputs, "=~#")];
     add_operands(t, a, op->inputs);
     for (int i = 0; next_word(&inputs, word); i++)
@@ -287,8 +271,6 @@ void cr_op_arguments_read(struct cr_translation *t, const struct cr_onnx_op *op,
             add_other(t, a, word + 1);
         else
             add_attribute(t, op, a, word);
-    if (a->at_import)
-        add_shapes(t, a, op->inputs);
     while (!op->is_inlined && a->n && a->n == a->n_operands && a->items[a->n - 1].kind == CR_ARGUMENT_NIL)
         a->n = --a->n_operands;
 }

@@ -12,8 +12,7 @@ enum cr_op_argument_kind {
     CR_ARGUMENT_TENSORS, /* all inputs of the node */
     CR_ARGUMENT_NUMBERS,
     CR_ARGUMENT_TEXTS,
-    CR_ARGUMENT_TRUTHS,
-    CR_ARGUMENT_SHAPES /* of tensors */
+    CR_ARGUMENT_TRUTHS
 };
 
 /* An argument: an operand, or an option. */
@@ -33,10 +32,7 @@ struct cr_op_arguments {
     struct cr_op_argument items[CR_MOST_ARGUMENTS];
     int n, n_operands;
     bool has_options;  /* the row has some */
-    bool at_import;    /* the function gets elements as lists (onnx_known) */
     bool only_shape;   /* the function has the option `only_shape` */
-    bool takes;        /* the function returns indices, and output 0 consists of the elements of input 0
-                        * at them */
     const char *empty; /* the elements of a result of operands without elements, or null */
     unsigned no_size;  /* a bit for each axis of the result that has size 0 */
 };

@@ -48,9 +48,6 @@ static void put_value(struct call *c, struct cr_text *text, const struct cr_op_a
     case CR_ARGUMENT_TEXTS:
         put_string(text, x->texts[i]);
         break;
-    case CR_ARGUMENT_SHAPES:
-        cr_put(text, "%s", cr_t_list(t, x->terms[i]->rank, x->terms[i]->shape));
-        break;
     default:
         cr_put(text, "%s", x->truths[i] ? "true" : "false");
     }
@@ -171,33 +168,6 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
-/* Returns the elements of the first input at constant indices along the attribute `axis`; without
- * that attribute, at indices into the flattened input. */
-static cr_t take(struct cr_translation *t, cr_t places)
-{
-    cr_t x = t->in[0];
-    bool flat = !cr_onnx_attribute(t->node, "axis");
-    int64_t n = cr_t_elements(places), *indices = cr_t_array(t, n);
-    int64_t all = x ? cr_t_count(t, x->rank, x->shape) : 0;
-    for (int64_t i = 0; i < n; i++)
-        indices[i] = cr_t_whole(places->data[i]);
-    if (flat)
-        x = cr_t_reshape(t, x, 1, &all);
-    int axis = flat || !x ? 0 : cr_axis(t, cr_onnx_integer(t->node, "axis", 0), x->rank);
-    return cr_t_take(t, x, axis, n, indices);
-}
-
-/* Gives a result of onnx_known, a row of its rank, sizes and elements. */
-static void give_packed(struct call *c, int output, cr_t row)
-{
-    int64_t shape[CR_ONNX_RANK];
-    int rank = (int)row->data[0];
-    for (int a = 0; a < rank; a++)
-        shape[a] = (int64_t)row->data[1 + a];
-    cr_t y = cr_t_data(c->t, CR_ONNX_INT64, rank, shape, row->data + 1 + rank);
-    cr_set_output(c->t, output, y && c->given.takes && output == 0 ? take(c->t, y) : y);
-}
-
 /* Gives a call of a function, or its known elements, as one of the outputs. */
 static void give(struct call *c, int output, const char *name)
 {
@@ -219,12 +189,7 @@ static void give(struct call *c, int output, const char *name)
     }
     cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
     cr_t known = call && call->kind == CR_TERM_CALL ? cr_fold_call(t, call) : NULL;
-    if (known && c->given.at_import)
-        give_packed(c, output, known);
-    else if (c->given.at_import)
-        cr_onnx_refuse(t, "too many constants are folded, expected fewer");
-    else
-        cr_set_output(t, output, known ? known : call);
+    cr_set_output(t, output, known ? known : call);
 }
 
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op)

@@ -22,15 +22,6 @@ cr_t cr_input(const struct cr_translation *t, int input)
     return input < t->node->n_inputs ? t->in[input] : NULL;
 }
 
-int cr_axis(struct cr_translation *t, int64_t axis, int rank)
-{
-    if (axis >= -rank && axis < rank)
-        return (int)(axis < 0 ? axis + rank : axis);
-    cr_onnx_refuse(t, "found axis %lld of a tensor of %d axes, expected one that it has",
-                   (long long)axis, rank);
-    return 0;
-}
-
 /* Prints the fewest digits that read as the same float. */
 const char *cr_lua_number(struct cr_arena *arena, double number)
 {

@@ -10,8 +10,6 @@
 
 /* The names of the functions' modules begin with this: onnx.det, onnx_conv.conv. */
 #define CR_ONNX_LIBRARY "onnx"
-/* The functions of this module are folded: their operands are lists of known elements. */
-#define CR_ONNX_KNOWN "onnx_known."
 
 /* A result.  lengths: by axis, 1 + the number of the length that it is cut to, or 0. */
 struct cr_inferred {

@@ -17,11 +17,11 @@ function inline_shape.shape(x, o)
     first = clamp(first < 0 and first + rank or first, 0, rank)
     last = clamp(last < 0 and last + rank or last, first, rank)
     for axis = first + 1, last do kept[#kept + 1] = x:size(axis) end
-    return numbers_of(kept)
+    return const(kept, {#kept}, "i32")
 end
 
 function inline_shape.size(x)
-    return reshape(numbers_of {x.elements}, {})
+    return const({x.elements}, {}, "i32")
 end
 
 -- The sizes of an option, at most 8.

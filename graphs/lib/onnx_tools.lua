@@ -1,4 +1,4 @@
--- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_known, onnx_math, onnx_norm
+-- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_math, onnx_norm
 -- and onnx_pictures share.
 
 local tools = {}

@@ -1,27 +1,33 @@
--- Operators of ONNX whose result has a shape that depends on elements; see onnx.lua.  Import calls them
--- with known elements, as lists, and `shapes` of them.  A script has the numbers that they return.
+-- Operators of ONNX whose result has a shape that depends on elements, which have to be known; see inline_tools.lua.
 
-local tools = require "onnx_tools"
+local tools = require "inline_tools"
 
-local onnx_known = {}
+local inline_known = {}
 
--- The result as a row of whole numbers: the rank, the sizes, the elements.
-local function packed(shape, elements)
-    local row = {#shape}
-    for _, size in ipairs(shape) do row[#row + 1] = size end
-    for _, x in ipairs(elements) do row[#row + 1] = x end
-    return const(row, {#row}, "i32")
+-- Whole numbers as a row.
+local function row(list)
+    return const(list, {#list}, "i32")
+end
+
+-- The elements at places along an axis, or of the flattened x if there is no axis.
+local function take(x, places, axis)
+    if not axis then x, axis = reshape(x, {x.elements}), 0 end
+    axis = tools.axis_of(x, axis)
+    for _, place in ipairs(places) do
+        if place >= bound(x:size(axis)) then
+            error("found index " .. place .. ", expected one below " .. bound(x:size(axis)))
+        end
+    end
+    return gather_axis(x, row(places), axis)
 end
 
 -- The places where the condition is true.
-function onnx_known.compress(config)
-    local o = layer_options("onnx_known.compress", config or {}, {
-        axis = "whole?", condition = "table?", shapes = "table"})
+function inline_known.compress(x, condition, o)
     local places = {}
-    for i, x in ipairs(o.condition or {}) do
-        if x ~= 0 then places[#places + 1] = i - 1 end
+    for i, c in ipairs(numbers(condition, true)) do
+        if c ~= 0 then places[#places + 1] = i - 1 end
     end
-    return packed({#places}, places)
+    return take(x, places, o.axis)
 end
 
 -- ---- Unique ----
@@ -32,17 +38,17 @@ local function is_less(a, b)
 end
 
 -- Slices along an axis of x, or elements if there is none: a list of lists.
-local function slices_of(o)
-    local x, shape, slices = o.x or {}, o.shapes[1], {}
+local function slices_of(x, o)
+    local elements, slices = numbers(x, true), {}
     if not o.axis then
-        for i, element in ipairs(x) do slices[i] = {element} end
+        for i, element in ipairs(elements) do slices[i] = {element} end
         return slices
     end
-    local axis, inner = tools.axis_of({rank = #shape}, o.axis), 1
-    for i = axis + 1, #shape do inner = inner * shape[i] end
-    for i = 1, shape[axis] do slices[i] = {} end
-    for i, element in ipairs(x) do
-        local slice = slices[math.floor((i - 1) / inner) % shape[axis] + 1]
+    local axis, inner = tools.axis_of(x, o.axis), 1
+    for i = axis + 1, x.rank do inner = inner * x:size(i) end
+    for i = 1, x:size(axis) do slices[i] = {} end
+    for i, element in ipairs(elements) do
+        local slice = slices[math.floor((i - 1) / inner) % x:size(axis) + 1]
         slice[#slice + 1] = element
     end
     return slices
@@ -57,12 +63,11 @@ local function is_before(a, b)
     return false
 end
 
--- Groups equal slices; groups are in order of content, or of their first slices if they are not sorted.
--- Returns the place of the first slice of each group, its number of slices, and the group of each slice.
-local function group(name, config)
-    local o = layer_options(name, config or {}, {
-        axis = "whole?", sorted = {"whole", 1}, x = "table?", shapes = "table"})
-    local slices, order, groups = slices_of(o), {}, {}
+-- Groups equal slices; groups are in order of content, or of their first slices if they are not sorted.  The
+-- results are the first slices of all groups, their places, the number of the group of each slice, and the number
+-- of slices of each group.
+function inline_known.unique(x, o)
+    local slices, order, groups = slices_of(x, o), {}, {}
     for i = 1, #slices do order[i] = i end
     table.sort(order, function(i, j)
         if is_before(slices[i], slices[j]) then return true end
@@ -78,25 +83,7 @@ local function group(name, config)
         first[k], count[k] = members[1] - 1, #members
         for _, i in ipairs(members) do of[i] = k - 1 end
     end
-    return first, count, of
-end
-
--- The places of the first slices of different content.
-function onnx_known.unique(config)
-    local first = group("onnx_known.unique", config)
-    return packed({#first}, first)
-end
-
--- For each slice, the number of the slice among those of different content that it equals.
-function onnx_known.unique_inverse(config)
-    local _, _, of = group("onnx_known.unique_inverse", config)
-    return packed({#of}, of)
-end
-
--- For each slice of different content, how many slices equal it.
-function onnx_known.unique_counts(config)
-    local _, count = group("onnx_known.unique_counts", config)
-    return packed({#count}, count)
+    return take(x, first, o.axis), row(first), row(of), row(count)
 end
 
 -- ---- NonMaxSuppression ----
@@ -104,7 +91,7 @@ end
 -- The ends of a box along both axes: corners in any order, or the centre, the width and the height.
 local function ends_of(boxes, at, is_centred)
     local b = {}
-    for i = 1, 4 do b[i] = tools.to_float(boxes[at + i]) end
+    for i = 1, 4 do b[i] = boxes[at + i] end
     if is_centred then
         return {{b[2] - b[4] / 2, b[2] + b[4] / 2}, {b[1] - b[3] / 2, b[1] + b[3] / 2}}
     end
@@ -145,30 +132,33 @@ local function select_boxes(boxes, scores, at, n, o)
     return selected
 end
 
+-- The only number of a tensor.
+local function only(x, otherwise)
+    local list = x and numbers(x, true) or {}
+    assert(#list <= 1, "found a list of numbers, expected one number")
+    return list[1] or otherwise
+end
+
 -- The selected boxes of each batch and class as rows {batch, class, box}.
-function onnx_known.non_max_suppression(config)
-    local o = layer_options("onnx_known.non_max_suppression", config or {}, {
-        boxes = "table?", scores = "table?", most = {"number|table", 0}, overlap = {"number|table", 0},
-        least = {"number|table", -math.huge}, center_point_box = {"whole", 0}, shapes = "table"})
-    local shape, of = o.shapes[1], o.shapes[2]
+function inline_known.non_max_suppression(boxes, scores, most, overlap, least, o)
+    local shape, of = boxes.shape, scores.shape
     assert(#shape == 3 and #of == 3 and shape[3] == 4 and shape[1] == of[1] and shape[2] == of[3]
-        and of[3] <= 4096, "found boxes of " .. #shape .. " axes and scores of " .. #of ..
+        and bound(of[3]) <= 4096, "found boxes of " .. #shape .. " axes and scores of " .. #of ..
             ", expected [B, n, 4] and [B, classes, n] with n up to 4096")
-    local n, rows, limits = of[3], {}, {
-        most = tools.number(o.most), overlap = tools.to_float(tools.number(o.overlap)),
-        least = tools.number(o.least)}
+    local ends, scored, n, rows = numbers(boxes, true), numbers(scores, true), of[3], {}
+    local limits = {most = only(most, 0), overlap = only(overlap, 0), least = only(least, -math.huge)}
     for batch = 0, of[1] - 1 do
-        local boxes = {}
+        local sides = {}
         for i = 1, n do
-            boxes[i] = ends_of(o.boxes, 4 * (batch * n + i - 1), o.center_point_box ~= 0)
+            sides[i] = ends_of(ends, 4 * (batch * n + i - 1), (o.center_point_box or 0) ~= 0)
         end
         for class = 0, of[2] - 1 do
-            for _, i in ipairs(select_boxes(boxes, o.scores, (batch * of[2] + class) * n, n, limits)) do
+            for _, i in ipairs(select_boxes(sides, scored, (batch * of[2] + class) * n, n, limits)) do
                 for _, x in ipairs{batch, class, i - 1} do rows[#rows + 1] = x end
             end
         end
     end
-    return packed({#rows / 3, 3}, rows)
+    return const(rows, {#rows / 3, 3}, "i32")
 end
 
-return onnx_known
+return inline_known
