@@ -301,8 +301,17 @@ refuses gte '{"logn_attention_scale": true}' "option logn_attention_scale: found
 refuses llama '{"rope_theta": null}' 'option rope_theta: found null, expected at least 1'
 refuses bert '{"hidden_size": 768, "embedding_dim": 384}' \
     'embedding_dim 384: graphs/bert.lua has no such option, expected --ignore-config embedding_dim if it may be ignored'
-refuses bert '{"projection_dim": 768}' \
-    'projection_dim 768: graphs/bert.lua has no such option, expected --ignore-config projection_dim if it may be ignored'
+unknown bert '{"projection_dim": 768, "auto_map": {"AutoModel": "code.Model"}}' projection_dim 768
+unknown bert '{"hidden_size": 768, "num_attention_heads": 12, "kv_channels": 32}' kv_channels 32
+unknown bert '{"mlp_bias": false}' mlp_bias false
+unknown bert '{"use_relative_bias": true}' use_relative_bias true
+refuses qwen2 '{"use_bias": true}' 'use_bias true: graphs/qwen2.lua has no such option, did you mean mlp_bias?'
+unknown bert '{"dim": 512, "hidden_size": 768}' dim 512
+unknown llama '{"norm_eps": 1e-6, "rms_norm_eps": 1e-5}' norm_eps 1e-06
+refuses bert '{"task_type_vocab_size": 3, "use_task_id": true}' \
+    'task_type_vocab_size 3: graphs/bert.lua has no such option, did you mean type_vocab_size?'
+refuses bert '{"num_hidden_groups": 2}' \
+    'num_hidden_groups 2: graphs/bert.lua has no such option, did you mean num_hidden_layers?'
 refuses llama '{"hidden_size": []}' 'option hidden_size: found an empty table, expected one value'
 refuses llama '{"hidden_size": [64, 64]}' "option hidden_size: found '64,64', expected a whole number"
 refuses llama '{"intermediate_size": 2147483647}' \
@@ -329,6 +338,12 @@ echo '{"train_batch_size": 32, "teacher_hidden_size": 768, "matryoshka_dims": [6
     grep -qF 'does not know: matryoshka_dims, teacher_hidden_size, train_batch_size, vocab_file' "$log"
 report $? "keys of training are passed over"
 
+# Keys of heads, poolers and projections that the script does not have: a note names them.
+echo '{"projection_dim": 768, "head_type": "mlp", "pooler_hidden_size": 64, "decoder_bias": true}' >"$T/config.json"
+"$crescent" params graphs/bert.lua --config "$T/config.json" >/dev/null 2>"$log" &&
+    grep -qF 'does not know: decoder_bias, head_type, pooler_hidden_size, projection_dim' "$log"
+report $? "keys of other heads are passed over"
+
 # harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
 harmless() {
     printf '%s' "$2" >"$T/config.json"
@@ -342,6 +357,12 @@ harmless llama '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "
  "id2label": {"0": "LABEL_0"}, "eos_token_id": [1, 2], "head_dim": null, "rope_scaling": null,
  "quantization_config": null, "use_cache": true, "pretraining_tp": 1, "num_hidden_layers": 2.0,
  "max_position_embeddings": 2048.0, "initializer_range": 0.02, "transformers_version": "4.41.0"}'
+# Keys that repeat what others say, or say what is so without them.
+harmless bert '{"dim": 768, "hidden_size": 768, "embed_dim": 768, "hidden_dim": 3072, "intermediate_size": 3072,
+ "kv_channels": 64, "num_attention_heads": 12, "encoder_layers": 12, "num_hidden_layers": 12,
+ "token_type_vocab_size": 2, "type_vocab_size": 2, "hidden_act": "gelu", "act": "gelu",
+ "layer_norm_eps": 1e-12, "norm_eps": 1e-12, "use_bias": true, "mlp_bias": true, "num_hidden_groups": 1,
+ "attention_type": "original_full"}'
 harmless llama '{"is_decoder": false, "add_cross_attention": false, "is_encoder_decoder": false,
  "layer_types": ["full_attention", "full_attention"], "pruned_heads": {}, "rope_interleaved": false,
  "use_sliding_window": false, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 0,

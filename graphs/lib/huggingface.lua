@@ -151,6 +151,16 @@ local function all_are(list, text)
     return true
 end
 
+-- Keys of a part that stands beside the vectors or behind them and that a script without such an option does
+-- not have: heads, poolers, projections of towers.  No class of transformers reads them without that part.
+local elsewhere = set(
+    "add_pooling_layer classifier_activation classifier_bias classifier_dim classifier_hidden_size",
+    "colbert_dim contrastive_dim decoder_bias dense_out_dim doc_stride head_hidden_size head_type",
+    "logit_scale_init_value mask_punctuation mask_ratio num_choices num_unfrozen_layers out_dim output_dim",
+    "pooler_act pooler_hidden_act pooler_hidden_size pooler_output_size projection_dim",
+    "projection_hidden_act projection_size query_length sparse_pred_ignore_index sparse_prediction",
+    "sentence_embedding_dimension span_heads student_layers tie_weights_ word_embedding_dimension")
+
 -- The width of a head as the sizes of a file have it.
 local function head_width(values)
     local width = tonumber(values.hidden_size or values.n_embd or "")
@@ -158,33 +168,68 @@ local function head_width(values)
     return width and heads and width / heads
 end
 
--- Whether a value is the size of a token's vector.
-local function is_hidden_size(value, values)
-    return value == (values.hidden_size or values.n_embd or values.dim or values.d_model)
+-- A function of a value, all values of the file and the value's key: whether one of some other keys has the value.
+local function repeats(...)
+    local names = {...}
+    return function(value, values, key)
+        for _, name in ipairs(names) do
+            if name ~= key and value == values[name] then return true end
+        end
+        return false
+    end
 end
 
--- Keys whose value may say what is so without them: a function of the value and of all values of the file.
+-- Whether a value is the width of a head.
+local function is_head_width(value, values) return tonumber(value) == head_width(values) end
+
+-- Whether a value is a text.
+local function is_text(text)
+    return function(value) return value == text end
+end
+
+-- Keys whose value may say what is so without them: a function of the value, all values of the file and the key.
 local agrees = {
     activation = function(value, values)
         return value == values.hidden_act or value == "swiglu" and values.hidden_act == "silu"
     end,
-    attention_head_size = function(value, values) return tonumber(value) == head_width(values) end,
-    block_size = function(value, values)
-        return value == (values.n_positions or values.max_position_embeddings)
-    end,
-    embedding_dim = is_hidden_size, embedding_dimension = is_hidden_size,
-    head_dim = function(value, values) return tonumber(value) == head_width(values) end,
-    is_causal = function(value) return value == "true" end,
-    layer_norm_eps = function(value, values) return value == values.rms_norm_eps end,
+    attention_type = is_text "original_full", is_causal = is_text "true",
+    inner_group_num = is_text "1", num_hidden_groups = is_text "1", position_biased_input = is_text "true",
     layer_types = function(value) return all_are(value, "full_attention") end,
     max_window_layers = function(_, values) return values.use_sliding_window ~= "true" end,
-    num_key_value_heads = function(value, values)
-        return value == (values.num_attention_heads or values.n_head)
-    end,
-    model_dim = is_hidden_size,
     position_embedding_type = function(value) return value == "rope" or value == "rotary" end,
     sliding_window = function(_, values) return values.use_sliding_window == "false" end,
+    task_type_vocab_size = function(_, values) return values.use_task_id == "false" end,
 }
+for names, function_of in pairs {
+    ["act activation_fn ffn_activation"] = repeats("hidden_act", "activation_function"),
+    ["attention_head_size attention_key_size head_dim head_size hidden_size_per_head kv_channels"] = is_head_width,
+    ["block_size max_position_embedding"] = repeats("max_position_embeddings", "n_positions"),
+    ["decoder_hidden_size dim emb_dim embed_dim embed_size embedding_dim embedding_dimension"] =
+        repeats("hidden_size", "n_embd", "dim", "d_model"),
+    ["embedding_hidden_size encoder_hidden_size model_dim"] = repeats("hidden_size", "n_embd", "dim", "d_model"),
+    ["d_inner ffn_dim ffn_hidden_size"] = repeats("intermediate_size", "n_inner"),
+    hidden_dim = repeats("intermediate_size", "n_inner", "hidden_size", "n_embd"),
+    ["encoder_attention_heads num_attn_heads"] = repeats("num_attention_heads", "n_head"),
+    ["encoder_layers num_attention_layers"] = repeats("num_hidden_layers", "n_layer"),
+    ["decoder_vocab_size encoder_vocab_size vocab"] = repeats "vocab_size",
+    ["layer_norm_eps layernorm_eps layernorm_epsilon norm_eps"] =
+        repeats("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"),
+    num_key_value_heads = repeats("num_attention_heads", "n_head"),
+    token_type_vocab_size = repeats "type_vocab_size",
+} do
+    for name in pairs(set(names)) do agrees[name] = function_of end
+end
+
+-- Keys that say that linear layers have biases.
+local has_biases = set("attention_bias bias mlp_bias qkv_bias use_bias")
+
+-- Whether a file names code of its own, which may read other keys than the class of transformers.
+local function has_code(values)
+    for name in pairs(values) do
+        if begins_with(name, {"auto_map"}) then return true end
+    end
+    return false
+end
 
 -- What a key means that neither `options` nor `ignored` knows, whose value is a text; `values` are all
 -- of the file.  True: nothing to the numbers, as far as its name says; false: nothing; nil: it
@@ -198,8 +243,12 @@ local function judge(key, value, values, biased)
     if not any(words, numeric) or any(words, harmless) or begins_with(key, foreign) then
         return true
     end
-    if agrees[key] and agrees[key](value, values) then return false end
-    if any(words, {bias = true, biases = true, biased = true}) and biased then return nil end
+    if agrees[key] and agrees[key](value, values, key) then return false end
+    if elsewhere[key] and not has_code(values) then return true end
+    if any(words, {bias = true, biases = true, biased = true}) and biased then
+        if value == "true" and biased == true and has_biases[key] then return false end
+        return nil
+    end
     if any(words, {factor = true, multiplier = true, scale = true, scaling = true}) then
         if value == "1" or value == "false" then return false end
         return nil
@@ -239,7 +288,8 @@ end
 
 -- The second argument of `options` for a script of a model.  `more` keys mean nothing to it; a key of its
 -- file that nobody knows is passed over unless its name is of a kind that changes numbers, and its value
--- does not say that there is none.  biased: layers have biases by nature, so that none is a change.
+-- does not say that there is none.  biased: layers have biases by nature, so that none is a change; true
+-- if all layers have.
 function huggingface.keys(more, biased)
     local keys = {}
     for name, option in pairs(renamed) do keys[name] = option end
