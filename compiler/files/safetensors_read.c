@@ -33,6 +33,7 @@ struct cr_st_reader {
     size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
+    uint64_t data_end; /* where the last tensor ends, beyond data_size if the file is cut short */
     char *error;
     size_t size;
 };
@@ -104,12 +105,12 @@ static int cr_st_find_header(struct cr_st_reader *r)
         return CR_ST_FAIL(r, "%zu bytes, expected at least the 8 that give the header's length",
                           mapping.size);
     memcpy(&n, mapping.bytes, 8);
-    if (n > mapping.size - 8)
-        return CR_ST_FAIL(r, "header length %llu, expected at most the %zu bytes that follow",
-                          (unsigned long long)n, mapping.size - 8);
     if (n > CR_ST_HEADER_MAX)
         return CR_ST_FAIL(r, "header length %llu, expected at most %d", (unsigned long long)n,
                           CR_ST_HEADER_MAX);
+    if (n > mapping.size - 8)
+        return CR_ST_FAIL(r, "the file is cut short: found %zu bytes, expected %llu for the header alone",
+                          mapping.size, (unsigned long long)n + 8);
     if (n == 0 || *text != '{')
         return CR_ST_FAIL(r, "header begins with %s, expected '{'", cr_show(text, n > 0).text);
     r->json = (struct cr_json){text, text, text + n, NULL, 0};
@@ -244,13 +245,14 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
                       cr_st_show(tensor->name).text);
 }
 
-/* Places the tensor in the data; the shape must ask for exactly the bytes it gets. */
+/* Places the tensor in the data; the shape must ask for exactly the bytes it gets.  If the tensor ends behind
+ * the data, it has no place, and cr_st_check_end fails. */
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
-    if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
-        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range in [0, %zu]",
-                          name.text, (long long)at[0], (long long)at[1], r->data_size);
+    if (at[0] < 0 || at[1] < at[0] || at[1] > INT64_MAX / 2)
+        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range of bytes",
+                          name.text, (long long)at[0], (long long)at[1]);
     if (cr_st_measure(tensor) != 0)
         return CR_ST_FAIL(r,
                           "shape of tensor %s is not a whole number of bytes that can be "
@@ -259,7 +261,8 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
     if (tensor->bytes != (uint64_t)(at[1] - at[0]))
         return CR_ST_FAIL(r, "tensor %s has %lld bytes, expected %zu from its shape and dtype",
                           name.text, (long long)(at[1] - at[0]), tensor->bytes);
-    tensor->data = r->data + at[0];
+    r->data_end = (uint64_t)at[1] > r->data_end ? (uint64_t)at[1] : r->data_end;
+    tensor->data = (uint64_t)at[1] > r->data_size ? NULL : r->data + at[0];
     return 0;
 }
 
@@ -371,6 +374,16 @@ static int cr_st_by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
+/* The file has all the bytes that its tensors need. */
+static int cr_st_check_end(struct cr_st_reader *r)
+{
+    size_t size = r->file->mapping.size;
+    if (r->data_end <= r->data_size)
+        return 0;
+    return CR_ST_FAIL(r, "the file is cut short: found %zu bytes, expected %llu", size,
+                      (unsigned long long)(size - r->data_size + r->data_end));
+}
+
 /* The tensors fill the data from end to end: no hole, no byte used twice. */
 static int cr_st_check_places(struct cr_st_reader *r)
 {
@@ -428,7 +441,7 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     struct cr_st_reader r = {.file = file, .error = error, .size = size};
     *file = (struct cr_safetensors){.path = path, .mapping = mapping};
     if (cr_st_find_header(&r) == 0 && cr_st_make_room(&r) == 0 && cr_st_read_header(&r) == 0 &&
-        cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
+        cr_st_check_end(&r) == 0 && cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
         return 0;
     cr_st_free(file);
     return -1;
