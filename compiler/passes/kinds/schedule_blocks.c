@@ -96,7 +96,8 @@ static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops 
 /*
  * Tries blocks from large to small, and takes one that reads clearly less than all larger ones.  If
  * there are many rows, a block is at most half of them, so that threads share the work of a
- * prologue.
+ * prologue.  If the rows are a length, a block with a prologue, whose rows are kept in scratch, is at most a
+ * quarter of them: most texts are short, and the scratch is laid out for the longest.
  */
 static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const struct cr_target *t,
                                            enum cr_format weights, enum cr_arithmetic arithmetic)
@@ -107,7 +108,8 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
     struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K,
                                           .weights = weights, .arithmetic = arithmetic};
     bool many = s.M > t->gemm_least_rows;
-    int64_t limit = many ? cr_max(t->gemm_least_rows, cr_ceil_div(s.M, 2)) : s.M;
+    bool keeps_rows = k->gemm.prologue.n && k->atoms.length[k->row];
+    int64_t limit = many ? cr_max(t->gemm_least_rows, cr_ceil_div(s.M, keeps_rows ? 4 : 2)) : s.M;
     int64_t parts = many && may_cut_depth(k, &s) ? cr_ceil_div(K, t->gemm_depth) : 1;
     double least = 0;
     for (int64_t n = 1; n <= parts; n = n < parts ? parts : n + 1)
