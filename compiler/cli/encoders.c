@@ -16,7 +16,8 @@
 
 /* ---- the encoder ---- */
 
-enum { DEFAULT_BATCH = 32 };
+/* Texts that are read at a time: one thread gains nothing by many, which only take memory. */
+enum { DEFAULT_BATCH = 32, BATCH_OF_ONE_THREAD = 4 };
 
 /* True for the process that reads texts, and writes: of several ranks the first one. */
 static bool is_first(const struct cr_options *o)
@@ -66,7 +67,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
         return -1;
     give_memory_back();
     crescent_embedder_look(e->embedder, &e->facts);
-    e->batch = o->batch ? (int)o->batch : DEFAULT_BATCH;
+    e->batch = o->batch ? (int)o->batch : config.threads > 1 ? DEFAULT_BATCH : BATCH_OF_ONE_THREAD;
     e->vectors = cr_calloc((size_t)e->batch * (size_t)e->facts.dimensions, sizeof *e->vectors);
     e->texts = cr_calloc((size_t)e->batch, sizeof *e->texts);
     e->what = cr_calloc((size_t)e->batch, sizeof *e->what);

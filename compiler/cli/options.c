@@ -245,7 +245,7 @@ static const struct option_row rows[] = {
     {"normalize", 0, FLAG, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(normalize), 0, 0,
      "make the length of each vector 1 (default: as modules.json says)"},
     {"batch", 0, COUNT, "N", CR_VERB_ENCODERS, FIELD(batch), 1, 1 << 20,
-     "texts that threads share, each by one thread (default: 32); no bit depends on it"},
+     "texts that threads share, each by one thread (default: 32, or 4 of one thread); no bit depends on it"},
     {"special", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(special), 0, 0,
      "print all special tokens of --decode"},
     {"help", 'h', FLAG, "", CR_VERB_ALL, FIELD(help), 0, 0, "print this"},

@@ -74,6 +74,8 @@ void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_kept_w
         return;
     k->is_mapped = bytes == e->program->weights_bytes &&
                    cr_engine_map_weights(e, fd, cr_kept_at(&k->key)) == 0;
+    if (k->is_mapped) /* nothing will be kept, so the key is of no more use */
+        cr_kept_free_key(&k->key);
     close(fd);
 }
 

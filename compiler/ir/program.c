@@ -301,6 +301,10 @@ void cr_program_drop_code(struct cr_program *p)
         free_function(&p->functions[i]);
     for (int i = 0; i < p->n_buffers; i++)
         free((char *)p->buffers[i].name);
+    for (int i = 0; i < p->n_params; i++) {
+        free((char *)p->params[i].name);
+        p->params[i].name = NULL;
+    }
     free(p->functions);
     free(p->buffers);
     free(p->bindings);

@@ -485,8 +485,8 @@ struct cr_program {
     size_t text_length;
 };
 
-/* Frees the functions, the buffers, the bindings and the text.  What remains, such as ports, steps and the facts of
- * kernels, is all that running needs once the text is compiled. */
+/* Frees the functions, the buffers, the bindings, the text and the names of parameters.  What remains, such as ports,
+ * steps and the facts of kernels, is all that running needs once the text is compiled. */
 void cr_program_drop_code(struct cr_program *program);
 
 void cr_program_free(struct cr_program *program);
