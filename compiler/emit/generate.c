@@ -10,6 +10,7 @@
 #include "embed_text.h"
 #include "runtime/sampler.h"
 #include "runtime_text.h"
+#include "standalone_fillers.h"
 #include "standalone_tokenizer.h"
 
 /* ---- the memory of a session ---- */
@@ -377,41 +378,6 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    NULL,\n};\n");
 }
 
-/* Prints functions that fill the layouts of each format, and their table, for
- * generate_weights.inc. */
-static void put_fillers(struct cr_text *t, const struct cr_standalone *w)
-{
-    const char *name = w->p->name;
-    for (int f = 0; f < CR_FORMAT_COUNT; f++)
-        if (cr_has_layouts(w->p, (enum cr_format)f))
-            cr_put(t,
-                   "\nstatic void %s_fill_%s(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
-                   "    const float *tensor, void *weights)\n{\n    %s;\n}\n",
-                   name, cr_formats[f].name, cr_formats[f].pack);
-    cr_put(t,
-           "\n/* The layouts of each format, what puts a piece there, and what 32 rows of a panel take, "
-           "in floats. */\n"
-           "static const struct %s_filler {\n    const struct cr_weight_layout *layouts;\n"
-           "    void (*fill)(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
-           "                 const float *tensor, void *weights);\n    long block;\n%s"
-           "} %s_fillers[] = {\n",
-           name, w->p->ranks ? "    const int *begins; /* of the layouts of each rank */\n" : "", name);
-    for (int f = 0; f < CR_FORMAT_COUNT; f++) {
-        if (!cr_has_layouts(w->p, (enum cr_format)f))
-            continue;
-        int64_t block = 32 * cr_column_units((enum cr_format)f, 32) * cr_formats[f].unit;
-        cr_put(t, "    {");
-        cr_put_layouts_name(t, (enum cr_format)f);
-        cr_put(t, ", %s_fill_%s, %lldL", name, cr_formats[f].name, (long long)(block / (int64_t)sizeof(float)));
-        if (w->p->ranks) {
-            cr_put(t, ", begin_of_");
-            cr_put_layouts_name(t, (enum cr_format)f);
-        }
-        cr_put(t, "},\n");
-    }
-    cr_put(t, "    {NULL, NULL, 0%s},\n};\n", w->p->ranks ? ", NULL" : "");
-}
-
 /* Adds the code that gets the weights: readers of files, unless the weights are embedded. */
 static void put_weights(struct cr_text *t, const struct cr_standalone *w)
 {
@@ -434,7 +400,8 @@ static void put_weights(struct cr_text *t, const struct cr_standalone *w)
               "    long elements;\n    int is_i32;\n};\n\n");
     cr_add_runtime(t, "compiler/emit/standalone_main_files.inc", &done, cr_is_needed_by_program, (void *)w);
     put_weight_names(t, w);
-    put_fillers(t, w);
+    cr_put(t, "\n");
+    cr_put_fillers(t, w);
     cr_put_named_template(t, w, "compiler/emit/generate_weights.inc");
 }
 

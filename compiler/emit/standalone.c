@@ -13,6 +13,7 @@
 #include "literals.h"
 #include "required_runtime.h"
 #include "runtime_text.h"
+#include "standalone_fillers.h"
 #include "standalone_ranks.h"
 #include "standalone_step.h"
 #include "standalone_text.h"
@@ -482,11 +483,13 @@ static bool has_integers(const struct cr_program *p)
 }
 
 /* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of
- * files, `ranks` works with other processes. */
+ * files, `ranks` works with other processes, `one` does not. */
 static bool is_needed_by_main(void *context, const char *name)
 {
     const struct cr_program *p = context;
-    return strcmp(name, "ranks") == 0 ? p->ranks > 0 : strcmp(name, "integers") == 0 && has_integers(p);
+    if (strcmp(name, "integers") == 0)
+        return has_integers(p);
+    return strcmp(name, "ranks") == 0 ? p->ranks > 0 : strcmp(name, "one") == 0 && p->ranks == 0;
 }
 
 /* Prints the main, with a choice of the entry by -DNAME_ENTRY_MAIN, and the readers of files. */
@@ -507,6 +510,8 @@ static void print_main(struct cr_text *t, const struct cr_standalone *w)
     }
     if (*p->entries->name)
         cr_put(t, "#else\n#error \"main of which entry? see the top of this file\"\n#endif\n\n");
+    if (p->ranks)
+        cr_put_fillers(t, w);
     static const char *const readers[] = {
         "compiler/files/mapping.c",          "compiler/files/json.c",
         "compiler/files/numbers.c",          "compiler/files/npy_read.c",
@@ -715,7 +720,8 @@ static void print_runtime(struct cr_text *t, const struct cr_standalone *w, stru
 {
     static const char *const sources[] = {"runtime/runtime.c", "runtime/pool.c", "runtime/pack_weights.c",
                                           "runtime/pack_pieces.c", "runtime/sampler.c"};
-    const size_t n = sizeof sources / sizeof *sources - (w->generation ? 0 : 2);
+    const bool has_pieces = w->generation || (w->p->ranks && !w->next_state);
+    const size_t n = sizeof sources / sizeof *sources - (w->generation ? 0 : has_pieces ? 1 : 2);
     cr_put(t, "\n/* ---- the runtime ---- */\n\n");
     if (w->header)
         print_template_name(t, w);
