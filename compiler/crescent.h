@@ -1232,6 +1232,9 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
  * is null, it writes this machine's file, which the target "host" reads from then on. */
 int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
 
+/* Fails if crescent_tuner_finish could not write this file, so that the error shows before the search. */
+int crescent_tuner_rehearse(crescent_tuner *tuner, const char *path);
+
 /* ---- tokenizers ----------------------------------------------------------------------- */
 
 /*

@@ -62,20 +62,23 @@ report $? "modes of older files changed"
 
 # ---- known before the work ----
 
-# not_tuned TEXT FILE: tuning for an hour ends at once, with a line that has the text.
+# not_tuned TEXT OPTIONS...: tuning for an hour, without a cache folder, ends at once, with a line that has the text.
 not_tuned() {
-    timeout 1800 "$crescent" tune "$T/model.lua" --seconds 3600 -o "$2" >"$T/out" 2>"$log"
+    words=$1
+    shift
+    timeout 1800 env -u HOME -u XDG_CACHE_HOME "$crescent" tune "$T/model.lua" --seconds 3600 "$@" >"$T/out" 2>"$log"
     status=$?
-    [ $status -eq 2 ] && [ ! -s "$T/out" ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -qFe "$1" "$log"
-    report $? "tune -o $2: exit status $status, expected 2 and '$1'"
+    [ $status -eq 2 ] && [ ! -s "$T/out" ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -qFe "$words" "$log"
+    report $? "tune $*: exit status $status, expected 2 and '$words'"
 }
 
 cp "$T/model.lua" "$T/kept.lua"
-not_tuned 'cannot be written: No such file' "$T/nowhere/m.target"
-not_tuned 'cannot be written: Not a directory' "$T/model.lua/m.target"
-not_tuned 'a folder, expected' "$T"
-not_tuned 'both --out and the script' "$T/./model.lua"
-not_tuned '--out: an empty name' ''
+not_tuned 'cannot be written: No such file' -o "$T/nowhere/m.target"
+not_tuned 'cannot be written: Not a directory' -o "$T/model.lua/m.target"
+not_tuned 'a folder, expected' -o "$T"
+not_tuned 'both --out and the script' -o "$T/./model.lua"
+not_tuned '--out: an empty name' -o ''
+not_tuned 'neither is an absolute path'
 same 'the script that was to be tuned' "$T/kept.lua" "$T/model.lua"
 "$crescent" tune "$T/model.lua" --seconds 0.1 -o "$T/m.target" >"$T/out" 2>"$log" &&
     "$crescent" run "$T/model.lua" --target "$T/m.target" >"$T/out" 2>"$log"

@@ -545,6 +545,8 @@ START_TEST(what_cannot_be_tuned)
     }
     ck_assert_int_eq(crescent_tuner_open(graph, NULL, 0, &tuner), CRESCENT_FAILED);
     ck_assert_int_eq(crescent_tuner_open(graph, NULL, 1e-3, &tuner), CRESCENT_OK);
+    ck_assert_int_eq(crescent_tuner_rehearse(tuner, NULL), CRESCENT_OK);
+    ck_assert_int_eq(crescent_tuner_rehearse(tuner, "/nowhere/x.target"), CRESCENT_FAILED);
     ck_assert_int_eq(crescent_tuner_finish(tuner, "/nowhere/x.target", &tuning), CRESCENT_FAILED);
     crescent_tuner_close(tuner);
     crescent_graph_close(graph);

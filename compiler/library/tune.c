@@ -321,13 +321,40 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial)
 
 /* ---- the result ---- */
 
-static int write_text(const char *path, const struct cr_text *text, struct cr_error *error)
+/* Writes a target to the tuner's file; a rehearsal does not give the file its name. */
+static int write_target(const crescent_tuner *t, const struct cr_target *target, bool rehearsal,
+                        struct cr_error *error)
 {
+    struct cr_text text = {0};
     struct cr_writer writer;
-    if (cr_writer_open(&writer, path, error->text, sizeof error->text))
-        return -1;
-    cr_writer_put(&writer, text->data, text->length);
-    return cr_writer_commit(&writer, error->text, sizeof error->text);
+    cr_target_print(&text, target);
+    int status = cr_writer_open(&writer, t->path, error->text, sizeof error->text);
+    if (!status) {
+        cr_writer_put(&writer, text.data, text.length);
+        status = rehearsal ? cr_writer_finish(&writer, error->text, sizeof error->text)
+                           : cr_writer_commit(&writer, error->text, sizeof error->text);
+        cr_writer_discard(&writer);
+    }
+    free(text.data);
+    return status;
+}
+
+/* Sets the file of the result; null: this machine's. */
+static int choose_file(crescent_tuner *t, const char *path, struct cr_error *error)
+{
+    free(t->path);
+    t->path = path ? cr_strdup(path) : cr_tuned_path(t->config.isa, error);
+    return t->path ? 0 : -1;
+}
+
+int crescent_tuner_rehearse(crescent_tuner *tuner, const char *path)
+{
+    CR_REQUIRE(tuner, true);
+    CR_ENTER(tuner->context);
+    int status = choose_file(tuner, path, guard.error);
+    if (!status)
+        status = write_target(tuner, &tuner->best.target, true, guard.error);
+    return cr_done(&guard, status);
 }
 
 /* Writes the better target and reports both times.  These are measured again here, since the ratios
@@ -336,18 +363,13 @@ static int finish(crescent_tuner *t, const char *path, crescent_tuning *tuning,
                   struct cr_error *error)
 {
     int64_t now = cr_clock(), left = t->end_ns - now, least = 200000000;
-    struct cr_text text = {0};
     double ratio = 1, ns;
     if (compare(t, &t->first, &t->best, now + (left > least ? left : least), &ratio, &ns, error))
         return -1;
     const struct contestant *winner = ratio < 1 ? &t->best : &t->first;
-    free(t->path);
-    t->path = path ? cr_strdup(path) : cr_tuned_path(t->config.isa, error);
-    if (!t->path)
+    if (choose_file(t, path, error))
         return -1;
-    cr_target_print(&text, &winner->target);
-    int status = write_text(t->path, &text, error);
-    free(text.data);
+    int status = write_target(t, &winner->target, false, error);
     *tuning = (crescent_tuning){ns, ratio < 1 ? ns * ratio : ns, t->path};
     return status;
 }
