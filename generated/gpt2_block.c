@@ -2211,8 +2211,7 @@ static int cr_json_goes_on(const struct cr_json *json)
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
 }
 
-/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an
- * integer. */
+/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
 {
     const char *begin, *digits;
@@ -2419,8 +2418,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 {
     if (cr_npy_take(t, c))
         return 0;
-    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'",
-                       cr_show(t->at, (size_t)(t->end - t->at)).text, c);
+    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'", cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
 /* A string in single or double quotes, without escapes; numpy needs none. */
@@ -2464,8 +2462,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
         if (!comma)
             return cr_npy_expect(t, ',');
         if (file->rank == CR_NPY_MAX_RANK)
-            return CR_NPY_FAIL(t, "found too many dimensions, expected at most %d",
-                               CR_NPY_MAX_RANK);
+            return CR_NPY_FAIL(t, "found too many dimensions, expected at most %d", CR_NPY_MAX_RANK);
         if (cr_npy_read_integer(t, &file->shape[file->rank]) != 0)
             return -1;
         file->rank++;
@@ -2493,9 +2490,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
             return 0;
         }
     }
-    return CR_NPY_FAIL(t,
-                       "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') "
-                       "makes it",
+    return CR_NPY_FAIL(t, "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') makes it",
                        cr_show(string, length).text);
 }
 
@@ -2507,15 +2502,13 @@ static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
     room = (size_t)(t->end - t->at);
     *value = room >= 4 && memcmp(t->at, "True", 4) == 0;
     if (!*value && !(room >= 5 && memcmp(t->at, "False", 5) == 0))
-        return CR_NPY_FAIL(t, "fortran_order is %s, expected True or False",
-                           cr_show(t->at, room).text);
+        return CR_NPY_FAIL(t, "fortran_order is %s, expected True or False", cr_show(t->at, room).text);
     t->at += *value ? 4 : 5;
     return 0;
 }
 
 /* Reads one `key: value`; each key may come once. */
-static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran,
-                            unsigned *seen)
+static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran, unsigned *seen)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *key;
@@ -2554,8 +2547,7 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
         return CR_NPY_FAIL(t, "%s after the header's dict, expected spaces",
                            cr_show(t->at, (size_t)(t->end - t->at)).text);
     if (seen != 7)
-        return CR_NPY_FAIL(
-            t, "a key is missing in the header, expected descr, fortran_order and shape");
+        return CR_NPY_FAIL(t, "a key is missing in the header, expected descr, fortran_order and shape");
     return 0;
 }
 
@@ -2815,6 +2807,7 @@ struct cr_st_reader {
     size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
+    uint64_t data_end; /* where the last tensor ends, beyond data_size if the file is cut short */
     char *error;
     size_t size;
 };
@@ -2888,12 +2881,12 @@ static int cr_st_find_header(struct cr_st_reader *r)
         return CR_ST_FAIL(r, "%zu bytes, expected at least the 8 that give the header's length",
                           mapping.size);
     memcpy(&n, mapping.bytes, 8);
-    if (n > mapping.size - 8)
-        return CR_ST_FAIL(r, "header length %llu, expected at most the %zu bytes that follow",
-                          (unsigned long long)n, mapping.size - 8);
     if (n > CR_ST_HEADER_MAX)
         return CR_ST_FAIL(r, "header length %llu, expected at most %d", (unsigned long long)n,
                           CR_ST_HEADER_MAX);
+    if (n > mapping.size - 8)
+        return CR_ST_FAIL(r, "the file is cut short: found %zu bytes, expected %llu for the header alone",
+                          mapping.size, (unsigned long long)n + 8);
     if (n == 0 || *text != '{')
         return CR_ST_FAIL(r, "header begins with %s, expected '{'", cr_show(text, n > 0).text);
     r->json = (struct cr_json){text, text, text + n, NULL, 0};
@@ -3024,26 +3017,24 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
         return 0;
     if (json->wrong)
         return cr_st_fail_json(r, "");
-    return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers",
-                      cr_st_show(tensor->name).text);
+    return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers", cr_st_show(tensor->name).text);
 }
 
-/* Places the tensor in the data; the shape must ask for exactly the bytes it gets. */
+/* Places the tensor in the data; the shape must ask for exactly the bytes it gets.  If the tensor ends behind
+ * the data, it has no place, and cr_st_check_places fails. */
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
-    if (at[0] < 0 || at[1] < at[0] || (uint64_t)at[1] > r->data_size)
-        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range in [0, %zu]",
-                          name.text, (long long)at[0], (long long)at[1], r->data_size);
+    if (at[0] < 0 || at[1] < at[0] || at[1] > INT64_MAX / 2)
+        return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range of bytes",
+                          name.text, (long long)at[0], (long long)at[1]);
     if (cr_st_measure(tensor) != 0)
-        return CR_ST_FAIL(r,
-                          "shape of tensor %s is not a whole number of bytes that can be "
-                          "counted",
-                          name.text);
+        return CR_ST_FAIL(r, "shape of tensor %s is not a whole number of bytes that can be counted", name.text);
     if (tensor->bytes != (uint64_t)(at[1] - at[0]))
         return CR_ST_FAIL(r, "tensor %s has %lld bytes, expected %zu from its shape and dtype",
                           name.text, (long long)(at[1] - at[0]), tensor->bytes);
-    tensor->data = r->data + at[0];
+    r->data_end = (uint64_t)at[1] > r->data_end ? (uint64_t)at[1] : r->data_end;
+    tensor->data = (uint64_t)at[1] > r->data_size ? NULL : r->data + at[0];
     return 0;
 }
 
@@ -3155,12 +3146,16 @@ static int cr_st_by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* The tensors fill the data from end to end: no hole, no byte used twice. */
+/* The tensors fill the data from end to end: no byte missing, no hole, no byte used twice. */
 static int cr_st_check_places(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
     const unsigned char *next = r->data, *end = r->data + r->data_size;
+    const uint64_t size = file->mapping.size, missing = r->data_end - r->data_size;
     int i;
+    if (r->data_end > r->data_size)
+        return CR_ST_FAIL(r, "the file is cut short: found %llu bytes, expected %llu",
+                          (unsigned long long)size, (unsigned long long)(size + missing));
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_place);
     for (i = 0; i < file->n_tensors; i++) {
         const struct cr_st_tensor *tensor = &file->tensors[i];
@@ -3516,20 +3511,28 @@ static struct cr_tensor cr_main_param(int index)
                               cr_main_params[index].shape, cr_main_params[index].elements, 0};
 }
 
-/* Reads a parameter, to be freed; in the file it has the model's shape. */
-static float *cr_main_read_tensor(const struct cr_safetensors *file, const struct cr_tensor *param)
+/* Reads a parameter as a whole, and loads it. */
+static void cr_main_take(const struct cr_safetensors *file, const struct cr_st_tensor *found, int index, void *weights)
+{
+    float *tensor = cr_main_memory((size_t)found->elements * 4);
+    char error[512];
+    if (cr_st_read(file, found, 0, found->elements, tensor) != 0)
+        cr_main_require(cr_mapping_fail(&file->mapping, file->path, error, sizeof error), error);
+    cr_main_load(weights, index, tensor);
+    free(tensor);
+}
+
+/* Finds a parameter, which must have the model's shape. */
+static const struct cr_st_tensor *cr_main_find(const struct cr_safetensors *file, const struct cr_tensor *param)
 {
     const struct cr_st_tensor *found = cr_safetensors_find(file, param->name);
-    float *tensor = cr_main_memory((size_t)param->elements * 4);
     char error[512], shape[200];
     if (!found || !cr_main_fits(param, found->rank, found->shape))
         cr_main_fail(file->path, "tensor %s is %s, expected it with shape [%s]",
                      cr_show(param->name, strlen(param->name)).text,
                      found ? "of another shape" : "not there", cr_main_shape(shape, param));
     cr_main_require(cr_safetensors_check(file, found, error, sizeof error), error);
-    if (cr_st_read(file, found, 0, found->elements, tensor) != 0)
-        cr_main_require(cr_mapping_fail(&file->mapping, file->path, error, sizeof error), error);
-    return tensor;
+    return found;
 }
 
 /* Loads every parameter of the model; what else is in the file is only counted. */
@@ -3540,9 +3543,7 @@ static void cr_main_weights(const char *path, void *weights)
     cr_main_require(cr_safetensors_open(&file, path, error, sizeof error), error);
     for (int i = 0; i < CR_MAIN_PARAMS; i++) {
         const struct cr_tensor param = cr_main_param(i);
-        float *tensor = cr_main_read_tensor(&file, &param);
-        cr_main_load(weights, i, tensor);
-        free(tensor);
+        cr_main_take(&file, cr_main_find(&file, &param), i, weights);
     }
     int ignored = file.n_tensors - CR_MAIN_PARAMS;
     if (ignored > 0)

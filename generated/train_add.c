@@ -607,14 +607,14 @@ static void k14_d_hidden(const void *args, long begin, long end, float *scratch)
 
 /*
  * k15_d_hidden_bias: gradient of hidden.bias, graphs/train_add.lua:36
- * out[64] = sum over B rows of columns[WIDTH]
+ * out[WIDTH] = sum over B rows of columns[WIDTH]
  * steps: sum
  * 8.192 kflop, reads 16.38 kB, writes 256 B
  */
 struct k15_args {
     const struct cr_runtime *rt;
     const float *d_hidden; /* [B, WIDTH] */
-    float *out; /* [64] */
+    float *out; /* [WIDTH] */
 };
 
 static void k15_d_hidden_bias(const void *args, long begin, long end, float *scratch)
@@ -700,7 +700,7 @@ static void k18_d_embedding_copy(const void *args, long begin, long end, float *
 
 /*
  * k19_d_embedding_weight: gradient of embedding.weight, graphs/train_add.lua:35
- * out[10, N_EMBD] = for each row the sum of the 128 rows[16] with its index
+ * out[10, N_EMBD] = for each row the sum of the 2 * B rows[N_EMBD] with its index
  * 2.048 kflop, reads 8.704 kB, writes 640 B
  */
 struct k19_args {
@@ -717,7 +717,7 @@ static void k19_d_embedding_weight(const void *args, long begin, long end, float
     (void)scratch;
     for (long item = begin; item < end; item++) {
         const long row0 = item;
-        rt->scatter_add(1, N_EMBD, a->out + row0 * N_EMBD, N_EMBD, row0, 128, a->d_embedding,
+        rt->scatter_add(1, N_EMBD, a->out + row0 * N_EMBD, N_EMBD, row0, 2 * B, a->d_embedding,
             N_EMBD, a->digits);
     }
 }
@@ -829,7 +829,7 @@ static void k22_next_embedding_weight(const void *args, long begin, long end, fl
 struct k23_args {
     const struct cr_runtime *rt;
     const float *adam_m_hidden_bias; /* [WIDTH] */
-    const float *d_hidden_bias; /* [64] */
+    const float *d_hidden_bias; /* [WIDTH] */
     const float *adam_v_hidden_bias; /* [WIDTH] */
     const float *hidden_bias; /* [WIDTH] */
     const float *k20_next_adam_part1; /* [] */

@@ -80,4 +80,5 @@ static int cr_main_run(const void *weights, const void *const *inputs, void *con
     return 0;
 }
 
+#define CR_MAIN_SAMPLE /* of one process: without the pieces that ranks read */
 #include "compiler/emit/standalone_main.inc"

@@ -34,8 +34,7 @@ CR_API int cr_json_ended(struct cr_json *json);
  * number of bytes written, with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out);
 
-/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an
- * integer. */
+/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an integer. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value);
 
 #endif

@@ -65,8 +65,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
 {
     if (cr_npy_take(t, c))
         return 0;
-    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'",
-                       cr_show(t->at, (size_t)(t->end - t->at)).text, c);
+    return CR_NPY_FAIL(t, "found %s in the header, expected '%c'", cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
 /* A string in single or double quotes, without escapes; numpy needs none. */
@@ -110,8 +109,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
         if (!comma)
             return cr_npy_expect(t, ',');
         if (file->rank == CR_NPY_MAX_RANK)
-            return CR_NPY_FAIL(t, "found too many dimensions, expected at most %d",
-                               CR_NPY_MAX_RANK);
+            return CR_NPY_FAIL(t, "found too many dimensions, expected at most %d", CR_NPY_MAX_RANK);
         if (cr_npy_read_integer(t, &file->shape[file->rank]) != 0)
             return -1;
         file->rank++;
@@ -139,9 +137,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
             return 0;
         }
     }
-    return CR_NPY_FAIL(t,
-                       "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') "
-                       "makes it",
+    return CR_NPY_FAIL(t, "dtype %s, expected f2, f4, f8, i4, i8, i1, u1 or b1, as array.astype('<f4') makes it",
                        cr_show(string, length).text);
 }
 
@@ -153,15 +149,13 @@ static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
     room = (size_t)(t->end - t->at);
     *value = room >= 4 && memcmp(t->at, "True", 4) == 0;
     if (!*value && !(room >= 5 && memcmp(t->at, "False", 5) == 0))
-        return CR_NPY_FAIL(t, "fortran_order is %s, expected True or False",
-                           cr_show(t->at, room).text);
+        return CR_NPY_FAIL(t, "fortran_order is %s, expected True or False", cr_show(t->at, room).text);
     t->at += *value ? 4 : 5;
     return 0;
 }
 
 /* Reads one `key: value`; each key may come once. */
-static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran,
-                            unsigned *seen)
+static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran, unsigned *seen)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *key;
@@ -200,8 +194,7 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
         return CR_NPY_FAIL(t, "%s after the header's dict, expected spaces",
                            cr_show(t->at, (size_t)(t->end - t->at)).text);
     if (seen != 7)
-        return CR_NPY_FAIL(
-            t, "a key is missing in the header, expected descr, fortran_order and shape");
+        return CR_NPY_FAIL(t, "a key is missing in the header, expected descr, fortran_order and shape");
     return 0;
 }
 

@@ -241,12 +241,11 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
         return 0;
     if (json->wrong)
         return cr_st_fail_json(r, "");
-    return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers",
-                      cr_st_show(tensor->name).text);
+    return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers", cr_st_show(tensor->name).text);
 }
 
 /* Places the tensor in the data; the shape must ask for exactly the bytes it gets.  If the tensor ends behind
- * the data, it has no place, and cr_st_check_end fails. */
+ * the data, it has no place, and cr_st_check_places fails. */
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
@@ -254,10 +253,7 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
         return CR_ST_FAIL(r, "tensor %s has data_offsets [%lld, %lld], expected a range of bytes",
                           name.text, (long long)at[0], (long long)at[1]);
     if (cr_st_measure(tensor) != 0)
-        return CR_ST_FAIL(r,
-                          "shape of tensor %s is not a whole number of bytes that can be "
-                          "counted",
-                          name.text);
+        return CR_ST_FAIL(r, "shape of tensor %s is not a whole number of bytes that can be counted", name.text);
     if (tensor->bytes != (uint64_t)(at[1] - at[0]))
         return CR_ST_FAIL(r, "tensor %s has %lld bytes, expected %zu from its shape and dtype",
                           name.text, (long long)(at[1] - at[0]), tensor->bytes);
@@ -374,22 +370,16 @@ static int cr_st_by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* The file has all the bytes that its tensors need. */
-static int cr_st_check_end(struct cr_st_reader *r)
-{
-    size_t size = r->file->mapping.size;
-    if (r->data_end <= r->data_size)
-        return 0;
-    return CR_ST_FAIL(r, "the file is cut short: found %zu bytes, expected %llu", size,
-                      (unsigned long long)(size - r->data_size + r->data_end));
-}
-
-/* The tensors fill the data from end to end: no hole, no byte used twice. */
+/* The tensors fill the data from end to end: no byte missing, no hole, no byte used twice. */
 static int cr_st_check_places(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
     const unsigned char *next = r->data, *end = r->data + r->data_size;
+    const uint64_t size = file->mapping.size, missing = r->data_end - r->data_size;
     int i;
+    if (r->data_end > r->data_size)
+        return CR_ST_FAIL(r, "the file is cut short: found %llu bytes, expected %llu",
+                          (unsigned long long)size, (unsigned long long)(size + missing));
     qsort(file->tensors, (size_t)file->n_tensors, sizeof *file->tensors, cr_st_by_place);
     for (i = 0; i < file->n_tensors; i++) {
         const struct cr_st_tensor *tensor = &file->tensors[i];
@@ -441,7 +431,7 @@ CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
     struct cr_st_reader r = {.file = file, .error = error, .size = size};
     *file = (struct cr_safetensors){.path = path, .mapping = mapping};
     if (cr_st_find_header(&r) == 0 && cr_st_make_room(&r) == 0 && cr_st_read_header(&r) == 0 &&
-        cr_st_check_end(&r) == 0 && cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
+        cr_st_check_places(&r) == 0 && cr_st_check_names(&r) == 0)
         return 0;
     cr_st_free(file);
     return -1;

@@ -19,9 +19,9 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     float *const rows = scratch; /* rows of the left operand */
     for (long item = begin; item < end; item++) {
-        const long blocks = (a->n + 255) / 256;
+        const long blocks = (a->n + 127) / 128;
         const long even = (a->n + blocks - 1) / blocks;
-        const long block = even < 256 ? even : 256;
+        const long block = even < 128 ? even : 128;
         const long row0 = item * block;
         long row1 = row0 + block < a->n ? row0 + block : a->n;
         if (row1 < row0)
@@ -30,8 +30,8 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
             const long m = row1 - row < 32 ? row1 - row : 32;
             rt->tanh_v(m, 64, rows + (row - row0) * 64, 64, a->x + row * 64, 64);
         }
-        for (long row = row0; row < row1; row += 256) {
-            const long m = row1 - row < 256 ? row1 - row : 256;
+        for (long row = row0; row < row1; row += 128) {
+            const long m = row1 - row < 128 ? row1 - row : 128;
             rt->gemm(m, 48, 64, rows + (row - row0) * 64, 64, 1, a->w, 2048, a->out + row * 48, 48,
                 0, 0, 0, 0, 16384);
         }
@@ -42,7 +42,7 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
     const void *const *inputs, void *const *outputs, float *arena)
 {
-    const long scratch_floats = 16384; /* for each thread */
+    const long scratch_floats = 8192; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in1 = inputs[1]; /* x[512, 64] */
     float *const out0 = outputs[0]; /* y[512, 48] */
@@ -58,7 +58,7 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .n = length0,
             .out = out0, /* y[512, 48] */
         };
-        rt->parallel(pool, (args.n + 255) / 256, 2, k1_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, (args.n + 127) / 128, 4, k1_y, &args, scratch, scratch_floats);
     }
     return 0;
 }
