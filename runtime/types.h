@@ -12,6 +12,13 @@ enum {
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)
 #define CR_NAN (0.0f / 0.0f)
 
+/* Returns the number of the matrix that a run chose among n, or 0 if there is none of that number: then
+ * the kernel stores NaN. */
+static inline long cr_chosen(int number, long n)
+{
+    return number >= 0 && number < n ? number : 0;
+}
+
 /* y = op(a, ...) on a tile; y may be one of the operands. */
 typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
 typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, long lda,

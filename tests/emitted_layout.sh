@@ -163,6 +163,17 @@ count 1 ' * out[B, T, SIZE_164] = rows[B * T, HIDDEN_SIZE] x columns[HIDDEN_SIZE
 count 1 'enum { SIZE_31 = 2 * T - 1 }; /* sums of sizes */' "$T/head_dim.c"
 count 1 ' * out[10, N_EMBD] = for each row the sum of the 2 * B rows[N_EMBD] with its index' "$T/sums.c"
 
+# A matrix that data chooses: its number is looked up by a function, which other files do not have.  The groups of
+# queries that share a head, halves of rotated queries and panels of values have names.
+"$crescent" emit tests/scripts/chosen.lua --isa plain -o "$T/matrix.c" >"$log" 2>&1
+report $? "emit tests/scripts/chosen.lua"
+count 1 '                .l1_up = layer_weights + cr_chosen(((int *)arena)[480], 4) * 6144, /* l1.up' "$T/matrix.c"
+check "a chosen matrix" cc $strict -c "$T/matrix.c" -o "$T/m.o"
+count 0 'static inline long cr_chosen(' "$T/fables.c"
+count 8 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/fables.c"
+count 1 '            rt->fma_vvv(1, HEAD_DIM / 2, rows + HEAD_DIM / 2, HEAD_DIM,' "$T/fables.c"
+count 1 '        rt->pack(visible, HEAD_DIM, values, T * CR_PANEL,' "$T/fables.c"
+
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"

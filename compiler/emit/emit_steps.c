@@ -165,20 +165,25 @@ static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, en
         cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
-/* Prints " + ((unsigned)id < 4 ? id * 256 : 0)", the offset of the matrix `id` of a stack; an id
- * outside of the stack gets the offset of matrix 0. */
+/* Prints " + cr_chosen(*id, 4) * 256", the offset of the matrix whose number is at `id`. */
 static void print_choice(struct cr_text *t, const struct cr_program *p,
                          const struct cr_layers *loop, const struct cr_chosen_part *choice,
                          enum cr_format format)
 {
-    struct cr_text number = {0};
-    cr_put(&number, "((const int *)(");
-    cr_emit_binding(&number, p, loop, &p->bindings[choice->by], CR_FORMAT_i32);
-    cr_put(&number, "))[%lld]", (long long)choice->element);
-    cr_put(t, "\n            + ((unsigned)%s < %lld ? %s * %lldL : 0)", number.data,
-           (long long)choice->bound, number.data,
+    struct cr_binding by = p->bindings[choice->by];
+    bool constant = by.space == CR_SPACE_ARENA && by.form == CR_FORM_SAME && !by.first_differs &&
+                    !by.last_differs && !by.differs && !by.within && !by.within_stride;
+    long long element = (long long)choice->element;
+    cr_put(t, " + cr_chosen(");
+    if (constant) { /* ((int *)arena)[5], in place of ((int *)arena + 4)[1] */
+        cr_put(t, "((int *)arena)[%lld]", in_units(by.space, by.start, CR_FORMAT_i32) + element);
+    } else {
+        cr_put(t, "((const int *)(");
+        cr_emit_binding(t, p, loop, &by, CR_FORMAT_i32);
+        cr_put(t, "))[%lld]", element);
+    }
+    cr_put(t, ", %lld) * %lld", (long long)choice->bound,
            (long long)(choice->stride / cr_formats[format].unit));
-    free(number.data);
 }
 
 void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct cr_layers *loop,

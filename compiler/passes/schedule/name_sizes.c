@@ -404,15 +404,28 @@ static int size_of_argument(const struct naming *n, const struct cr_call *call, 
     return e->size || !plain ? e->size : cr_plain_size(n->table, e->number);
 }
 
-/* Names the distance of panels: the rows of a panel times its columns. */
+/* Names the distance of panels: the rows of a panel times its columns.  The panels of values of an
+ * attention have a row for each key, whatever part of the keys a call reads. */
 static void name_panels(const struct naming *n, const struct cr_call *call,
                         const struct cr_parameter *p)
 {
     struct cr_expr_node *e = unnamed_number(n, call, p->row_stride.argument);
+    int panel = cr_size_of_name(n->table, CR_NAME_PANEL), key = n->b->k->key;
     int rows = size_of_argument(n, call, p->rows.argument, true);
-    int size = cr_size_product(n->table, rows, cr_size_of_name(n->table, CR_NAME_PANEL));
-    if (e && size && n->table->sizes[size - 1].value == e->number)
-        e->size = size;
+    int sizes[] = {cr_size_product(n->table, rows, panel),
+                   cr_size_product(n->table, key >= 0 ? n->b->atom_size[key] : 0, panel)};
+    for (int i = 1; i >= 0; i--)
+        if (e && sizes[i] && n->table->sizes[sizes[i] - 1].value == e->number)
+            e->size = sizes[i];
+}
+
+/* Names the distance of the rows of a panel at an address in scratch. */
+static void name_panel_rows(const struct naming *n, const struct cr_address *address)
+{
+    struct cr_function *f = n->b->f;
+    for (int t = address->first_term; t < address->first_term + address->n_terms; t++)
+        if (f->slots[address->slot].kind == CR_SLOT_SCRATCH && !f->terms[t].size && f->terms[t].coef == CR_PANEL)
+            f->terms[t].size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
 /* True for the distance of rows in the scratch of an attention that are as wide as a panel: blocks
@@ -439,6 +452,20 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
+/* Names the offset of an address in scratch that is a multiple of the columns of the call: a part of rows
+ * begins behind parts that are as wide. */
+static void name_scratch_base(const struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
+                              int argument)
+{
+    struct cr_address *address = &n->b->f->arguments[call->first_argument + argument].address;
+    int cols = size_of_argument(n, call, p->cols.argument, false);
+    if (n->b->f->slots[address->slot].kind != CR_SLOT_SCRATCH || !cols || address->size || address->base <= 0 ||
+        address->base % n->table->sizes[cols - 1].value)
+        return;
+    int times = cr_plain_size(n->table, address->base / n->table->sizes[cols - 1].value);
+    address->size = cr_size_product(n->table, cols, times);
+}
+
 /* Names the strides among a call's arguments, by its signature. */
 static void name_call(struct naming *n, const struct cr_call *call)
 {
@@ -449,10 +476,13 @@ static void name_call(struct naming *n, const struct cr_call *call)
         const struct cr_argument *a = &n->b->f->arguments[call->first_argument + i];
         if (p->kind != CR_PARAMETER_ADDRESS || a->kind != CR_ARGUMENT_ADDRESS)
             continue;
-        if (p->panels && p->format == CR_FORMAT_f32)
+        if (p->panels && p->format == CR_FORMAT_f32) {
             name_panels(n, call, p);
-        else if (!p->panels)
+            name_panel_rows(n, &a->address);
+        } else if (!p->panels) {
             name_rows(n, call, p, a->address.slot);
+            name_scratch_base(n, call, p, i);
+        }
         struct cr_expr_node *column = unnamed_number(n, call, p->col_stride.argument);
         if (column)
             column->size = stride_of(n, a->address.slot, column->number);
@@ -514,6 +544,7 @@ void cr_name_strides(struct cr_builder *b)
     for (int i = 0; i < b->f->n_slots; i++)
         n.slots[i].n_own = n.slots[i].n;
     visit_all(&n, add_views);
+    visit_all(&n, add_extents);
     for (int i = 0; i < 2 * b->f->n_calls; i++)
         name_call(&n, &b->f->calls[i % b->f->n_calls]);
     name_addresses(&n);
