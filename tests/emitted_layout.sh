@@ -174,6 +174,14 @@ count 8 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HE
 count 1 '            rt->fma_vvv(1, HEAD_DIM / 2, rows + HEAD_DIM / 2, HEAD_DIM,' "$T/fables.c"
 count 1 '        rt->pack(visible, HEAD_DIM, values, T * CR_PANEL,' "$T/fables.c"
 
+# A text encoder: the bound of the length T has a name, and groups of query heads are not as far apart as all keys of a
+# token, though they are here.
+"$crescent" emit graphs/fables --embed-text --isa plain -o "$T/texts.c" >"$log" 2>&1
+report $? "emit --embed-text"
+count 1 ' * out[1, MAX_T, HIDDEN_SIZE] = softmax(q[MAX_T, HEAD_DIM] x k[HEAD_DIM, MAX_T])' "$T/texts.c"
+count 4 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/texts.c"
+count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL, rows, 1, HEAD_DIM);' "$T/texts.c"
+
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"

@@ -143,22 +143,29 @@ static bool compare_all(struct search *s, const struct cr_graph *other, int name
     return differs;
 }
 
-/* True if a name may be used for a size: no size of the table, no length and no macro has it. */
-static bool is_free(const struct search *s, const char *name)
+/* True if a length has the name, which is a variable in the functions of the kernels. */
+static bool is_length(const struct search *s, const char *name)
 {
-    bool is_free = true;
+    bool found = false;
     char length[CR_SIZE_NAME];
-    for (int i = 0; i < s->sizes->n_names; i++)
-        is_free &= strcmp(name, s->sizes->names[i].text) != 0;
     for (int i = 0; i < s->g->n_lengths; i++) {
         cr_identifier(length, sizeof length, s->g->lengths[i].name);
-        is_free &= strcmp(name, length) != 0;
+        found |= strcmp(name, length) == 0;
     }
+    return found;
+}
+
+/* True if a name may be used for a size: no size of the table and no length has it. */
+static bool is_free(const struct search *s, const char *name)
+{
+    bool is_free = !is_length(s, name);
+    for (int i = 0; i < s->sizes->n_names; i++)
+        is_free &= strcmp(name, s->sizes->names[i].text) != 0;
     return is_free;
 }
 
-/* Writes the name of an option in capitals; OPTION_ stands before it if it could be a macro of
- * C. */
+/* Writes the name of an option in capitals.  OPTION_ stands before it if it could be a macro of C, and
+ * MAX_ if it is that of a length, whose bound the option is. */
 static bool name_option(struct search *s, const char *option)
 {
     static const char *const macros[] = {"EOF", "NULL", "NAN", "INFINITY", "HUGE", "HUGE_VAL", "BUFSIZ",
@@ -171,7 +178,7 @@ static bool name_option(struct search *s, const char *option)
         plain[i] = cr_upper(option[i]);
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         taken |= strcmp(plain, macros[i]) == 0 || strncmp(plain, "CR_", 3) == 0;
-    snprintf(name, CR_SIZE_NAME, "%s%s", taken ? "OPTION_" : "", plain);
+    snprintf(name, CR_SIZE_NAME, "%s%s", taken ? "OPTION_" : is_length(s, plain) ? "MAX_" : "", plain);
     return is_free(s, name);
 }
 

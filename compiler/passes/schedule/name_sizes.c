@@ -313,19 +313,41 @@ static void add_axes(struct naming *n, cr_id id, int slot, const struct cr_affin
     }
 }
 
-/* Adds for each atom the stride of the next outer axis: the atom's stride times its extent. */
-static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+/* True if an atom steps along the tensor by this many elements. */
+static bool is_step(const struct naming *n, const struct cr_affine *at, int64_t value)
+{
+    bool found = false;
+    for (int a = 0; a < n->b->k->atoms.n; a++)
+        found |= at->coef[a] == value;
+    return found;
+}
+
+/* Adds for each atom the stride of the next outer axis: the atom's stride times its extent.  With
+ * `steps_only`, only if an atom steps by it. */
+static void add_next_strides(struct naming *n, int slot, const struct cr_affine *at, bool steps_only)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
-    (void)id;
     for (int round = 0; round < atoms->n; round++)
         for (int a = 0; a < atoms->n; a++) {
-            int64_t coef = at->coef[a];
+            int64_t coef = at->coef[a], next = coef * atoms->extent[a];
             int step = coef == 1 ? cr_plain_size(n->table, 1) : stride_of(n, slot, coef);
-            if (coef > 0)
-                add_stride(n, slot, coef * atoms->extent[a],
-                           cr_size_product(n->table, step, n->b->atom_size[a]));
+            if (coef > 0 && (!steps_only || is_step(n, at, next)))
+                add_stride(n, slot, next, cr_size_product(n->table, step, n->b->atom_size[a]));
         }
+}
+
+/* Adds the strides of steps.  They come before those that only offsets have: queries and keys may lie in
+ * one tensor, and two groups of query heads are as far apart as all keys of a token are wide. */
+static void add_steps(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    (void)id;
+    add_next_strides(n, slot, at, true);
+}
+
+static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    (void)id;
+    add_next_strides(n, slot, at, false);
 }
 
 /* Adds the stride of a view's axis, with its named size, to those found.  If an earlier view gave
@@ -452,6 +474,21 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
+/* Names the distance of the columns at an address.  In scratch, columns that have as many rows are
+ * contiguous. */
+static void name_columns(struct naming *n, const struct cr_call *call, const struct cr_parameter *p, int slot)
+{
+    struct cr_expr_node *e = unnamed_number(n, call, p->col_stride.argument);
+    int rows = size_of_argument(n, call, p->rows.argument, false);
+    if (!e)
+        return;
+    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && rows && n->table->sizes[rows - 1].value == e->number)
+        add_stride(n, slot, e->number, rows);
+    e->size = stride_of(n, slot, e->number);
+    if (!e->size && is_panel_wide(n, slot, e->number))
+        e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
+}
+
 /* Names the offset of an address in scratch that is a multiple of the columns of the call: a part of rows
  * begins behind parts that are as wide. */
 static void name_scratch_base(const struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
@@ -483,11 +520,7 @@ static void name_call(struct naming *n, const struct cr_call *call)
             name_rows(n, call, p, a->address.slot);
             name_scratch_base(n, call, p, i);
         }
-        struct cr_expr_node *column = unnamed_number(n, call, p->col_stride.argument);
-        if (column)
-            column->size = stride_of(n, a->address.slot, column->number);
-        if (column && !column->size && is_panel_wide(n, a->address.slot, column->number))
-            column->size = cr_size_of_name(n->table, CR_NAME_PANEL);
+        name_columns(n, call, p, a->address.slot);
     }
 }
 
@@ -539,6 +572,7 @@ void cr_name_strides(struct cr_builder *b)
         return;
     n.slots = cr_calloc((size_t)b->f->n_slots, sizeof *n.slots);
     visit_all(&n, add_axes);
+    visit_all(&n, add_steps);
     visit_all(&n, add_extents);
     add_panels(&n);
     for (int i = 0; i < b->f->n_slots; i++)
