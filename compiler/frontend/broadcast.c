@@ -18,22 +18,6 @@ struct shape {
     int64_t size[CR_MAX_RANK];
 };
 
-/* Broadcasts two shapes into *result: aligned at the last axis, sizes must be equal or 1.  Returns
- * false if they do not fit. */
-static bool broadcast_to(struct shape *result, int rank, const int64_t *size)
-{
-    struct shape wide = {rank > result->rank ? rank : result->rank, {0}};
-    for (int i = 1; i <= wide.rank; i++) {
-        int64_t a = i <= result->rank ? result->size[result->rank - i] : 1;
-        int64_t b = i <= rank ? size[rank - i] : 1;
-        if (a != b && a != 1 && b != 1)
-            return false;
-        wide.size[wide.rank - i] = a == 1 ? b : a;
-    }
-    *result = wide;
-    return true;
-}
-
 static cr_id expand_to(lua_State *L, cr_id id, const struct shape *shape)
 {
     struct cr_node node = cr_node_copy(L, id);
@@ -77,7 +61,7 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
         tensors++;
         struct cr_node node = cr_node_copy(L, operands[i].id);
         const struct shape before = result;
-        if (!broadcast_to(&result, node.rank, node.shape))
+        if (!cr_broadcast(&result.rank, result.size, node.rank, node.shape))
             no_broadcast(L, op, &before, &node);
     }
     if (tensors == 0)
@@ -207,7 +191,8 @@ int cr_lua_matmul(lua_State *L)
     a = cr_node_copy(L, in[0]);
     b = cr_node_copy(L, in[1]);
     struct shape batch = {0, {0}};
-    if (!broadcast_to(&batch, a.rank - 2, a.shape) || !broadcast_to(&batch, b.rank - 2, b.shape))
+    if (!cr_broadcast(&batch.rank, batch.size, a.rank - 2, a.shape) ||
+        !cr_broadcast(&batch.rank, batch.size, b.rank - 2, b.shape))
         cr_raise(L, "matmul: shapes %s and %s: batch dimensions do not broadcast, expected sizes "
                  "that are equal or 1", left, right);
     in[0] = expand_batch(L, in[0], batch);

@@ -116,7 +116,7 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     case CR_KIND_ELEMENTWISE:
         return elementwise(f, node, in);
     case CR_KIND_REDUCE:
-        return cr_t_reduce1(f->t, cr_ops[node->op].name, in[0], node->axis);
+        return cr_t_reduce(f->t, cr_ops[node->op].name, in[0], 1, &node->axis, true);
     case CR_KIND_CONTRACT:
         return cr_t_matmul(f->t, in[0], in[1]);
     case CR_KIND_MOVE:

@@ -200,17 +200,6 @@ static void read_arguments(lua_State *L, const char *letters, struct arguments *
 
 /* ---- functions that make terms ---- */
 
-/* Slices x[0] along an axis: the elements start, start + step, ... */
-static cr_t gather_steps(struct cr_translation *t, cr_t x, int axis, const double *number)
-{
-    int64_t start = cr_t_plain(t, cr_t_whole(number[0])), step = cr_t_whole(number[1]),
-            n = cr_t_plain(t, cr_t_whole(number[2]));
-    int64_t *indices = t->failed ? NULL : cr_t_axis_array(t, n);
-    for (int64_t i = 0; indices && i < n; i++)
-        indices[i] = start + i * step;
-    return indices ? cr_t_take(t, x, axis, n, indices) : NULL;
-}
-
 enum row {
 #define LANGUAGE(name, arguments, term) ROW_##name,
 #include "lua_terms.def"
@@ -411,6 +400,19 @@ static bool is_natural(cr_t x)
     return natural;
 }
 
+/* Pushes the first of known indices that follow one another, or the only one; else nil. */
+static void push_first(lua_State *L, cr_t x)
+{
+    int64_t n = cr_t_elements(x);
+    bool counted = x->data && n > 0 && (x->data[0] >= 0 || (n == 1 && cr_number_is_symbol(x->data[0])));
+    for (int64_t i = 1; counted && i < n; i++)
+        counted = x->data[i] == x->data[0] + (double)i;
+    if (counted)
+        push_size(L, cr_t_whole(x->data[0]));
+    else
+        lua_pushnil(L);
+}
+
 /* Pushes the language's name of a term's type. */
 static void push_type(lua_State *L, cr_t x)
 {
@@ -425,6 +427,7 @@ static void push_type(lua_State *L, cr_t x)
  *     type                   the type's name in ONNX
  *     is_known, is_data      the elements are known; they are known and are no weight's
  *     is_natural             no element can be negative
+ *     first                  the first of known indices that follow one another, or nil
  *     name                   the name of a value of the ONNX graph, or nil
  *     is_weight, is_input    the term is such a value
  */
@@ -452,6 +455,8 @@ static int field(lua_State *L)
         lua_pushboolean(L, x->kind == CR_TERM_DATA);
     else if (strcmp(key, "is_natural") == 0)
         lua_pushboolean(L, is_natural(x));
+    else if (strcmp(key, "first") == 0)
+        push_first(L, x);
     else if (strcmp(key, "name") == 0)
         lua_pushstring(L, v ? v->name : NULL);
     else

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "compiler/ir/eval.h"
+#include "compiler/ir/graph.h"
 #include "term_parts.h"
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)
-
-enum { MOST_LISTED = 1 << 24 };
 
 /* Replaces marks of lengths and symbols in a message by names and values for the bounds. */
 static void name_symbols(const struct cr_symbols *symbols, char *text, size_t size)
@@ -179,16 +178,6 @@ bool cr_t_is_of(struct cr_translation *t, cr_t x, int types)
 void *cr_t_array(struct cr_translation *t, int64_t n)
 {
     return cr_elements_new(&t->graph->elements, t->arena, (size_t)n);
-}
-
-void *cr_t_axis_array(struct cr_translation *t, int64_t n)
-{
-    if (n < 0 || n > MOST_LISTED) {
-        cr_onnx_refuse(t, "found %lld indices along an axis, expected at most %d", (long long)n,
-                       MOST_LISTED);
-        return NULL;
-    }
-    return cr_t_array(t, n);
 }
 
 double *cr_t_new_elements(struct cr_translation *t, const struct cr_onnx_term *x)
@@ -364,26 +353,6 @@ const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
 
 /* ---- broadcasting ---- */
 
-/* Broadcasts a shape with the shape of x; false if they do not fit. */
-static bool broadcast(int *rank, int64_t *shape, cr_t x)
-{
-    int more = x->rank - *rank;
-    if (more > 0) {
-        memmove(shape + more, shape, (size_t)*rank * sizeof *shape);
-        for (int i = 0; i < more; i++)
-            shape[i] = 1;
-        *rank = x->rank;
-    }
-    for (int i = 0; i < x->rank; i++) {
-        int64_t *to = &shape[*rank - x->rank + i];
-        if (*to != x->shape[i] && *to != 1 && x->shape[i] != 1)
-            return false;
-        if (*to == 1)
-            *to = x->shape[i];
-    }
-    return true;
-}
-
 /* Reads the known elements of a term in the order of a shape that the term is broadcast to. */
 struct reading {
     const double *at;
@@ -539,7 +508,7 @@ static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op o
         cr_t_new(t, is_infix ? CR_TERM_INFIX : CR_TERM_CALL, type, a->rank, a->shape);
     if (!x)
         return NULL;
-    if (!broadcast(&x->rank, x->shape, b))
+    if (!cr_broadcast(&x->rank, x->shape, b->rank, b->shape))
         return cr_onnx_refuse(t, "found operands of shapes %s and %s, expected equal shapes",
                               cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
     if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
@@ -616,7 +585,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
     if (!x)
         return NULL;
-    if (!broadcast(&x->rank, x->shape, a) || !broadcast(&x->rank, x->shape, b))
+    if (!cr_broadcast(&x->rank, x->shape, a->rank, a->shape) || !cr_broadcast(&x->rank, x->shape, b->rank, b->shape))
         return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
         double *data = cr_t_new_elements(t, x);

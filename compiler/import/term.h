@@ -93,9 +93,6 @@ cr_t cr_t_data(struct cr_translation *t, enum cr_onnx_type type, int rank, const
                const double *data);
 /* Returns an array of n elements of 8 bytes, all 0, valid while the node is translated. */
 void *cr_t_array(struct cr_translation *t, int64_t n);
-/* Returns an array like cr_t_array, for the indices of an axis; fails and returns null if there
- * are too many. */
-void *cr_t_axis_array(struct cr_translation *t, int64_t n);
 /* Like cr_t_data, but takes an array of cr_t_array without a copy. */
 cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, const int64_t *shape,
                    double *data);
@@ -136,17 +133,14 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes);
 cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j);
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape);
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size);
-/* Takes the elements at known indices along an axis. */
-cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int64_t *indices);
 cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis);
 
 /* ---- indices, which are i32 and not below 0 ---- */
 
 /* Returns rows of the table: the axes of the index replace the first axis. */
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index);
-/* Like cr_t_gather, but along any axis: the axes of the index replace it. */
-cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis);
-/* Returns elements along an axis; the index has an element for each element of the result. */
+/* Returns elements along an axis; the index has an element for each element of the result, and the sizes of x
+ * along other axes. */
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 
 /* ---- sums and products ---- */
@@ -154,8 +148,8 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 /* `name` is sum or max; reduced axes stay with size 1 if `keep`. */
 cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
                  bool keep);
-cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis);
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
+/* A product of matrices of floats. */
 cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b);
 
 /* ---- the library ---- */

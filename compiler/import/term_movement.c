@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/ir/graph.h"
 #include "term_parts.h"
 
 /* ---- folding ---- */
@@ -173,23 +174,22 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
 /* Repeats known elements; makes a call otherwise. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
-    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
+    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK], wide[CR_ONNX_RANK];
     if (t->failed || !x || same_shape(x, rank, shape))
         return x;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
+    int wide_rank = rank;
     if (!like)
         return NULL;
+    memcpy(wide, like->shape, sizeof wide);
+    if (!cr_broadcast(&wide_rank, wide, x->rank, x->shape) || !same_shape(like, wide_rank, wide))
+        return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
+                              cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
     cr_t_strides(x->rank, x->shape, strides);
     for (int i = 0; i < rank; i++) {
         int own = i - (rank - x->rank);
-        if (own >= 0 && x->shape[own] != shape[i] && x->shape[own] != 1)
-            return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
-                                  cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
         repeated[i] = own < 0 || x->shape[own] == 1 ? 0 : strides[own];
     }
-    if (rank < x->rank)
-        return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
-                              cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
     if (cr_t_folds(t, like, 1, &x)) {
         return pick(t, like, x, cr_t_offsets(t, like, repeated, 0));
     }
@@ -238,34 +238,6 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
                                                  {NULL, start_text(t, start)},
                                                  {NULL, cr_t_text(t, size)}},
                      4);
-}
-
-/* True if indices are start, start + 1, ... */
-static bool is_range(int64_t n, const int64_t *indices)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (indices[i] != indices[0] + i)
-            return false;
-    return n > 0;
-}
-
-cr_t cr_t_take(struct cr_translation *t, cr_t x, int axis, int64_t n, const int64_t *indices)
-{
-    double *numbers = cr_arena_new(t->arena, (size_t)n, sizeof *numbers);
-    if (t->failed || !x)
-        return NULL;
-    if (is_range(n, indices))
-        return cr_t_narrow(t, x, axis, indices[0], n);
-    if (n == 0)
-        return cr_t_narrow(t, x, axis, 0, 0);
-    for (int64_t i = 0; i < n; i++) {
-        numbers[i] = (double)indices[i];
-        if (indices[i] < 0 || indices[i] >= cr_size_bound(x->shape[axis]))
-            return cr_onnx_refuse(t, "found index %lld, expected one below %s", (long long)indices[i],
-                                  cr_t_text(t, x->shape[axis]));
-    }
-    cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, &n, numbers);
-    return cr_t_gather_axis(t, x, index, axis);
 }
 
 /* Concatenates known parts. */
@@ -343,39 +315,6 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
 
 /* ---- indices ---- */
 
-/* True if x has the axis; refuses otherwise. */
-static bool has_axis(struct cr_translation *t, cr_t x, int axis)
-{
-    if (axis >= x->rank)
-        cr_onnx_refuse(t, "found a table of %d axes, expected more than %d", x->rank, axis);
-    return axis < x->rank;
-}
-
-/* True if indices are known and are i, i + 1, ... with i >= 0, or one symbol. */
-static bool is_counted(cr_t index)
-{
-    int64_t n = cr_t_elements(index);
-    bool counted = index->data && n > 0 &&
-                   (index->data[0] >= 0 || (n == 1 && cr_number_is_symbol(index->data[0])));
-    for (int64_t i = 1; counted && i < n; i++)
-        counted = index->data[i] == index->data[0] + (double)i;
-    return counted;
-}
-
-/* Gathers consecutive indices by a slice; reshapes so that the axes of the index replace `axis`. */
-static cr_t slice_counted(struct cr_translation *t, cr_t x, cr_t index, int axis)
-{
-    int64_t shape[2 * CR_ONNX_RANK];
-    int rank = index->rank + x->rank - 1;
-    cr_t part = cr_t_narrow(t, x, axis, cr_t_whole(index->data[0]),
-                            cr_t_count(t, index->rank, index->shape));
-    for (int i = 0; i < rank; i++)
-        shape[i] = i < axis                 ? x->shape[i]
-                   : i < axis + index->rank ? index->shape[i - axis]
-                                            : x->shape[i - index->rank + 1];
-    return cr_t_reshape(t, part, rank, shape);
-}
-
 /* Looks up known rows of `inner` elements by indices that depend on lengths. */
 static cr_t fold_gather(struct cr_translation *t, struct cr_onnx_term *y, cr_t table, cr_t index, int64_t inner)
 {
@@ -396,11 +335,10 @@ static cr_t fold_gather(struct cr_translation *t, struct cr_onnx_term *y, cr_t t
 cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
 {
     int64_t shape[2 * CR_ONNX_RANK], inner = 1;
-    if (t->failed || !table || !index || !has_axis(t, table, 0) ||
-        !cr_t_is_of(t, index, CR_OF_INTEGERS))
+    if (t->failed || !table || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS))
         return NULL;
-    if (is_counted(index))
-        return slice_counted(t, table, index, 0);
+    if (!table->rank)
+        return cr_onnx_refuse(t, "found a table without axes, expected at least one");
     int rank = index->rank + table->rank - 1;
     memcpy(shape, index->shape, (size_t)index->rank * sizeof *shape);
     memcpy(shape + index->rank, table->shape + 1, (size_t)(table->rank - 1) * sizeof *shape);
@@ -421,46 +359,16 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
         }
         return pick(t, like, table, from);
     }
-    if (cr_language_type(table->type) == CR_LANGUAGE_BOOL)
-        return cr_t_cast(t, cr_t_gather(t, cr_t_cast(t, table, CR_ONNX_INT32), index),
-                         CR_ONNX_BOOL);
     return cr_t_call(t, "gather", table->type, rank, shape,
                      (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
 }
 
-/* Permutes the axis to the front, gathers rows, and permutes the axes of the index to its place. */
-cr_t cr_t_gather_axis(struct cr_translation *t, cr_t x, cr_t index, int axis)
-{
-    int order[2 * CR_ONNX_RANK], front[CR_ONNX_RANK], n = 0;
-    if (t->failed || !x || !index || !has_axis(t, x, axis) ||
-        !cr_t_is_of(t, index, CR_OF_INTEGERS))
-        return NULL;
-    if (is_counted(index))
-        return slice_counted(t, x, index, axis);
-    if (axis == 0)
-        return cr_t_gather(t, x, index);
-    front[n++] = axis;
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis)
-            front[n++] = i;
-    cr_t y = cr_t_gather(t, cr_t_permute(t, x, front), index);
-    n = 0;
-    for (int i = 0; i < axis; i++)
-        order[n++] = index->rank + i;
-    for (int i = 0; i < index->rank; i++)
-        order[n++] = i;
-    for (int i = axis + 1; i < x->rank; i++)
-        order[n++] = index->rank + i - 1;
-    return y ? cr_t_permute(t, y, order) : NULL;
-}
-
-/* True if an index has the rank of x, and no axis except `axis` is longer than the same axis of x.
- * Otherwise records an error. */
+/* True if an index has the shape of x except along the axis.  Otherwise records an error. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     bool fit = index->rank == x->rank && axis < x->rank;
     for (int i = 0; fit && i < x->rank; i++)
-        fit = i == axis || cr_size_bound(index->shape[i]) <= cr_size_bound(x->shape[i]);
+        fit = i == axis || index->shape[i] == x->shape[i];
     if (!fit)
         cr_onnx_refuse(t, "found indices of the shape %s along axis %d of %s, expected ones that fit",
                        cr_t_list(t, index->rank, index->shape), axis,
@@ -488,14 +396,6 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         }
         return pick(t, like, x, from);
     }
-    for (int i = 0; i < x->rank; i++) /* other axes of the index may be shorter */
-        if (i != axis)
-            x = cr_t_narrow(t, x, i, 0, index->shape[i]);
-    if (!x)
-        return NULL;
-    if (cr_language_type(x->type) == CR_LANGUAGE_BOOL)
-        return cr_t_cast(t, cr_t_gather_along(t, cr_t_cast(t, x, CR_ONNX_INT32), index, axis),
-                         CR_ONNX_BOOL);
     return cr_t_call(
         t, "gather", x->type, index->rank, index->shape,
         (struct cr_onnx_argument[]){{x, NULL}, {index, NULL}, {NULL, cr_t_text(t, axis + 1)}}, 3);
@@ -537,11 +437,6 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
                      keep ? 2 : 3);
 }
 
-cr_t cr_t_reduce1(struct cr_translation *t, const char *name, cr_t x, int axis)
-{
-    return cr_t_reduce(t, name, x, 1, &axis, true);
-}
-
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
@@ -554,45 +449,21 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
         reverse ? 3 : 2);
 }
 
-/* Multiplies matrices of integers by a sum of products: the language's matmul takes floats only. */
-static cr_t integer_matmul(struct cr_translation *t, cr_t a, cr_t b)
-{
-    int64_t left[CR_ONNX_RANK], right[CR_ONNX_RANK];
-    memcpy(left, a->shape, sizeof left);
-    left[a->rank] = 1;
-    memcpy(right, b->shape, sizeof right);
-    right[b->rank] = right[b->rank - 1];
-    right[b->rank - 1] = right[b->rank - 2];
-    right[b->rank - 2] = 1;
-    if (a->rank >= CR_ONNX_RANK || b->rank >= CR_ONNX_RANK)
-        return cr_onnx_refuse(t, "found a product of integers of %d axes, expected at most 2", a->rank);
-    /* [.., m, k, 1] times [.., 1, k, n], summed over k */
-    cr_t y = cr_t_binary(t, "*", cr_t_reshape(t, a, a->rank + 1, left),
-                         cr_t_reshape(t, b, b->rank + 1, right));
-    int axis = y ? y->rank - 2 : 0;
-    return cr_t_reduce(t, "sum", y, 1, &axis, false);
-}
-
 cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
 {
     int64_t shape[CR_ONNX_RANK];
+    int n = 0;
     if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS))
         return NULL;
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    int ra = a->rank, rb = b->rank, rank = ra > rb ? ra : rb, n = 0;
-    if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0])
+    int ra = a->rank, rb = b->rank;
+    if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0] ||
+        !cr_broadcast(&n, shape, ra > 2 ? ra - 2 : 0, a->shape) ||
+        !cr_broadcast(&n, shape, rb > 2 ? rb - 2 : 0, b->shape))
         return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",
                               cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
-    for (int i = 0; i < rank - 2; i++) {
-        int64_t left = i - (rank - ra) >= 0 ? a->shape[i - (rank - ra)] : 1;
-        int64_t right = i - (rank - rb) >= 0 ? b->shape[i - (rank - rb)] : 1;
-        if (left != right && left != 1 && right != 1)
-            return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",
-                                  cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
-        shape[n++] = left == 1 ? right : left;
-    }
     if (ra > 1)
         shape[n++] = a->shape[ra - 2];
     if (rb > 1)
@@ -604,11 +475,6 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
         cr_t_folds(t, like, 2, (cr_t[]){a, b}) && !has_symbols(t, a) && !has_symbols(t, b))
         return cr_t_fold_matmul(t, a, b, like);
-    if (cr_language_type(a->type) != CR_LANGUAGE_F32) {
-        cr_t row = ra > 1 ? a : cr_t_reshape(t, a, 2, (int64_t[]){1, k});
-        cr_t column = rb > 1 ? b : cr_t_reshape(t, b, 2, (int64_t[]){k, 1});
-        return row && column ? cr_t_reshape(t, integer_matmul(t, row, column), n, shape) : NULL;
-    }
     return cr_t_call(t, "matmul", a->type, n, shape,
                      (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
 }

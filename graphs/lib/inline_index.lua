@@ -15,20 +15,23 @@ local function is_embedding(x, index)
     return x.is_weight and index.is_input
 end
 
--- A known scalar index takes a slice and removes the axis.
 function inline_index.gather(x, index, o)
     assert(x.rank > 0, "expected a table")
     local axis = axis_of(x, o.axis or 0)
     if not is_embedding(x, index) then index = from_start(index, x:size(axis)) end
-    if not index.is_known or index.rank > 0 then return gather_axis(x, index, axis) end
-    local shape = x.shape
-    table.remove(shape, axis)
-    return reshape(narrow(x, axis, numbers(index)[1], 1), shape)
+    return tools.gather(x, index, axis)
 end
 
+-- Other axes of the index may be shorter than those of x.
 function inline_index.gather_elements(x, index, o)
     local axis = axis_of(x, o.axis or 0)
-    return gather_along(x, from_start(index, x:size(axis)), axis)
+    index = from_start(index, x:size(axis))
+    for i = 1, math.min(index.rank, x.rank) do
+        local size = index:size(i)
+        if i ~= axis and bound(size) <= bound(x:size(i)) then x = narrow(x, i, 0, size) end
+    end
+    if x.dtype == "bool" then return ne(gather_along(int(x), index, axis), 0) end
+    return gather_along(x, index, axis)
 end
 
 -- Turns lists of indices into row-major indices over `depth` axes of x, which follow `batch` batch axes.
@@ -62,7 +65,7 @@ function inline_index.gather_nd(x, indices, o)
     end
     local merged = {tools.times(batches, rows)}
     for i = batch + depth + 1, x.rank do merged[#merged + 1] = x:size(i) end
-    return gather(reshape(x, merged), index)
+    return tools.gather(reshape(x, merged), index, 1)
 end
 
 return inline_index

@@ -18,7 +18,7 @@ local function take(x, places, axis)
             error("found index " .. place .. ", expected one below " .. bound(x:size(axis)))
         end
     end
-    return gather_axis(x, row(places), axis)
+    return tools.gather(x, row(places), axis)
 end
 
 -- The places where the condition is true.

@@ -170,11 +170,30 @@ end
 
 -- ---- products of matrices ----
 
+-- A shape with a new axis of size 1 before axis `at`.
+local function with_axis(x, at)
+    local shape = x.shape
+    table.insert(shape, at, 1)
+    return reshape(x, shape)
+end
+
+-- The language multiplies matrices of floats; those of integers are multiplied by a sum of products.
+function inline_math.matmul(a, b)
+    if a.dtype ~= "i32" or b.dtype ~= "i32" then return matmul(a, b) end
+    local rows, columns = a.rank > 1 and a or with_axis(a, 1), b.rank > 1 and b or with_axis(b, 2)
+    assert(rows:size(-1) == columns:size(-2), "found matrices of other sizes, expected equal inner sizes")
+    local y = sum(with_axis(rows, rows.rank + 1) * with_axis(columns, columns.rank - 1), -2, false)
+    local shape = y.shape
+    if b.rank == 1 then table.remove(shape) end
+    if a.rank == 1 then table.remove(shape, #shape + (b.rank == 1 and 0 or -1)) end
+    return reshape(y, shape)
+end
+
 -- alpha A B + beta C
 function inline_math.gemm(a, b, c, o)
     if (o.transA or 0) ~= 0 then a = transpose(a, 1, 2) end
     if (o.transB or 0) ~= 0 then b = transpose(b, 1, 2) end
-    local y = matmul(a, b) * (o.alpha or 1)
+    local y = inline_math.matmul(a, b) * (o.alpha or 1)
     if c then y = y + c * (o.beta or 1) end
     return y
 end
@@ -192,7 +211,7 @@ end
 
 -- alpha A B
 function inline_math.fused_matmul(a, b, o)
-    local y = matmul(fused_operand(a, o.transBatchA, o.transA), fused_operand(b, o.transBatchB, o.transB))
+    local y = inline_math.matmul(fused_operand(a, o.transBatchA, o.transA), fused_operand(b, o.transBatchB, o.transB))
     return (o.alpha or 1) == 1 and y or y * o.alpha
 end
 

@@ -115,8 +115,8 @@ end
 function inline_norm.embed_layer_normalization(ids, segments, words, positions, kinds, scale, bias, mask, at,
                                                o)
     assert(ids.rank == 2 and positions.rank == 2, "found other axes, expected ids and positions of two")
-    local x = gather(words, ids) + (at and gather(positions, at) or narrow(positions, 1, 0, ids:size(2)))
-    if segments and kinds then x = x + gather(kinds, segments) end
+    local x = tools.gather(words, ids, 1) + (at and tools.gather(positions, at, 1) or narrow(positions, 1, 0, ids:size(2)))
+    if segments and kinds then x = x + tools.gather(kinds, segments, 1) end
     local allowed = mask and sum(int(eq(mask, 1)), 2, false) or full(0, {ids:size(1)}, "i32")
     return layer_norm(x, scale, bias, {x.rank}, epsilon_of(o)), allowed, x
 end

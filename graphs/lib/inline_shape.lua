@@ -164,7 +164,7 @@ local function slice_axis(x, axis, start, finish, step)
     local n = tools.steps(start, finish, step)
     if step == 1 then return narrow(x, axis, n == 0 and 0 or start, n) end
     assert(type(size) == "number", "found a step of " .. step .. " along a length, expected 1, or --set")
-    return gather_steps(x, axis, start, step, n)
+    return tools.gather(x, iota({plain(n)}, 1) * step + plain(start), axis)
 end
 
 -- The limits are attributes before version 10, inputs since.

@@ -61,6 +61,36 @@ function tools.steps(from, to, step)
     return sizes(sizes(sizes(way, "+", math.abs(step) - 1), "/", math.abs(step)), ">", 0)
 end
 
+-- The axes of x but one.
+local function others(x, axis)
+    local axes = {}
+    for i = 1, x.rank do
+        if i ~= axis then axes[#axes + 1] = i end
+    end
+    return axes
+end
+
+-- Elements along an axis by an index, whose axes replace it.  Indices that follow one another take a slice; others
+-- find rows, of which booleans are gathered as integers.
+function tools.gather(x, index, axis)
+    local shape, first = {}, index.first
+    if first then
+        for i = 1, axis - 1 do shape[i] = x:size(i) end
+        for _, size in ipairs(index.shape) do shape[#shape + 1] = size end
+        for i = axis + 1, x.rank do shape[#shape + 1] = x:size(i) end
+        return reshape(narrow(x, axis, first, index.elements), shape)
+    end
+    if x.dtype == "bool" then return ne(tools.gather(int(x), index, axis), 0) end
+    if axis == 1 then return gather(x, index) end
+    local front, back = others(x, axis), {}
+    table.insert(front, 1, axis)
+    local y = gather(permute(x, front), index)
+    for i = 1, axis - 1 do back[i] = index.rank + i end
+    for i = 1, index.rank do back[#back + 1] = i end
+    for i = #back + 1, y.rank do back[i] = i end
+    return permute(y, back)
+end
+
 -- The mean over axes.
 function tools.mean(x, axes, keep)
     if not x.is_data and #axes == 1 and keep then
