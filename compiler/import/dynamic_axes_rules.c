@@ -170,106 +170,21 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
 
 static cr_t remade(struct settling *s, cr_t x);
 
-/* Makes a call with the type, shape and lengths of `like`. */
-static cr_t call(struct settling *s, enum cr_onnx_term_kind kind, const char *name, cr_t like,
-                 const struct cr_onnx_argument *arguments, int n)
-{
-    struct cr_onnx_term *x = cr_arena_new(arena_of(s), 1, sizeof *x);
-    *x = *like;
-    x->kind = kind;
-    x->name = name;
-    x->arguments = memcpy(cr_arena_new(arena_of(s), (size_t)n, sizeof *arguments), arguments,
-                          (size_t)n * sizeof *arguments);
-    x->n_arguments = n;
-    x->data = NULL;
-    cut(s, x);
-    return x;
-}
-
-/* Returns a term with axes 0 and `axis` exchanged. */
-static cr_t exchanged(struct settling *s, cr_t x, int axis)
-{
-    struct cr_onnx_term like = *x;
-    if (axis == 0)
-        return x;
-    like.shape[0] = x->shape[axis];
-    like.shape[axis] = x->shape[0];
-    like.lengths[0] = x->lengths[axis];
-    like.lengths[axis] = x->lengths[0];
-    return call(s, CR_TERM_CALL, "transpose", &like,
-                (struct cr_onnx_argument[]){{x, NULL},
-                                            {NULL, "1"},
-                                            {NULL, cr_arena_print(arena_of(s), "%d", axis + 1)}},
-                3);
-}
-
-/* Gathers elements of an axis by an index. */
-static cr_t picked(struct settling *s, cr_t x, int axis, cr_t index)
-{
-    cr_t front = exchanged(s, x, axis);
-    struct cr_onnx_term like = *front;
-    like.shape[0] = index->shape[0];
-    like.lengths[0] = 0;
-    return exchanged(s,
-                     call(s, CR_TERM_CALL, "gather", &like,
-                          (struct cr_onnx_argument[]){{front, NULL}, {index, NULL}}, 2),
-                     axis);
-}
-
-static const struct cr_onnx_term one_index = {
-    .type = CR_ONNX_INT64, .rank = 1, .shape = {1}, .name = ""};
-
-/* The index of a length's first element, {0}; narrow cannot take a part of such an axis. */
-static cr_t first_index(struct settling *s)
-{
-    struct cr_onnx_term *index = cr_arena_new(arena_of(s), 1, sizeof *index);
-    *index = one_index;
-    index->kind = CR_TERM_DATA;
-    index->data = cr_arena_new(arena_of(s), 1, sizeof *index->data);
-    return index;
-}
-
-/* The index of a length's last element: expand(seq - 1, {1}). */
-static cr_t last_index(struct settling *s, int length)
-{
-    static const double one = 1;
-    struct cr_onnx_term *value = cr_arena_new(arena_of(s), 1, sizeof *value),
-                        *number = cr_arena_new(arena_of(s), 1, sizeof *number);
-    *number = (struct cr_onnx_term){
-        .kind = CR_TERM_DATA, .type = CR_ONNX_INT64, .data = &one, .name = ""};
-    *value = *number;
-    value->kind = CR_TERM_VALUE;
-    value->data = NULL;
-    value->value = s->script->graph->symbols->lengths[length].value;
-    cr_t last = call(s, CR_TERM_INFIX, "-", value,
-                     (struct cr_onnx_argument[]){{value, NULL}, {number, NULL}}, 2);
-    return call(s, CR_TERM_CALL, "expand", &one_index,
-                (struct cr_onnx_argument[]){{last, NULL}, {NULL, "{1}"}}, 2);
-}
-
-/* Rewrites a narrow.  Its size is a number, for a length the bound.  A part of a length may only
- * be its first or its last element, which always exist. */
-static cr_t narrowed(struct settling *s, cr_t x)
+/* Refuses a narrow that takes a part of a length, or begins at one: cr_t_narrow takes the elements that always exist
+ * by an index. */
+static void check_narrow(struct settling *s, cr_t x)
 {
     int a = atoi(x->arguments[1].text) - 1;
-    cr_t y = operand(x, 0);
     const char *from = x->arguments[2].text;
-    bool behind = *from == CR_TERM_LENGTH, part = y->lengths[a] && !x->lengths[a];
-    int64_t start = strtoll(behind ? from + 2 : from, NULL, 10);
-    if ((behind && (start != -1 || x->shape[a] != 1)) || (part && !behind && start + x->shape[a] > 1)) {
-        struct cr_onnx_term like = *y;
-        like.lengths[a] = (signed char)(behind ? from[1] - '0' + 1 : y->lengths[a]);
+    struct cr_onnx_term like = *operand(x, 0);
+    bool part = like.lengths[a] && !x->lengths[a];
+    if (*from == CR_TERM_LENGTH)
+        like.lengths[a] = (signed char)(from[1] - '0' + 1);
+    if (part || *from == CR_TERM_LENGTH)
         refuse(s, &like, "it takes elements that do not exist if the size is 1, along", a);
-    }
-    if (part || behind)
-        return picked(s, y, a, behind ? last_index(s, from[1] - '0') : first_index(s));
-    struct cr_onnx_argument arguments[4];
-    memcpy(arguments, x->arguments, sizeof arguments);
-    arguments[3].text = cr_arena_print(arena_of(s), "%lld", (long long)x->shape[a]);
-    return call(s, CR_TERM_CALL, "narrow", x, arguments, 4);
 }
 
-/* Rewrites a term and its operands into forms that the language has. */
+/* Cuts the operands of a term where they have to be. */
 static cr_t remake(struct settling *s, cr_t x)
 {
     struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
@@ -282,8 +197,8 @@ static cr_t remake(struct settling *s, cr_t x)
         if (arguments[i].term)
             arguments[i].term = remade(s, arguments[i].term);
     }
-    if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "narrow") == 0 && x->n_arguments == 4)
-        return narrowed(s, copy);
+    if (copy->kind == CR_TERM_CALL && strcmp(copy->name, "narrow") == 0)
+        check_narrow(s, copy);
     cut(s, copy);
     return copy;
 }

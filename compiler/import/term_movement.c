@@ -216,7 +216,23 @@ static const char *start_text(struct cr_translation *t, int64_t start)
                       : cr_arena_print(t->arena, "%c%d%+lld", CR_TERM_LENGTH, length, (long long)more);
 }
 
-/* Returns x itself if the whole axis is taken. */
+/* True if an element is the first one of a length's axis, or the last one of a length: these exist for all sizes. */
+static bool always_exists(struct cr_translation *t, int64_t axis_size, int64_t at)
+{
+    int64_t more;
+    return cr_size_is_symbol(at)
+               ? cr_symbols_nearest(t->graph->symbols, cr_number_of_size(at), &more) >= 0 && more == -1
+               : at == 0 && cr_size_is_symbol(axis_size);
+}
+
+/* Takes one element along an axis by an index, as narrow cannot take a part of a length. */
+static cr_t narrow_to_one(struct cr_translation *t, cr_t x, int axis, int64_t at)
+{
+    cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, (int64_t[]){1}, (double[]){cr_number_of_size(at)});
+    return cr_t_swap(t, cr_t_gather(t, cr_t_swap(t, x, 0, axis), index), 0, axis);
+}
+
+/* Returns x itself if the whole axis is taken.  The script has the bound of a size that is a length. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
@@ -232,11 +248,13 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
         cr_t_strides(x->rank, x->shape, strides);
         return pick(t, like, x, cr_t_offsets(t, like, strides, start * strides[axis]));
     }
+    if (size == 1 && always_exists(t, x->shape[axis], start))
+        return narrow_to_one(t, x, axis, start);
     return cr_t_call(t, "narrow", x->type, x->rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL},
                                                  {NULL, cr_t_text(t, axis + 1)},
                                                  {NULL, start_text(t, start)},
-                                                 {NULL, cr_t_text(t, size)}},
+                                                 {NULL, cr_t_text(t, cr_size_bound(size))}},
                      4);
 }
 
