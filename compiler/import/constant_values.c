@@ -19,8 +19,7 @@ struct search {
 
 static cr_t term_of(struct search *s, int value);
 
-/* True if a node only moves elements. */
-static bool is_move(const struct cr_onnx_node *n)
+bool cr_onnx_moves(const struct cr_onnx_node *n)
 {
     static const char *const moves[] = {"Reshape",  "Unsqueeze", "Squeeze", "Flatten",
                                         "Identity", "View",      "Transpose", "Permute",
@@ -83,7 +82,7 @@ static cr_t term_of(struct search *s, int value)
     if (v->tensor)
         return s->terms[value] = v->tensor->data ? known_term(s, value, v->type) : NULL;
     if (v->producer == CR_ONNX_NONE || s->depth == DEPTH ||
-        (s->base != CR_ONNX_NONE && !is_move(&s->graph.nodes[v->producer])))
+        (s->base != CR_ONNX_NONE && !cr_onnx_moves(&s->graph.nodes[v->producer])))
         return NULL;
     s->depth++;
     translate(s, &s->graph.nodes[v->producer]);

@@ -158,6 +158,6 @@ const char *cr_onnx_node_text(const struct cr_onnx_node *node, char *buf, size_t
  * A pass: rewrites the graph where its patterns match.  Shapes are known; a value that can be
  * computed has a tensor.  Each pass is a row in passes[] of import.c.
  */
-typedef int cr_onnx_pass(struct cr_onnx_graph *graph, struct cr_error *error);
+typedef void cr_onnx_pass(struct cr_onnx_graph *graph);
 
 #endif

@@ -285,9 +285,11 @@ static int rewrite(struct importing *m)
 {
     if (cr_onnx_sweep(&m->graph, m->error))
         return -1;
-    for (int i = 0; cr_onnx_passes[i]; i++)
-        if (cr_onnx_passes[i](&m->graph, m->error) || cr_onnx_sweep(&m->graph, m->error))
+    for (int i = 0; cr_onnx_passes[i]; i++) {
+        cr_onnx_passes[i](&m->graph);
+        if (cr_onnx_sweep(&m->graph, m->error))
             return -1;
+    }
     return translate(m);
 }
 

@@ -36,6 +36,16 @@ int cr_match_other(const struct cr_onnx_node *n, int value)
     return n->inputs[n->inputs[0] == value];
 }
 
+bool cr_match_view(const struct cr_onnx_node *n)
+{
+    static const char *const ops[] = {"Reshape", "Flatten", "Unsqueeze", "Squeeze", "View"};
+    bool is_ours = !*n->domain || strcmp(n->domain, CR_ONNX_CRESCENT) == 0;
+    for (size_t i = 0; is_ours && i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(n->op, ops[i]) == 0)
+            return n->n_inputs > 0 && n->inputs[0] != CR_ONNX_NONE;
+    return false;
+}
+
 int cr_match_user(const struct cr_onnx_graph *g, int value)
 {
     return cr_onnx_users(g, value) == 1 ? cr_onnx_user(g, value) : CR_ONNX_NONE;

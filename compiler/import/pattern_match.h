@@ -19,6 +19,9 @@ bool cr_match_number(const struct cr_onnx_graph *graph, int value, double number
 /* Returns the input that is not `value` of a node of two inputs, or CR_ONNX_NONE. */
 int cr_match_other(const struct cr_onnx_node *node, int value);
 
+/* True if a node only changes the shape of its first input: the elements keep their order. */
+bool cr_match_view(const struct cr_onnx_node *node);
+
 /* Returns the only node that reads a value; CR_ONNX_NONE if there are several, or if the value
  * is an output of the model. */
 int cr_match_user(const struct cr_onnx_graph *graph, int value);

@@ -118,9 +118,8 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
 
 /* All three give NaN for NaN. For infinities they equal the formulas, except for 0.5 (x (1 +
  * f(x))). */
-int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_activations(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0; i < g->n_nodes; i++) {
         bool is_tanh = false;
         if (g->nodes[i].dead || *g->nodes[i].domain || strcmp(g->nodes[i].op, "Mul") != 0)
@@ -132,5 +131,4 @@ int cr_recognise_activations(struct cr_onnx_graph *g, struct cr_error *error)
         else if ((x = of_silu(g, i)) != CR_ONNX_NONE)
             cr_match_replace(g, g->nodes[i].outputs[0], i, "Silu", &x, 1, "silu");
     }
-    return 0;
 }

@@ -385,9 +385,8 @@ static void find_operator(struct cr_onnx_graph *g, int node)
 }
 
 /* Finds attention by its formula, and the operator of opset 23. */
-int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_attention(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++) {
         const struct cr_onnx_node *node = &g->nodes[i];
         if (node->dead || *node->domain)
@@ -397,7 +396,6 @@ int cr_recognise_attention(struct cr_onnx_graph *g, struct cr_error *error)
         else if (strcmp(node->op, "Attention") == 0)
             find_operator(g, i);
     }
-    return 0;
 }
 
 /* ---- heads ---- */
@@ -441,14 +439,12 @@ static void find_merge(struct cr_onnx_graph *g, int node)
         cr_match_replace(g, g->nodes[reshape].outputs[0], node, "MergeHeads", &x, 1, "merged");
 }
 
-int cr_recognise_heads(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_heads(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++)
         if (!g->nodes[i].dead && swap_of_heads(g, i))
             find_split(g, i);
     for (int i = 0, n = g->n_nodes; i < n; i++)
         if (!g->nodes[i].dead && swap_of_heads(g, i))
             find_merge(g, i);
-    return 0;
 }

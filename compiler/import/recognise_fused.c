@@ -43,9 +43,8 @@ static int operand(struct cr_onnx_graph *g, int node, int which)
 }
 
 /* Replaces FusedMatMul by Transpose, MatMul and Mul. */
-int cr_recognise_fused(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_fused(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++) {
         if (g->nodes[i].dead || strcmp(g->nodes[i].op, "FusedMatMul") != 0 ||
             strcmp(g->nodes[i].domain, "com.microsoft") != 0 || g->nodes[i].n_inputs != 2)
@@ -64,5 +63,4 @@ int cr_recognise_fused(struct cr_onnx_graph *g, struct cr_error *error)
         cr_onnx_kill(g, i);
         cr_onnx_replace(g, old, value);
     }
-    return 0;
 }

@@ -7,16 +7,6 @@
 #include "pattern_match.h"
 #include "recognise.h"
 
-static bool is_reshape(const struct cr_onnx_node *n)
-{
-    static const char *const ops[] = {"Reshape", "Flatten", "Unsqueeze", "Squeeze", "View"};
-    bool is_ours = !*n->domain || strcmp(n->domain, CR_ONNX_CRESCENT) == 0;
-    for (size_t i = 0; is_ours && i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(n->op, ops[i]) == 0)
-            return n->n_inputs > 0 && n->inputs[0] != CR_ONNX_NONE;
-    return false;
-}
-
 /* True if an index is known to be 0, 1, ..., n - 1 for all lengths, that is, if each element is
  * its own row-major position.  The position depends on the sizes of the index, which may be
  * symbols. */
@@ -58,7 +48,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
 static int source_of(const struct cr_onnx_graph *g, int value)
 {
     int producer = g->values[value].producer;
-    while (producer != CR_ONNX_NONE && is_reshape(&g->nodes[producer]) &&
+    while (producer != CR_ONNX_NONE && cr_match_view(&g->nodes[producer]) &&
            !g->values[g->nodes[producer].inputs[0]].tensor) {
         value = g->nodes[producer].inputs[0];
         producer = g->values[value].producer;
@@ -73,17 +63,15 @@ static bool is_made_view(const struct cr_onnx_graph *g, int value)
 }
 
 /* Runs before other recognisers make views.  A reshape of a view becomes a view of its source. */
-int cr_recognise_gathers(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_gathers(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++) {
         const struct cr_onnx_node *node = &g->nodes[i];
         bool is_view = takes_all(g, node) ||
-                       (is_reshape(node) && is_made_view(g, node->inputs[0]));
+                       (cr_match_view(node) && is_made_view(g, node->inputs[0]));
         if (node->dead || !is_view)
             continue;
         int old = node->outputs[0], source = source_of(g, node->inputs[0]);
         cr_match_replace(g, old, i, "View", &source, 1, g->values[old].name);
     }
-    return 0;
 }

@@ -17,16 +17,6 @@ struct view {
     bool is_time_first;
 };
 
-static bool is_view(const struct cr_onnx_node *n)
-{
-    static const char *const ops[] = {"Reshape", "View",   "Transpose", "Permute", "Unsqueeze",
-                                      "Squeeze", "Gather", "Slice",     "Split"};
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(n->op, ops[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_made(const struct cr_onnx_graph *g, int value, const char *op)
 {
     int producer = g->values[value].producer;
@@ -41,7 +31,7 @@ static int projection(const struct cr_onnx_graph *g, int value)
         if (is_made(g, value, "Linear"))
             return value;
         const struct cr_onnx_node *n = &g->nodes[g->values[value].producer];
-        if (!is_view(n))
+        if (!cr_onnx_moves(n))
             break;
         value = n->inputs[0];
     }
@@ -141,7 +131,7 @@ static int heads_of(struct cr_onnx_graph *g, int like, int base, const struct vi
 static bool only_views_read(const struct cr_onnx_graph *g, int base)
 {
     int user = cr_match_user(g, base);
-    return user != CR_ONNX_NONE && is_view(&g->nodes[user]);
+    return user != CR_ONNX_NONE && cr_onnx_moves(&g->nodes[user]);
 }
 
 /* Replaces queries, keys and values of an attention whose projections are [T, B, ..]. */
@@ -178,7 +168,7 @@ static void find_merge(struct cr_onnx_graph *g, int node)
         !cr_match_permutes(g, swap, (int[]){2, 0, 1, 3}))
         return;
     int flat = cr_match_user(g, g->nodes[swap].outputs[0]);
-    if (flat == CR_ONNX_NONE || !is_view(&g->nodes[flat]))
+    if (flat == CR_ONNX_NONE || !cr_onnx_moves(&g->nodes[flat]))
         return;
     struct cr_onnx_value rows = g->values[g->nodes[flat].outputs[0]];
     int64_t time_first[3] = {v.shape[2], v.shape[0], cr_sizes(g->symbols, v.shape[1], '*', v.shape[3])};
@@ -208,11 +198,9 @@ static void find_merge(struct cr_onnx_graph *g, int node)
     cr_onnx_set_input(g, made, 0, out);
 }
 
-int cr_recognise_views(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_views(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++)
         if (!g->nodes[i].dead && strcmp(g->nodes[i].op, "Attend") == 0 && find_split(g, i))
             find_merge(g, i);
-    return 0;
 }

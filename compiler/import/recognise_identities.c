@@ -74,9 +74,8 @@ static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
 }
 
 /* Removes identities.  A node that gives an output of the model stays: an output needs a node. */
-int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_identities(struct cr_onnx_graph *g)
 {
-    (void)error;
     int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead);
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
@@ -84,27 +83,17 @@ int cr_recognise_identities(struct cr_onnx_graph *g, struct cr_error *error)
         if (!n->dead && is_identity(g, n) && !g->values[n->outputs[0]].is_output)
             instead[n->outputs[0]] = n->inputs[0] + 1;
     }
-    return 0;
-}
-
-/* True if a node only changes the shape: its elements keep their order. */
-static bool is_view(const struct cr_onnx_node *n)
-{
-    return strcmp(n->op, "View") == 0 ||
-           (!*n->domain && (strcmp(n->op, "Reshape") == 0 || strcmp(n->op, "Unsqueeze") == 0 ||
-                            strcmp(n->op, "Squeeze") == 0 || strcmp(n->op, "Flatten") == 0));
 }
 
 /* Makes a view of a view read the first one's input.  Runs after the passes that look for
  * views.  The output keeps its shape. */
-int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_view_chains(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];
         int x = n->n_inputs ? n->inputs[0] : CR_ONNX_NONE;
         int from = x == CR_ONNX_NONE ? x : g->values[x].producer;
-        if (n->dead || !is_view(n) || from == CR_ONNX_NONE || !is_view(&g->nodes[from]) ||
+        if (n->dead || !cr_match_view(n) || from == CR_ONNX_NONE || !cr_match_view(&g->nodes[from]) ||
             g->values[x].tensor || g->values[n->outputs[0]].is_output)
             continue;
         n->op = "View";
@@ -115,7 +104,6 @@ int cr_recognise_view_chains(struct cr_onnx_graph *g, struct cr_error *error)
         n->n_inputs = 1;
         n->n_attributes = 0;
     }
-    return 0;
 }
 
 /* Returns the tensor of a value if its elements are known and few, or null. */
@@ -224,9 +212,8 @@ static bool is_random(const struct cr_onnx_node *n)
 
 /* Merges equal nodes (common subexpressions), such as a mask that each layer computes again.  The last pass:
  * others make a mask for each layer. */
-int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_repetitions(struct cr_onnx_graph *g)
 {
-    (void)error;
     bool *of_weights = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *of_weights);
     int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead); /* a value + 1 */
     struct cr_table kept = {0};
@@ -247,5 +234,4 @@ int cr_recognise_repetitions(struct cr_onnx_graph *g, struct cr_error *error)
             instead[y] = g->nodes[same].outputs[0] + 1;
     }
     cr_table_free(&kept);
-    return 0;
 }

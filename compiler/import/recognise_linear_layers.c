@@ -233,22 +233,19 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
 
 /* Copies weights that several nodes share, so that each node has its own: exporters merge equal
  * weights, such as those of newly initialised layers. */
-int cr_recognise_copies(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_copies(struct cr_onnx_graph *g)
 {
     static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",
                                       "RMSNormalization"};
-    (void)error;
     for (int i = 0; i < g->n_nodes; i++)
         for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
             for (int j = 0; strcmp(g->nodes[i].op, ops[k]) == 0 && j < g->nodes[i].n_inputs; j++)
                 unshare(g, i, j);
-    return 0;
 }
 
 /* Finds embeddings first: a tied head then has a copy of the table with another name. */
-int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_linear(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++)
         if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Gather") == 0)
             find_embedding(g, i);
@@ -261,5 +258,4 @@ int cr_recognise_linear(struct cr_onnx_graph *g, struct cr_error *error)
         else if (strcmp(node->op, "MatMul") == 0)
             find_matmul(g, i);
     }
-    return 0;
 }

@@ -39,10 +39,9 @@ static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr
 
 /* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack ModuleDict and ModuleList of
  * torch.nn. */
-int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_scopes(struct cr_onnx_graph *g)
 {
     struct containers c = {.n = 0};
-    (void)error;
     for (int i = 0; i < g->n_nodes; i++)
         if (!*g->nodes[i].scope)
             learn(g, &c, &g->nodes[i]);
@@ -56,5 +55,4 @@ int cr_recognise_scopes(struct cr_onnx_graph *g, struct cr_error *error)
                 break;
             }
     }
-    return 0;
 }

@@ -183,9 +183,8 @@ static void make_layer_norm(struct cr_onnx_graph *g, int node, const char *op)
 }
 
 /* Replaces formulas of norms by norms of ONNX, then these by layers with parameters of a module. */
-int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_norms(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0; i < g->n_nodes; i++)
         if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Mul") == 0)
             find_rms_norm(g, i);
@@ -202,5 +201,4 @@ int cr_recognise_norms(struct cr_onnx_graph *g, struct cr_error *error)
                  strcmp(node->op, "RMSNorm") == 0)
             make_layer_norm(g, i, "ScopedRMSNorm");
     }
-    return 0;
 }

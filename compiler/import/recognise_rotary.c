@@ -243,9 +243,8 @@ static void find_operator(struct cr_onnx_graph *g, int node)
 }
 
 /* Finds rotary positions by their formula, and the operator of opset 23. */
-int cr_recognise_rotary(struct cr_onnx_graph *g, struct cr_error *error)
+void cr_recognise_rotary(struct cr_onnx_graph *g)
 {
-    (void)error;
     for (int i = 0, n = g->n_nodes; i < n; i++) {
         const struct cr_onnx_node *node = &g->nodes[i];
         if (node->dead || *node->domain)
@@ -255,5 +254,4 @@ int cr_recognise_rotary(struct cr_onnx_graph *g, struct cr_error *error)
         else if (strcmp(node->op, "RotaryEmbedding") == 0)
             find_operator(g, i);
     }
-    return 0;
 }
