@@ -500,6 +500,41 @@ START_TEST(takes_letters_by_their_places)
 }
 END_TEST
 
+#define BYTES                                                                                      \
+    "\"?\":0,\"a\":1,\"#b\":2,\"<0x23>\":3,\"<0x61>\":4,\"<0x62>\":5,\"<0x2E>\":6,\"<0xC3>\":7,"    \
+    "\"<0xA9>\":8,\"c.\":9"
+#define PREFIX "\"continuing_subword_prefix\":\"#\","
+#define SUFFIX "\"end_of_word_suffix\":\".\","
+#define FALLBACK "\"unk_token\":\"?\",\"byte_fallback\":true,"
+
+/* The ids are those of the library. */
+static const struct {
+    const char *tokenizer;
+    struct {
+        const char *text, *ids;
+    } cases[9];
+} affixed_bytes[] = {
+    {"{" MODEL(PREFIX FALLBACK, BYTES, "") "}",
+     {{"a", "1"}, {"aa", "1 3 4"}, {"ab", "1 2"}, {"bb", "5 2"}, {"a\303\251", "1 3 7 8"}, {"cc", "0 0"},
+      {"ac", "1 0"}, {"z\303\251", "3 7 8 0"}, {"ca", "3 4 0"}}},
+    {"{" MODEL(SUFFIX FALLBACK, BYTES, "") "}",
+     {{"a", "4 6"}, {"aa", "1 4 6"}, {"ab", "1 5 6"}, {"bb", "5 5 6"}, {"a\303\251", "1 7 8 6"}, {"cc", "0 9"},
+      {"ac", "1 9"}, {"z\303\251", "7 8 6 0"}, {"ca", "4 6 0"}}},
+    {"{" MODEL(PREFIX SUFFIX FALLBACK, BYTES, "") "}",
+     {{"a", "4 6"}, {"aa", "1 3 4 6"}, {"ab", "1 3 5 6"}, {"bb", "5 3 5 6"}, {"a\303\251", "1 3 7 8 6"}, {"cc", "0 0"},
+      {"ac", "1 0"}, {"z\303\251", "3 7 8 6 0"}, {"ca", "3 4 6 0"}}},
+};
+
+/* A character without a token falls back on the bytes of it and of its affixes. */
+START_TEST(falls_back_on_the_bytes_of_affixes)
+{
+    crescent_tokenizer *t = open_text(affixed_bytes[_i].tokenizer);
+    for (size_t i = 0; i < sizeof affixed_bytes[_i].cases / sizeof *affixed_bytes[_i].cases; i++)
+        expect_ids(t, affixed_bytes[_i].cases[i].text, affixed_bytes[_i].cases[i].ids);
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 START_TEST(finds_whole_tokens_without_merges)
 {
     crescent_tokenizer *t = open_text("{" MODEL("\"ignore_merges\":true,", ABC, "\"b c\"") "}");
@@ -685,10 +720,11 @@ static const struct refused {
     {"{" MODEL("", ABC, "7") "}",
      ": found an integer for merge 0, expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"]"},
     {"{" MODEL("\"dropout\":0.1,", ABC, "") "}", ": model: found a dropout of 0.1, expected none"},
-    {"{" MODEL("\"end_of_word_suffix\":\"</w>\",\"byte_fallback\":true,", ABC, "") "}",
-     ": model: found byte_fallback and the end_of_word_suffix </w>, expected one of them"},
     {"{" MODEL("\"continuing_subword_prefix\":\"##\",", ABC, "\"a b\"") "}",
      ": found 'b' in merge 0, expected the continuing_subword_prefix ## before it"},
+    {"{" MODEL("\"continuing_subword_prefix\":\"123456789 123456789 123456789 123\",\"byte_fallback\":true,", ABC,
+               "") "}",
+     ": model: found a continuing_subword_prefix of 33 bytes with byte_fallback, expected at most 32"},
     {"{" MODEL("\"continuing_subword_prefix\":7,", ABC, "") "}",
      ":1: model: found an integer for \"continuing_subword_prefix\", expected a string"},
     {"{" MODEL("\"unk_token\":\"?\",", ABC, "") "}",
@@ -1403,6 +1439,7 @@ int main(void)
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, takes_letters_by_their_places);
+    tcase_add_loop_test(t, falls_back_on_the_bytes_of_affixes, 0, sizeof affixed_bytes / sizeof *affixed_bytes);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, finds_each_of_many);
     tcase_add_test(t, stands_in_for_the_unknown);

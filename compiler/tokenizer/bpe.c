@@ -182,9 +182,12 @@ uint32_t cr_hash_piece(const char *text, size_t n)
 
 /* ---- encoding ---- */
 
-/* Makes room for n symbols, at most one per byte, and one more for the end. */
-static void make_room(struct cr_bpe_work *work, size_t n)
+/* Makes room for the symbols of a piece of n bytes, at most one for each, and one more for the end.  The bytes
+ * of affixes may be tokens, too. */
+static void make_room(const struct cr_bpe *bpe, struct cr_bpe_work *work, size_t n)
 {
+    if (bpe->byte_fallback)
+        n += n * bpe->prefix_length + bpe->suffix_length;
     if (n + 1 <= work->room)
         return;
     cr_free_bpe_work(work);
@@ -192,6 +195,31 @@ static void make_room(struct cr_bpe_work *work, size_t n)
     work->symbols = cr_calloc(work->room, sizeof *work->symbols);
     work->heap = cr_calloc(CR_CANDIDATES(work->room), sizeof *work->heap);
     work->ids = cr_calloc(work->room, sizeof *work->ids);
+}
+
+/* Adds the tokens of all bytes, and returns true; or returns false if one has none. */
+static bool add_bytes(const struct cr_bpe *bpe, struct cr_symbols *s, const char *const parts[3],
+                      const size_t lengths[3])
+{
+    int32_t n = s->n;
+    for (int part = 0; part < 3; part++)
+        for (size_t i = 0; i < lengths[part]; i++)
+            if ((s->items[n++].id = bpe->bytes[(unsigned char)parts[part][i]]) < 0)
+                return false;
+    s->n = n;
+    return true;
+}
+
+/* Adds a character that no token has with its affixes: the tokens of its bytes and of those of the affixes; or the
+ * unknown token.  `text` are its bytes. */
+static void add_affixed_bytes(const struct cr_bpe *bpe, const struct cr_bpe_tables *tables, struct cr_symbols *s,
+                              int position, const char *text, size_t bytes)
+{
+    const char *const parts[] = {bpe->prefix, text, bpe->suffix};
+    const size_t lengths[] = {position & CR_CONTINUES ? bpe->prefix_length : 0, bytes,
+                              position & CR_ENDS ? bpe->suffix_length : 0};
+    if (!add_bytes(bpe, s, parts, lengths))
+        cr_add_unknown(tables, s);
 }
 
 void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
@@ -202,17 +230,22 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
         *CR_PUSH(ids->items, ids->n, ids->cap) = whole;
         return;
     }
-    make_room(work, n);
+    make_room(bpe, work, n);
     struct cr_bpe_tables tables = {
         {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask, bpe->levels},
         NULL, 0, bpe->bytes, bpe->unknown, bpe->fuse_unknown};
     struct cr_symbols symbols = {.items = work->symbols};
     for (size_t at = 0, bytes; at < n; at += bytes) {
         uint32_t character = cr_character(text, at, &bytes);
-        const struct cr_letter_table *letters = &bpe->letters[position_of(bpe, at > 0, at + bytes == n)];
+        int position = position_of(bpe, at > 0, at + bytes == n);
+        const struct cr_letter_table *letters = &bpe->letters[position];
         tables.letters = letters->slots;
         tables.letter_mask = letters->mask;
-        cr_add_letter(&tables, &symbols, character);
+        if (bpe->byte_fallback && position &&
+            letters->slots[cr_letter_slot(letters->slots, letters->mask, character)].id < 0)
+            add_affixed_bytes(bpe, &tables, &symbols, position, text + at, bytes);
+        else
+            cr_add_letter(&tables, &symbols, character);
     }
     size_t made = cr_merge_symbols(&tables, &symbols, work->heap, work->ids);
     for (size_t i = 0; i < made; i++)

@@ -29,13 +29,10 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
                    d->path, cr_kind_of_value(d, merge), bpe->n_merges);
 }
 
-static bool has_affixes(const struct cr_bpe *bpe)
-{
-    return bpe->prefix_length > 0 || bpe->suffix_length > 0;
-}
+enum { MOST_PREFIX = 32 }; /* bytes of a prefix with byte_fallback */
 
-/* Reads the prefix and the suffix of tokens.  Bytes of affixes do not count as unknown
- * characters. */
+/* Reads the prefix and the suffix of tokens.  If bytes may be tokens, those of a prefix may be many times as many
+ * as the text has. */
 static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
@@ -44,10 +41,9 @@ static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int mod
         return -1;
     bpe->prefix_length = bpe->prefix ? strlen(bpe->prefix) : 0;
     bpe->suffix_length = bpe->suffix ? strlen(bpe->suffix) : 0;
-    return bpe->byte_fallback && has_affixes(bpe)
-               ? cr_fail(error, "%s: model: found byte_fallback and the %s %.60s, expected one of them", d->path,
-                         bpe->prefix_length > 0 ? "continuing_subword_prefix" : "end_of_word_suffix",
-                         bpe->prefix_length > 0 ? bpe->prefix : bpe->suffix)
+    return bpe->byte_fallback && bpe->prefix_length > MOST_PREFIX
+               ? cr_fail(error, "%s: model: found a continuing_subword_prefix of %zu bytes with byte_fallback, expected at "
+                         "most %d", d->path, bpe->prefix_length, MOST_PREFIX)
                : 0;
 }
 
