@@ -240,6 +240,35 @@ CASES = {
                               max_relative_positions=4, embedding_size=7, position_biased_input=True,
                               type_vocab_size=2, max_position_embeddings=12),
                          dict(B=1, T=9, masked_lm=True, name_prefix="deberta.")),
+    "ernie": ("ErnieModel", "ErnieConfig", dict(BERT, use_task_id=True, task_type_vocab_size=4),
+              dict(B=2, T=9, padding=True)),
+    "ernie_classes": ("ErnieForSequenceClassification", "ErnieConfig", dict(BERT, num_labels=3, hidden_act="relu"),
+                      dict(T=8, classes=3, name_prefix="ernie.")),
+    # Token 4 stands for the masked ones.
+    "esm": ("EsmModel", "EsmConfig",
+            dict(BERT, position_embedding_type="rotary", token_dropout=True, mask_token_id=4, pad_token_id=1),
+            dict(B=2, T=11, padding=True)),
+    "esm_classes": ("EsmForSequenceClassification", "EsmConfig",
+                    dict(BERT, emb_layer_norm_before=True, mask_token_id=4, pad_token_id=1, num_labels=3),
+                    dict(T=9, classes=3, name_prefix="esm.")),
+    "esm_words": ("EsmForMaskedLM", "EsmConfig",
+                  dict(BERT, position_embedding_type="rotary", token_dropout=True, mask_token_id=4, pad_token_id=1),
+                  dict(B=2, T=7, masked_lm=True, name_prefix="esm.")),
+    "rembert": ("RemBertModel", "RemBertConfig", dict(BERT, input_embedding_size=7, output_embedding_size=9),
+                dict(B=2, T=9, padding=True)),
+    "rembert_words": ("RemBertForMaskedLM", "RemBertConfig",
+                      dict(BERT, input_embedding_size=5, output_embedding_size=9, hidden_act="relu"),
+                      dict(B=2, T=6, masked_lm=True, name_prefix="rembert.")),
+    "roberta_prelayernorm": ("RobertaPreLayerNormModel", "RobertaPreLayerNormConfig",
+                             dict(BERT, type_vocab_size=2, pad_token_id=3), dict(B=3, T=8, padding=True)),
+    "roberta_prelayernorm_classes": ("RobertaPreLayerNormForSequenceClassification", "RobertaPreLayerNormConfig",
+                                     dict(BERT, type_vocab_size=1, pad_token_id=1, num_labels=3),
+                                     dict(T=8, classes=3, name_prefix="roberta_prelayernorm.")),
+    "roformer": ("RoFormerModel", "RoFormerConfig", dict(BERT, embedding_size=7), dict(B=2, T=9, padding=True)),
+    "roformer_classes": ("RoFormerForSequenceClassification", "RoFormerConfig", dict(BERT, num_labels=3),
+                         dict(T=8, classes=3, name_prefix="roformer.")),
+    "roformer_words": ("RoFormerForMaskedLM", "RoFormerConfig", dict(BERT, embedding_size=7),
+                       dict(B=2, T=6, masked_lm=True, name_prefix="roformer.")),
     # Two towers in one file; an image that is no whole number of patches.
     "clip_text": ("CLIPModel", "CLIPConfig",
                   dict(projection_dim=7, text_config=dict(TOWER, vocab_size=19, max_position_embeddings=12,
@@ -295,7 +324,7 @@ def is_pooled(name):
 
 def has_types(config):
     """True if the script has an input for segments."""
-    return getattr(config, "type_vocab_size", 0) > (1 if script_of(config) == "roberta" else 0)
+    return getattr(config, "type_vocab_size", 0) > (1 if script_of(config).startswith("roberta") else 0)
 
 
 def script_of(config):
@@ -365,13 +394,18 @@ def keep_in(taps, key):
     return hook
 
 
+def plain(tensors):
+    """By the names of published files: save_pretrained writes gamma and beta for norms of ESM."""
+    return {key.replace(".gamma", ".weight").replace(".beta", ".bias"): value for key, value in tensors.items()}
+
+
 def saved_tensors(model, folder):
     """What save_pretrained writes, by the names that it writes."""
     with tempfile.TemporaryDirectory() as T:
         model.save_pretrained(T)
         for file in "config.json", "model.safetensors":
             shutil.copyfile(os.path.join(T, file), os.path.join(folder, file))
-        return load_file(os.path.join(T, "model.safetensors"))
+        return plain(load_file(os.path.join(T, "model.safetensors")))
 
 
 def write_config(folder, name):
@@ -400,7 +434,7 @@ def write_gradients(folder, model, gradients, inputs):
             p.data = torch.from_numpy(gradients[key].astype(np.float32))
     with tempfile.TemporaryDirectory() as T:
         model.save_pretrained(T)
-        grads = load_file(os.path.join(T, "model.safetensors"))
+        grads = plain(load_file(os.path.join(T, "model.safetensors")))
     grads = {key: value for key, value in grads.items() if key not in unused}
     for key, value in inputs.items():
         if value.dtype == np.float32:
@@ -422,6 +456,8 @@ def make_case(name):
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding):
             module.weight.data *= 4
+        if hasattr(module, "create_weight"):  # a table of sines
+            module.weight.data = module.create_weight()
     if name in ("gemma2", "gemma3"):  # its norms' weights are gamma - 1
         for key, p in model.named_parameters():
             if p.dim() == 1:

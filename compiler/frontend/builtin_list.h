@@ -51,6 +51,8 @@
     FILE("graphs/", model, deberta_v2)                                                             \
     FILE("graphs/", model, distilbert)                                                             \
     FILE("graphs/", model, electra)                                                                \
+    FILE("graphs/", model, ernie)                                                                  \
+    FILE("graphs/", model, esm)                                                                    \
     FILE("graphs/", model, eurobert)                                                               \
     FILE("graphs/", model, gemma2)                                                                 \
     FILE("graphs/", model, gemma3_text)                                                            \
@@ -65,7 +67,10 @@
     FILE("graphs/", model, phi)                                                                    \
     FILE("graphs/", model, qwen2)                                                                  \
     FILE("graphs/", model, qwen3)                                                                  \
+    FILE("graphs/", model, rembert)                                                                \
     FILE("graphs/", model, roberta)                                                                \
+    FILE("graphs/", model, roberta_prelayernorm)                                                   \
+    FILE("graphs/", model, roformer)                                                               \
     FILE("graphs/", model, siglip)                                                                 \
     FILE("graphs/", model, siglip_text_model)                                                      \
     FILE("graphs/", model, siglip_vision_model)                                                    \
@@ -81,6 +86,7 @@
     ALIAS("deberta-v2", deberta_v2, "deberta")                                                     \
     ALIAS("mt5", t5, "transformer")                                                                \
     ALIAS("new", gte, "new")                                                                       \
+    ALIAS("roberta-prelayernorm", roberta_prelayernorm, "roberta_prelayernorm")                    \
     ALIAS("xlm-roberta", roberta, "roberta")
 
 /* The name of chunk number i.  Modules have the first numbers, in the order of the list. */

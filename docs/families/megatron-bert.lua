@@ -2,7 +2,7 @@
 -- after the last block in place of behind the embeddings.  Names are Hugging Face's (MegatronBertModel; of models
 -- with a head, --set name_prefix=bert.).
 
-local nn, attention = require "nn", require "attention"
+local nn = require "nn"
 local encoder, huggingface, transformer = require "encoder", require "huggingface", require "transformer"
 
 local o = options(encoder.options {
@@ -14,8 +14,6 @@ local o = options(encoder.options {
 local texts = encoder.texts(o, o.max_position_embeddings)
 texts.types = encoder.types(o, texts)
 
-local function norm(x) return (nn.layer_norm(x, {eps = o.layer_norm_eps})) end
-
 -- Words, segments and positions: the sum without the norm of encoder.embeddings.
 local function embed()
     local x = scope("word_embeddings", nn.embedding, texts.ids, o.vocab_size, o.hidden_size, 0.02)
@@ -23,27 +21,12 @@ local function embed()
     return (scope("position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02))
 end
 
-local layer = {
-    n_head = o.num_attention_heads, mask = texts.mask, names = encoder.bert_names.attention,
-    how = {softmax = texts.mask and nn.safe_softmax},
-}
-local feed_forward = {
-    d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
-    in_name = encoder.bert_names.inner, out_name = encoder.bert_names.outer,
-}
-
-local function attend(x) return (attention.separate(scope("ln", norm, x), layer)) end
-
-local function block(x)
-    return transformer.block(x,
-        function(x) return (scope("attention", attend, x)) end,
-        function(x) return (transformer.feed_forward(scope("ln", norm, x), feed_forward)) end)
-end
+local names = huggingface.merge(encoder.bert_names, {attention_norm = "attention.ln", inner_norm = "ln"})
 
 prefix(o.name_prefix)
 local x = scope("embeddings", embed)
-x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
-x = scope("encoder.ln", norm, x)
+x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, encoder.pre_norm_block(o, texts, names))
+x = scope("encoder.ln", nn.layer_norm, x, {eps = o.layer_norm_eps})
 return encoder.outputs(x, o, texts, {
     pooler = encoder.pooler("pooler.dense"),
     words = encoder.word_head(o, o.hidden_size, huggingface.activation(o.hidden_act), {

@@ -56,8 +56,8 @@ function encoder.positions_past(pad, ids)
     return cumsum(there, 2) * there + pad
 end
 
--- [B, T, size]: the vectors of words, of texts.types if there are any, and of texts.positions or else of
--- 0, 1, ..., added and normalised.
+-- [B, T, size]: the vectors of words, of texts.types if there are any, of texts.positions or else of 0, 1, ..., and
+-- of texts.tasks if there are any, added and normalised.
 function encoder.embeddings(texts, o, size)
     local x = scope("word_embeddings", nn.embedding, texts.ids, o.vocab_size, size, 0.02)
     if texts.types then
@@ -67,6 +67,9 @@ function encoder.embeddings(texts, o, size)
         x = x + scope("position_embeddings", nn.embedding, texts.positions, o.max_position_embeddings, size, 0.02)
     else
         x = scope("position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
+    end
+    if texts.tasks then
+        x = x + scope("task_type_embeddings", nn.embedding, texts.tasks, o.task_type_vocab_size, size, 0.02)
     end
     return (scope("LayerNorm", nn.layer_norm, x, {eps = o.layer_norm_eps}))
 end
@@ -86,24 +89,41 @@ encoder.bert_names = {
     inner = "intermediate.dense", outer = "output.dense", outer_norm = "output.LayerNorm",
 }
 
--- A post-norm block as a function of its input.  names: like encoder.bert_names; bias: added to the scores of
--- attention, or none.
-function encoder.block(o, texts, names, bias)
-    local norm = {eps = o.layer_norm_eps}
-    local layer = {
-        n_head = o.num_attention_heads, mask = texts.mask, names = names.attention,
+-- The layers of a block: as attention.separate and transformer.feed_forward take them.
+local function layers_of(o, texts, names, bias, position)
+    return {
+        n_head = o.num_attention_heads, mask = texts.mask, names = names.attention, position = position,
         how = {bias = bias, softmax = texts.mask and nn.safe_softmax},
-    }
-    local feed_forward = {
+    }, {
         d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
         in_name = names.inner, out_name = names.outer,
     }
+end
+
+-- A post-norm block as a function of its input.  names: like encoder.bert_names; bias: added to the scores of
+-- attention, or none; position: what is done to queries and keys, as attention.separate takes it, or none.
+function encoder.block(o, texts, names, bias, position)
+    local norm = {eps = o.layer_norm_eps}
+    local layer, feed_forward = layers_of(o, texts, names, bias, position)
     return function(x)
         return transformer.post_norm_block(x,
             function(x) return (scope("attention", attention.separate, x, layer)) end,
             function(x) return (scope(names.attention_norm, nn.layer_norm, x, norm)) end,
             function(x) return (transformer.feed_forward(x, feed_forward)) end,
             function(x) return (scope(names.outer_norm, nn.layer_norm, x, norm)) end)
+    end
+end
+
+-- The same with the norms before attention and feed-forward, names.attention_norm and names.inner_norm.
+function encoder.pre_norm_block(o, texts, names, bias, position)
+    local function norm(name, x) return (scope(name, nn.layer_norm, x, {eps = o.layer_norm_eps})) end
+    local layer, feed_forward = layers_of(o, texts, names, bias, position)
+    return function(x)
+        return transformer.block(x,
+            function(x)
+                return (scope("attention", attention.separate, norm(names.attention_norm, x), layer))
+            end,
+            function(x) return (transformer.feed_forward(norm(names.inner_norm, x), feed_forward)) end)
     end
 end
 
