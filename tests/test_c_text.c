@@ -65,7 +65,7 @@ START_TEST(identifiers_fit)
 }
 END_TEST
 
-/* One '_' stands for all that no identifier may have, and none at the ends. */
+/* Characters that an identifier cannot have become one '_', or nothing at the ends. */
 START_TEST(model_names)
 {
     static const char *const cases[][2] = {

@@ -53,7 +53,7 @@ static void check_formats(int type)
     crescent_graph_close(graph);
 }
 
-/* The largest difference, of outputs of about 1. */
+/* Returns the largest absolute difference of two lists of numbers, which are about 1. */
 static double distance(const float *a, const float *b, int64_t n)
 {
     double most = 0;

@@ -109,7 +109,7 @@ static double derivative(enum cr_op op, const double *at, int i)
     return sum / (12 * step);
 }
 
-/* The element type of an operand that the op takes, f32 where it may be. */
+/* Returns an element type that the op takes for operand i: f32 if it takes f32. */
 static enum cr_dtype operand_type(const struct cr_op_info *op, int i)
 {
     bool is_bool = op->rule == CR_RULE_LOGIC || (op->rule == CR_RULE_SELECT && i == 0);

@@ -69,7 +69,7 @@ START_TEST(rounds_to_nearest_even)
 }
 END_TEST
 
-/* Every number of 16 bits is rounded to itself, of NaNs every quiet one. */
+/* Every number of 16 bits is rounded to itself, except NaNs that signal. */
 START_TEST(numbers_are_kept)
 {
     struct half half;
@@ -93,7 +93,7 @@ static float number(int i)
     return i % 211 == 3 ? (i % 2 ? NAN : -INFINITY) : sinf((float)i) * (i % 7 ? 3 : 1e-6f);
 }
 
-/* N columns from FIRST on, of panels that hold other numbers; b lies transposed or not. */
+/* Packs N columns of b, or of its transpose, into panels from column FIRST on; the panels hold other numbers before. */
 static void pack(const struct half *half, unsigned short *panels, int last, int transposed)
 {
     static float b[K * N];

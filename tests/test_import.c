@@ -947,7 +947,7 @@ START_TEST(refuses_indices_outside)
 }
 END_TEST
 
-/* An input whose elements say a shape is known once it is set. */
+/* An input that holds a shape has to be set; then the shape is known. */
 START_TEST(pins_inputs)
 {
     struct message graph = {.n = 0};

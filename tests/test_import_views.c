@@ -99,7 +99,7 @@ static void reshape(const struct value *a, const char *op, int rank, const int64
     put(op, a, more, y, attributes);
 }
 
-/* To sizes that are factors, with axes of 1 between. */
+/* Adds a reshape to a random shape of as many elements, which may have axes of size 1. */
 static void add_reshape(const struct value *a)
 {
     int64_t shape[RANK], said[RANK], n = size_of(a->rank, a->shape);

@@ -36,7 +36,7 @@ static const struct family {
     {"graphs/phi.lua", {"partial_rotary_factor=0.5"}},
 };
 
-/* Some of so many tokens that their rows are several blocks. */
+/* Families with so many tokens that attention goes through several blocks of rows. */
 static const struct family long_ones[] = {
     {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
     {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=64", "n_head=2", "vocab_size=50"}},

@@ -290,7 +290,7 @@ START_TEST(questions_end)
 }
 END_TEST
 
-/* ---- multiples and grains ---- */
+/* ---- divisors of a sum; its grain: how many items in a row have the same sum ---- */
 
 START_TEST(multiples)
 {

@@ -719,13 +719,13 @@ END_TEST
 
 /* A model of two entries, a and b, which share states. */
 static const char *const shared[] = {
-    /* both count */
+    /* both entries change the state */
     "local n = state('n', {}, 'i32') replace(n, n + 1, 'a') replace(n, n * 2, 'b')\n"
     "return {a = {y = n}, b = {y = n + 1, z = n}}",
-    /* one makes what the other reads; that reads nothing of its own */
+    /* entry a writes the state that entry b reads; b has no input */
     "local s = state('s', {20}) replace(s, input('x', {20}), 'a')\n"
     "return {a = {y = input('x', {20}) * 2}, b = {y = s * 3}}",
-    /* one swaps, so that a copy is needed, the other works in place */
+    /* one entry swaps two states, so it needs a copy; the other one works in place */
     "local p, q = state('p', {20}), state('q', {20}) replace(p, q, 'b') replace(q, p, 'b')\n"
     "replace(p, p + input('x', {20}), 'a') return {a = {y = p - q}, b = {y = p + q}}",
     /* a kernel that has to wait for all others, in each */
@@ -1035,7 +1035,7 @@ START_TEST(test_emitted_entries)
 }
 END_TEST
 
-/* A training step has its own way to hand values on. */
+/* A training step is refused: its state is inputs and outputs. */
 START_TEST(test_no_step)
 {
     struct cr_module *module = cr_module_new(graph_of(
@@ -1157,7 +1157,7 @@ END_TEST
 
 /* ---- rows of a length ---- */
 
-/* A cache that a few rows are written to, as many as the run says, from where it says on. */
+/* A cache into which a run writes some rows: inputs say how many, and at which row they begin. */
 START_TEST(test_lengths)
 {
     struct model *m = open_model("local n = length('n', 4)\n"

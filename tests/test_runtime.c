@@ -1135,7 +1135,7 @@ START_TEST(test_scatter_tile)
     memcpy(want, y, sizeof y);
     for (int i = 0; i < ROWS * LDI; i++)
         index[i] = i % 11 == 0 ? INT32_MIN : i % 13 == 0 ? INT32_MAX : i * 7 % 6 - 1;
-    for (int r = 2; r < ROWS; r++) /* one number for the second 16 columns: the first, or one outside */
+    for (int r = 2; r < ROWS; r++) /* columns 16 to 31 have one index: 0, 2, or one out of range */
         for (int c = 16; c < 32; c++)
             index[r * LDI + c] = (const int[]){0, 2, -1, COUNT_OF_Y}[r - 2];
     for (int i = 32; i < 48; i++) /* one for the last columns, with more columns that do not belong to

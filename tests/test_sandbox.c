@@ -176,7 +176,7 @@ static const struct limit_case {
     {"local t = {} for i = 1, 3e4 do t['k' .. i] = i end "
      "while true do for k, v in pairs(t) do end end",
      PASSED},
-    /* numbers that are all hashed alike, and the table grows */
+    /* a table that grows, and whose keys all have one hash */
     {"local m, t = 2^18 - 1, {} if #tostring(2^53) > 16 then m = 262143 end "
      "for i = 1, 2^17 + 1 do t[i * m] = 1 end",
      PASSED},

@@ -327,7 +327,7 @@ START_TEST(a_history_goes_on)
 }
 END_TEST
 
-/* A point is the mean of its steps, in their middle; together they are all steps. */
+/* A point has the mean loss of its steps, and stands at the middle one; each step is in one point. */
 START_TEST(points_are_means)
 {
     struct cr_history h = interrupted(0, 5000);

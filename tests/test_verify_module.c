@@ -16,7 +16,7 @@ static const struct cr_setting step_settings[] = {
 /* A model whose values are joined by several kernels. */
 static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 
-/* Attention whose scores get a bias for each query and key, slopes besides, and by an index. */
+/* Attention whose scores get a bias for each query and key; a bias and slopes; a bias from a table. */
 static const struct cr_setting bias_settings[] = {{"kind", "bias", false}};
 static const struct cr_setting slope_settings[] = {{"kind", "bias_and_slopes", false}};
 static const struct cr_setting table_settings[] = {{"kind", "table", false}};
@@ -235,7 +235,7 @@ DAMAGE(another_kind)
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
     struct cr_tiles *tiles;
     for (int p = 0; (tiles = cr_program_of(k, p)); p++) {
-        free(tiles->values); /* which the other kind does not know */
+        free(tiles->values); /* the new kind would not free them */
         *tiles = (struct cr_tiles){0};
     }
     k->kind = CR_KERNEL_TILE;

@@ -79,7 +79,7 @@ static void tie_move(struct cr_axes *x, cr_id id, cr_id in)
     }
 }
 
-/* Joins each axis of a node but one with the same axis of the operand. */
+/* Puts each axis of a node, except `axis`, into the class of the same axis of an operand. */
 static void tie_beside(struct cr_axes *x, cr_id id, cr_id in, int axis)
 {
     for (int a = 0; a < x->g->nodes[id].rank; a++)
@@ -87,7 +87,7 @@ static void tie_beside(struct cr_axes *x, cr_id id, cr_id in, int axis)
             tie(x, id, a, in, a);
 }
 
-/* The last two axes of weights. */
+/* Notes that the last two axes of weights are loose. */
 static void note_weights(struct cr_axes *x, cr_id id)
 {
     int r = x->g->nodes[id].rank;

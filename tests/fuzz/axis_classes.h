@@ -10,17 +10,17 @@
 /* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
 struct cr_axes {
     const struct cr_graph *g;
-    int *same;   /* another axis of the class; of the representative, itself */
-    bool *fixed; /* by that one: it can be no length */
-    bool *loose; /* by that one: weights have it, which are then not joined, or rows of a gather that
-                  * may be all in their order: other bits */
+    int *same;   /* another axis of the class; the axis itself if it represents the class */
+    bool *fixed; /* by representative: the axes of the class cannot be lengths */
+    bool *loose; /* by representative: as lengths, the axes change bits, because weights that have them
+                  * are not joined, or because a gather may be found to keep the order of its rows */
     bool *weights; /* by node: it is made of parameters by movement */
 };
 
 void cr_find_axes(struct cr_axes *x, const struct cr_graph *g);
 void cr_free_axes(struct cr_axes *x);
 
-/* The axis that stands for the class of an axis, node * CR_MAX_RANK + axis. */
+/* Returns the axis that represents the class of an axis; both are node * CR_MAX_RANK + axis. */
 int cr_axis_class(struct cr_axes *x, int axis);
 
 /* True if a script would write the size of this axis as a number of a shape, so that a length

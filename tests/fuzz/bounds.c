@@ -142,7 +142,7 @@ static bool may_jump(const struct evaluation *e, int64_t i, const double *a)
     return !(fabs(q - rint(q)) > dq);
 }
 
-/* True if a power may be NaN or not: the base may be negative, and the exponent is uncertain. */
+/* True if rounding errors decide whether a power is NaN: the base may be negative, and the exponent is uncertain. */
 static bool may_be_whole(const struct evaluation *e, int64_t i, const double *a)
 {
     double db = bounds_of(e, 1)->error[i];
@@ -229,7 +229,7 @@ static void add_elementwise(struct evaluation *e)
         bool unknown = is_pole(e, a, value) || is_masked(e->node->op, a) || is_sink_alone(e, a);
         error = unknown ? INFINITY : error > 0 ? carried(e, i, a, value, error) : 0;
         if (rounds && e->node->op == CR_OP_floor_divide && isfinite(value)) {
-            double q = a[0] / a[1]; /* it is rounded before it is cut */
+            double q = a[0] / a[1]; /* floor gets the quotient after it is rounded */
             error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) + tiny ? 1 : 0);
         }
         if (rounds && isfinite(value))

@@ -4,8 +4,8 @@
 
 #include "case.h"
 
-/* Graph `number` of a seed; the same for the same numbers.  Some are models of ids, causal ones or
- * encoders, or all of them. */
+/* Makes graph `number` of a seed, always the same one.  Some graphs are models of token ids, causal models or
+ * encoders; with `models`, all are. */
 struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models);
 
 #endif

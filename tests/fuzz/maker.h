@@ -36,10 +36,10 @@ struct cr_maker {
     int n_kept;
 };
 
-/* A step: from a value to another; CR_NONE if the value does not suit it. */
+/* A step: makes a value from x.  Returns CR_NONE if it has no use for an x of this shape or type. */
 typedef cr_id cr_recipe(struct cr_maker *m, cr_id x);
 
-/* Random bits; a number from 0 to n - 1; something that happens in so many of 100 cases. */
+/* Return 64 random bits; a random number from 0 to n - 1; true in so many of 100 calls. */
 uint64_t cr_next(struct cr_maker *m);
 int64_t cr_below(struct cr_maker *m, int64_t n);
 bool cr_chance(struct cr_maker *m, int percent);

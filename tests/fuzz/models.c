@@ -25,14 +25,14 @@ struct model {
     uint64_t shared;   /* by weight: later layers have the same one */
     bool later;        /* a layer like the first */
     int norms, biases; /* of 100 */
-    int products;      /* of 100: values that are multiplied by, or get, others of the same token */
+    int products;      /* of 100 values, those that are multiplied by or added to another value of the same token */
     cr_id source;      /* what a layer's attention or other part is made of, [B, T, C] */
     cr_id turns;       /* angles that a layer computes of its source, or CR_NONE */
     cr_id multiplied;  /* the last product of two values of each token, or CR_NONE */
     cr_id last_product; /* the same, of whatever layer */
     bool encoder;
     cr_id present;   /* bool [B, T], of an encoder: which tokens are no padding; CR_NONE: all */
-    cr_id bias;      /* [H, T, T], which all layers of an encoder add to scores, or CR_NONE */
+    cr_id bias;      /* [H, T, T]: all layers of an encoder add it to their scores; or CR_NONE */
     cr_id distances; /* [2 rows, C], by the distance to another token, for all its layers; or CR_NONE */
 };
 
@@ -67,7 +67,7 @@ static cr_id matrix(struct model *a, int64_t K, int64_t N)
     case 4:
     case 5:
         return cr_make_swap(m, weight(a, 2, (int64_t[]){N, K}, size));
-    case 6: /* computed of weights: times a number, or of rows that are normed, or with a product added */
+    case 6: /* computed from weights: times a number, with normalized rows, or plus a product of two (LoRA) */
         return cr_make_with(m, CR_OP_mul, weight(a, 2, (int64_t[]){K, N}, size), 0.7);
     case 7:
         return cr_make_norm(m, weight(a, 2, (int64_t[]){K, N}, 1), 1);
@@ -90,7 +90,7 @@ static cr_id matrix(struct model *a, int64_t K, int64_t N)
     }
 }
 
-/* x times a matrix that all of the batch shares; of one that is too wide, the first columns. */
+/* Returns x times a matrix that the whole batch shares, cut to its first n columns if it has more. */
 static cr_id product(struct model *a, cr_id x, cr_id w, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -158,7 +158,7 @@ static cr_id linear(struct model *a, cr_id x, int64_t n)
 
 /* ---- products of values of one token ---- */
 
-/* A value of each token to multiply by: a projection, or a function of one. */
+/* Returns a factor for each token: a projection, or a function of a projection. */
 static cr_id gate(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -177,7 +177,7 @@ static cr_id gate(struct model *a, cr_id x, int64_t n)
     }
 }
 
-/* Numbers of tokens' places like y [B, T, n]: counted, or learned. */
+/* Returns a number for each position, broadcast to y [B, T, n]: the position times 0.1, or a weight. */
 static cr_id places(struct model *a, cr_id y)
 {
     struct cr_maker *m = a->m;
@@ -393,8 +393,9 @@ static cr_id turn_by_halves(struct model *a, cr_id x, cr_id c, cr_id s)
     return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, c), cr_make2(m, CR_OP_mul, y, s));
 }
 
-/* Rows x [.., T, d] turned by where they are, or by angles of their own, in a way, all columns or the first
- * of them. */
+/* Returns x [.., T, d] after a rotary embedding: row t is rotated by the angles of position t or, with `own`,
+ * by angles that the layer computes.  `way` says which columns form pairs; from 4 on, only the first half of
+ * the columns is rotated. */
 static cr_id rotated(struct model *a, cr_id x, int way, bool own)
 {
     struct cr_maker *m = a->m;
@@ -415,7 +416,7 @@ static cr_id rotated(struct model *a, cr_id x, int way, bool own)
     return n == d ? y : cr_make_concat(m, 2, (cr_id[]){y, part(a, x, n, d - n)}, last);
 }
 
-/* Numbers of tokens' places added to words: learned, of waves, by a product with the place. */
+/* Returns x with positions: plus rows of a table, plus sines, times a function of the position; or x as it is. */
 static cr_id placed(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -490,7 +491,8 @@ static cr_id without_padding(struct model *a)
     }
 }
 
-/* A bool like a node: which keys a query of an encoder sees, those near it, or that are no padding, or both. */
+/* Returns an encoder's mask, a bool of the shape of `like`: true for keys near the query, for keys that are not
+ * padding, or for keys that are both. */
 static cr_id sees_around(struct model *a, cr_id like, int query, int key)
 {
     struct cr_maker *m = a->m;
@@ -596,7 +598,7 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
     return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
 }
 
-/* A bias by distance: for each head a slope, or rows of a table. */
+/* Returns a bias that depends on the distance of query and key: a slope a head (ALiBi), or a row of a table. */
 static cr_id with_distance(struct model *a, cr_id scores)
 {
     struct cr_maker *m = a->m;
@@ -622,7 +624,8 @@ static cr_id with_distance(struct model *a, cr_id scores)
                            : cr_make_like(m, bias, scores));
 }
 
-/* The bias [H, T, T] of a table of buckets of distances, which a list or a formula says. */
+/* Returns a bias [H, T, T] from a table with a row for each bucket of distances (T5); a list or a formula gives the
+ * bucket of a distance. */
 static cr_id bucket_bias(struct model *a)
 {
     struct cr_maker *m = a->m;
@@ -982,13 +985,13 @@ static cr_id looks_back(struct model *a, cr_id x)
         return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 1});
     case 5: /* running sums of each token's own numbers */
         return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 2});
-    case 6: { /* shifted by one, which is refused */
+    case 6: { /* shifted by one token: the incremental form refuses it */
         if (a->T == 1)
             return x;
         cr_id none = cr_make_const(m, cr_make_slice(m, x, 1, 0, 1), 0);
         return cr_make_concat(m, 2, (cr_id[]){none, cr_make_slice(m, x, 1, 0, a->T - 1)}, 1);
     }
-    default: /* a sum of all, which looks ahead */
+    default: /* a sum over all tokens: not causal */
         return cr_make_like(m, cr_make_fold(m, CR_OP_sum, x, 1), x);
     }
 }
@@ -1061,7 +1064,7 @@ static cr_id layers(struct model *a, cr_id x)
     return x;
 }
 
-/* Logits: of a matrix of their own, or of the table of words. */
+/* Returns logits: by a matrix of their own, or by the table of the embedding (tied weights). */
 static cr_id head(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1109,7 +1112,7 @@ static void add_outputs(struct model *a, cr_id logits, cr_id hidden)
 
 /* ---- vectors of texts ---- */
 
-/* The last token of each text that is there, [B, 1, C] of x [B, T, C]. */
+/* Returns [B, 1, C], the last token of each text of x [B, T, C] that is not padding. */
 static cr_id last_token(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1124,7 +1127,8 @@ static cr_id last_token(struct model *a, cr_id x)
     return cr_make_reshape(m, cr_make2(m, CR_OP_gather, rows, at), 3, (int64_t[]){a->B, 1, a->C});
 }
 
-/* [B, 1, C] of x [B, T, C]: the mean of tokens that are there, all alike or later ones with larger weights. */
+/* Returns [B, 1, C], the mean of the tokens of x [B, T, C] that are not padding, with equal weights or with larger
+ * ones for later tokens. */
 static cr_id mean_of_tokens(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;

@@ -40,7 +40,7 @@ bool cr_oracle_again(struct cr_subject *s, struct cr_report *report)
     return check_run(s, NULL, 1, report);
 }
 
-/* Checks the outputs of another program against the error bounds of the nodes that they are. */
+/* Checks the outputs of another program against the error bounds of the nodes that compute them. */
 static bool check_values(struct cr_subject *s, const struct cr_outputs *o, const char *how,
                          struct cr_report *report)
 {
@@ -164,7 +164,7 @@ bool cr_oracle_simplify(struct cr_subject *s, struct cr_report *report)
 
 /* ---- less memory ---- */
 
-/* The least arena that the passes name when they refuse a limit. */
+/* Returns the smallest arena that is possible: the passes name it when they refuse a limit. */
 static int64_t least_arena(const struct cr_graph *g, int64_t limit, struct cr_report *report)
 {
     struct cr_error error = {""};

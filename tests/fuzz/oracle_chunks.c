@@ -382,8 +382,8 @@ static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, str
     return status ? NULL : cr_keep_factors(made);
 }
 
-/* Compares a model of some texts and tokens with the model of all: in chunks, or whole once
- * more. */
+/* Runs the model compiled for so many texts and so many tokens a run, and compares its logits with `whole`, those of
+ * the model of all texts and tokens.  The tokens come in chunks or, sometimes, all at once again. */
 static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct keeping *keep,
                         const float *whole, int64_t context, int64_t tokens, int64_t texts,
                         const int32_t *ids, struct cr_report *report)

@@ -1,4 +1,4 @@
-/* Oracle: entries share weights and functions, and nothing of their meaning. */
+/* Oracle: entries share weights and functions, and an entry gives the bits that it gives alone. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"

@@ -51,7 +51,7 @@ static cr_id whole_of(struct parting *p, cr_id id)
     return p->whole[id];
 }
 
-/* Adds a copy of a node with the given operands, whose axis has the size of the range. */
+/* Adds a copy of a node on the given operands.  Its axis r->axis has the size of the range. */
 static cr_id narrowed(struct parting *p, const struct range *r, const cr_id *in)
 {
     const struct cr_node *node = &p->from->nodes[r->id];

@@ -1,8 +1,8 @@
 /*
- * Oracle: the plan of the memory, by going through the kernels as they run.
+ * Oracle: the plan of the memory, checked by a walk through the kernels in the order of a run.
  *
- * What a kernel reads from the arena must have been written, and nothing may have been written
- * over it since.  Nothing of this is taken from the compiler's own lifetimes.
+ * What a kernel reads from the arena must have been written, and must not have been overwritten
+ * since.  The check uses nothing of the compiler's own live ranges.
  */
 #include <inttypes.h>
 #include <stdlib.h>

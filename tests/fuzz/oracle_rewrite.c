@@ -253,7 +253,7 @@ bool cr_oracle_identity(struct cr_subject *s, struct cr_report *report)
     return check_rewritten(s, copying_end(&c), same, how, report);
 }
 
-/* ---- a value and its largest element ---- */
+/* ---- whether a slice contains its own maximum ---- */
 
 /* Adds the first output: 1 for each slice of x along the axis that contains its own maximum, else 0. */
 static void add_search(struct cr_graph *g, cr_id x, int axis)

@@ -43,39 +43,39 @@ int cr_try_oracles(struct cr_case *c, int64_t number, int only, volatile int *at
 /* A number from 0 to n - 1. */
 int64_t cr_pick(struct cr_subject *s, int64_t n);
 
-/* oracles.c: that it runs at all */
+/* oracles.c: the graph compiles and runs */
 cr_oracle_function cr_oracle_run;
 
-/* oracle_bits.c: other ways to the same bits */
+/* oracle_bits.c: variants of compiling and running that give the same bits */
 cr_oracle_function cr_oracle_isa, cr_oracle_threads, cr_oracle_again, cr_oracle_skip,
     cr_oracle_dump, cr_oracle_simplify, cr_oracle_arena, cr_oracle_over, cr_oracle_target,
     cr_oracle_cc, cr_oracle_standalone;
 
-/* oracle_entries.c: the same alone and beside another */
+/* oracle_entries.c: an entry gives the same bits alone and beside another entry */
 cr_oracle_function cr_oracle_entries;
 
-/* oracle_chunks.c: a causal model, token after token */
+/* oracle_chunks.c: a causal model gives the same bits for a text in chunks */
 cr_oracle_function cr_oracle_chunks;
 
-/* oracle_lengths.c: sizes known when it runs */
+/* oracle_lengths.c: sizes that are known only when the model runs */
 cr_oracle_function cr_oracle_lengths, cr_oracle_lengths_cc;
 
-/* oracle_ragged.c: rows of a batch with sizes of their own */
+/* oracle_ragged.c: each row of a batch has a size of its own */
 cr_oracle_function cr_oracle_ragged;
 
-/* oracle_ranks.c: several processes */
+/* oracle_ranks.c: several ranks give the bits of one process */
 cr_oracle_function cr_oracle_ranks, cr_oracle_joined;
 
 /* oracle_micro_batches.c: several processes share the micro-batches of a step */
 cr_oracle_function cr_oracle_micro_batches;
 
-/* oracle_plan.c: memory */
+/* oracle_plan.c: no kernel reads memory that is unwritten or overwritten */
 cr_oracle_function cr_oracle_plan;
 
-/* oracle_values.c: right values */
+/* oracle_values.c: values agree with the interpreter and its error bounds, gradients with differences */
 cr_oracle_function cr_oracle_interpreter, cr_oracle_bounds, cr_oracle_gradient;
 
-/* oracle_rewrite.c: the same in other words */
+/* oracle_rewrite.c: a graph with other nodes of the same meaning gives the same results */
 cr_oracle_function cr_oracle_dead, cr_oracle_identity, cr_oracle_search, cr_oracle_part;
 
 #endif

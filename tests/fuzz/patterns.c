@@ -115,7 +115,7 @@ static cr_id mean(struct cr_maker *m, cr_id x, int axis)
                             : cr_make_with(m, CR_OP_div, sum, n);
 }
 
-/* x divided by the square root of v, which is narrower. */
+/* Returns x / sqrt(v), where v has one element along the last axis. */
 static cr_id by_root(struct cr_maker *m, cr_id x, cr_id v)
 {
     switch (cr_below(m, 3)) {
@@ -166,7 +166,7 @@ static struct softmax exponentials(struct cr_maker *m, cr_id x, int axis)
     struct softmax s;
     if (cr_chance(m, 75)) {
         cr_id max = cr_make_fold(m, CR_OP_max, x, axis);
-        if (cr_chance(m, 75)) /* no gradient is lost: softmax does not change with it */
+        if (cr_chance(m, 75)) /* detached: softmax does not depend on what is subtracted, so no gradient is lost */
             max = cr_make1(m, CR_OP_detach, max);
         max = cr_make_like(m, max, x);
         x = cr_chance(m, 80) ? cr_make2(m, CR_OP_sub, x, max)
@@ -181,7 +181,7 @@ static cr_id divided(struct cr_maker *m, cr_id x, cr_id sum)
 {
     cr_id wide;
     switch (cr_below(m, 6)) {
-    case 0: /* times the reciprocal, repeated before or after it is taken */
+    case 0: /* times the reciprocal, which is broadcast before or after it is computed */
         wide = cr_make_like(m, cr_make2(m, CR_OP_div, cr_make_const(m, sum, 1), sum), x);
         return cr_make2(m, CR_OP_mul, x, wide);
     case 1:
@@ -250,7 +250,7 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
         return cr_make2(m, CR_OP_logical_or, first, cr_make2(m, CR_OP_eq, key, query));
     case 5: /* keys from the query's own on */
         return cr_make2(m, CR_OP_ge, key, query);
-    case 6: { /* keys near by, on both sides */
+    case 6: { /* keys within a distance of the query, on both sides */
         cr_id way = cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, key, query));
         return cr_make_with(m, cr_chance(m, 70) ? CR_OP_lt : CR_OP_ge, way, (double)window);
     }
@@ -343,7 +343,7 @@ static cr_id by_distance(struct cr_maker *m, cr_id scores)
     return cr_make_like(m, cr_make_permute(m, bias, (int64_t[]){2, 0, 1}), scores);
 }
 
-/* For each query and key of the scores, i32: key - query, or its number in the axis. */
+/* Returns, for each query and key of the scores, the i32 key - query or, sometimes, the key's position. */
 static cr_id distance(struct cr_maker *m, cr_id scores)
 {
     struct cr_attr attr = {
@@ -461,7 +461,7 @@ static cr_id touched(struct cr_maker *m, cr_id p)
         return cr_make2(m, CR_OP_mul, p, cr_make_like(m, sum, p));
     }
     default:
-        m->spare = p; /* for later steps, and as an output */
+        m->spare = p; /* later steps can use it, and it may become an output */
         return p;
     }
 }

@@ -4,8 +4,8 @@
 
 #include "workers.h"
 
-/* Tries to make the graph smaller for so many seconds; *verdict is about the graph that is
- * returned, which the caller frees. */
+/* Tries for so many seconds to make the graph smaller.  Returns the smallest graph found, which the caller frees;
+ * *verdict is what the oracle finds on it. */
 struct cr_graph *cr_reduce_graph(const struct cr_graph *g, int oracle, int64_t seconds,
                                  struct cr_verdict *verdict);
 

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/graph.h"
 
-/* A size that becomes another; so do multiples of it. */
+/* A change of a size: axes of size `from`, or of a multiple of it, get size `to`, or the same multiple. */
 struct cr_resize {
     int64_t from, to;
 };

@@ -79,7 +79,7 @@ bool cr_same_program(const struct cr_program *a, const struct cr_program *b)
            memcmp(a->layouts, b->layouts, (size_t)a->n_layouts * sizeof *a->layouts) == 0;
 }
 
-/* ---- memory whose borders are watched, and which begins as NaN ---- */
+/* ---- memory between guard words, filled with NaN ---- */
 
 static const uint32_t canary = 0x7fc0dead;
 

@@ -50,7 +50,7 @@ static cr_id step_elementwise(struct cr_maker *m, cr_id x)
     for (int i = 1; i < cr_ops[op].arity; i++)
         in[i] = cr_make_partner(m, x);
     cr_id *last = &in[cr_ops[op].arity - 1];
-    if (rule == CR_RULE_FLOAT && cr_chance(m, 60)) /* so that logarithms and quotients exist */
+    if (rule == CR_RULE_FLOAT && cr_chance(m, 60)) /* a positive number, so that logarithms and quotients are finite */
         *last = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_abs, *last), 0.5);
     else if (cr_ops[op].arity == 2 && cr_chance(m, 50))
         *last = in[0], in[0] = in[1] == x ? cr_make_partner(m, x) : in[0];

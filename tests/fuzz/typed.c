@@ -15,7 +15,8 @@ struct wish {
     int rank;
     int64_t shape[CR_MAX_RANK];
     int depth;
-    int *budget; /* nodes, leaves excluded, that may still be made for one value; not for the whole graph, since layers must be alike */
+    int *budget; /* the number of nodes, without leaves, that may still be made for this value; each value has a
+                  * budget of its own, so that layers are alike */
 };
 
 static cr_id grant(struct cr_maker *m, const struct wish *w);
@@ -340,7 +341,7 @@ cr_id cr_make_expression(struct cr_maker *m, enum cr_dtype dtype, int rank, cons
     return grant(m, &w);
 }
 
-/* x with a value of any type in its shape. */
+/* Combines x with a value of any type that has the shape of x. */
 cr_id cr_recipe_typed(struct cr_maker *m, cr_id x)
 {
     const struct cr_node node = *cr_node_of(m, x);

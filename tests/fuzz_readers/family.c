@@ -148,7 +148,7 @@ static size_t draw(const uint8_t **data, size_t *size, size_t limit)
     return *(*data)++ % limit;
 }
 
-/* The number of the member with a key; of a new one, if there is none. */
+/* Returns the index of the member with this key, or c->n, the index of a new member, if there is none. */
 static int place_of(const struct config *c, const char *key)
 {
     int i = 0;
