@@ -46,8 +46,8 @@ struct cr_ranks {
     /* Returns when all ranks have called it. */
     void (*barrier)(struct cr_ranks *ranks);
 
-    /* Ends all ranks, with that exit status, and does not return.  For one rank, which its caller can end, it
-     * does nothing. */
+    /* Ends all ranks with this exit status, and does not return.  In a group of one rank it does nothing and
+     * returns: the caller ends the process. */
     void (*abort)(struct cr_ranks *ranks, int status);
 
     /* Leaves the group; each rank calls it before it ends with status 0.  The pointer is invalid

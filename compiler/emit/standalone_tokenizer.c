@@ -894,7 +894,7 @@ void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *t,
     if (s.decodes)
         cr_put(out,
                "/* Decodes the next token of a text: returns its *n bytes.  `show`, one of enum cr_specials,\n"
-               " * says which special tokens have any. */\n"
+               " * says for which special tokens it returns their text, and not 0 bytes. */\n"
                "const unsigned char *%s_decode(struct cr_text_state *state, int32_t id, int show,\n"
                "                               size_t *n);\n\n",
                name);

@@ -256,7 +256,7 @@ static bool is_accepted(lua_State *L, const struct cr_run *run, const struct cr_
     return note;
 }
 
-/* Adds the top-level key of a value to the note, which has *count keys. */
+/* Adds the top-level key of a value to the list of the note, which has *count keys so far. */
 static void add_to_note(struct cr_run *run, const struct cr_config_value *value, int *count)
 {
     if (!run->note)

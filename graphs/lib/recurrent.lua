@@ -12,9 +12,9 @@
 --     result        "y": [T, B, H], every step (the default); "h" or "c": [B, H], the last state
 -- The products with weight_ih are one for all steps.
 --
--- Weights of one axis more, [directions, gates * H, n], are those of ONNX: all else has that axis, too,
--- y behind its steps, `bias` [directions, 2 * gates * H] is both biases, and a second direction, or the
--- only one with `reverse`, goes from the last step to the first. Activations may be one for each direction.
+-- Weights may have an axis more, as in ONNX: [directions, gates * H, n]. Then the other tensors have it, too
+-- (y after its axis of steps), and `bias`, [directions, 2 * gates * H], has both biases. The second direction,
+-- or the only one with `reverse`, goes from the last step to the first; each may have its own activations.
 
 local recurrent = {}
 

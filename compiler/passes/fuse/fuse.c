@@ -194,8 +194,9 @@ static void divide_gradients(struct fusion *f, cr_id first)
         }
 }
 
-/* Makes all kernels of a stored node anew; none is older than the first.  If one kernel cannot
- * compute an attention's gradients, each gets its own. */
+/* Makes all kernels of a stored node again, and sets cleared[id] to the number of stored nodes before
+ * the second one is made.  If one kernel cannot compute all gradients of an attention, each gradient
+ * gets a kernel of its own. */
 static void clear_node(struct fusion *f, cr_id id)
 {
     if (is_stored_with(f, id)) {

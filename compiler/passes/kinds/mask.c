@@ -124,7 +124,7 @@ struct mask_term {
     bool minus;
 };
 
-/* The comparison sum + terms >= 0.  Terms that have been read are part of the sum. */
+/* The comparison sum + terms >= 0.  Each term in turn is removed and added to the sum. */
 struct relation {
     struct mask_term terms[MOST_TERMS];
     int n;
