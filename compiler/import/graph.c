@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"
 
@@ -19,75 +20,73 @@ enum {
 
 /* ---- names ---- */
 
-struct entry {
-    const char *name;
-    int value;
-};
-
 /* The scope of a graph or a function body: maps names to values, and has context for its nodes. */
 struct cr_onnx_names {
     const struct cr_onnx_names *outer; /* the outer scope of a graph in an attribute, or null */
     const char *prefix;                /* the prefix of names of values and nodes */
-    struct entry *slots;               /* a hash table: a power of two, half of it free */
-    int n, cap, depth;
+    int depth;
     const struct cr_onnx_opset *opsets;
     int n_opsets;
     const struct cr_onnx_function *function; /* the function of the body, or null */
     const struct cr_onnx_call *call;         /* the call of the function */
+    struct cr_names names;
+    int *values; /* by name */
+    int n, cap;
+    struct cr_onnx_names *made_before; /* the scope of the graph that was made before, or null */
 };
 
-static unsigned hash(const char *text)
+/* Makes a scope without names, which the graph owns. */
+static struct cr_onnx_names *new_names(struct cr_onnx_graph *g, const struct cr_onnx_names *how)
 {
-    unsigned h = 2166136261u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
+    struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
+    *names = *how;
+    names->made_before = g->names;
+    return g->names = names;
 }
 
-static struct entry *slot(const struct cr_onnx_names *names, const char *name)
+/* Returns the value of a name in the scope alone, or null if the scope does not have the name. */
+static const int *own_value(const struct cr_onnx_names *names, const char *name)
 {
-    unsigned at = hash(name) & (unsigned)(names->cap - 1);
-    while (names->slots[at].name && strcmp(names->slots[at].name, name) != 0)
-        at = (at + 1) & (unsigned)(names->cap - 1);
-    return &names->slots[at];
+    int at = cr_names_find(&names->names, name);
+    return at < 0 ? NULL : &names->values[at];
+}
+
+/* Returns the value of a name in the scope or an outer one, or null. */
+static const int *value_of(const struct cr_onnx_names *names, const char *name)
+{
+    const int *value = NULL;
+    for (; names && !value; names = names->outer)
+        value = own_value(names, name);
+    return value;
 }
 
 /* Maps a name to a value, which replaces an earlier one: a body may be inlined several times. */
-static void define(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
-                   int value)
+static void define(struct cr_onnx_names *names, const char *name, int value)
 {
-    if (2 * names->n >= names->cap) {
-        struct cr_onnx_names old = *names;
-        names->cap = old.cap ? 2 * old.cap : 16;
-        names->slots = cr_arena_new(&g->arena, (size_t)names->cap, sizeof *names->slots);
-        for (int i = 0; i < old.cap; i++)
-            if (old.slots[i].name)
-                *slot(names, old.slots[i].name) = old.slots[i];
+    int *known = (int *)own_value(names, name);
+    if (known) {
+        *known = value;
+        return;
     }
-    struct entry *e = slot(names, name);
-    names->n += !e->name;
-    *e = (struct entry){name, value};
+    cr_names_add(&names->names, name);
+    *CR_PUSH(names->values, names->n, names->cap) = value;
 }
 
 /* Maps a new name to a value; fails if the graph has the name already. */
 static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                       int value, struct cr_error *error)
 {
-    if (names->cap && slot(names, name)->name)
+    if (own_value(names, name))
         return cr_fail(error, "%.300s: %s is there twice, expected a name for each value", g->path,
                        cr_show(name, strlen(name)).text);
-    define(g, names, name, value);
+    define(names, name, value);
     return 0;
 }
 
 int cr_onnx_named(const struct cr_onnx_names *names, const char *name)
 {
-    for (; names; names = names->outer) {
-        const struct entry *e = names->cap ? slot(names, name) : NULL;
-        if (e && e->name)
-            return e->value;
-    }
-    return CR_ONNX_NONE;
+    const int *value = value_of(names, name);
+    return value ? *value : CR_ONNX_NONE;
 }
 
 int cr_onnx_replacement(const struct cr_onnx_graph *g, int value)
@@ -287,14 +286,15 @@ static const char *with_prefix(struct cr_onnx_graph *g, const struct cr_onnx_nam
     return *names->prefix ? cr_arena_print(&g->arena, "%s/%s", names->prefix, name) : name;
 }
 
-/* Sets the inputs of a call.  Fails if nothing before the call defines a name. */
+/* Sets the inputs of a call.  Fails if nothing before the call defines a name.  An input that a function's call leaves
+ * out is left out of the calls in its body. */
 static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
     for (int i = 0; i < call->n_inputs; i++) {
-        inputs[i] = *call->inputs[i] ? cr_onnx_replacement(g, cr_onnx_named(names, call->inputs[i]))
-                                     : CR_ONNX_NONE;
-        if (*call->inputs[i] && inputs[i] == CR_ONNX_NONE)
+        const int *value = *call->inputs[i] ? value_of(names, call->inputs[i]) : NULL;
+        inputs[i] = value ? cr_onnx_replacement(g, *value) : CR_ONNX_NONE;
+        if (*call->inputs[i] && !value)
             return cr_fail(error,
                            "%.300s: %s (%s) reads %s, expected a node before it that outputs it",
                            g->path, cr_show(call->op, strlen(call->op)).text,
@@ -322,24 +322,19 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
                         const struct cr_onnx_function *f, const int *inputs,
                         struct cr_onnx_names *names, struct cr_error *error)
 {
-    struct cr_onnx_names inner = {.prefix =
-                                      with_prefix(g, names, *call->name ? call->name : call->op),
-                                  .depth = names->depth + 1,
-                                  .opsets = f->opsets,
-                                  .n_opsets = f->n_opsets,
-                                  .function = f,
-                                  .call = call};
-    struct cr_onnx_names *kept = cr_arena_new(&g->arena, 1, sizeof *kept);
-    *kept = inner;
+    const char *prefix = with_prefix(g, names, *call->name ? call->name : call->op);
+    struct cr_onnx_names *kept = new_names(g, &(struct cr_onnx_names){.prefix = prefix,
+                                                                      .depth = names->depth + 1,
+                                                                      .opsets = f->opsets,
+                                                                      .n_opsets = f->n_opsets,
+                                                                      .function = f,
+                                                                      .call = call});
     if (kept->depth > DEPTH)
         return cr_fail(error,
                        "%.300s: calls of functions are nested too deep, expected at most %d levels",
                        g->path, DEPTH);
     for (int i = 0; i < f->body.n_inputs; i++)
-        if (i < call->n_inputs && inputs[i] != CR_ONNX_NONE)
-            define(g, kept, f->body.inputs[i].name, inputs[i]);
-        else
-            define(g, kept, f->body.inputs[i].name, CR_ONNX_NONE);
+        define(kept, f->body.inputs[i].name, i < call->n_inputs ? inputs[i] : CR_ONNX_NONE);
     if (add_calls(g, &f->body, kept, error))
         return -1;
     for (int i = 0; i < f->body.n_outputs && i < call->n_outputs; i++)
@@ -414,27 +409,15 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     return 0;
 }
 
-/* True if a name is an input of the function that the call omits. */
-static bool is_left_out(const struct cr_onnx_names *names, const char *name)
-{
-    const struct entry *e = names->cap ? slot(names, name) : NULL;
-    return e && e->name && e->value == CR_ONNX_NONE;
-}
-
-/* Adds a call.  Inputs that a function's call leaves out are left out of the calls in its body. */
 static int add_call(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                     struct cr_onnx_names *names, struct cr_error *error)
 {
-    struct cr_onnx_call c = *call;
-    c.inputs = cr_arena_new(&g->arena, (size_t)call->n_inputs, sizeof *c.inputs);
     int *inputs = new_list(g, call->n_inputs);
-    for (int i = 0; i < call->n_inputs; i++)
-        c.inputs[i] = is_left_out(names, call->inputs[i]) ? "" : call->inputs[i];
-    if (take_inputs(g, &c, names, inputs, error))
+    if (take_inputs(g, call, names, inputs, error))
         return -1;
-    const struct cr_onnx_function *f = find_function(g, &c);
+    const struct cr_onnx_function *f = find_function(g, call);
     return f ? add_function(g, call, f, inputs, names, error)
-             : add_node(g, &c, inputs, names, error);
+             : add_node(g, call, inputs, names, error);
 }
 
 /* Adds the initializers of a body, then its calls in order. */
@@ -457,15 +440,14 @@ int cr_onnx_inline(struct cr_onnx_graph *g, const struct cr_onnx_node *node,
                    const struct cr_onnx_body *body, const char *prefix, const int *inputs,
                    int *outputs, struct cr_error *error)
 {
-    struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
-    *names = (struct cr_onnx_names){.outer = node->names,
-                                    .prefix = cr_arena_text(&g->arena, prefix, strlen(prefix)),
-                                    .depth = node->names->depth + 1};
+    const char *kept = cr_arena_text(&g->arena, prefix, strlen(prefix));
+    struct cr_onnx_names *names = new_names(
+        g, &(struct cr_onnx_names){.outer = node->names, .prefix = kept, .depth = node->names->depth + 1});
     if (names->depth > DEPTH)
         return cr_fail(error, "%.300s: graphs are nested too deep, expected at most %d levels",
                        g->path, DEPTH);
     for (int i = 0; i < body->n_inputs; i++)
-        define(g, names, body->inputs[i].name, inputs[i]);
+        define(names, body->inputs[i].name, inputs[i]);
     if (add_calls(g, body, names, error))
         return -1;
     for (int i = 0; i < body->n_outputs; i++) {
@@ -493,12 +475,12 @@ static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_inf
 }
 
 /* Maps names to indices of initializers.  add_calls refuses a name that occurs twice. */
-static struct cr_onnx_names defaults_of(struct cr_onnx_graph *g)
+static const struct cr_onnx_names *defaults_of(struct cr_onnx_graph *g)
 {
     const struct cr_onnx_body *body = &g->model->graph;
-    struct cr_onnx_names names = {.prefix = ""};
+    struct cr_onnx_names *names = new_names(g, &(struct cr_onnx_names){.prefix = ""});
     for (int i = 0; i < body->n_initializers; i++)
-        define(g, &names, body->initializers[i].name, i);
+        define(names, body->initializers[i].name, i);
     return names;
 }
 
@@ -506,11 +488,11 @@ static struct cr_onnx_names defaults_of(struct cr_onnx_graph *g)
 static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
-    const struct cr_onnx_names defaults = defaults_of(g);
+    const struct cr_onnx_names *defaults = defaults_of(g);
     g->inputs = new_list(g, body->n_inputs);
     for (int i = 0; i < body->n_inputs; i++) {
         const struct cr_onnx_info *info = &body->inputs[i];
-        int given = cr_onnx_named(&defaults, info->name);
+        int given = cr_onnx_named(defaults, info->name);
         if (given != CR_ONNX_NONE) {
             if (check_default(g, info, &body->initializers[given], error))
                 return -1;
@@ -530,7 +512,7 @@ static int add_inputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, stru
 static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, struct cr_error *error)
 {
     const struct cr_onnx_body *body = &g->model->graph;
-    struct cr_onnx_names taken = {.prefix = ""};
+    struct cr_onnx_names *taken = new_names(g, &(struct cr_onnx_names){.prefix = ""});
     g->outputs = new_list(g, body->n_outputs);
     g->output_names = cr_arena_new(&g->arena, (size_t)body->n_outputs, sizeof *g->output_names);
     for (int i = 0; i < body->n_outputs; i++) {
@@ -538,7 +520,7 @@ static int add_outputs(struct cr_onnx_graph *g, struct cr_onnx_names *names, str
         if (v == CR_ONNX_NONE)
             return cr_fail(error, "%.300s: no node computes the output %s, expected one", g->path,
                            cr_show(body->outputs[i].name, strlen(body->outputs[i].name)).text);
-        if (define_new(g, &taken, body->outputs[i].name, v, error))
+        if (define_new(g, taken, body->outputs[i].name, v, error))
             return -1;
         g->values[v].is_output = true;
         g->output_names[g->n_outputs] = body->outputs[i].name;
@@ -577,9 +559,8 @@ int cr_onnx_graph_make(struct cr_onnx_graph *g, const struct cr_onnx_model *mode
 {
     *g = (struct cr_onnx_graph){.path = model->path, .model = model};
     g->symbols = cr_arena_new(&g->arena, 1, sizeof *g->symbols);
-    struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
-    *names =
-        (struct cr_onnx_names){.prefix = "", .opsets = model->opsets, .n_opsets = model->n_opsets};
+    struct cr_onnx_names *names = new_names(
+        g, &(struct cr_onnx_names){.prefix = "", .opsets = model->opsets, .n_opsets = model->n_opsets});
     if (check_all_opsets(g, error) == 0 && add_inputs(g, names, error) == 0 &&
         add_calls(g, &model->graph, names, error) == 0 && add_outputs(g, names, error) == 0)
         return 0;
@@ -592,6 +573,10 @@ void cr_onnx_graph_free(struct cr_onnx_graph *g)
     free(g->values);
     free(g->nodes);
     free(g->uses);
+    for (; g->names; g->names = g->names->made_before) {
+        cr_names_free(&g->names->names);
+        free(g->names->values);
+    }
     cr_elements_free(&g->elements);
     cr_arena_free(&g->arena);
     *g = (struct cr_onnx_graph){0};

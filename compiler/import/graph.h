@@ -2,7 +2,7 @@
  * graph.h - the graph of an ONNX model: made from its file, translated into a script.
  *
  * Values have numbers.  Nodes are in topological order.  Functions and branches of `If` are
- * inlined. Everything lives in the graph's arena until cr_onnx_graph_free, except that elements
+ * inlined. Everything lives until cr_onnx_graph_free, except that elements
  * of known values may be freed before (constant_arrays.h).
  */
 #ifndef CR_ONNX_GRAPH_H
@@ -70,6 +70,7 @@ struct cr_onnx_graph {
     const char **output_names;
     bool is_swept; /* nothing has changed since the last cr_onnx_sweep */
     const struct cr_onnx_model *model;
+    struct cr_onnx_names *names; /* the scope that was made last */
     struct cr_symbols *symbols; /* the lengths, and the numbers that depend on them; the caller may set others */
 };
 
