@@ -100,9 +100,8 @@ double *cr_onnx_numbers_of(const struct cr_onnx_graph *g, int value, int base)
     s.terms = cr_calloc((size_t)g->n_values, sizeof *s.terms);
     cr_t x = term_of(&s, value);
     int64_t n = x ? cr_t_elements(x) : 0;
-    for (int64_t i = 0; g->symbols->n_samples && x && i < n; i++)
-        if (cr_number_is_symbol(x->data[i]))
-            x = NULL;
+    if (x && cr_t_has_symbols(g, x))
+        x = NULL;
     double *numbers = x ? cr_calloc((size_t)n + 1, sizeof *numbers) : NULL;
     if (x)
         memcpy(numbers, x->data, (size_t)n * sizeof *numbers);

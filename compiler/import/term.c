@@ -84,13 +84,13 @@ int64_t cr_t_plain(struct cr_translation *t, int64_t size)
     return cr_size_bound(size);
 }
 
-/* True if one of n elements is a symbol. */
-static bool are_symbolic(const struct cr_translation *t, int64_t n, const double *data)
+bool cr_t_has_symbols(const struct cr_onnx_graph *g, cr_t x)
 {
-    bool symbolic = false;
-    for (int64_t i = 0; t->graph->symbols->n_samples && data && i < n && !symbolic; i++)
-        symbolic = cr_number_is_symbol(data[i]);
-    return symbolic;
+    bool has = false;
+    int64_t n = g->symbols->n_samples && x->data ? cr_t_elements(x) : 0;
+    for (int64_t i = 0; i < n && !has; i++)
+        has = cr_number_is_symbol(x->data[i]);
+    return has;
 }
 
 bool cr_t_is_symbolic(const struct cr_translation *t, cr_t x)
@@ -98,7 +98,7 @@ bool cr_t_is_symbolic(const struct cr_translation *t, cr_t x)
     bool symbolic = false;
     for (int a = 0; a < x->rank; a++)
         symbolic |= cr_size_is_symbol(x->shape[a]);
-    return symbolic || are_symbolic(t, cr_t_elements(x), x->data);
+    return symbolic || cr_t_has_symbols(t->graph, x);
 }
 
 int64_t cr_t_whole(double number)

@@ -111,6 +111,8 @@ const double *cr_t_known_sizes(struct cr_translation *t, cr_t x);
 int64_t cr_t_count(struct cr_translation *t, int rank, const int64_t *shape);
 /* Returns a size that has to be a number; refuses a symbol. */
 int64_t cr_t_plain(struct cr_translation *t, int64_t size);
+/* True if a known element of a term is a symbol. */
+bool cr_t_has_symbols(const struct cr_onnx_graph *graph, cr_t x);
 /* True if a size or a known element of a term is a symbol. */
 bool cr_t_is_symbolic(const struct cr_translation *t, cr_t x);
 

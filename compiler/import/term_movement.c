@@ -10,15 +10,6 @@
 
 /* ---- folding ---- */
 
-/* True if a known element is a symbol. */
-static bool has_symbols(const struct cr_translation *t, cr_t x)
-{
-    bool has = false;
-    for (int64_t i = 0; t->graph->symbols->n_samples && i < cr_t_elements(x) && !has; i++)
-        has = cr_number_is_symbol(x->data[i]);
-    return has;
-}
-
 /* Makes `like` a known term: element i is element from[i] of x, which is known. */
 static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
 {
@@ -365,7 +356,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
         return NULL;
     for (int i = 1; i < table->rank; i++)
         inner *= cr_size_bound(table->shape[i]);
-    if (index->data && has_symbols(t, index) && inner && cr_t_folds(t, like, 1, &table))
+    if (index->data && cr_t_has_symbols(t->graph, index) && inner && cr_t_folds(t, like, 1, &table))
         return fold_gather(t, like, table, index, inner);
     if (index->data && cr_t_folds(t, like, 1, &table)) {
         int64_t *from = cr_t_array(t, cr_t_elements(like));
@@ -401,7 +392,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
         !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
-    if (like && index->data && !has_symbols(t, index) && cr_t_folds(t, like, 1, &x)) {
+    if (like && index->data && !cr_t_has_symbols(t->graph, index) && cr_t_folds(t, like, 1, &x)) {
         cr_t_strides(x->rank, x->shape, strides);
         int64_t step = strides[axis];
         strides[axis] = 0;
@@ -445,7 +436,7 @@ cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, cons
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (!like || !n)
         return x;
-    if (cr_t_folds(t, like, 1, &x) && !has_symbols(t, x) && !along_symbol) {
+    if (cr_t_folds(t, like, 1, &x) && !cr_t_has_symbols(t->graph, x) && !along_symbol) {
         cr_t y = cr_t_fold_reduce(t, strcmp(name, "sum") == 0, x, like);
         return keep ? y : cr_t_reshape(t, y, rank, left);
     }
@@ -459,7 +450,7 @@ cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
-    if (cr_t_folds(t, x, 1, &x) && !has_symbols(t, x) && !(reverse && cr_size_is_symbol(x->shape[axis])))
+    if (cr_t_folds(t, x, 1, &x) && !cr_t_has_symbols(t->graph, x) && !(reverse && cr_size_is_symbol(x->shape[axis])))
         return cr_t_fold_cumsum(t, x, axis, reverse);
     return cr_t_call(
         t, "cumsum", x->type, x->rank, x->shape,
@@ -491,7 +482,7 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (like && k == 0)
         return cr_t_full(t, a->type, n, shape, 0);
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&
-        cr_t_folds(t, like, 2, (cr_t[]){a, b}) && !has_symbols(t, a) && !has_symbols(t, b))
+        cr_t_folds(t, like, 2, (cr_t[]){a, b}) && !cr_t_has_symbols(t->graph, a) && !cr_t_has_symbols(t->graph, b))
         return cr_t_fold_matmul(t, a, b, like);
     return cr_t_call(t, "matmul", a->type, n, shape,
                      (struct cr_onnx_argument[]){{a, NULL}, {b, NULL}}, 2);
