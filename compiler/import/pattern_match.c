@@ -7,6 +7,14 @@
 
 /* ---- looking around ---- */
 
+void cr_match_each(struct cr_onnx_graph *g, const char *domain, const char *op,
+                   void (*find)(struct cr_onnx_graph *g, int node))
+{
+    for (int i = 0, n = g->n_nodes; i < n; i++)
+        if (!g->nodes[i].dead && strcmp(g->nodes[i].op, op) == 0 && strcmp(g->nodes[i].domain, domain) == 0)
+            find(g, i);
+}
+
 int cr_match_op(const struct cr_onnx_graph *g, int value, const char *op)
 {
     int producer = value == CR_ONNX_NONE ? CR_ONNX_NONE : g->values[value].producer;

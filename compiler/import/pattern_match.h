@@ -7,6 +7,10 @@
 
 #include "graph.h"
 
+/* Calls a function for each live node of an operator; not for nodes that the function adds. */
+void cr_match_each(struct cr_onnx_graph *graph, const char *domain, const char *op,
+                   void (*find)(struct cr_onnx_graph *graph, int node));
+
 /* Returns the node of ai.onnx that outputs a value if its operator is `op`, or CR_ONNX_NONE. */
 int cr_match_op(const struct cr_onnx_graph *graph, int value, const char *op);
 

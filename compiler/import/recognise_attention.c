@@ -387,15 +387,8 @@ static void find_operator(struct cr_onnx_graph *g, int node)
 /* Finds attention by its formula, and the operator of opset 23. */
 void cr_recognise_attention(struct cr_onnx_graph *g)
 {
-    for (int i = 0, n = g->n_nodes; i < n; i++) {
-        const struct cr_onnx_node *node = &g->nodes[i];
-        if (node->dead || *node->domain)
-            continue;
-        if (strcmp(node->op, "MatMul") == 0)
-            find_attention(g, i);
-        else if (strcmp(node->op, "Attention") == 0)
-            find_operator(g, i);
-    }
+    cr_match_each(g, "", "MatMul", find_attention);
+    cr_match_each(g, "", "Attention", find_operator);
 }
 
 /* ---- heads ---- */

@@ -246,16 +246,7 @@ void cr_recognise_copies(struct cr_onnx_graph *g)
 /* Finds embeddings first: a tied head then has a copy of the table with another name. */
 void cr_recognise_linear(struct cr_onnx_graph *g)
 {
-    for (int i = 0, n = g->n_nodes; i < n; i++)
-        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Gather") == 0)
-            find_embedding(g, i);
-    for (int i = 0, n = g->n_nodes; i < n; i++) {
-        const struct cr_onnx_node *node = &g->nodes[i];
-        if (node->dead || *node->domain)
-            continue;
-        if (strcmp(node->op, "Gemm") == 0)
-            find_gemm(g, i);
-        else if (strcmp(node->op, "MatMul") == 0)
-            find_matmul(g, i);
-    }
+    cr_match_each(g, "", "Gather", find_embedding);
+    cr_match_each(g, "", "Gemm", find_gemm);
+    cr_match_each(g, "", "MatMul", find_matmul);
 }

@@ -170,7 +170,7 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
 /* Replaces a norm of ONNX by the layer `op`, which has the parameters of a module.  Does nothing if
  * the norm is not over the last axis, has readers of other outputs, or has weights that cannot be
  * named. */
-static void make_layer_norm(struct cr_onnx_graph *g, int node, const char *op)
+static void make_norm(struct cr_onnx_graph *g, int node, const char *op)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
     if (!is_last_axis(g, n) || is_asked_for_more(g, n) || !name_norm(g, node))
@@ -182,23 +182,22 @@ static void make_layer_norm(struct cr_onnx_graph *g, int node, const char *op)
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
 }
 
+static void make_layer_norm(struct cr_onnx_graph *g, int node)
+{
+    make_norm(g, node, "ScopedLayerNorm");
+}
+
+static void make_rms_norm(struct cr_onnx_graph *g, int node)
+{
+    make_norm(g, node, "ScopedRMSNorm");
+}
+
 /* Replaces formulas of norms by norms of ONNX, then these by layers with parameters of a module. */
 void cr_recognise_norms(struct cr_onnx_graph *g)
 {
-    for (int i = 0; i < g->n_nodes; i++)
-        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Mul") == 0)
-            find_rms_norm(g, i);
-    for (int i = 0; i < g->n_nodes; i++)
-        if (!g->nodes[i].dead && !*g->nodes[i].domain && strcmp(g->nodes[i].op, "Div") == 0)
-            find_layer_norm(g, i);
-    for (int i = 0, n = g->n_nodes; i < n; i++) {
-        const struct cr_onnx_node *node = &g->nodes[i];
-        if (node->dead)
-            continue;
-        if (!*node->domain && strcmp(node->op, "LayerNormalization") == 0)
-            make_layer_norm(g, i, "ScopedLayerNorm");
-        else if ((!*node->domain && strcmp(node->op, "RMSNormalization") == 0) ||
-                 strcmp(node->op, "RMSNorm") == 0)
-            make_layer_norm(g, i, "ScopedRMSNorm");
-    }
+    cr_match_each(g, "", "Mul", find_rms_norm);
+    cr_match_each(g, "", "Div", find_layer_norm);
+    cr_match_each(g, "", "LayerNormalization", make_layer_norm);
+    cr_match_each(g, "", "RMSNormalization", make_rms_norm);
+    cr_match_each(g, CR_ONNX_CRESCENT, "RMSNorm", make_rms_norm);
 }

@@ -245,13 +245,6 @@ static void find_operator(struct cr_onnx_graph *g, int node)
 /* Finds rotary positions by their formula, and the operator of opset 23. */
 void cr_recognise_rotary(struct cr_onnx_graph *g)
 {
-    for (int i = 0, n = g->n_nodes; i < n; i++) {
-        const struct cr_onnx_node *node = &g->nodes[i];
-        if (node->dead || *node->domain)
-            continue;
-        if (strcmp(node->op, "Add") == 0)
-            find_rotary(g, i);
-        else if (strcmp(node->op, "RotaryEmbedding") == 0)
-            find_operator(g, i);
-    }
+    cr_match_each(g, "", "Add", find_rotary);
+    cr_match_each(g, "", "RotaryEmbedding", find_operator);
 }
