@@ -257,6 +257,8 @@ static const char *const lacking[][2] = {
      "the text has a word without a token, and the vocabulary has no token '[UNK]' for those, expected one"},
     {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}",
      "the text has 'ab', which is no token, and the vocabulary has no token <unk> for those, expected one"},
+    {"{\"model\":{\"type\":\"BPE\",\"unk_token\":\"?\",\"vocab\":{\"a\":0},\"merges\":[]}}",
+     "the text has a character without a token, and the vocabulary has no token '?' for those, expected one"},
     {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1.5]]}}",
      "the text has 'b', which no tokens make up, and the vocabulary has no unknown token, expected one"},
 };
@@ -500,6 +502,30 @@ START_TEST(takes_letters_by_their_places)
 }
 END_TEST
 
+START_TEST(passes_over_the_version_of_merges)
+{
+    crescent_tokenizer *t = open_text("{" MODEL("", ABC, "\"#version: 0.2\",\"a b\"") "}");
+    expect_ids(t, "abc", "3 2");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+/* A template of pairs without the second text, as of a tokenizer of single texts. */
+START_TEST(leaves_out_half_a_pair)
+{
+    crescent_tokenizer *t = open_text(
+        "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"c\"}},"
+        "{\"Sequence\":{\"id\":\"A\"}}],\"pair\":[{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":{\"c\":{\"ids\":[2]}}},"
+        MODEL("", ABC, "\"a b\"") "}");
+    expect_ids(t, "ab", "2 3");
+    const crescent_text pair = {.text = "ab", .length = 2, .pair = "a", .pair_length = 1, .framing = CRESCENT_FRAMED};
+    crescent_encoding encoding;
+    ck_assert_int_ne(crescent_encode_text(t, &pair, &encoding), 0);
+    ck_assert_ptr_nonnull(strstr(crescent_error(context), "the tokenizer says nothing of pairs"));
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 #define BYTES                                                                                      \
     "\"?\":0,\"a\":1,\"#b\":2,\"<0x23>\":3,\"<0x61>\":4,\"<0x62>\":5,\"<0x2E>\":6,\"<0xC3>\":7,"    \
     "\"<0xA9>\":8,\"c.\":9"
@@ -727,8 +753,6 @@ static const struct refused {
      ": model: found a continuing_subword_prefix of 33 bytes with byte_fallback, expected at most 32"},
     {"{" MODEL("\"continuing_subword_prefix\":7,", ABC, "") "}",
      ":1: model: found an integer for \"continuing_subword_prefix\", expected a string"},
-    {"{" MODEL("\"unk_token\":\"?\",", ABC, "") "}",
-     ": found the unk_token '?', expected a token of the vocabulary"},
     {"{" MODEL("\"ignore_merges\":1,", ABC, "") "}",
      ":1: model: found an integer for \"ignore_merges\", expected true or false"},
     {PART("normalizer", "{\"type\":\"Letters\"}"),
@@ -1428,7 +1452,7 @@ int main(void)
     tcase_add_loop_test(t, streams_what_it_decodes, 0, N_FIXTURES);
     tcase_add_test(t, lays_pairs_as_the_library);
     tcase_add_test(t, tells_what_it_cuts);
-    tcase_add_loop_test(t, refuses_texts_without_tokens, 0, 3);
+    tcase_add_loop_test(t, refuses_texts_without_tokens, 0, 4);
     tcase_add_test(t, closes_in_any_order);
     tcase_add_test(t, cuts_by_patterns_of_oniguruma);
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);
@@ -1439,6 +1463,8 @@ int main(void)
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, takes_letters_by_their_places);
+    tcase_add_test(t, passes_over_the_version_of_merges);
+    tcase_add_test(t, leaves_out_half_a_pair);
     tcase_add_loop_test(t, falls_back_on_the_bytes_of_affixes, 0, sizeof affixed_bytes / sizeof *affixed_bytes);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, finds_each_of_many);

@@ -222,18 +222,32 @@ static void add_affixed_bytes(const struct cr_bpe *bpe, const struct cr_bpe_tabl
         cr_add_unknown(tables, s);
 }
 
-void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
+/* Stands for the unknown token that is missing: no merge has it. */
+enum { MISSING = INT32_MAX };
+
+/* Appends ids; returns false if one is of the unknown token that is missing. */
+static bool append(struct cr_ids *ids, const int32_t *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (items[i] == MISSING)
+            return false;
+        *CR_PUSH(ids->items, ids->n, ids->cap) = items[i];
+    }
+    return true;
+}
+
+bool cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
                    struct cr_bpe_work *work)
 {
     int32_t whole = bpe->ignore_merges ? cr_find_word(bpe->vocabulary, text, n) : -1;
     if (whole >= 0) {
         *CR_PUSH(ids->items, ids->n, ids->cap) = whole;
-        return;
+        return true;
     }
     make_room(bpe, work, n);
     struct cr_bpe_tables tables = {
         {bpe->left, bpe->right, bpe->made, bpe->slots, bpe->mask, bpe->levels},
-        NULL, 0, bpe->bytes, bpe->unknown, bpe->fuse_unknown};
+        NULL, 0, bpe->bytes, bpe->missing ? MISSING : bpe->unknown, bpe->fuse_unknown};
     struct cr_symbols symbols = {.items = work->symbols};
     for (size_t at = 0, bytes; at < n; at += bytes) {
         uint32_t character = cr_character(text, at, &bytes);
@@ -248,8 +262,7 @@ void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct 
             cr_add_letter(&tables, &symbols, character);
     }
     size_t made = cr_merge_symbols(&tables, &symbols, work->heap, work->ids);
-    for (size_t i = 0; i < made; i++)
-        *CR_PUSH(ids->items, ids->n, ids->cap) = work->ids[i];
+    return append(ids, work->ids, made);
 }
 
 void cr_free_bpe_work(struct cr_bpe_work *work)

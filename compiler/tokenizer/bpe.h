@@ -32,6 +32,7 @@ struct cr_bpe {
     struct cr_letter_table letters[CR_POSITIONS]; /* by position; the first table has the characters
                                                   without affixes */
     int32_t unknown;    /* the id of the unknown token, or -1 */
+    const char *missing; /* an unknown token that the vocabulary does not have; or null.  The document owns it */
     int32_t bytes[256]; /* by byte: the id of its token <0xHH>, if there is byte_fallback; else
                            -1 */
     bool fuse_unknown, byte_fallback, ignore_merges;
@@ -63,8 +64,9 @@ struct cr_bpe_work {
     size_t room; /* capacity in symbols */
 };
 
-/* Encodes n bytes of text, fewer than 2^28, and appends the ids. */
-void cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
+/* Encodes n bytes of text, fewer than 2^28, and appends the ids.  Returns false if the text has a character that
+ * needs the unknown token that is missing. */
+bool cr_bpe_encode(const struct cr_bpe *bpe, const char *text, size_t n, struct cr_ids *ids,
                    struct cr_bpe_work *work);
 void cr_free_bpe_work(struct cr_bpe_work *work);
 

@@ -1,6 +1,8 @@
 /* bpe_model.c - byte-pair encoding as the model of a tokenizer; see model_kind.h. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "byte_letters.h"
 #include "compiler/files/mapping.h"
 #include "emitted_parts.h"
 #include "model_kind.h"
@@ -12,6 +14,8 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
                       struct cr_error *error)
 {
     const struct cr_json_value *value = &d->values[merge];
+    if (value->kind == CR_JSON_STRING && strncmp(value->text, "#version", strlen("#version")) == 0)
+        return 0; /* the first line of a merges.txt */
     if (value->kind == CR_JSON_STRING) {
         const char *space = strchr(value->text, ' ');
         if (space && !strchr(space + 1, ' '))
@@ -57,7 +61,8 @@ static int refuse_dropout(const struct cr_document *d, int model, struct cr_erro
                : 0;
 }
 
-/* Reads the id of the unknown token; a model may have none. */
+/* Reads the id of the unknown token.  A model may have none, or one that is no token: then texts that need it are
+ * refused. */
 static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
@@ -65,13 +70,10 @@ static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int mod
     bpe->unknown = -1;
     if (cr_read_string(d, model, "model", "unk_token", &unknown, error))
         return -1;
-    if (!unknown)
-        return 0;
-    bpe->unknown = cr_find_word(bpe->vocabulary, unknown, strlen(unknown));
-    return bpe->unknown >= 0
-               ? 0
-               : cr_fail(error, "%s: found the unk_token %s, expected a token of the vocabulary",
-                         d->path, cr_show(unknown, strlen(unknown)).text);
+    if (unknown)
+        bpe->unknown = cr_find_word(bpe->vocabulary, unknown, strlen(unknown));
+    bpe->missing = bpe->unknown < 0 ? unknown : NULL;
+    return 0;
 }
 
 /* Reads the model; merges come last, since they name tokens of the vocabulary. */
@@ -108,11 +110,12 @@ static int encode_bpe(struct cr_tokenizer *t, const char *text, size_t n, struct
                       struct cr_error *error)
 {
     enum { KEPT = 1 << 16 };
-    (void)error;
-    cr_bpe_encode(&t->bpe, text, n, ids, &t->work);
+    bool encoded = cr_bpe_encode(&t->bpe, text, n, ids, &t->work);
     if (t->work.room > KEPT)
         cr_free_bpe_work(&t->work);
-    return 0;
+    return encoded ? 0
+                   : cr_fail(error, "the text has a character without a token, and the vocabulary has no token %s for those, "
+                             "expected one", cr_show(t->bpe.missing, strlen(t->bpe.missing)).text);
 }
 
 static void release_bpe(struct cr_tokenizer *t)
@@ -123,9 +126,25 @@ static void release_bpe(struct cr_tokenizer *t)
 
 /* ---- in emitted C ---- */
 
+/* True if each byte has a token, so that no character is unknown. */
+static bool has_all_bytes(const struct cr_vocabulary *v)
+{
+    bool all = true;
+    for (int i = 0; i < 256; i++) {
+        const char byte = (char)i;
+        struct cr_text letter = {0};
+        cr_put_byte_letters(&letter, &byte, 1);
+        all = all && cr_find_word(v, letter.data, letter.length) >= 0;
+        free(letter.data);
+    }
+    return all;
+}
+
 /* Chooses how emitted C encodes a piece: by its bytes or its characters; as a whole first, if merges may be ignored. */
 static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
 {
+    if (t->bpe.missing && !(s->byte_level && has_all_bytes(&t->vocabulary)))
+        return cr_refuse_shape(s, "an unk_token that is no token", "one of the vocabulary", error);
     if (t->bpe.prefix_length > 0)
         return cr_refuse_shape(s, "BPE with a continuing_subword_prefix", "none", error);
     if (t->bpe.suffix_length > 0 && (!s->byte_level || t->bpe.ignore_merges))

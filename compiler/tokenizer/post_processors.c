@@ -87,9 +87,9 @@ static int count_texts(const struct cr_template *template, int32_t text)
     return count;
 }
 
-/* Reads the template `name`, "single" or "pair", which has each of its texts once. */
+/* Reads the template `name`, "single" or "pair". */
 static int read_list(struct cr_template *template, const struct cr_document *d, int object,
-                     const char *where, const char *name, int texts, struct cr_error *error)
+                     const char *where, const char *name, struct cr_error *error)
 {
     int list = cr_need_member(d, object, where, name, CR_JSON_ARRAY, error);
     int specials = cr_member(d, object, "special_tokens");
@@ -98,11 +98,7 @@ static int read_list(struct cr_template *template, const struct cr_document *d, 
     for (int i = d->values[list].first; i >= 0; i = d->values[i].next)
         if (read_item(template, d, i, specials, where, error))
             return -1;
-    int first = count_texts(template, CR_FIRST_TEXT), second = count_texts(template, CR_SECOND_TEXT);
-    return first == 1 && second == texts - 1
-               ? 0
-               : cr_fail(error, "%s: %s: found %d times A and %d times B in \"%s\", expected %s", d->path,
-                         where, first, second, name, texts == 1 ? "A once" : "each once");
+    return 0;
 }
 
 /* Fills the frame from the template of a single text. */
@@ -121,13 +117,20 @@ static void frame_single(struct cr_text_part *part)
     }
 }
 
+/* Reads both templates.  That of a text has the text once; one of a pair that does not have both texts once is left out,
+ * so that pairs are refused and texts are not. */
 static int read_template(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
-    if (read_list(&part->single, d, object, where, "single", 1, error) ||
-        (cr_member(d, object, "pair") >= 0 &&
-         read_list(&part->pair, d, object, where, "pair", 2, error)))
+    if (read_list(&part->single, d, object, where, "single", error) ||
+        (cr_member(d, object, "pair") >= 0 && read_list(&part->pair, d, object, where, "pair", error)))
         return -1;
+    int first = count_texts(&part->single, CR_FIRST_TEXT), second = count_texts(&part->single, CR_SECOND_TEXT);
+    if (first != 1 || second)
+        return cr_fail(error, "%s: %s: found %d times A and %d times B in \"single\", expected A once", d->path, where,
+                       first, second);
+    if (count_texts(&part->pair, CR_FIRST_TEXT) != 1 || count_texts(&part->pair, CR_SECOND_TEXT) != 1)
+        part->pair.n = 0;
     frame_single(part);
     return 0;
 }
