@@ -182,6 +182,15 @@ count 1 ' * out[1, MAX_T, HIDDEN_SIZE] = softmax(q[MAX_T, HEAD_DIM] x k[HEAD_DIM
 count 4 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/texts.c"
 count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL, rows, 1, HEAD_DIM);' "$T/texts.c"
 
+# An imported model has no options: the bounds of its lengths have names, and distances of panels.
+"$crescent" emit tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=12 --isa plain -o "$T/imported.c" \
+    >"$log" 2>&1
+report $? "emit tests/exports/gpt2_dynamic.onnx"
+count 1 'enum { MAX_BATCH = 4, MAX_SEQ = 12 }; /* bounds of lengths */' "$T/imported.c"
+count 1 ' * out[MAX_BATCH, MAX_SEQ, 48] = rows[MAX_SEQ, 16] x columns[16, 48]' "$T/imported.c"
+check "an imported model" cc $strict -c "$T/imported.c" -o "$T/i.o"
+count 1 'enum { CR_AHEAD = 16384 };' "$T/matrix.c"
+
 # The kernels of a layer are told apart by name, and those of the first layer from those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"

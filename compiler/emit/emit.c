@@ -216,7 +216,9 @@ static void put_names(struct cr_text *text, const struct cr_program *program)
         else
             cr_put(line, "%lld", (long long)name->value);
     }
-    cr_put_line(text, 0, "%s }; /* options of the script */", options.data);
+    if (options.length)
+        cr_put_line(text, 0, "%s }; /* %s */", options.data,
+                    sizes->no_options ? "bounds of lengths" : "options of the script");
     if (sums.length)
         cr_put_line(text, 0, "%s }; /* sums of sizes */", sums.data);
     free(options.data);

@@ -281,6 +281,19 @@ static void (*const find[])(struct finder *) = {
     [CR_KIND_EXCHANGE] = find_exchange,
 };
 
+/* Infers axes of lengths: they have the size of the bound.  If there are no options, the size of an
+ * axis of which nothing is known is a number. */
+static void find_bounds(struct finder *f)
+{
+    for (int a = 0; a < f->node->rank; a++) {
+        int name = f->node->lengths[a] ? f->sizes->bound_names[f->node->lengths[a] - 1] : 0;
+        if (name && !cr_is_named(f->sizes, f->found[a]) && f->sizes->names[name].value == f->node->shape[a])
+            f->found[a] = cr_size_of_name(f->sizes, name);
+        if (!f->found[a] && f->sizes->no_options)
+            f->found[a] = cr_plain_size(f->sizes, f->node->shape[a]);
+    }
+}
+
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]
 {
     int(*all)[CR_MAX_RANK] = cr_calloc((size_t)g->n_nodes, sizeof *all);
@@ -288,6 +301,7 @@ int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]
         struct finder f = {g,   cr_named_sizes_of(g), &g->nodes[id], cr_inputs(g, &g->nodes[id]),
                            all, all[id], 0};
         find[cr_ops[f.node->op].kind](&f);
+        find_bounds(&f);
     }
     return all;
 }

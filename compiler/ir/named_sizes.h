@@ -52,6 +52,8 @@ struct cr_named_sizes {
     int n_sizes, cap_sizes;
     struct cr_size_fact *facts;
     int n_facts, cap_facts;
+    int bound_names[CR_MAX_LENGTHS]; /* by length: the number of its bound's name, or 0 */
+    bool no_options;                 /* sizes other than bounds are numbers */
     int head_dim; /* the size that is written CR_HEAD_DIM, or 0 */
     int users;    /* graphs and programs that share it */
 };

@@ -19,7 +19,7 @@
 
 enum {
     MAX_VALUE = 1 << 24, /* of an option that is a size */
-    MAX_NODES = 50000    /* of a script that is run again */
+    MAX_NODES = 50000    /* of a graph whose sizes get names */
 };
 
 /* The changes of an option to try, in this order: value * times / by. */
@@ -155,10 +155,11 @@ static bool is_length(const struct search *s, const char *name)
     return found;
 }
 
-/* True if a name may be used for a size: no size of the table and no length has it. */
+/* True if a name may be used for a size: no size of the table, no length and no macro of <limits.h> has
+ * it. */
 static bool is_free(const struct search *s, const char *name)
 {
-    bool is_free = !is_length(s, name);
+    bool is_free = !is_length(s, name) && strcmp(name, "MAX_INPUT") != 0 && strcmp(name, "MAX_CANON") != 0;
     for (int i = 0; i < s->sizes->n_names; i++)
         is_free &= strcmp(name, s->sizes->names[i].text) != 0;
     return is_free;
@@ -267,12 +268,34 @@ static void add_facts(struct search *s)
     }
 }
 
+/* Returns the table of a graph without options: the bounds of lengths have names, such as MAX_BATCH. */
+static struct cr_named_sizes *find_bounds(const crescent_graph *graph)
+{
+    struct search s = {.graph = graph, .g = graph->graph, .sizes = cr_named_sizes_new()};
+    s.sizes->no_options = true;
+    for (int i = 0; i < s.g->n_lengths; i++) {
+        char plain[CR_SIZE_NAME - sizeof "MAX_"];
+        cr_identifier(plain, sizeof plain, s.g->lengths[i].name);
+        for (char *c = plain; *c; c++)
+            *c = cr_upper(*c);
+        struct cr_size_name *name = &s.sizes->names[s.sizes->n_names];
+        name->value = s.g->lengths[i].bound;
+        snprintf(name->text, sizeof name->text, "MAX_%s", plain);
+        if (is_free(&s, name->text))
+            s.sizes->bound_names[i] = s.sizes->n_names++;
+    }
+    return s.sizes;
+}
+
 struct cr_named_sizes *cr_find_option_sizes(const crescent_graph *graph)
 {
     const struct cr_origin *o = graph->origin;
     struct search s = {.graph = graph};
-    bool runs = !o->is_function && o->n_options && graph->graph->n_nodes <= MAX_NODES;
-    crescent_graph *again = runs ? run(graph, NULL, 0, graph->chunk) : NULL;
+    if (graph->graph->n_nodes > MAX_NODES)
+        return NULL;
+    if (o->is_function || !o->n_options)
+        return find_bounds(graph);
+    crescent_graph *again = run(graph, NULL, 0, graph->chunk);
     if (!again)
         return NULL;
     s.g = again->graph;
