@@ -157,6 +157,9 @@ count 2 ' * out[T, HEAD_DIM / 2]' "$T/experts.c"
 count 1 ' * out[B, T, NUM_LOCAL_EXPERTS]' "$T/experts.c"
 count 3 ' * out[B, T, HIDDEN_SIZE] = rows[B * T, INTERMEDIATE_SIZE] x columns' "$T/experts.c"
 
+# A product by weights of several scopes has the names of all.
+count 1 'static void k7_model_layers_block_sparse_moe_gate_experts(' "$T/experts.c"
+
 # A sum of sizes has an enumerator: a concat of different parts, and a size that is 1 more than a product.
 count 1 'enum { SIZE_164 = NUM_LOCAL_EXPERTS + 8 * INTERMEDIATE_SIZE }; /* sums of sizes */' "$T/experts.c"
 count 1 ' * out[B, T, SIZE_164] = rows[B * T, HIDDEN_SIZE] x columns[HIDDEN_SIZE, SIZE_164]' "$T/experts.c"

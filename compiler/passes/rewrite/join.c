@@ -82,22 +82,33 @@ static cr_id bias_of_member(const struct group *group, const struct cr_graph *g,
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
+/* Returns the length of the scope that contains both scopes, with the dot behind it. */
+static size_t common_scope(const char *a, const char *b)
+{
+    size_t common = 0;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        common = a[i] == '.' ? i + 1 : common;
+    return common;
+}
+
 /* Returns the scope of the wide product, such as "attn.q_proj-k_proj-v_proj".  It consists of the
- * first member's scope and, for other members beside it, the last part of theirs. */
+ * first member's scope and, for each other member, the next part of its scope behind the scope that
+ * contains both, unless that is a number: "moe.gate-experts" for moe.gate, moe.experts.0.w1,
+ * moe.experts.0.w3 and so on. */
 static const char *joined_scope(struct cr_rewrite *rw, const struct group *group)
 {
     const struct cr_node *nodes = rw->from->nodes;
-    const char *first = nodes[group->members[0]].where.scope, *dot = strrchr(first, '.'), *last = first;
-    size_t common = dot ? (size_t)(dot + 1 - first) : 0;
+    const char *first = nodes[group->members[0]].where.scope, *last = "";
     char scope[200];
-    size_t n = (size_t)snprintf(scope, sizeof scope, "%s", first);
+    size_t n = (size_t)snprintf(scope, sizeof scope, "%s", first), length = 0;
     for (int i = 1; i < group->n && n < sizeof scope; i++) {
         const char *other = nodes[group->members[i]].where.scope;
-        bool beside = strncmp(other, first, common) == 0 && other[common] && !strchr(other + common, '.');
-        if (!beside || strcmp(other, last) == 0)
+        const char *part = other + common_scope(first, other);
+        if (!*part || (*part >= '0' && *part <= '9') || strcmp(other, first) == 0 || (length && strncmp(part, last, length + 1) == 0))
             continue;
-        n += (size_t)snprintf(scope + n, sizeof scope - n, "-%s", other + common);
-        last = other;
+        last = part;
+        length = strcspn(part, ".");
+        n += (size_t)snprintf(scope + n, sizeof scope - n, "-%.*s", (int)length, part);
     }
     return n < sizeof scope ? cr_intern(rw->to, scope) : first;
 }
