@@ -502,6 +502,17 @@ START_TEST(takes_letters_by_their_places)
 }
 END_TEST
 
+START_TEST(cuts_by_number)
+{
+    crescent_tokenizer *t = open_text("{\"pre_tokenizer\":{\"type\":\"FixedLength\",\"length\":2}," MODEL(
+        "", ABC, "\"a b\"") "}");
+    expect_ids(t, "aab", "0 0 1");
+    expect_ids(t, "\303\251\303\251ab", "3");
+    expect_ids(t, "\303\251abab", "0 1 0 1");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
 START_TEST(passes_over_the_version_of_merges)
 {
     crescent_tokenizer *t = open_text("{" MODEL("", ABC, "\"#version: 0.2\",\"a b\"") "}");
@@ -765,7 +776,9 @@ static const struct refused {
     {PART("pre_tokenizer", "{\"type\":\"Letters\"}"),
      ": found the pre_tokenizer Letters, expected one of ByteLevel, Split, Metaspace, "
      "Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, UnicodeScripts, "
-     "CharDelimiterSplit, Sequence"},
+     "CharDelimiterSplit, FixedLength, Sequence"},
+    {PART("pre_tokenizer", "{\"type\":\"FixedLength\",\"length\":0}"),
+     ": FixedLength: found the length 0, expected at least 1"},
     {PART("pre_tokenizer", "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}"),
      ": Split: found a group without its ) in a pattern, expected one"},
     {PART("pre_tokenizer",
@@ -1463,6 +1476,7 @@ int main(void)
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, takes_letters_by_their_places);
+    tcase_add_test(t, cuts_by_number);
     tcase_add_test(t, passes_over_the_version_of_merges);
     tcase_add_test(t, leaves_out_half_a_pair);
     tcase_add_loop_test(t, falls_back_on_the_bytes_of_affixes, 0, sizeof affixed_bytes / sizeof *affixed_bytes);

@@ -201,6 +201,37 @@ static int list_byte_level(const struct cr_text_part *part, struct cr_shape *s, 
     return part->by_regex ? list_scanner(s, CR_SCAN_GPT2, 0, error) : 0;
 }
 
+/* ---- FixedLength ---- */
+
+static int read_fixed_length(struct cr_text_part *part, const struct cr_document *d, int object,
+                             const char *where, struct cr_error *error)
+{
+    part->start = 5;
+    if (cr_read_integer(d, object, where, "length", &part->start, error))
+        return -1;
+    return part->start > 0 ? 0
+                           : cr_fail(error, "%s: %s: found the length %lld, expected at least 1",
+                                     d->path, where, (long long)part->start);
+}
+
+/* Cuts pieces of `start` characters; the last one may be shorter. */
+static int fixed_length(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                        struct cr_pieces *out, struct cr_error *error)
+{
+    size_t begin = 0;
+    int64_t characters = 0;
+    (void)error;
+    for (size_t at = 0, bytes; at < n; at += bytes, characters++) {
+        cr_character_at(text, at, &bytes);
+        if (characters > 0 && characters % part->start == 0) {
+            cr_add_piece(out, text + begin, at - begin, first && begin == 0);
+            begin = at;
+        }
+    }
+    cr_add_piece(out, text + begin, n - begin, first && begin == 0);
+    return 0;
+}
+
 /* ---- the table ---- */
 
 static const struct cr_part_kind kinds[] = {
@@ -232,6 +263,7 @@ static const struct cr_part_kind kinds[] = {
      .cut = by_character,
      .cutter = CR_CUT_CHARACTER,
      .shape = list_cutter},
+    {.type = "FixedLength", .read = read_fixed_length, .cut = fixed_length},
 };
 
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,
