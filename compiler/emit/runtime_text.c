@@ -333,11 +333,14 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
-/* True if a line is for clang-format alone.  Behind a backslash it ends a macro, and is not. */
+/* True if a line is for clang-format alone, and no backslash makes it the end of a macro; behind a
+ * backslash the line may go if an empty one follows, which ends the macro in its place. */
 static bool is_for_formatter(const struct cr_text *text, const char *line, cr_needs_op *needs)
 {
+    const char *end = strchr(line, '\n');
     bool continues = text->length > 1 && text->data[text->length - 2] == '\\';
-    return needs && !continues && strncmp(line, "/* clang-format ", 16) == 0;
+    bool ends_macro = continues && !(end && end[1] == '\n');
+    return needs && !ends_macro && strncmp(line, "/* clang-format ", 16) == 0;
 }
 
 /* Returns the line after an empty one. */
