@@ -678,7 +678,6 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-/* clang-format on */
 
 /*
  * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
@@ -694,7 +693,6 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
-/* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
  * and a description, which an emitted file has at the members of struct cr_runtime.  A file that

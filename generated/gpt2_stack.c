@@ -703,7 +703,6 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-/* clang-format on */
 
 /*
  * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
@@ -719,7 +718,6 @@ int gpt2_stack_run_with(struct gpt2_stack_pool *pool, const void *weights, const
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
-/* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
  * and a description, which an emitted file has at the members of struct cr_runtime.  A file that

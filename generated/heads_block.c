@@ -690,7 +690,6 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
     OP(mul,     2, ARITH,   a * b,              "a * b") \
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-/* clang-format on */
 
 /*
  * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
@@ -706,7 +705,6 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
-/* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
  * and a description, which an emitted file has at the members of struct cr_runtime.  A file that

@@ -651,7 +651,6 @@ int stream_block_run_with(struct stream_block_pool *pool, const void *weights, c
     OP(div,     2, FLOAT,   a / b,              "a / b") \
     OP(maximum, 2, ARITH,   CR_MAX(a, b),       "the larger of a and b, +0 being larger than -0; NaN if either is") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
-/* clang-format on */
 
 /*
  * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
@@ -667,7 +666,6 @@ int stream_block_run_with(struct stream_block_pool *pool, const void *weights, c
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
-/* clang-format on */
 
 /* The table of functions other than elementwise ops and reductions: CR_FUNCTION(name, result, parameters)
  * and a description, which an emitted file has at the members of struct cr_runtime.  A file that

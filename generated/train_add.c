@@ -1719,7 +1719,6 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     OP(where,   3, SELECT,  CR_SELECT(a, b, c), "b where a is true, c elsewhere") \
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
     OP(float,   1, CONVERT, CR_FLOAT(a),        "the number a as f32, rounded to nearest, ties to even; true is 1") \
-/* clang-format on */
 
 /*
  * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
@@ -1749,7 +1748,6 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     CR_FUNCTION(load, , ) \
     CR_FUNCTION(store, , ) \
     CR_FUNCTION(iota, , ) \
-/* clang-format on */
 
 #define CR_MEMBERS_I32 CR_VARIANTS_I32 CR_FUNCTIONS_I32
 
@@ -1767,7 +1765,6 @@ static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t i
     CR_FUNCTION(pack, , ) \
     CR_FUNCTION(pack_stream, , ) \
     CR_FUNCTION(gemm, , ) \
-/* clang-format on */
 
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
