@@ -1,7 +1,6 @@
 -- ERNIE 3.0 and earlier (Sun et al., 2019 to 2021): a BERT that may add a vector for the task, which is task 0 here.
 -- Names are Hugging Face's (ErnieModel; of models with a head, --set name_prefix=ernie.).
 
-local nn = require "nn"
 local encoder, huggingface, transformer = require "encoder", require "huggingface", require "transformer"
 
 local o = options(encoder.options {

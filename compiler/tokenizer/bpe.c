@@ -210,8 +210,8 @@ static bool add_bytes(const struct cr_bpe *bpe, struct cr_symbols *s, const char
     return true;
 }
 
-/* Adds a character that no token has with its affixes: the tokens of its bytes and of those of the affixes; or the
- * unknown token.  `text` are its bytes. */
+/* Adds the tokens of a character that is no token together with its affixes: one for each byte of both, or the
+ * unknown token.  `text` has the bytes of the character. */
 static void add_affixed_bytes(const struct cr_bpe *bpe, const struct cr_bpe_tables *tables, struct cr_symbols *s,
                               int position, const char *text, size_t bytes)
 {
