@@ -22,11 +22,11 @@ static const struct cr_setting block_settings[] = {{"T", "256", false}};
 /* A block with few heads, whose queries are divided into several chunks. */
 static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head", "2", false}};
 
-/* TURNS: layers pass a result on through two buffers, used alternately.  LAYERS: each stores its result
+/* ALTERNATING: layers pass a result on through two buffers, used alternately.  LAYERS: each stores its result
  * over the result of the one before. */
 /* JOINED: a kernel has three results, each the next value of a state.  CHOSEN: an i32 chooses a matrix of
  * a stack of weights.  SHARED: heads that share keys and values, of which a thread packs the values once. */
-enum subject { STEP, BLOCK, CHUNKS, TURNS, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
+enum subject { STEP, BLOCK, CHUNKS, ALTERNATING, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
 
 static const struct {
     const char *path;
@@ -36,7 +36,7 @@ static const struct {
     [STEP] = {"tests/scripts/stack_training.lua", step_settings, 5},
     [BLOCK] = {"graphs/gpt2_block.lua", block_settings, 1},
     [CHUNKS] = {"graphs/gpt2_block.lua", chunk_settings, 2},
-    [TURNS] = {"tests/golden/two_carries.lua", NULL, 0},
+    [ALTERNATING] = {"tests/golden/two_carries.lua", NULL, 0},
     [LAYERS] = {"tests/golden/layers.lua", NULL, 0},
     [RECURRENCE] = {"tests/golden/recurrence.lua", NULL, 0},
     [JOINED] = {"tests/golden/joined_tiles.lua", NULL, 0},
@@ -487,12 +487,12 @@ DAMAGE(even_is_off)
 DAMAGE(not_relative) { binding_in(m, CR_FORM_EVEN, false)->stride += 64; }
 DAMAGE(start_is_off) { binding_in(m, CR_FORM_EVEN, false)->start += 64; }
 DAMAGE(same_is_off) { binding_in(m, CR_FORM_SAME, false)->start += 64; }
-DAMAGE(turns_exchanged)
+DAMAGE(alternates_exchanged)
 {
-    struct cr_binding *b = binding_in(m, CR_FORM_TURNS, false);
-    int64_t even = b->turns[0];
-    b->turns[0] = b->turns[1];
-    b->turns[1] = even;
+    struct cr_binding *b = binding_in(m, CR_FORM_ALTERNATING, false);
+    int64_t even = b->alternate[0];
+    b->alternate[0] = b->alternate[1];
+    b->alternate[1] = even;
 }
 /* The call of the last function that adds an operand to a product, and stores the sum over it. */
 static struct site sum_over(struct cr_module *m)
@@ -721,7 +721,7 @@ static const struct {
     ROW(STEP, same_is_off, "step %d, iteration %d: argument %d: its form says %d, it is "),
     ROW(LAYERS, replaced_before_it_is_read,
         "step %d, iteration %d: it reads buffer %d, where buffer %d is written over it"),
-    ROW(TURNS, turns_exchanged, "step %d, iteration %d: argument %d: its form says %d, it "),
+    ROW(ALTERNATING, alternates_exchanged, "step %d, iteration %d: argument %d: its form says %d, it "),
     ROW(RECURRENCE, within_is_off, "step %d, iteration %d: argument %d: its form says %d bytes "),
     ROW(RECURRENCE, row_too_far, "step %d, iteration %d: argument %d: its form says %d bytes "),
     ROW(RECURRENCE, starts_inside_an_element, "step %d, iteration %d: argument %d"),

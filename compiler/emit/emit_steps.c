@@ -114,11 +114,11 @@ static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_fo
     cr_put(t, "%s", behind(b->space));
 }
 
-static void print_turns(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
+static void print_alternating(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     print_cast(t, b->space, format);
     cr_put(t, "%s(layer %% 2 ? %lld : %lld)%s", before[b->space],
-           in_units(b->space, b->turns[1], format), in_units(b->space, b->turns[0], format),
+           in_units(b->space, b->alternate[1], format), in_units(b->space, b->alternate[0], format),
            behind(b->space));
 }
 
@@ -210,8 +210,8 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
     case CR_FORM_EVEN:
         print_even(t, b, format);
         break;
-    case CR_FORM_TURNS:
-        print_turns(t, b, format);
+    case CR_FORM_ALTERNATING:
+        print_alternating(t, b, format);
         break;
     case CR_FORM_TABLE:
         print_table(t, p, b, format);

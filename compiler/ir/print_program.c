@@ -384,10 +384,10 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     case CR_FORM_EVEN:
         put_even(p, b);
         break;
-    case CR_FORM_TURNS:
-        put_location(p, b->space, b->turns[0]);
+    case CR_FORM_ALTERNATING:
+        put_location(p, b->space, b->alternate[0]);
         cr_put(&p->line, " or, in odd layers, ");
-        put_location(p, b->space, b->turns[1]);
+        put_location(p, b->space, b->alternate[1]);
         break;
     case CR_FORM_TABLE:
         put_table(p, b);

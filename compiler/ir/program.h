@@ -311,10 +311,10 @@ enum cr_step_kind {
 /* The form in which the binding of an argument depends on the layer. */
 enum cr_form {
     CR_FORM_SAME,
-    CR_FORM_EVEN,  /* at equal distances */
-    CR_FORM_TURNS, /* two buffers that alternate */
-    CR_FORM_TABLE, /* irregular: a table by layer */
-    CR_FORM_RANKS, /* a number by rank, in a program for several (emit/join_programs.h) */
+    CR_FORM_EVEN,        /* at equal distances */
+    CR_FORM_ALTERNATING, /* two buffers that alternate */
+    CR_FORM_TABLE,       /* irregular: a table by layer */
+    CR_FORM_RANKS,       /* a number by rank, in a program for several (emit/join_programs.h) */
 };
 
 /* A memory location, or for CR_SPACE_NONE a number. */
@@ -344,9 +344,9 @@ struct cr_chosen_part {
 /*
  * The binding of an argument in each layer.  program->bound lists it by iteration; the form states
  * the same as a function of the layer's number, which emitted C computes:
- *     SAME   start                   EVEN   start + layer * stride
- *     TURNS  turns[layer % 2]        TABLE  table[layer - first_layer]
- *     RANKS  table[rank]
+ *     SAME         start                 EVEN   start + layer * stride
+ *     ALTERNATING  alternate[layer % 2]  TABLE  table[layer - first_layer]
+ *     RANKS        table[rank]
  * and, inside an input, an output, a state or a literal, within + layer * within_stride.  The first and the last iteration may be exceptions.
  */
 struct cr_binding {
@@ -355,7 +355,7 @@ struct cr_binding {
     enum cr_form form;
     bool relative;        /* EVEN: relative to the loop's pointer to the layer, with the loop's
                            * stride */
-    int64_t start, stride, turns[2];
+    int64_t start, stride, alternate[2];
     int64_t within, within_stride;
     int first_row, n_rows, first_layer; /* TABLE, RANKS: program->table[first_row ..] */
     bool first_differs, last_differs;

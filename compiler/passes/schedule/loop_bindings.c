@@ -51,14 +51,14 @@ static bool is_even(const struct stretch *s)
 }
 
 /* True if two locations alternate. */
-static bool takes_turns(const struct stretch *s)
+static bool is_alternating(const struct stretch *s)
 {
     return is_one_space(s) && repeats(s, 2, 0);
 }
 
 static bool is_simple(const struct stretch *s)
 {
-    return is_even(s) || takes_turns(s);
+    return is_even(s) || is_alternating(s);
 }
 
 /* Finds the longest stretch for which `is_fine` is true: all iterations, or all without the first,
@@ -97,12 +97,12 @@ static void find_within(struct cr_binding *b, const struct stretch *s)
     b->within = s->at[s->begin].within - b->within_stride * layer_of(s, s->begin);
 }
 
-static void find_turns(struct cr_binding *b, const struct stretch *s)
+static void set_alternating(struct cr_binding *b, const struct stretch *s)
 {
     int odd = layer_of(s, s->begin) % 2;
-    b->form = CR_FORM_TURNS;
-    b->turns[odd] = s->at[s->begin].offset;
-    b->turns[!odd] = s->at[s->begin + 1].offset;
+    b->form = CR_FORM_ALTERNATING;
+    b->alternate[odd] = s->at[s->begin].offset;
+    b->alternate[!odd] = s->at[s->begin + 1].offset;
 }
 
 /* Makes the form of a table: appends the offsets to the program's table, in the order of the
@@ -135,8 +135,8 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
     find_within(binding, &rest);
     if (is_even(&rest))
         find_even(binding, &rest);
-    else if (takes_turns(&rest))
-        find_turns(binding, &rest);
+    else if (is_alternating(&rest))
+        set_alternating(binding, &rest);
     else
         find_table(program, binding, &rest);
 }
@@ -169,8 +169,8 @@ struct cr_location cr_location_in(const struct cr_program *program,
     case CR_FORM_EVEN:
         at.offset += layer * b->stride;
         break;
-    case CR_FORM_TURNS:
-        at.offset = b->turns[layer % 2];
+    case CR_FORM_ALTERNATING:
+        at.offset = b->alternate[layer % 2];
         break;
     case CR_FORM_TABLE:
         at.offset = program->table[b->first_row + layer - b->first_layer];
