@@ -808,7 +808,7 @@ struct cr_product {
     const float *bias;
     int stream;
     long columns, ahead;
-    long next_panel; /* floats from the weights of a panel to those that are read after them */
+    long next_panel; /* distance in floats from the weights of a panel to the weights that are read next */
     long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
     const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
     long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */

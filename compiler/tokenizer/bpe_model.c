@@ -35,8 +35,8 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
 
 enum { MOST_PREFIX = 32 }; /* bytes of a prefix with byte_fallback */
 
-/* Reads the prefix and the suffix of tokens.  If bytes may be tokens, those of a prefix may be many times as many
- * as the text has. */
+/* Reads the prefix and the suffix of tokens.  With byte_fallback each byte of a prefix may become a token, so a
+ * prefix has at most MOST_PREFIX bytes. */
 static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
