@@ -199,12 +199,16 @@ static void print_functions(struct cr_text *text, const struct cr_program *progr
         print_entry(text, program, &program->entries[i], NULL);
 }
 
-/* Prints the names of options, and those of sums of sizes that the functions have. */
+/* Prints an enum of the options, and one of the named sums of sizes that occur in the functions. */
 static void put_names(struct cr_text *text, const struct cr_program *program)
 {
     const struct cr_named_sizes *sizes = program->sizes;
     struct cr_text options = {0}, sums = {0}, functions = {0};
-    print_functions(&functions, program);
+    bool has_sums = false;
+    for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++)
+        has_sums |= *sizes->names[i].sum != 0;
+    if (has_sums)
+        print_functions(&functions, program);
     for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++) {
         const struct cr_size_name *name = &sizes->names[i];
         struct cr_text *line = *name->sum ? &sums : &options;

@@ -165,8 +165,8 @@ static bool is_free(const struct search *s, const char *name)
     return is_free;
 }
 
-/* Writes the name of an option in capitals.  OPTION_ stands before it if it could be a macro of C, and
- * MAX_ if it is that of a length, whose bound the option is. */
+/* Writes the name of an option in capitals.  It begins with OPTION_ if C might have a macro of that name, and
+ * with MAX_ if the option is the bound of a length. */
 static bool name_option(struct search *s, const char *option)
 {
     static const char *const macros[] = {"EOF", "NULL", "NAN", "INFINITY", "HUGE", "HUGE_VAL", "BUFSIZ",

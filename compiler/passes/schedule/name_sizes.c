@@ -336,8 +336,9 @@ static void add_next_strides(struct naming *n, int slot, const struct cr_affine 
         }
 }
 
-/* Adds the strides of steps.  They come before those that only offsets have: queries and keys may lie in
- * one tensor, and two groups of query heads are as far apart as all keys of a token are wide. */
+/* Adds the strides by which loops step.  They are added before the strides of offsets, as both may have the same
+ * value by chance: where queries and keys lie in one tensor, the distance of two groups of query heads can equal
+ * the width of all keys of a token. */
 static void add_steps(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     (void)id;
