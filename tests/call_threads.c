@@ -36,7 +36,8 @@ static int fail(struct worker *w, crescent_context *context)
     return w->failed = 1;
 }
 
-/* A run whose weights and input are drawn; of two threads in every other round. */
+/* Runs the model on drawn weights and inputs, on one thread or two in alternate rounds; checks that
+ * the bits are those of round 0. */
 static int run(struct worker *w, crescent_context *context, crescent_graph *graph, int round)
 {
     const crescent_config config = {.threads = 1 + (w->number + round) % 2};
@@ -53,7 +54,7 @@ static int run(struct worker *w, crescent_context *context, crescent_graph *grap
     return w->failed |= memcmp(w->y, y, sizeof y) != 0;
 }
 
-/* All that a round does beside. */
+/* Opens a graph, runs it, emits it and tokenizes a text: one round of a thread. */
 static int do_round(struct worker *w, crescent_context *context, int round)
 {
     crescent_graph *graph;

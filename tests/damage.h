@@ -13,7 +13,7 @@
 
 #define DAMAGE(name) static void name(struct cr_module *m)
 
-/* The module of a script, before the first pass. */
+/* Returns the module of a script, before the first pass. */
 static inline struct cr_module *module_of(const char *path, const struct cr_setting *settings,
                                           int n)
 {

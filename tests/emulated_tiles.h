@@ -1,6 +1,6 @@
 /*
- * emulated_tiles.h - the runtime once more, with the tiles of AMX done in plain C, so that what uses
- * them is tested where there are none.  It needs AVX512_VNNI all the same.
+ * emulated_tiles.h - a second copy of the runtime in which plain C computes the tiles of AMX, to
+ * test the functions that use them on machines without AMX.  The machine still needs AVX512_VNNI.
  */
 #ifndef CR_EMULATED_TILES_H
 #define CR_EMULATED_TILES_H
@@ -12,7 +12,8 @@
 #undef cr_runtime_select
 const struct cr_runtime *cr_runtime_select(const char *isa);
 
-/* Null where there is no AVX512_VNNI, or no compiler for it. */
+/* Returns the runtime with emulated tiles; null if the machine or the compiler has no
+ * AVX512_VNNI. */
 static const struct cr_runtime *emulated_amx(void)
 {
 #if CR_AMX

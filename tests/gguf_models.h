@@ -15,7 +15,7 @@
 #include "gguf_writer.h"
 
 enum { MAX_TENSORS = 64, MAX_OUTPUT = 1 << 14, MAX_VALUES = 1 << 14 };
-enum { MIXED = -1 /* in place of a type: several of them */ };
+enum { MIXED = -1 /* in place of a type: the file has tensors of several types */ };
 
 static crescent_context *context;
 static char folder[64];
@@ -55,12 +55,12 @@ static struct {
     int layers, context, hidden, inner, heads, vocabulary;
 } sizes = {2, 48, 32, 64, 2, 40};
 
-/* A model as a folder has it, and as a GGUF file. */
+/* A family of models: its config.json, and how its tensors are stored in GGUF files. */
 static const struct family {
     const char *name, *config;
     bool gpt2, interleaved, tied, biased;
     int kv_heads, head;  /* rows of a head */
-    const char *scaling; /* of rotary positions, or null */
+    const char *scaling; /* the scaling of rotary positions, or null */
     const char *script, *classes; /* the script's name if it is another one; of a classifier: how many */
 } families[] = {
     {"llama",
@@ -162,7 +162,7 @@ static const char *const names[][2] = {
     {"head.norm", "cls.norm"},
 };
 
-/* "model.layers.1.mlp.up_proj.weight" as "blk.1.ffn_up.weight" */
+/* Translates a name: "model.layers.1.mlp.up_proj.weight" becomes "blk.1.ffn_up.weight". */
 static inline void gguf_name(char *out, size_t size, const char *name)
 {
     char stem[128], layer[32] = "";
@@ -231,7 +231,8 @@ static inline float of_half(uint16_t half)
     return cr_number_float(CR_NUMBER_F16, 0, at);
 }
 
-/* A binary16 beside a value; halves without a sign are in order. */
+/* Returns a binary16 next to a value, by binary search: the codes of positive halves are in
+ * ascending order. */
 static inline uint16_t half_of(float value)
 {
     uint16_t low = 0, high = 0x7bff;
@@ -275,7 +276,7 @@ static inline void put_block(struct bytes *b, int type, float *x)
     put(b, type == GGML_Q8_0 ? q : nibbles, type == GGML_Q8_0 ? 32 : 16);
 }
 
-/* n elements as the type has them, which then are what the file says. */
+/* Returns n elements encoded as a type; x becomes the decoded values. */
 static inline struct bytes encode(int type, float *x, int64_t n)
 {
     struct bytes b = {NULL, 0, 0};
@@ -301,7 +302,8 @@ static inline struct bytes encode(int type, float *x, int64_t n)
 
 /* ---- tensors ---- */
 
-/* Rows of Q and K as the file has them: row 2 j + p of a head is row p d / 2 + j. */
+/* Reorders rows of Q and K as GGUF files have them: row 2 j + p of a head is row p d / 2 + j of the
+ * model. */
 static inline void interleave(float *x, int64_t rows, int64_t cols, int heads)
 {
     float *copy = malloc((size_t)(rows * cols) * sizeof *copy);
@@ -337,7 +339,7 @@ static inline void transpose(float *x, int64_t rows, int64_t cols)
     free(copy);
 }
 
-/* The type of a matrix in a file whose tensors are of several. */
+/* Returns the type of a matrix in a file with several types. */
 static inline int type_of(const char *name)
 {
     static const struct {
@@ -351,7 +353,7 @@ static inline int type_of(const char *name)
     return GGML_Q8_0;
 }
 
-/* Puts a parameter into the file; its elements become what the file says. */
+/* Writes a parameter to the file and replaces its elements by the decoded ones. */
 static inline void put_parameter(struct gguf *g, const struct family *f, int type, const char *name,
                                  int rank, const int64_t *shape, float *x)
 {
@@ -402,7 +404,7 @@ static inline void write_safetensors(const struct cr_st_tensor *tensors, int n)
                   "%s", error);
 }
 
-/* The parameters of a model in both layouts, drawn at random. */
+/* Draws the parameters of a model, and writes them in both layouts. */
 static inline void put_parameters(struct gguf *g, const struct family *f, int type,
                                   crescent_model *model)
 {
@@ -415,7 +417,7 @@ static inline void put_parameters(struct gguf *g, const struct family *f, int ty
         int64_t elements = crescent_port_elements(&ports[i]);
         float *x = calloc((size_t)elements, sizeof *x);
         GOOD(crescent_get_weight(model, i, x));
-        for (int64_t j = 0; j < elements; j++) /* no norm or bias is all ones or zeros */
+        for (int64_t j = 0; j < elements; j++) /* so that no norm or bias is all ones or zeros */
             x[j] = 3 * x[j] + (float)((j * 7 + i) % 11 - 5) / 64;
         put_parameter(g, f, type, ports[i].name, ports[i].rank, ports[i].shape, x);
         tensors[i] = (struct cr_st_tensor){.name = ports[i].name,
@@ -429,8 +431,8 @@ static inline void put_parameters(struct gguf *g, const struct family *f, int ty
         free((void *)tensors[i].data);
 }
 
-/* Leaves the model in the folder: as config.json with model.safetensors, and, with more metadata that
- * come in g, as model.gguf. */
+/* Writes the model to the folder twice: as config.json with model.safetensors, and as model.gguf,
+ * to whose metadata it adds those in g. */
 static inline void make_both(const struct family *f, int type, struct gguf *g)
 {
     crescent_model *model;
@@ -475,7 +477,7 @@ static inline int64_t run(const char *path, const char *weights, float *out)
     return run_as(path, weights, NULL, out);
 }
 
-/* Returns both output streams of a command, and its exit status. */
+/* Runs a command, writes what it prints on both streams to `out`, and returns its exit status. */
 static inline int command(char *out, size_t size, const char *arguments, const char *path)
 {
     char line[400];

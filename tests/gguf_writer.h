@@ -1,4 +1,5 @@
-/* gguf_writer.h - GGUF files as tests write them: version 3, values and tensors in the order they come. */
+/* gguf_writer.h - writes GGUF files for tests: version 3, values and tensors in the order of the
+ * calls. */
 #ifndef GGUF_WRITER_H
 #define GGUF_WRITER_H
 
@@ -59,7 +60,7 @@ static inline void put_string(struct bytes *b, const char *text)
     put(b, text, strlen(text));
 }
 
-/* Zeros up to a multiple of 32. */
+/* Appends zeros up to a multiple of 32. */
 static inline void put_padding(struct bytes *b)
 {
     static const char zeros[32];
@@ -99,7 +100,7 @@ static inline void put_bool(struct gguf *g, const char *key, unsigned char value
     put(&g->values, &value, 1);
 }
 
-/* The head of an array; its items follow. */
+/* Writes the head of an array; the caller writes its items. */
 static inline void put_array(struct gguf *g, const char *key, uint32_t type, uint64_t n)
 {
     put_key(g, key, GGUF_ARRAY);
@@ -116,7 +117,7 @@ static inline void put_texts(struct gguf *g, const char *key, const char *const 
 
 /* ---- tensors ---- */
 
-/* The last axis is the one of consecutive elements. */
+/* Writes a tensor; elements along the last axis are adjacent in memory. */
 static inline void put_tensor(struct gguf *g, const char *name, uint32_t type, int rank,
                               const int64_t *shape, const void *data, size_t bytes)
 {

@@ -1,4 +1,5 @@
-/* isas.h - the instruction sets that tests iterate over; it reports the ones that the machine lacks. */
+/* isas.h - the instruction sets that tests iterate over, and a report of those that the machine
+ * lacks. */
 #ifndef CR_ISAS_H
 #define CR_ISAS_H
 
@@ -10,7 +11,7 @@ static const char *const isas[] = {"plain", "avx2", "avx512", "vnni", "amx", "ne
 
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* One line for each that is not there. */
+/* Prints a line for each instruction set that the machine lacks. */
 static inline void report_missing_isas(const char *test)
 {
     for (int i = 0; i < ISAS; i++)

@@ -21,7 +21,8 @@ struct cr_tensor {
 #define CR_MAIN_ARENA_BYTES (6 * 4)
 #define CR_MAIN_RANKS 1
 
-/* The lines "only for ranks" stay in the sample: it is the only process of its group. */
+/* Lines of standalone_main.inc for several ranks are compiled too: this process is the only
+ * rank. */
 #define MPI_COMM_WORLD 0
 #define MPI_THREAD_FUNNELED 0
 #define MPI_Init_thread(argc, argv, required, provided)                                             \
@@ -30,7 +31,7 @@ struct cr_tensor {
 #define MPI_Comm_rank(group, rank) (*(rank) = 0)
 #define MPI_Abort(group, status) ((void)(status))
 #define MPI_Finalize() ((void)0)
-#define sleep(seconds) ((void)(seconds)) /* for other ranks, of which there is none */
+#define sleep(seconds) ((void)(seconds)) /* to wait for other ranks: there are none */
 
 static const long cr_main_shapes[][2] = {{4, 3}, {3, 0}, {2, 4}, {2, 0}, {2, 3}};
 
@@ -47,7 +48,7 @@ static const struct cr_tensor cr_main_outputs[] = {
     {"z", 1, cr_main_shapes[3], 2, 1},
 };
 
-/* The weights are w and behind it b. */
+/* Copies a parameter to the weights: w, followed by b. */
 static void cr_main_load(void *weights, int index, const float *tensor)
 {
     float *to = (float *)weights + (index == 0 ? 0 : 12);
@@ -57,7 +58,7 @@ static void cr_main_load(void *weights, int index, const float *tensor)
         to[i] = tensor[i];
 }
 
-/* The products are summed in the arena.  A negative id is answered by status 7. */
+/* Runs the model; products are summed in the arena.  Returns 7 for a negative id. */
 static int cr_main_run(const void *weights, const void *const *inputs, void *const *outputs,
                        void *arena)
 {
@@ -80,5 +81,5 @@ static int cr_main_run(const void *weights, const void *const *inputs, void *con
     return 0;
 }
 
-#define CR_MAIN_SAMPLE /* of one process: without the pieces that ranks read */
+#define CR_MAIN_SAMPLE /* compiled for one process: without the code by which ranks read parts of files */
 #include "compiler/emit/standalone_main.inc"

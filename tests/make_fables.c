@@ -21,7 +21,7 @@ enum {
     NAMES = 16,       /* that a story keeps */
     STORY = 4096,     /* bytes of a story, or of a line of the grammar */
     DEPTH = 16,       /* of rules within rules */
-    WORDS = 4096,     /* that all stories are made of */
+    WORDS = 4096,     /* distinct words of all stories */
     WORD = 32,        /* bytes of a word */
     VOCABULARY = 512, /* at most */
     BEGIN = 0,
@@ -32,7 +32,7 @@ enum {
     TRAINED_SEED = 1
 };
 
-/* A grammar: its lines, each with the rule that it is a way to write. */
+/* A grammar: its lines, each of which is one way to expand its rule. */
 static struct line {
     char *rule, *text;
 } lines[LINES];
@@ -44,7 +44,8 @@ static struct kept {
 } kept[NAMES];
 static int n_kept;
 
-/* A word, as the tokenizer cuts text, and the tokens it is merged to so far. */
+/* A word, as the pattern of the tokenizer splits text, and the tokens that it has been merged to so
+ * far. */
 static struct word {
     char text[WORD];
     int n, tokens[WORD];
@@ -65,8 +66,8 @@ static void die(const char *what, const char *where)
     exit(2);
 }
 
-/* A number below n, by xorshift64* (Vigna: An experimental exploration of Marsaglia's xorshift
- * generators, scrambled, 2014). */
+/* Returns a random number below n, by xorshift64* (Vigna: An experimental exploration of
+ * Marsaglia's xorshift generators, scrambled, 2014). */
 static int draw(int n)
 {
     state ^= state >> 12;
@@ -101,7 +102,7 @@ static void read_grammar(const char *path)
     fclose(file);
 }
 
-/* The text of one of the lines of a rule, or NULL if there is no such rule. */
+/* Returns the text of a random line of a rule, or NULL if there is no such rule. */
 static const char *draw_line(const char *rule)
 {
     int first = 0, n = 0;
@@ -112,7 +113,8 @@ static const char *draw_line(const char *rule)
     return n ? lines[first + draw(n)].text : NULL;
 }
 
-/* {a,b = rule}: keeps the parts of a line of the rule. */
+/* Assigns the parts of a random line of the rule, separated by '|', to names: this expands {a,b =
+ * rule}. */
 static void keep(char *names, const char *rule)
 {
     const char *text = draw_line(rule);
@@ -151,7 +153,7 @@ static void append(char *story, const char *text, size_t length)
 
 static void expand(char *story, const char *text, int depth);
 
-/* Appends what braces with this inside stand for. */
+/* Appends the expansion of a pair of braces with this content. */
 static void expand_braces(char *story, char *inside, int depth)
 {
     char *rule = strstr(inside, " = ");
@@ -208,7 +210,7 @@ static int word_length(const char *text)
     return n;
 }
 
-/* The word with these bytes; a new one has a token for each. */
+/* Returns the word with these bytes; adds it, with one token for each byte, if it is new. */
 static struct word *find_word(const char *text, int length)
 {
     for (int i = 0; i < n_words; i++)
@@ -236,7 +238,8 @@ static void merge_in(struct word *word, int left, int right, int merged)
     word->n = n;
 }
 
-/* Merges the pair that occurs most often in all words; of equals the first.  False if there is none. */
+/* Merges the pair that occurs most often in all words, the first of several.  Returns false if there
+ * is no pair. */
 static int merge_once(void)
 {
     static long counts[VOCABULARY][VOCABULARY];
@@ -259,8 +262,8 @@ static int merge_once(void)
     return 1;
 }
 
-/* Byte pair encoding (Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword
- * Units, 2016) of the words of TRAINED stories. */
+/* Trains byte pair encoding (Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with
+ * Subword Units, 2016) on the words of TRAINED stories. */
 static void train_tokenizer(int size)
 {
     char story[STORY];
@@ -276,8 +279,8 @@ static void train_tokenizer(int size)
         die("the stories have too few words for this vocabulary", "");
 }
 
-/* The character that stands for a byte in the files of byte-level BPE, as JSON: itself if it can be
- * seen, else one of those from U+0100 on. */
+/* Prints the character that represents a byte in the files of byte-level BPE, as JSON: a visible
+ * byte itself, else a character from U+0100 on. */
 static void print_byte(int byte)
 {
     int other = 0;

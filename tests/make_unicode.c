@@ -1,6 +1,6 @@
 /*
- * make_unicode.c TABLE - writes a table of Unicode from those of utf8proc, `make unicode`:
- * compiler/tokenizer/TABLE.inc.
+ * make_unicode.c TABLE - writes compiler/tokenizer/TABLE.inc, a table of Unicode made from those of
+ * utf8proc, for `make unicode`:
  *
  *     classes        the classes of characters
  *     compositions   what normal forms C and D need
@@ -27,8 +27,8 @@ static const struct range spaces[] = {
     {0x9, 0xd},       {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
     {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
 
-/* Characters of words beside letters, marks, digits, letter numbers and connectors: the joiners,
- * and the symbols that are Alphabetic. */
+/* Characters that count as parts of words although they are no letters, marks, digits, letter
+ * numbers or connectors: the joiners, and the symbols that are Alphabetic. */
 static const struct range words[] = {
     {0x200c, 0x200d}, {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
 
@@ -68,7 +68,7 @@ static int class_of(int c)
     }
 }
 
-/* Separates numbers, and begins a line now and then. */
+/* Returns the space before number n of a list: a new line after every PER_LINE numbers. */
 static const char *between(int n)
 {
     return n == 0 ? "    " : n % PER_LINE ? " " : "\n    ";
@@ -99,8 +99,8 @@ static void write_classes(void)
 
 enum { MOST = 3000, LONGEST = 8 };
 
-/* A character and the two that it consists of; the second may be 0.  Of some, the two are not put
- * together again. */
+/* A character and the two characters of its decomposition, the second of which may be 0.  Some of
+ * these pairs are not composed again. */
 struct row {
     int character, first, second, composes, number;
 };
@@ -126,7 +126,8 @@ static _Noreturn void fail(const char *what, int c)
     exit(1);
 }
 
-/* The character that decomposes into these; it is one of the rows before, or later ones. */
+/* Returns the character that n parts compose to, or that decomposes into them; fails if there is
+ * none. */
 static int made_of(const int *parts, int n)
 {
     int found[LONGEST], all[LONGEST];
@@ -139,7 +140,7 @@ static int made_of(const int *parts, int n)
     fail("no character for the beginning of", parts[n]);
 }
 
-/* Hangul is composed by rule. */
+/* Adds the decomposition of a character, except for Hangul, which rules compose. */
 static void add_row(int c)
 {
     int parts[LONGEST], again[LONGEST];
@@ -199,8 +200,8 @@ static void write_compositions(void)
 
 enum { MOST_PARTS = 32, PARTS = 20000 };
 
-/* Characters whose compatibility decomposition is another than the canonical one: {character, where its
- * parts begin}, then the parts, and a last row. */
+/* Writes the compatibility decompositions that differ from the canonical ones: rows {character,
+ * index of its first part} with an end row, and the parts. */
 static void write_compatible(void)
 {
     static int parts[PARTS];
@@ -250,7 +251,7 @@ static void write_lower_case(void)
 
 /* ---- graphemes ---- */
 
-/* The class by which a character joins others, in the order of enum cr_grapheme_class. */
+/* Returns the class by which graphemes are found, as a number of enum cr_grapheme_class. */
 static int grapheme_class(int c)
 {
     static const int classes[] = {

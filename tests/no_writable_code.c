@@ -1,6 +1,7 @@
 /*
- * no_writable_code.c - starts a program in which no page can become executable that was writable, and none
- * can be both: what systems do that forbid machine code made in memory.
+ * no_writable_code.c - starts a program in which no page can be writable and executable, and no
+ * page can become executable after it was writable: the policy of systems that forbid machine code
+ * made in memory.
  *
  *     no_writable_code PROGRAM ARGUMENTS...
  *

@@ -1,4 +1,4 @@
-/* onnx_writer.h - ONNX files for tests, message by message. */
+/* onnx_writer.h - writes ONNX files for tests, one protobuf message at a time. */
 #ifndef CR_ONNX_WRITER_H
 #define CR_ONNX_WRITER_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message on its way; large enough for what tests write. */
+/* A protobuf message under construction; its buffer is large enough for what tests write. */
 struct message {
     unsigned char at[1 << 15];
     size_t n;
@@ -52,10 +52,10 @@ static inline void put_float(struct message *m, int field, float value)
 
 /* ---- ONNX ---- */
 
-/* A size that is a symbol is written as -1 - the letter's place in the alphabet: 'n' as SYMBOL('n'). */
+/* SYMBOL('n') is a symbolic size: -1 less the letter's place in the alphabet, counted from 0. */
 #define SYMBOL(letter) (-1 - ((letter) - 'a'))
 
-/* An input (field 11) or output (12) of a graph. */
+/* Appends an input (field 11) or output (field 12) to a graph. */
 static inline void put_value(struct message *graph, int field, const char *name, int type, int rank,
                              const int64_t *sizes)
 {
@@ -76,7 +76,8 @@ static inline void put_value(struct message *graph, int field, const char *name,
     put_message(graph, field, &info);
 }
 
-/* A node; inputs and outputs with spaces between ("-" for one left out), attributes made before. */
+/* Appends a node.  Names of inputs and outputs are separated by spaces ("-": an input that is left
+ * out); its attributes are an encoded message. */
 static inline void put_node(struct message *graph, const char *op, const char *inputs,
                             const char *outputs, const struct message *attributes)
 {
@@ -126,7 +127,7 @@ static inline void put_graph_attribute(struct message *attributes, const char *n
     put_message(attributes, 5, &a);
 }
 
-/* A tensor that was written before. */
+/* Appends an attribute whose value is an encoded tensor. */
 static inline void put_tensor_attribute(struct message *attributes, const char *name,
                                         const struct message *tensor)
 {
@@ -137,7 +138,7 @@ static inline void put_tensor_attribute(struct message *attributes, const char *
     put_message(attributes, 5, &a);
 }
 
-/* An initializer (field 5) with raw data. */
+/* Appends an initializer (field 5) with raw data. */
 static inline void put_tensor(struct message *graph, const char *name, int type, int rank,
                               const int64_t *sizes, const void *data, size_t bytes)
 {

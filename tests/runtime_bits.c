@@ -1,5 +1,6 @@
 /*
- * runtime_bits.c - a hash of what each function of the runtime computes, to compare machines.
+ * runtime_bits.c - prints a hash of what each function of the runtime computes, so that machines
+ * can be compared.
  *
  * Every function is called with every instruction set that this machine has, on the same numbers,
  * special values among them.  Instruction sets that do not agree are an error; else a line for
@@ -22,10 +23,10 @@
 
 enum { FLOATS = 1 << 15, MAX_LINES = 1024 };
 
-/* A hash for each function of an instruction set. */
+/* The hashes of the functions of one instruction set. */
 struct lines {
     const struct cr_runtime *k;
-    const char *now; /* the next values belong to this group */
+    const char *now; /* the group in which values are hashed at the moment */
     const char *group[MAX_LINES], *name[MAX_LINES];
     uint64_t hash[MAX_LINES];
     int n;
@@ -39,7 +40,7 @@ static const float special[] = {
     -104.1f,   3.95f,      -9.0109f,  0x1p24f,   0.34657f, 0.70710f,  0x1.8p+23f, -0x1p-30f,
 };
 
-/* Word i of a stream of random ones. */
+/* Returns word i of a stream of random words. */
 static uint32_t word(uint32_t stream, uint32_t i, int which)
 {
     const uint32_t counter[4] = {i, stream, 0, 0}, key[2] = {7, 7};
@@ -48,7 +49,8 @@ static uint32_t word(uint32_t stream, uint32_t i, int which)
     return out[which];
 }
 
-/* Special values, any bits, zeros, and mostly numbers of moderate size. */
+/* Returns a float: a special value, random bits, a zero, or, most often, a number of moderate
+ * size. */
 static float mixed(uint32_t stream, uint32_t i)
 {
     uint32_t kind = word(stream, i, 0), bits = word(stream, i, 1);
@@ -71,7 +73,7 @@ static float tame(uint32_t stream, uint32_t i)
     return (float)(word(stream, i, 0) >> 8) * 0x1p-24f - 0.5f;
 }
 
-/* The bits of an integer: of any, of a small one, or of one at the ends of their range. */
+/* Returns the bits of an integer: a random one, a small one, or one at the ends of the range. */
 static float integer_bits(uint32_t stream, uint32_t i)
 {
     uint32_t kind = word(stream, i, 0) % 4, bits = word(stream, i, 1);
@@ -89,7 +91,7 @@ static uint64_t add_word(uint64_t hash, uint32_t bits)
     return hash ^ hash >> 29;
 }
 
-/* Adds n floats, whose NaNs are all the same, or n integers. */
+/* Hashes n values: floats, whose NaNs all count as the same, or integers. */
 static uint64_t add(uint64_t hash, const void *p, long n, int floats)
 {
     for (long i = 0; i < n; i++) {
@@ -101,7 +103,8 @@ static uint64_t add(uint64_t hash, const void *p, long n, int floats)
     return hash;
 }
 
-/* The first line is of no call at all; what has the same hash was not called as it should be. */
+/* Adds a line.  The first line hashes a buffer that no function has written: a function with the
+ * same hash did nothing. */
 static void put(struct lines *lines, const char *name, uint64_t hash)
 {
     if (lines->n == MAX_LINES || (lines->n > 0 && hash == lines->hash[0])) {
@@ -130,7 +133,8 @@ static float *filled(float (*value)(uint32_t, uint32_t), uint32_t stream)
     return p;
 }
 
-/* The result of each call begins as the same bits, so that what stays shows, too. */
+/* Sets the buffer for results to fixed bits, so that elements that a call does not write are
+ * hashed, too. */
 static void reset(long floats)
 {
     for (long i = 0; i < floats; i++) {
@@ -157,7 +161,7 @@ static const long widths[] = {1, 2, 3, 4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 33, 6
 
 enum { ROWS = 3, MAX_LD = 160 };
 
-/* The operands of a call, and how its rows lie. */
+/* The operands of a call, and the strides between their rows. */
 struct operands {
     const void *a, *b, *c;
     int floats; /* what the result holds */
@@ -305,7 +309,7 @@ struct product {
 
 enum { MAX_M = 41, MAX_N = 300, MAX_K = 100, MAX_C = MAX_M * 320 };
 
-/* All ways to begin the chains of one product, by tiles of all widths, by one hash. */
+/* Hashes a product for each way to start its sums, in tiles of all widths. */
 static uint64_t add_product(const struct cr_runtime *k, uint64_t hash, const struct product *p)
 {
     static _Alignas(64) float panels[10 * MAX_K * CR_PANEL + 320];
@@ -361,7 +365,8 @@ static void try_products(const struct cr_runtime *k, struct lines *lines)
     put(lines, "gemm, large", large);
 }
 
-/* Rows of whole and of cut blocks, by panels of any bytes whose scales are below 1. */
+/* Hashes int8 products of rows of whole blocks and of rows that end in a block, by panels of random
+ * bytes whose scales are below 1. */
 static void try_int8(const struct cr_runtime *k, struct lines *lines)
 {
     enum { K = 100, BLOCKS = 4, ROW = 11 * BLOCKS, N = 75, PANEL = 1088 * BLOCKS };
@@ -415,8 +420,8 @@ static void try_softmax(const struct cr_runtime *k, struct lines *lines)
     put(lines, "softmax_block", hash);
 }
 
-/* Rows rounded to bf16, by weights in bf16: ordinary numbers, and some whose products lie about the
- * smallest normal one. */
+/* Hashes products of bf16: of ordinary numbers, and of numbers whose products are near the smallest
+ * normal float. */
 static void try_bf16_product(const struct cr_runtime *k, struct lines *lines)
 {
     enum { K = 75, N = 45, MOST = 13, ROW = 96, PANEL = (K + 1) * CR_PANEL };

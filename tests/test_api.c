@@ -1,6 +1,6 @@
 /*
- * test_api.c - the public C interface: a fixture of PyTorch's through each backend; what the
- * command line writes, bit for bit; misuse.  $CRESCENT is the program.
+ * test_api.c - the public C interface: models of fixtures by every backend against PyTorch's
+ * outputs, the same files as the command line writes, and wrong calls.  $CRESCENT is the program.
  */
 #include <check.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ enum { MAX_SETTINGS = 16, MAX_TEXT = 1 << 20 };
 static crescent_context *context;
 static char folder[64];
 
-/* Fails with the library's line unless a call went well. */
+/* Fails with the library's error message unless a call succeeds. */
 #define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
 
 /* Asserts that a call fails with an error of one line that contains a word. */
@@ -54,7 +54,7 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* A name in the folder of this test. */
+/* Returns the path of a name in the folder of this test. */
 static const char *in_folder(const char *name)
 {
     static char paths[32][128];
@@ -64,7 +64,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* Runs the program; its exit status. */
+/* Runs the program and returns its exit status. */
 static int program(const char *arguments)
 {
     char command[1024];
@@ -74,7 +74,7 @@ static int program(const char *arguments)
     return system(command);
 }
 
-/* A whole file with a zero behind; to be freed. */
+/* Returns the bytes of a file followed by a zero; the caller frees them. */
 static char *read_text(const char *path, size_t *length)
 {
     FILE *file = fopen(path, "rb");
@@ -114,7 +114,7 @@ static crescent_model *open_small(crescent_backend backend)
     return model;
 }
 
-/* A tensor of zeros for every port; to be freed. */
+/* Returns a tensor of zeros for each port of a kind; the caller frees them. */
 static void **new_tensors(const crescent_model *model, crescent_port_kind kind)
 {
     int n = crescent_port_count(model, kind);
@@ -135,7 +135,7 @@ static void free_tensors(void **tensors)
     free(tensors);
 }
 
-/* Draws weights and inputs and runs; the outputs, to be freed. */
+/* Draws weights and inputs, runs the model, and returns the outputs, which the caller frees. */
 static void **run_drawn(crescent_model *model, int64_t seed)
 {
     void **in = new_tensors(model, CRESCENT_INPUT), **out = new_tensors(model, CRESCENT_OUTPUT);
@@ -149,7 +149,7 @@ static void **run_drawn(crescent_model *model, int64_t seed)
 
 /* ---- a fixture ---- */
 
-/* The settings of the fixture's case.txt. */
+/* The settings in the fixture's case.txt. */
 static struct {
     char keys[MAX_SETTINGS][32], values[MAX_SETTINGS][32];
     crescent_setting settings[MAX_SETTINGS];
@@ -180,7 +180,7 @@ static void read_fixture(void)
     fclose(file);
 }
 
-/* Reads a .npy file of floats, or of doubles, which it rounds. */
+/* Reads a .npy file of floats, or of doubles, which are rounded to float. */
 static float *read_npy(const char *path, int64_t *n)
 {
     struct cr_npy file;
@@ -239,7 +239,8 @@ END_TEST
 
 /* ---- graphs ---- */
 
-/* A state is kept from run to run, by each model its own, and can be read, set and forgotten. */
+/* A state keeps its value from run to run; each model has its own; it can be read, set and
+ * reset. */
 START_TEST(states_stay)
 {
     static const char text[] = "local sum = state('sum', {2})\n"
@@ -286,7 +287,7 @@ END_TEST
 
 /* ---- inside a compilation and a run ---- */
 
-/* A client sets the error of a context. */
+/* A caller can set the error message of a context. */
 START_TEST(errors_of_a_client)
 {
     REFUSED(crescent_fail(context, "a.lua:1: found \a, expected b"), "a.lua:1: found \\x07, expected b");
@@ -298,7 +299,8 @@ START_TEST(errors_of_a_client)
 }
 END_TEST
 
-/* Changes of a copy leave the graph as it is, and it lives on without the graph. */
+/* Changes of a copied graph do not change the original, and the copy stays valid when the original
+ * is closed. */
 START_TEST(a_copied_graph)
 {
     static const char text[] = "local nn = require 'nn'\n"
@@ -343,7 +345,8 @@ static crescent_graph *open_stack(void)
     return graph;
 }
 
-/* Stages, and the nodes of each graph: operands come before results. */
+/* An inspection lists the stages of a compilation, and the nodes of each stage's graph: operands
+ * precede their users. */
 START_TEST(inspected_graphs)
 {
     crescent_graph *graph = open_stack();
@@ -443,7 +446,8 @@ static int lines_in(const char *text, size_t length)
     return n;
 }
 
-/* The C of an inspection is equal to a dump's, and each kernel has a range of lines in it. */
+/* The C text of an inspection is equal to a dump's, and the inspection has a range of its lines for
+ * each kernel. */
 START_TEST(inspected_c)
 {
     const crescent_config ref = {.backend = CRESCENT_REF}, config = {.target = "generic"};
@@ -489,7 +493,7 @@ START_TEST(inspected_c)
 }
 END_TEST
 
-/* Each call of a run has its time. */
+/* A traced run reports the time of each call. */
 START_TEST(a_traced_run)
 {
     static const char text[] = "local x = input('x', {64, 64})\n"
@@ -521,7 +525,7 @@ START_TEST(a_traced_run)
 }
 END_TEST
 
-/* The next node of a name, or of an op. */
+/* Steps a replay to the next node with a name, or with an op. */
 static void find_replayed(crescent_replay *replay, const char *name, crescent_replayed *value)
 {
     crescent_op op;
@@ -572,13 +576,13 @@ START_TEST(a_replay)
         ck_assert(operand.data[operand.stride[0]] == 6 + 2 * i);
         REFUSED(crescent_replay_operand(replay, 1, &operand), "found operand 1, expected one of 1, counted from 0");
     }
-    crescent_close(crescent_replay_model(replay)); /* closes nothing: it is a part */
+    crescent_close(crescent_replay_model(replay)); /* has no effect: the model belongs to the replay */
     crescent_replay_close(replay);
     crescent_replay_close(NULL);
 }
 END_TEST
 
-/* Weights are rounded to their format, or as they were given. */
+/* A replay has the weights rounded to their format, or as they were given. */
 START_TEST(a_replay_of_rounded_weights)
 {
     static const char text[] = "local w = param('w', {64, 64})\n"
@@ -614,7 +618,8 @@ START_TEST(a_replay_of_rounded_weights)
 }
 END_TEST
 
-/* Its run is one like others, bit for bit, and goes on from states; NaN that comes in is named. */
+/* An autopsy's run gives the bits of an ordinary run and continues from the states; it names an
+ * input that has NaN. */
 START_TEST(an_autopsy)
 {
     static const char text[] = "local x = input('x', {4})\n"
@@ -659,7 +664,7 @@ START_TEST(an_autopsy)
     REFUSED(crescent_autopsy_at(autopsy, 100, &node), "found node 100, expected one of");
     REFUSED(crescent_autopsy_at(autopsy, 0, NULL), "null");
     crescent_graph_close(graph);
-    crescent_close(crescent_autopsy_model(autopsy)); /* closes nothing: it is a part */
+    crescent_close(crescent_autopsy_model(autopsy)); /* has no effect: the model belongs to the autopsy */
     crescent_autopsy_close(autopsy);
     crescent_autopsy_close(NULL);
     crescent_close(model);
@@ -768,7 +773,8 @@ START_TEST(offsets_of_entries)
 }
 END_TEST
 
-/* Scripts that write 2 rows to the 4 of `c`, an `at` that is good, one that is not, and why. */
+/* Scripts that write 2 rows into the 4 of `c`; a valid value of the offset `at`, an invalid one,
+ * and the expected error. */
 static const struct {
     const char *text;
     int32_t good, bad;
@@ -786,7 +792,7 @@ static const struct {
      "is 3, expected 0 to 2, as axis 2 has 4"},
     {"local w = write(c, input('z', {length('l', 2), 3}), at)\n", 3, 4,
      "1 row is 4, expected 0 to 3"},
-    /* three runs are good, whatever `at` is */
+    /* all three runs are valid, whatever `at` is */
     {"local n = state('n', {}, 'i32') replace(n, n + 1) local w = write(c, x, n)\n", 0, 0,
      "2 rows is 3, expected 0 to 2"},
     {"local n = state('n', {2, 3}, 'i32') replace(n, n + iota({2, 3}, 1))\n"
@@ -796,7 +802,7 @@ static const struct {
     {"local w = write(c, x, sum(expand(at, {2}), 1))\n", 1, 3, NULL},
 };
 
-/* Runs a model of a script above, whose other inputs are ones; the status. */
+/* Runs a model of a script above, with ones for its other inputs; returns the status. */
 static int run_at(crescent_model *model, int32_t at)
 {
     static const float ones[6] = {1, 1, 1, 1, 1, 1};
@@ -871,7 +877,7 @@ START_TEST(a_text_is_a_script)
 }
 END_TEST
 
-/* Element 0 of an output of that name, of a run with these weights. */
+/* Returns element 0 of the output with a name, after a run with these weights. */
 static float first_of(crescent_model *model, const char *name)
 {
     int output = crescent_port_find(model, CRESCENT_OUTPUT, name);
@@ -882,7 +888,8 @@ static float first_of(crescent_model *model, const char *name)
     return value;
 }
 
-/* A model of all entries, a model of one entry, and functions that need a single entry. */
+/* A script of several entries can be opened as a model of all, or of one; functions that need a
+ * single entry refuse the former. */
 START_TEST(entries_of_a_script)
 {
     static const char text[] = "local x = tap('t', input('x', {2}) * 3)\n"
@@ -933,7 +940,8 @@ START_TEST(entries_of_a_script)
 }
 END_TEST
 
-/* A note is kept once, however often the script runs, and says where; a failure leaves none. */
+/* A context keeps a note once, however often the script runs; the note says where it comes from; a
+ * failed run leaves none. */
 START_TEST(notes_of_scripts)
 {
     static const char text[] = "local nn = require 'nn'\nlocal y = nn.linear(input('x', {2, 4}), 4)\n"
@@ -965,7 +973,7 @@ START_TEST(options_of_a_script)
     crescent_setting option = {NULL, NULL};
     REFUSED(crescent_graph_open(context, BLOCK, &how, &graph), "n_hed");
     how = (crescent_script){.defaults = &unknown, .n_defaults = 1};
-    GOOD(crescent_graph_open(context, BLOCK, &how, &graph)); /* a default need not be declared */
+    GOOD(crescent_graph_open(context, BLOCK, &how, &graph)); /* need not be an option of the script */
     crescent_graph_close(graph);
     how = small_block;
     how.defaults = (const crescent_setting[]){{"T", "9"}, {"B", "2"}};
@@ -1014,7 +1022,7 @@ START_TEST(a_graph_stays)
             ck_assert_int_eq(crescent_port_find(models[0], (crescent_port_kind)kind, one.name), i);
         }
     }
-    crescent_graph_close(graph); /* the models need it no more */
+    crescent_graph_close(graph); /* the models do not need the graph any more */
     void **x = run_drawn(models[0], 3), **y = run_drawn(models[1], 3);
     for (int i = 0; x[i]; i++) {
         GOOD(crescent_port_at(models[0], CRESCENT_OUTPUT, i, &one));
@@ -1055,7 +1063,7 @@ END_TEST
 
 /* ---- weights ---- */
 
-/* Each weight on its own; a run before the last of them is refused. */
+/* Weights can be set one by one; a run before the last one is set is refused. */
 START_TEST(weights_one_by_one)
 {
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
@@ -1074,14 +1082,15 @@ START_TEST(weights_one_by_one)
     }
     REFUSED(crescent_set_weight(model, n, zeros), "parameter 12");
     GOOD(crescent_run(model, (const void *[]){x}, (void *[]){y}));
-    for (int i = 0; i < 8; i++) /* only the residual stream is left */
+    for (int i = 0; i < 8; i++) /* with zero weights, the block returns its input */
         ck_assert_float_eq(y[i], x[i]);
     crescent_close(model);
     free(zeros);
 }
 END_TEST
 
-/* Kept weights can be read back and saved, and another model that loads the file gives the same results. */
+/* Weights can be read back from a model and saved, and another model that loads the file gives the
+ * same results. */
 START_TEST(weights_there_and_back)
 {
     const char *paths[] = {in_folder("w.safetensors"), in_folder("more.safetensors")};
@@ -1107,7 +1116,7 @@ START_TEST(weights_there_and_back)
     }
     void **y = run_drawn(two, 5);
     ck_assert_mem_eq(x[0], y[0], 3 * 16 * sizeof(float));
-    /* a file of another model, together with a file that has all weights */
+    /* given together, a file of another model and a file with all weights are accepted */
     crescent_model *other;
     GOOD(crescent_open(context, STEP, NULL, NULL, &other));
     GOOD(crescent_keep_weights(other));
@@ -1130,7 +1139,7 @@ START_TEST(weights_there_and_back)
 }
 END_TEST
 
-/* A file's bytes in memory, at an odd address, are its tensors. */
+/* The bytes of a weight file in memory can stand at an odd address. */
 START_TEST(weights_from_memory)
 {
     const char *path = in_folder("w.safetensors");
@@ -1169,7 +1178,8 @@ END_TEST
 
 /* ---- gradients ---- */
 
-/* Gradients are equal to the file of the program's --grads, with one cotangent from a file. */
+/* Gradients through the interface are equal to those in the file that `crescent run --grads`
+ * writes, one cotangent being read from a file. */
 START_TEST(gradients_are_the_programs)
 {
     const char *ours = in_folder("ours.safetensors"), *cotangent = "y";
@@ -1183,7 +1193,7 @@ START_TEST(gradients_are_the_programs)
     GOOD(crescent_compile(graph, NULL, &model));
     GOOD(crescent_port_at(model, CRESCENT_INPUT, 1, &port));
     ck_assert_str_eq(port.of, "y");
-    /* the cotangent, for the program to read */
+    /* the cotangent, in a file for the program */
     float dy[3 * 16];
     for (int i = 0; i < 3 * 16; i++)
         dy[i] = (float)(i % 5) - 2;
@@ -1206,7 +1216,7 @@ START_TEST(gradients_are_the_programs)
              in_folder("theirs.safetensors"), in_folder("dy.npy"));
     ck_assert_int_eq(program(arguments), 0);
     same_files(ours, in_folder("theirs.safetensors"));
-    /* and read back they are the outputs */
+    /* the values that are read back are equal to the outputs */
     int n = crescent_port_count(model, CRESCENT_OUTPUT);
     double **read = calloc((size_t)n, sizeof *read);
     for (int i = 1; i < n; i++) {
@@ -1263,7 +1273,8 @@ static void make_steps(crescent_trainer *trainer, int n)
         GOOD(crescent_trainer_step(trainer));
 }
 
-/* It learns, its checkpoint has the program's bytes, and resumed it goes on with the same bits. */
+/* A trainer lowers the loss; its checkpoint has the bytes of the program's; a resumed training
+ * gives the same bits. */
 START_TEST(a_training)
 {
     const crescent_script how = {.seed = 3};
@@ -1324,7 +1335,7 @@ END_TEST
 
 #define NET "tests/scripts/train_one.lua"
 
-/* A .npy file for an input of the net: two batches of ids, shifted by some number. */
+/* Writes a .npy file for an input of the net: two batches of ids, each plus `shift`. */
 static void write_ids(const char *path, int shift)
 {
     int32_t ids[2 * 12];
@@ -1344,7 +1355,7 @@ static int stop_at_once(void *argument)
     return 1;
 }
 
-/* Data from files and from memory, and a validation on other data. */
+/* A training reads its data from files or from memory, and can be validated on other data. */
 START_TEST(data_and_validation)
 {
     crescent_trainer *trainer = open_trainer(NET, NULL), *other = open_trainer(NET, NULL);
@@ -1376,7 +1387,7 @@ START_TEST(data_and_validation)
     ck_assert(loss > 1 && status_of(trainer).validation == loss);
     ck_assert_int_eq(status_of(trainer).validated, 0);
     ck_assert_int_eq(crescent_loss_count(trainer, CRESCENT_VALIDATION_LOSSES), 1);
-    /* the same batches by hand: the same bits */
+    /* setting the inputs of each step gives the bits of data from a file */
     REFUSED(crescent_trainer_set_input(other, index, bad), "expected an id from 0 to 6");
     for (int step = 0; step < 4; step++) {
         const char *names[] = {"ids", "target"};
@@ -1712,7 +1723,7 @@ START_TEST(ids_that_are_moved)
 }
 END_TEST
 
-/* Kernels read a table where ids say, so ids are looked at. */
+/* The library checks ids before a run, since kernels read rows of a table by them. */
 START_TEST(ids_that_are_none)
 {
     crescent_model *model;
@@ -1733,7 +1744,7 @@ START_TEST(ids_that_are_none)
 }
 END_TEST
 
-/* A call without a handle, whose error is the thread's. */
+/* Makes a call with a null handle: its error is the thread's, as there is no context. */
 #define WITHOUT(call)                                                                              \
     do {                                                                                           \
         ck_assert_int_eq((call), CRESCENT_FAILED);                                                 \
@@ -1979,7 +1990,7 @@ START_TEST(lives)
 END_TEST
 
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-/* Addresses that the process uses, in bytes. */
+/* Returns the size of the process's address space in bytes. */
 static size_t used_addresses(void)
 {
     unsigned long pages = 0;
@@ -2017,13 +2028,13 @@ static int run_within(size_t more)
     return status;
 }
 
-/* Whatever the memory there is: a line, and the process goes on. */
+/* With any amount of memory, a call fails with a message of one line and the process goes on. */
 START_TEST(little_memory)
 {
     const char *forks = getenv("CK_FORK");
     int failed = 0, status = CRESCENT_FAILED;
     if (forks && strcmp(forks, "no") == 0)
-        return; /* leak checkers report memory that is lost */
+        return; /* in a process without forks, leak checkers would report what failed calls lose */
     for (size_t more = 0; status && more < 64 << 20; more += 256 << 10) {
         status = run_within(more);
         if (status) {

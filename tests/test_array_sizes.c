@@ -1,6 +1,7 @@
 /*
- * test_array_sizes.c - arrays of the sizes that there are, and tensors that are laid out for the bounds of
- * lengths: by the public interface, and by the command line.  $CRESCENT is the program.
+ * test_array_sizes.c - arrays that are as large as the values of lengths, and tensors that are laid
+ * out for the bounds of lengths: by the public interface and by the command line.  $CRESCENT is the
+ * program.
  */
 #include <check.h>
 #include <stdint.h>
@@ -21,7 +22,8 @@ static const char script[] = "local T, S = length('T', 12), length('S', 5)\n"
                              "        d = gather(const({1, 10, 100, 1000}, {4}), ids),\n"
                              "        e = sum(x, 2) / float(T)}\n";
 
-/* In the order of the ports: lengths and inputs as they are used, outputs by name. */
+/* Inputs in the order of the ports: lengths and tensors in the order of their use; outputs are in
+ * the order of their names. */
 enum { T, S, X, Y, IDS, N_INPUTS };
 enum { A, B, C, D, E, N_OUTPUTS };
 
@@ -91,7 +93,7 @@ static const char *write_npy(const char *name, crescent_type type, int rank, int
     return path;
 }
 
-/* Files for x, y and ids of t and s elements; the numbers say where they are from. */
+/* Writes files for x, y and ids of t and s elements. */
 static void write_arrays(int64_t t, int64_t s, crescent_input_file files[3])
 {
     float x[MAX], y[MAX];
@@ -112,7 +114,8 @@ static const void *const *in(void)
     return (const void *const *)inputs;
 }
 
-/* Runs the model once; the existing elements of outputs are packed to their beginning. */
+/* Runs the model once; in the outputs, the elements below the lengths are moved to the
+ * beginning. */
 static void run(crescent_port sized[N_OUTPUTS])
 {
     void *out[N_OUTPUTS];
@@ -140,7 +143,7 @@ static void has_sizes(const crescent_port *port, int rank, int64_t n0, int64_t n
 
 /* ---- tests ---- */
 
-/* Every number against the formulas, for sizes from 1 to the bounds. */
+/* The outputs are equal to the formulas, for values of lengths from 1 to the bounds. */
 START_TEST(files_say_how_long_lengths_are)
 {
     static const int64_t sizes[][2] = {{1, 1}, {2, 5}, {7, 3}, {11, 1}, {12, 4}, {12, 5}};
@@ -249,7 +252,8 @@ START_TEST(arrays_have_to_agree)
 }
 END_TEST
 
-/* Packed, spread and packed again it is the same, also in place, and what lies beside it stays. */
+/* Packing is the inverse of spreading, in place as well, and both leave memory beside the array
+ * alone. */
 START_TEST(packing_and_spreading_are_inverse)
 {
     static const int64_t shapes[][2][3] = {{{3, 4, 5}, {3, 4, 5}}, {{3, 4, 5}, {2, 4, 5}},
@@ -285,7 +289,7 @@ START_TEST(packing_and_spreading_are_inverse)
 }
 END_TEST
 
-/* Sizes beyond the shape would be read behind the tensor. */
+/* Sizes that exceed the shape are refused: they would make the call read beyond the tensor. */
 START_TEST(sizes_are_inside_the_shape)
 {
     static const struct {
@@ -314,7 +318,7 @@ START_TEST(sizes_are_inside_the_shape)
 }
 END_TEST
 
-/* run writes arrays of the sizes that there are, and compare reads such ones. */
+/* `run` writes arrays of the lengths' values, and `compare` reads them. */
 START_TEST(the_program_takes_and_writes_what_there_is)
 {
     const char *program = getenv("CRESCENT");

@@ -16,7 +16,8 @@
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 enum { MAX_PORTS = 5, MAX_SETTINGS = 9 };
 
-/* Sizes around a step of 32 queries and a block of 128 keys, with several masks. */
+/* Sizes below and above the 32 queries of a step and the 128 keys of a block, with several
+ * masks. */
 static const struct shape {
     const char *T, *keys, *width, *value_width, *mask, *drop, *softmax;
 } shapes[] = {
@@ -63,7 +64,7 @@ static const struct shape {
     {"500", "0", "5", "7", "documents", "none", "after"},
 };
 
-/* Ways to write dropout and softmax, and subsets of gradients; see the script. */
+/* Values of the script's options: ways to write dropout and softmax, and subsets of gradients. */
 static const char *const spellings[] = {"drop=none",     "drop=some",       "drop=half",
                                         "drop=product",  "softmax=maximum", "softmax=reciprocal",
                                         "softmax=after", "wanted=queries",  "wanted=keys"};
@@ -88,7 +89,8 @@ static struct model model_of(const struct shape *shape)
                           7};
 }
 
-/* Functions of the scores, and ways in which heads share keys and values; see the script. */
+/* Values of the script's options: functions of the scores, and ways in which heads share keys and
+ * values. */
 static const struct variant {
     const char *kind, *T, *keys, *width, *groups, *share, *causal, *drop;
 } variants[] = {
@@ -195,7 +197,7 @@ static float *numbers(int64_t n, uint32_t seed)
     return x;
 }
 
-/* A step of some inputs, one bit for each, along a direction. */
+/* A step along a direction, of the inputs whose bits are set. */
 struct step {
     unsigned inputs;
     float length;
@@ -326,8 +328,9 @@ static double loss_after(const struct model *m, struct step step)
     return loss;
 }
 
-/* The slope along a direction is the gradients times that direction, for all inputs but g: for queries,
- * keys and values at once, and for w, which may be a single number. */
+/* The difference quotient of the loss along a direction is equal to the gradients times that
+ * direction: for queries, keys and values at once, and for w, which may be a single number. g has
+ * no gradient. */
 START_TEST(what_differences_say)
 {
     static const char *const names[2][MAX_PORTS] = {{"dq", "dk", "dv"},
@@ -363,7 +366,8 @@ START_TEST(what_differences_say)
 }
 END_TEST
 
-/* Writes a target file in which a step has another number of queries than in any named target. */
+/* Writes a target file in which a step has another number of queries than in the built-in
+ * targets. */
 static void write_target(char path[64])
 {
     strcpy(path, "/tmp/crescent-attention-XXXXXX");

@@ -1,7 +1,7 @@
 /*
- * test_attention_variants.c - the ways to attend of tests/variants/layer.lua: what the interpreter says they
- * are, the same bits on any number of threads, as few kernels as plain attention, memory that grows
- * as the sequence does, and no more work than the keys that a mask leaves to be seen.
+ * test_attention_variants.c - the kinds of attention in tests/variants/layer.lua: they agree with
+ * the interpreter, have the same bits on any number of threads, take as few kernels as plain
+ * attention and memory that is linear in the length, and skip the keys that a mask hides.
  */
 #include <check.h>
 #include <stdbool.h>
@@ -49,8 +49,8 @@ static int all(int q, int k)
     return q >= 0 && k >= 0;
 }
 
-/* A variant: its number of kernels, the keys that a query sees, and whether memory grows faster than
- * linearly, since it stores arrays that are not fused. */
+/* A variant: its number of kernels, the number of keys that a query sees, and whether it stores
+ * arrays of queries by keys, so that its memory is quadratic. */
 static const struct variant {
     const char *name;
     int kernels;
@@ -115,7 +115,7 @@ static const struct variant {
     {"differentialShared", 4, NULL, 1},
 };
 
-/* ---- results ---- */
+/* Returns data for an input: numbers between -2 and 2, ids of 3 segments, or a length. */
 
 /* Numbers between -2 and 2; ids of 3 segments, or a length. */
 static void *input_data(const crescent_port *port, uint32_t seed)
@@ -134,7 +134,8 @@ static void *input_data(const crescent_port *port, uint32_t seed)
     return x;
 }
 
-/* y of a variant; the caller frees it.  One width of a head is whole cache lines, another is odd. */
+/* Returns y of a variant, which the caller frees.  The width of a head is a whole number of cache
+ * lines or, with `odd`, it is not. */
 static float *run(const char *variant, bool odd, crescent_backend backend, int threads,
                   const char *isa, int64_t *n)
 {
@@ -206,8 +207,8 @@ END_TEST
 
 /* ---- costs ---- */
 
-/* The first number in the dump after a pass that stands behind `label`, or in front of it, in the
- * part that begins with a line that holds `from`. */
+/* Returns the first number after or before `label` in the dump after a pass, searching from the
+ * first line that contains `from`. */
 static double number_in_dump(const char *variant, int tokens, const char *pass, const char *from,
                              const char *label)
 {
@@ -240,7 +241,8 @@ START_TEST(so_many_kernels)
 }
 END_TEST
 
-/* No array of queries by keys, neither between kernels nor inside one. */
+/* Memory is linear in the length: no array of queries by keys exists, neither between kernels nor
+ * inside one. */
 START_TEST(memory_grows_as_the_sequence)
 {
     static const struct {
@@ -272,7 +274,7 @@ START_TEST(work_of_what_is_seen)
 }
 END_TEST
 
-/* True if a line of the program that is emitted holds all of that. */
+/* Returns true if a line of the emitted C contains every word of `text`. */
 static bool is_emitted(const char *variant, const char *text)
 {
     char command[512], line[512];

@@ -1,5 +1,6 @@
 /*
- * test_bf16_product.c - the arithmetic bf16: how rows are rounded, and what products of them sum to.
+ * test_bf16_product.c - the arithmetic bf16: how rows are rounded, and in which order products are
+ * summed.
  *
  * Every instruction set has to give the bits of a definition written out here, block by block, of
  * numbers of any size, and so have AMX's tiles, in plain C if this machine lacks them.
@@ -68,8 +69,8 @@ static float uniform(uint32_t *state)
 /* Of what size numbers are. */
 enum size { ORDINARY, SMALL, BORDER, ANY, SIZES };
 
-/* SMALL: products lie about 2^-126.  BORDER: few bits, so that sums meet 2^-126.  ANY: all
- * there are, NaN and infinities too. */
+/* Returns a random number.  SMALL: products are near 2^-126.  BORDER: few bits, so that sums are
+ * exactly 2^-126.  ANY: all floats, NaN and infinities included. */
 static float number(enum size size, uint32_t *state)
 {
     static const float strange[] = {0.0f,      -0.0f,        0x1p-126f, -0x1p-126f, 0x1p-127f,
@@ -114,7 +115,7 @@ static void make_product(long M, long N, long K, enum size size, uint32_t seed)
     plain->pack_bf16(K, N, now.b, now.panel_stride, 0, 1, w, N, 1);
 }
 
-/* Element (k, n) of the weights, k past the last being 0. */
+/* Returns element (k, n) of the weights; beyond the last k it is 0. */
 static const unsigned char *weight(long K, long k, long n)
 {
     static const unsigned char zero[2];
@@ -123,7 +124,7 @@ static const unsigned char *weight(long K, long k, long n)
                  : zero;
 }
 
-/* By the definition in runtime.h. */
+/* Computes the expected product by the definition in runtime.h. */
 static void define(long M, long N, long K)
 {
     for (long m = 0; m < M; m++)
@@ -141,7 +142,7 @@ static void define(long M, long N, long K)
         }
 }
 
-/* Computes the product with one set of functions; false if the machine lacks them. */
+/* Computes the product with one set of functions; returns false if the machine lacks them. */
 static int multiply(int way, long M, long N, long K)
 {
     const struct cr_runtime *rt = way < ISAS ? cr_runtime_select(isas[way]) : plain;
@@ -159,7 +160,7 @@ static int is_same(float x, float y)
     return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
 }
 
-/* Memory beside the product is not written. */
+/* Checks a product; memory beside the result must not change. */
 static void check_product(int way, long M, long N, long K)
 {
     for (long m = 0; m < MOST_ROWS; m++)
@@ -195,7 +196,8 @@ START_TEST(gives_the_bits_of_its_definition)
 }
 END_TEST
 
-/* A part of the numbers of make_product flushes and a part does not: else the test says nothing. */
+/* Some sums in the numbers of make_product are flushed to zero and some are not; otherwise the test
+ * would prove nothing. */
 START_TEST(numbers_lie_about_the_border)
 {
     int zeros = 0, least = 0;
@@ -211,8 +213,8 @@ START_TEST(numbers_lie_about_the_border)
 }
 END_TEST
 
-/* Where rounding decides: 2^-126 less 2^-150 or a part of it.  All of these are rounded to 2^-126
- * as the numbers lie there, 2^-149 apart; with 24 bits the first two are less. */
+/* A sum is flushed if it is below 2^-126 when rounded to 24 bits with an unbounded exponent: the
+ * first two are.  Rounded to denormals, which are 2^-149 apart, all four would be 2^-126. */
 START_TEST(flushes_after_rounding)
 {
     static const struct {

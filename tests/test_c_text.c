@@ -1,4 +1,5 @@
-/* test_c_text.c - pieces of text that grow, identifiers of emitted C, and what nothing in it uses. */
+/* test_c_text.c - text that grows by pieces, identifiers of emitted C, and the removal of unused
+ * definitions. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 /* ---- text ---- */
 
-/* Pieces of all lengths around those for which there is room, behind texts of some lengths. */
+/* Appends pieces of lengths around the size of the buffer to texts of several lengths. */
 START_TEST(pieces_of_all_lengths)
 {
     enum { MOST = 2000 };
@@ -36,7 +37,7 @@ END_TEST
 
 /* ---- identifiers ---- */
 
-/* Names of kernels are cut to the room that there is, however often a gradient is one of a gradient. */
+/* Names of kernels are cut to the size of the buffer, also for gradients of gradients. */
 START_TEST(identifiers_fit)
 {
     const struct {
@@ -81,7 +82,7 @@ START_TEST(model_names)
 }
 END_TEST
 
-/* ---- what nothing uses ---- */
+/* ---- unused definitions ---- */
 
 /* A text, and the text without its unused definitions. */
 static const char *const unused[][2] = {

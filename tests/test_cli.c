@@ -34,7 +34,7 @@ static void read_text(const char *name, char *text)
     fclose(file);
 }
 
-/* Runs "$CRESCENT arguments" in a shell, from the folder where the tests run. */
+/* Runs "$CRESCENT arguments" in a shell, in the working directory of the tests. */
 static struct outcome *run(const char *arguments)
 {
     static struct outcome outcome;
@@ -61,7 +61,8 @@ static void write_text(const char *name, const char *text)
     fclose(file);
 }
 
-/* Scripts small enough to know by heart.  Outside of tests, where checks may not stand. */
+/* Writes the scripts of the tests.  It is not a fixture's function, as assertions may not stand
+ * there. */
 static void make_folder(void)
 {
     if (!mkdtemp(folder))
@@ -132,7 +133,7 @@ static const struct {
     {"run $T", "a folder without config.json"},
     {"run a.lua b.lua", "one model only"},
 
-    /* arguments that are no model, or that begin like an option */
+    /* arguments that are no model, or that look like an option */
     {"run graphs/fables/model.safetensors",
      "weights (safetensors), expected the folder of the model: graphs/fables\n"},
     {"generate graphs/fables/config.json", "the configuration of a model, expected the folder of"},
@@ -381,7 +382,7 @@ static const char *const helps[] = {
     "targets --help", "tune --help", "tokenize --help", "import --help", "ops --help",
 };
 
-/* Lines are no wider than the terminal, but for command lines, and for what has no space to be broken at. */
+/* Lines are no wider than the terminal, except command lines and words without a space. */
 START_TEST(help_fits_the_terminal)
 {
     static const char *const widths[] = {"30", "45", "60", "80", "120"};
@@ -397,7 +398,7 @@ START_TEST(help_fits_the_terminal)
 }
 END_TEST
 
-/* Each example is a command line whose options the verb has. */
+/* Each example in a help text is a command line whose options the verb has. */
 START_TEST(help_has_examples)
 {
     char text[MAX_OUTPUT], command[256];
@@ -581,7 +582,7 @@ static const struct {
     {"emit " COMPILED "-o $T/e.c", 0, "e.c and "},
 };
 
-/* A line of JSON for each line of input, and nothing else. */
+/* `bench --turns` prints a line of JSON for each line of input, and nothing else. */
 START_TEST(turns)
 {
     const struct outcome *o =
@@ -595,7 +596,8 @@ START_TEST(turns)
 }
 END_TEST
 
-/* In one test, because later rows read what earlier ones wrote. */
+/* Runs the command lines of the table in one test, since later rows read files that earlier rows
+ * wrote. */
 START_TEST(what_works)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -610,7 +612,7 @@ END_TEST
 
 /* ---- files ---- */
 
-/* Two floats as an array of NumPy's. */
+/* Writes two floats as a .npy file. */
 static void write_npy(const char *name, const float *values)
 {
     char path[128];
@@ -623,7 +625,7 @@ static void write_npy(const char *name, const float *values)
     fclose(file);
 }
 
-/* The last floats of a file. */
+/* Reads the last n floats of a file. */
 static void read_floats(const char *name, float *got, size_t n)
 {
     char path[128];
@@ -652,7 +654,7 @@ static char *listing(void)
     return text;
 }
 
-/* Neither the good file nor a temporary one appears when another cannot be written. */
+/* If one output file cannot be written, no other output file appears, nor a temporary one. */
 START_TEST(all_outputs_or_none)
 {
     char before[MAX_OUTPUT];
@@ -671,7 +673,8 @@ START_TEST(all_outputs_or_none)
 }
 END_TEST
 
-/* emit runs a script again, with other sizes, to name those of the C text; what it prints is printed once. */
+/* emit runs a script a second time, with other sizes, to find names for sizes of the C text; what
+ * the script prints is printed once. */
 START_TEST(a_script_prints_once)
 {
     write_text("prints.lua", "local o = options{N = 4}\n"
@@ -732,7 +735,8 @@ START_TEST(gradients)
 }
 END_TEST
 
-/* Where PyTorch has one and the formula none: ReLU at 0; and a learning rate is never negative. */
+/* At points without a derivative, gradients are PyTorch's: ReLU at 0.  A learning rate is never
+ * negative. */
 START_TEST(edges)
 {
     const float slopes[] = {0, 1}, rates[] = {0, 0};
@@ -756,7 +760,7 @@ START_TEST(edges)
 }
 END_TEST
 
-/* Gradients are the same to the bit however they are computed. */
+/* Every backend, instruction set and number of threads gives the same bits of gradients. */
 START_TEST(same_gradients)
 {
 #define TRIAL                                                                                      \
@@ -778,7 +782,7 @@ START_TEST(same_gradients)
 }
 END_TEST
 
-/* Ten steps of training from one seed end in the same bits, whoever computes them. */
+/* Ten steps of training from one seed give the same bits on every backend and number of threads. */
 START_TEST(same_training)
 {
 #define TRAINING                                                                                   \
@@ -837,13 +841,13 @@ START_TEST(dropout_keeps_the_mean)
                            "return {y = concat(parts, 1)}\n");
     ck_assert_int_eq(run("run $T/drop.lua --output y=$T/drop.npy")->status, 0);
     read_floats("drop.npy", sums, 3);
-    ck_assert_float_eq_tol(sums[0], 40000, 5 * 131); /* deviations of sqrt(n p / (1 - p)) */
+    ck_assert_float_eq_tol(sums[0], 40000, 5 * 131); /* deviations of at most 5 sqrt(n p / (1 - p)) */
     ck_assert_float_eq_tol(sums[1], 12000, 5 * 92);
     ck_assert_float_eq_tol(sums[2], 1 / 0.7f, 1e-6);
 }
 END_TEST
 
-/* Drawn numbers depend on the seed and the tensor, and on nothing else. */
+/* Random weights depend on the seed and the name of the tensor alone. */
 START_TEST(seeds)
 {
     ck_assert_int_eq(run("run " BLOCK "--output y=$T/1.npy --threads 1")->status, 0);
@@ -854,7 +858,7 @@ START_TEST(seeds)
 }
 END_TEST
 
-/* An input without a file holds what its init says, for every backend. */
+/* An input without a file starts with the value of its init, on every backend. */
 START_TEST(inputs_begin_as_they_say)
 {
     static const char *const backends[] = {"tcc", "ref"};

@@ -1,6 +1,6 @@
 /*
- * test_code_memory.c - machine code that was compiled in memory: no page of it is ever writable and
- * executable, whatever of this the system forbids.
+ * test_code_memory.c - machine code that was compiled in memory: no page is ever both writable and
+ * executable, on systems that forbid either or both.
  *
  * Linux enforces that with filters of system calls and with PR_SET_MDWE, in a process of the test's own.
  * valgrind makes such pages for itself: under it only the code is run.
@@ -67,7 +67,8 @@ static bool runs(const struct cr_code *code)
            y[1] == 3.5f && y[2] == 5.5f;
 }
 
-/* Lines of /proc/self/maps whose rights are these, letters of "rwxsp", and whose end is `name`. */
+/* Counts the lines of /proc/self/maps with these rights (letters of "rwxsp") whose path is
+ * `name`. */
 static int mappings(const char *rights, const char *name)
 {
     int count = 0;
@@ -90,7 +91,7 @@ static bool under_valgrind(void)
     return preload && strstr(preload, "vgpreload");
 }
 
-/* Two models open at once, then one, then none. */
+/* Checks the pages while two models are open, then one, then none. */
 START_TEST(pages_are_executable_or_writable)
 {
     struct cr_code one = {0}, two = {0};
@@ -130,7 +131,7 @@ END_TEST
 
 /* ---- what a system forbids ---- */
 
-/* A system call, refused if all of these bits of its third argument are set. */
+/* A rule: a system call is refused if all of these bits of its third argument are set. */
 struct rule {
     int number;
     unsigned bits;
@@ -145,7 +146,7 @@ static const struct {
     struct rule rules[4];
     bool mdwe;
     rlim_t file_size;    /* 0: no limit */
-    const char *message; /* of the error, or null: code is compiled and runs */
+    const char *message; /* the expected error, or null if code is compiled and runs */
 } systems[] = {
     {.what = "writable and executable pages end the process",
      .rules = {{SYS_mmap, WRITE_EXEC, SECCOMP_RET_KILL_PROCESS},
@@ -165,7 +166,7 @@ static const struct {
 };
 enum { N_SYSTEMS = sizeof systems / sizeof *systems };
 
-/* The low word of the third argument. */
+/* The offset of the low word of the third argument. */
 static const unsigned third = offsetof(struct seccomp_data, args[2]) +
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
                               4;
@@ -197,7 +198,7 @@ static bool filter(const struct rule *rules)
 /* What a child ends with. */
 enum { GOOD = 0, BAD = 1, NOT_HERE = 77 };
 
-/* The code of a model, compiled, run and freed on such a system. */
+/* Compiles, runs and frees a model under the rules of system i. */
 static int live_on(int i)
 {
     struct cr_code code = {0};
@@ -237,7 +238,7 @@ START_TEST(systems_that_forbid)
 }
 END_TEST
 
-/* The filters work: code that asks for such pages is ended. */
+/* The filters work: a process that asks for a writable and executable page is ended. */
 START_TEST(filters_catch)
 {
     int status;

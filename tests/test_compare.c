@@ -1,4 +1,4 @@
-/* test_compare.c - what counts as agreement, and how errors are measured (crescent_compare). */
+/* test_compare.c - how crescent_compare measures errors, and which results count as equal. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ START_TEST(values_that_are_no_numbers)
 }
 END_TEST
 
-/* A NaN is not lost behind the numbers that come after it. */
+/* A NaN is found although numbers follow it. */
 START_TEST(finds_the_nan)
 {
     const double got[] = {1, 2, nan_, 4, 9}, want[] = {1, 2, 3, 4, 5};
@@ -56,7 +56,8 @@ START_TEST(finds_the_nan)
 }
 END_TEST
 
-/* An error of 2^-23 next to zero is one ulp of an output around 1, but many floats. */
+/* Near zero, an error of 2^-23 is one ulp at the scale of an output around 1, but millions of
+ * representable floats. */
 START_TEST(ulps_next_to_zero)
 {
     const double want[] = {1, -1, 1e-9, 1}, got[] = {1, -1, 1e-9 + 0x1p-23, 1};
@@ -71,7 +72,7 @@ START_TEST(ulps_next_to_zero)
 }
 END_TEST
 
-/* Where an element is larger than the scale, its own last place counts. */
+/* For an element larger than the scale, the unit is the element's own last place. */
 START_TEST(ulps_of_large_elements)
 {
     const double want[] = {1024, 0, 0, 0}, got[] = {1024 + 0x1p-12, 0, 0, 0};

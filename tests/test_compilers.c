@@ -1,4 +1,5 @@
-/* test_compilers.c - both compilers on a program written by hand, and a missing or failing one. */
+/* test_compilers.c - TinyCC and $CC compile a program written by hand; and what happens if $CC is
+ * missing or fails. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 #include "compiler/exec/exec.h"
 #include "runtime/select_runtime.h"
 
-/* The input plus the weights, with a structure assigned on the way: TinyCC makes a call of
- * memmove of that. */
+/* Adds the weights to the input, and assigns a structure: TinyCC turns that into a call of
+ * memmove. */
 static char text[] =
     "struct sixteen { float f[16]; };\n"
     "int hand_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
@@ -43,7 +44,7 @@ static struct cr_program program(void)
 
 typedef int compiler(const struct cr_program *, struct cr_code *, struct cr_error *);
 
-/* Both compilers, $CC as it is or with arguments. */
+/* The compilers: TinyCC, and $CC with and without arguments. */
 static const struct {
     const char *name;
     compiler *compile;
@@ -95,7 +96,7 @@ static const struct {
     {"CC", "true", "true: made no shared object"},
 };
 
-/* A missing compiler is an error of the user. */
+/* A missing compiler is reported as an error of the user. */
 START_TEST(trouble_is_reported)
 {
     struct cr_program p = program();
@@ -109,7 +110,7 @@ START_TEST(trouble_is_reported)
 }
 END_TEST
 
-/* A folder of the test's own, which is $TMPDIR until it is removed. */
+/* A folder of this test, which is $TMPDIR until it is removed. */
 static char folder[64];
 
 static void make_folder(void)
@@ -119,7 +120,7 @@ static void make_folder(void)
     setenv("TMPDIR", folder, 1);
 }
 
-/* It is empty, or this fails. */
+/* Removes the folder; fails if it is not empty. */
 static void remove_folder(void)
 {
     ck_assert_msg(rmdir(folder) == 0, "%s: %s", folder, strerror(errno));
@@ -133,7 +134,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* No file stays behind, whatever becomes of the compiler. */
+/* No temporary file remains, whether the compiler succeeds, fails or is missing. */
 START_TEST(nothing_is_left_behind)
 {
     struct cr_program p = program();
@@ -204,7 +205,7 @@ START_TEST(folder_for_compilers_that_need_one)
 }
 END_TEST
 
-/* Texts to which TinyCC objects, were it by a warning. */
+/* C texts about which TinyCC reports an error or a warning. */
 static const struct {
     char *body;
     const char *message;
@@ -215,7 +216,8 @@ static const struct {
     {"return 0; } int another(void) { return 1;", NULL},
 };
 
-/* An error for the caller, in one line; the text is in a file that the user alone reads. */
+/* If emitted C does not compile, the caller gets an error of one line, and a file that only the
+ * user can read has the C text. */
 START_TEST(bug_is_reported)
 {
     char source[512], *path;
@@ -249,7 +251,8 @@ START_TEST(bug_is_reported)
 }
 END_TEST
 
-/* Functions of the runtime, f32 and i32, in a program that is told of no others. */
+/* TinyCC sees declarations of the runtime functions that a program calls, f32 and i32, and of no
+ * others. */
 START_TEST(only_what_is_called_is_declared)
 {
     static const char source[] =

@@ -30,7 +30,7 @@ static const char model[] =
     "    {whole = 2, none = 1, number = {-30, 40, null = false}})\n"
     "return {y = input('x', {1})}\n";
 
-/* A script with a function that is asked about keys that are no options. */
+/* A script with a function to which the front end passes keys that are no options. */
 static const char asked[] =
     "local o = options({n = 3}, {old = 'n', older = 'n', who = false, ['*'] = function(key, value, all)\n"
     "    assert(all[key] == value)\n"
@@ -39,7 +39,7 @@ static const char asked[] =
     "end})\n"
     "return {y = input('x', {1})}\n";
 
-/* Runs `asked` with a file, of which keys are passed over. */
+/* Runs `asked` with a configuration; some of its keys are to be ignored. */
 static int ask(const char *config, const char *const *ignored, int n, struct cr_script *script,
                struct cr_error *error)
 {
@@ -64,7 +64,7 @@ static int run(const char *config_name, const char *config, const struct cr_sett
     return cr_script_run_from(&source, settings, n, script, error);
 }
 
-/* "eps=1e-05 kind=default ..." */
+/* Writes all options as text: "eps=1e-05 kind=default ...". */
 static void all_options(const struct cr_script *script, char *text, size_t size)
 {
     size_t at = 0;
@@ -210,7 +210,7 @@ START_TEST(passes_over)
 }
 END_TEST
 
-/* A note has room for some of the keys. */
+/* A note that lists ignored keys is cut after some of them. */
 START_TEST(ends_a_long_note)
 {
     static char config[20000] = "{";
@@ -261,7 +261,7 @@ START_TEST(ignores)
 }
 END_TEST
 
-/* A setting counts for more than the file, and the file for more than an optional setting. */
+/* A setting takes precedence over the file, and the file over an optional setting. */
 START_TEST(is_overridden)
 {
     const struct cr_setting settings[] = {{"eps", "7", true}, {"whole", "9", true},
@@ -303,7 +303,7 @@ START_TEST(needs_a_script_with_options)
 }
 END_TEST
 
-/* Through the public interface, for a script in memory. */
+/* The public interface takes a configuration, for a script in memory as well. */
 START_TEST(is_a_field_of_the_library)
 {
     char path[256];
@@ -323,7 +323,8 @@ START_TEST(is_a_field_of_the_library)
 }
 END_TEST
 
-/* The context keeps a note once, and the keys that are passed over stay so when the script runs again. */
+/* The context keeps a note of ignored keys once, and the keys stay ignored when the script runs
+ * again. */
 START_TEST(is_noted_by_the_context)
 {
     char path[256], expected[300];

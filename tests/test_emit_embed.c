@@ -20,8 +20,8 @@ static char folder[64];
 
 #define GOOD(call) ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
 
-/* Runs a line of the shell in which crescent is the program and $T the folder of the test; the first line that it
- * prints, on either stream, is left at `said`. */
+/* Runs a line of the shell in which crescent is the program and $T the folder of the test; `said`
+ * becomes the first line that it prints, on either stream. */
 static int run(char said[400], const char *format, ...)
 {
     char line[1600], command[2200];
@@ -82,7 +82,8 @@ static void set_up(void)
     strcpy(folder, "/tmp/test_emit_embed.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     context = crescent_context_new();
-    /* An empty line, one too long, bytes that are no UTF-8, a line with CR, and none at the end. */
+    /* The texts: an empty line, a line that is too long, bytes that are not UTF-8, a line that ends
+     * in CR, and a last line without an end. */
     RUN("{ echo; head -n 30 README.md docs/embed.md; seq -s ' ' 3000; printf 'a\\377b \\303\\n'; printf 'Zw\\303\\266lf "
         "\\342\\200\\213 B\\303\\244ume\\r\\n'; printf '\\344\\275\\240\\345\\245\\275'; } >$T/texts");
 }
@@ -101,11 +102,11 @@ static bool has(const char *compiler)
     return run(said, "command -v %s", compiler) == 0;
 }
 
-/* Of programs whose compiler is not the matter, see plain_c.sh. */
+/* The compiler of programs that test something else than compilers; see plain_c.sh. */
 #define ANY "$(quickest)"
 
-/* Compiles the main of $T/x.c as $T/x: by TinyCC and ANY as it is, else without the functions of the runtime, whose
- * object is kept, see plain_c.sh. */
+/* Compiles the main of $T/x.c as $T/x.  TinyCC and ANY compile the whole file; for others the
+ * functions of the runtime are compiled apart, as an object that is cached (plain_c.sh). */
 static void build_main(const char *compiler)
 {
     if (strncmp(compiler, "tcc", 3) == 0 || strcmp(compiler, ANY) == 0)
@@ -160,8 +161,8 @@ START_TEST(takes_packed_and_embedded_weights)
 }
 END_TEST
 
-/* Emits a classifier, and compares what its program prints with `verb` and its options.  --max-length, which `verb` gets,
- * too, is the last of those of emit. */
+/* Emits a classifier, and compares what its program prints with what `verb` prints under the same
+ * options. --max-length, which is an option of `verb` too, has to be the last option of emit. */
 static void check_scores(const char *compiler, const char *model, const char *verb, const char *of_emit, const char *options,
                          const char *weights)
 {
@@ -221,8 +222,8 @@ START_TEST(ranks_alike)
 }
 END_TEST
 
-/* Reranking decoders: one with a template of its own, also where documents are cut before its end, and one that only its
- * class makes a Qwen3-Reranker. */
+/* Emitted reranking decoders give the scores of crescent rank: one with a template of its own, also
+ * where documents are cut, and one that is known as a Qwen3-Reranker only by its class. */
 START_TEST(asks_alike)
 {
     static const char fixture[] = "tests/fixtures/embed_qwen3_score";
@@ -241,8 +242,8 @@ START_TEST(asks_alike)
 }
 END_TEST
 
-/* A table of the vectors of tokens, in a folder inside: no tokens are put around a text, and one of none has
- * zeros. */
+/* An emitted table of token vectors in a subfolder adds no special tokens to a text; a text without
+ * tokens has the vector 0. */
 START_TEST(makes_the_vectors_of_a_table)
 {
     RUN("mkdir -p $T/table/0_StaticEmbedding && cp tests/tokenizers/%s $T/table/0_StaticEmbedding/tokenizer.json",
@@ -257,7 +258,7 @@ START_TEST(makes_the_vectors_of_a_table)
 }
 END_TEST
 
-/* A program that calls name_classify with a pair and with pointers that are null. */
+/* A C program calls name_classify with a pair of texts, and with null pointers. */
 START_TEST(classifies_from_c)
 {
     make_classifier("one", "\"0\":\"relevance\"", "");
@@ -280,7 +281,8 @@ START_TEST(classifies_from_c)
 }
 END_TEST
 
-/* A text whose word has no token has a line of null and a note, and those around it have their vectors. */
+/* For a text with a word that has no token, the program prints null and a note; the other texts get
+ * their vectors. */
 START_TEST(goes_on_behind_a_text_that_fails)
 {
     make_bert("bert", "bert_uncased.json");

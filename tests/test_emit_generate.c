@@ -1,8 +1,8 @@
 /*
- * test_emit_generate.c - models that generate as one C file: the ids and the text of crescent generate,
- * from safetensors files of any kind, from packed weights and from weights in the program, under every
- * compiler at hand; what such a file promises to whoever compiles it; what its main refuses, in one
- * line.  $CRESCENT is the program.
+ * test_emit_generate.c - models that generate as one C file: they give the ids and the text of
+ * crescent generate, from safetensors files of every type, from packed weights and from embedded
+ * weights, under every installed compiler; what such a file promises to its callers; and what its
+ * main refuses, in one line.  $CRESCENT is the program.
  */
 #include <check.h>
 #include <stdarg.h>
@@ -94,11 +94,11 @@ static bool have(const char *command)
 
 /* ---- models ---- */
 
-/* A folder: its config.json, its tokenizer, and how it keeps its weights. */
+/* A folder: its config.json, its tokenizer, and the type of its weights. */
 struct folder {
     const char *name; /* of the functions in C */
     const char *config, *tokenizer;
-    const char *less; /* that is left out at the start of names, or "" */
+    const char *less; /* a prefix that names in the file lack, or "" */
     enum cr_st_type type;
     int shards;
     const char *paths; /* of the weights */
@@ -145,7 +145,7 @@ static void write_text(const char *name, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Numbers that all three types of files have, in that type. */
+/* Converts numbers to an element type; numbers that all three types can represent. */
 static void *convert(float *values, int64_t n, enum cr_st_type type)
 {
     uint16_t *halves = calloc((size_t)n * 2, sizeof *halves);
@@ -219,7 +219,7 @@ static void free_tensors(const struct cr_st_tensor *tensors, int n)
     }
 }
 
-/* The files of a model's folder; shards with their index. */
+/* Writes the files of a model's folder, some as shards with an index. */
 static void make_model(const struct folder *f)
 {
     struct cr_st_tensor tensors[MAX_TENSORS];
@@ -262,10 +262,11 @@ static void tear_down(void)
 
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
-/* Of programs whose compiler is not the matter, see plain_c.sh. */
+/* The compiler of programs that test something else than compilers; see plain_c.sh. */
 #define ANY "$(quickest)"
 
-/* A way to compile the emitted C: the instruction set, and options of the runtime's functions. */
+/* A way to compile the emitted C: the instruction set, and compiler options for the functions of
+ * the runtime. */
 struct build {
     const char *compiler, *isa, *of_runtime;
 };
@@ -281,9 +282,9 @@ static const struct build builds[] = {
     {"gcc -O1 -U__unix__" WARN, "plain", ""},
 };
 
-/* The files of a program: a C compiler spends most of its time on the runtime's functions, whose text is the
- * same in all files.  So they are an object, see plain_c.sh, and standalone.sh has them by each compiler at each
- * level. */
+/* The files of a program.  Compiling the runtime's functions takes most of the time, and their text
+ * is the same in all files; so they are compiled once, as an object (plain_c.sh). standalone.sh
+ * compiles whole files with each compiler at each level. */
 #define APART(name) "$T/apart/" name ".c $T/apart/" name "_runtime.o"
 
 static void runtime_apart(const char *name, const char *isa, const char *options)
@@ -323,7 +324,8 @@ static void ask_program(const char *program, const char *weights, char expected[
     }
 }
 
-/* Each family under TinyCC and one other compiler; chunks and threads that change nothing. */
+/* Emitted programs of each family, compiled by TinyCC and one other compiler, give the same text
+ * for all chunks and threads. */
 START_TEST(generates_alike)
 {
     static char expected[COUNT(requests)][MAX_TEXT];
@@ -348,7 +350,7 @@ START_TEST(generates_alike)
 }
 END_TEST
 
-/* ---- weights in other places ---- */
+/* ---- packed and embedded weights ---- */
 
 START_TEST(takes_packed_weights)
 {
@@ -370,7 +372,8 @@ START_TEST(takes_packed_weights)
 }
 END_TEST
 
-/* The packed file becomes empty when the first token is printed: a program that has read it goes on. */
+/* A running program has read its packed file: the test empties the file when the first token is
+ * printed, and generation goes on. */
 START_TEST(reads_packed_weights)
 {
     static char expected[COUNT(requests)][MAX_TEXT];
@@ -426,7 +429,8 @@ START_TEST(embeds_weights)
 }
 END_TEST
 
-/* A script has neither tokenizer nor folder: weights are drawn, ids go in and come out. */
+/* For a script without folder and tokenizer, the program draws weights, and reads and prints
+ * ids. */
 START_TEST(takes_a_script)
 {
     static const char *const model = "graphs/gpt2.lua --set n_embd=32 --set n_layer=1 --set "
@@ -458,7 +462,7 @@ END_TEST
 
 #define DRAWN " --tokens 12 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 1"
 
-/* Adds the ids of a line, with commas between. */
+/* Appends the ids of a line, separated by commas. */
 static void add_ids(char *ids, const char *line)
 {
     snprintf(ids + strlen(ids), MAX_TEXT - strlen(ids), "%s%s", *ids ? "," : "", line);
@@ -493,7 +497,8 @@ END_TEST
 
 /* ---- promises ---- */
 
-/* No variable that changes, no name but the model's, nothing allocated but in main. */
+/* The emitted file has no variable that changes, exports only names with the model's prefix, and
+ * allocates memory only in main. */
 START_TEST(has_no_hidden_memory)
 {
     make_model(&folders[0]);
@@ -564,7 +569,8 @@ static const struct {
     {"graphs/bert.lua --generate --ids -o $T/x.c", "expected"},
 };
 
-/* Writes the weights with a separate head: equal to the table, with another number, and with a row more. */
+/* Writes weights with a separate head three times: equal to the embedding table, with one number
+ * changed, and with one row more. */
 static void write_heads(struct cr_st_tensor *tensors, int n)
 {
     int table = 0;

@@ -1,6 +1,6 @@
 /*
- * test_emit_tokenizer.c - scanners against PCRE2, normal forms against utf8proc, and tokenizers as emitted C against the library,
- * under every compiler at hand.
+ * test_emit_tokenizer.c - hand-written scanners against PCRE2, normal forms against utf8proc, and
+ * tokenizers as emitted C against the library, under every installed compiler.
  */
 #include <check.h>
 #include <jansson.h>
@@ -84,8 +84,9 @@ static const char *const words[] = {" ",
                                     "\xe2\x84\xab"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
-/* The character after c in loops over all of them.  Planes 4 to 13 have none, and those of planes 15 and 16 are for
- * private use: each 61st stands for the others, and the last of each range are there. */
+/* Returns the character after c in loops over Unicode.  Planes 4 to 13 are unassigned, and planes 15
+ * and 16 are for private use: there the loop visits every 61st character and the ends of the
+ * ranges. */
 static uint32_t next_character(uint32_t c)
 {
     bool alike = (c >= 0x40000 && c < 0xdffc0) || (c >= 0xf0000 && c < 0x10ffc0);
@@ -93,7 +94,7 @@ static uint32_t next_character(uint32_t c)
     return c == 0xd800 ? 0xe000 : c;
 }
 
-/* A few words and characters of all kinds. */
+/* Appends a few random words and characters of all kinds. */
 static void put_random(struct cr_text *t)
 {
     for (uint32_t n = draw(18); n > 0; n--) {
@@ -123,8 +124,8 @@ static const char *const patterns[] = {
 };
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
-/* Both cut a text at the same places.  An assertion that holds writes a line to a file: too slow for
- * every character there is. */
+/* Checks that both split a text at the same places.  It asserts only where they differ: libcheck
+ * writes a line to a file for each assertion that holds, which is too slow for every character. */
 static void check_cut(const struct cr_pattern *scanner, const struct cr_pattern *pcre2,
                       const char *text, size_t n)
 {
@@ -164,7 +165,7 @@ static void close_both(struct both *both)
     cr_pattern_free(both->unassigned);
 }
 
-/* Characters that PCRE2's version of Unicode does not have are left out. */
+/* Returns true if PCRE2's version of Unicode has all characters of the text. */
 static bool is_known(const struct both *both, const struct cr_text *text)
 {
     struct cr_error error;
@@ -191,7 +192,7 @@ START_TEST(scans_as_pcre2)
 }
 END_TEST
 
-/* Every character, between others. */
+/* Scanners split texts with every character, between other characters, as PCRE2 does. */
 START_TEST(knows_every_character)
 {
     struct both both = open_both(patterns[_i]);
@@ -220,12 +221,13 @@ END_TEST
 
 /* ---- programs of patterns against PCRE2 ---- */
 
-/* The graphemes below need the first file, too. */
+/* class_runs.inc, for the graphemes below, needs this file, too. */
 #include "compiler/tokenizer/characters.inc"
 
 #include "compiler/tokenizer/run_pattern.inc"
 
-/* Patterns of published tokenizers, and what a program may get wrong: priorities, counts, looks, empty matches. */
+/* Patterns of published tokenizers, and patterns for what the translation to a program may get
+ * wrong: priorities, counts, lookaheads, empty matches. */
 static const char *const programs[] = {
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
@@ -250,7 +252,7 @@ static const struct {
                    {CR_MERGED_WITH_PREVIOUS, true, CR_MATCHES_BEFORE_TEXT, 0}};
 enum { N_WAYS = sizeof ways_to_cut / sizeof *ways_to_cut };
 
-/* A text is cut by the program as by PCRE2. */
+/* Checks that the translated program splits a text as PCRE2 does. */
 static void check_program(const struct cr_pattern *pattern, const struct cr_pattern_program *program, const char *name,
                           const char *text, size_t n)
 {
@@ -273,7 +275,8 @@ static void check_program(const struct cr_pattern *pattern, const struct cr_patt
     }
 }
 
-/* Compares a pattern on random texts and on those given; false if it has no program. */
+/* Compares a pattern with PCRE2 on random texts and on given ones; returns false if it has no
+ * program. */
 static bool check_pattern(const char *name, const json_t *item)
 {
     struct cr_error error;
@@ -350,7 +353,8 @@ static void check_normal(const struct cr_text *text, int form)
     free(ours.data);
 }
 
-/* Every character alone and between letters, then random texts. */
+/* Normal forms of every character, alone and between letters, and of random texts are
+ * utf8proc's. */
 START_TEST(makes_normal_forms_as_utf8proc)
 {
     struct cr_text text = {0};
@@ -381,7 +385,7 @@ END_TEST
 
 #include "compiler/tokenizer/graphemes_of.inc"
 
-/* Where utf8proc ends the grapheme that begins at `at`. */
+/* Returns where utf8proc ends the grapheme that begins at `at`. */
 static size_t end_by_utf8proc(const char *text, size_t at, size_t n)
 {
     utf8proc_int32_t joined = 0;
@@ -395,7 +399,7 @@ static size_t end_by_utf8proc(const char *text, size_t at, size_t n)
     return at;
 }
 
-/* A character with each of these behind it is cut alike. */
+/* Strings that are appended to each character: the graphemes of both end alike. */
 static const char *const joining[] = {"",
                                       "a",
                                       "\r\n",
@@ -446,7 +450,8 @@ END_TEST
 
 /* ---- emitted C ---- */
 
-/* Encodes the texts of a file, each with its length in front, and decodes the ids again. */
+/* A C program that encodes texts of a file, each of which follows its length, and decodes the
+ * ids. */
 static const char program[] =
     "#include <stdio.h>\n#include <stdlib.h>\n"
     "static void show(const int32_t *ids, int64_t n, int mode)\n"
@@ -486,7 +491,8 @@ static const char program[] =
     "    return small_ends[SMALL_ENDS] != -1;\n"
     "}\n";
 
-/* Lays texts alone, and each third one beside itself without its first half; of some at most 9 ids. */
+/* A C program that lays out token sequences: each text alone, and each third text also as a pair
+ * with its own second half; some are cut to 9 ids. */
 static const char texts_program[] =
     "#include <stdio.h>\n#include <stdlib.h>\n"
     "int main(int argc, char **argv)\n"
@@ -655,7 +661,7 @@ static void run_with(const char *folder, const char *compiler, const struct cr_t
     free(found);
 }
 
-/* Compiles it only as far as warnings. */
+/* Checks that a compiler accepts the text without a warning; it generates no code. */
 static void parse_with(const char *folder, const char *compiler)
 {
     char command[600];
@@ -676,7 +682,8 @@ enum { N_EMITTED = sizeof emitted / sizeof *emitted };
 
 #define WARN " -std=c11 -Wall -Wextra -Wpedantic -Werror"
 
-/* By gcc with sanitizers, by TinyCC, and of three tokenizers one by clang, which warns of all. */
+/* Compiles emitted C and compares its output: by gcc with sanitizers, by TinyCC, and every third
+ * tokenizer by clang with all warnings. */
 static void check_emitted(const char *path, int number, enum cr_tokenizer_use use)
 {
     static const char *const compilers[] = {

@@ -1,6 +1,6 @@
 /*
- * test_entries.c - scripts that return several entries: each has the bits of a script that returns
- * its outputs alone, whatever the others are, and all read one layout of the weights.
+ * test_entries.c - scripts that return several entries: an entry has the bits of a script that
+ * returns its outputs alone, and all entries read one layout of the weights.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { MOST_ENTRIES = 4, SEED = 7 };
 
-/* A script's body, and the names and tables of outputs of its entries, sorted by name. */
+/* The body of a script, and the names and output tables of its entries, sorted by name. */
 struct model {
     const char *name, *body;
     struct {
@@ -105,7 +105,7 @@ static int count_entries(const struct model *m)
 
 /* ---- scripts ---- */
 
-/* Runs a script from a text. */
+/* Runs a script that is given as text. */
 static int run_text(const char *text, struct cr_graph **graph, struct cr_error *error)
 {
     char path[] = "/tmp/crescent-entries-XXXXXX.lua";
@@ -164,7 +164,7 @@ struct tensors {
     int n;
 };
 
-/* Fills a tensor with numbers that depend on the port's name alone; a length gets 5. */
+/* Fills a tensor with numbers that depend on the port's name alone; a length gets the value 5. */
 static void fill(const struct cr_port *port, float *data)
 {
     if (port->dtype == CR_I32) {
@@ -365,7 +365,8 @@ START_TEST(entries_share_functions_and_no_loop)
 }
 END_TEST
 
-/* Buffers and ports know their entries: here `code` is the decoder's, x the other two's. */
+/* Buffers and ports know the entries that use them: here only the decoder reads `code`, and the
+ * other two read x. */
 START_TEST(buffers_know_their_entries)
 {
     struct cr_program *p = program_of(graph_with(&models[0], -1));
@@ -388,7 +389,8 @@ END_TEST
 
 /* ---- printed graphs ---- */
 
-/* An entry of a printed graph gives the same bits alone as together with the other entries. */
+/* Checks that an entry of a printed graph gives the same bits compiled alone as together with the
+ * other entries. */
 static void assert_chosen(const char *path, int entry, struct cr_engine *all)
 {
     struct cr_script script;
@@ -568,7 +570,7 @@ START_TEST(a_mistake_gets_a_line)
 }
 END_TEST
 
-/* The largest number of entries works, and one named entry. */
+/* A script may have the largest number of entries, and may have one named entry. */
 START_TEST(there_may_be_one_or_many)
 {
     struct cr_graph *g = graph_of("local x, r = input('x', {2}), {}\n"

@@ -1,6 +1,7 @@
 /*
- * test_evaluation.c - how well a model predicts a text: against the sums as they are defined, over windows
- * of any size, with and without a token in front, and beside a reference.
+ * test_evaluation.c - the perplexity of a text under a model: against sums computed from their
+ * definition, over windows of any size, with and without a token in front, and together with a
+ * reference model.
  */
 #include <check.h>
 #include <math.h>
@@ -47,7 +48,7 @@ static crescent_generator *open_model(int64_t seed, int all_logits, const char *
     return g;
 }
 
-/* ---- the definition, a position at a time ---- */
+/* ---- the definition, one position at a time ---- */
 
 /* Computes the probability of every next token in a window. */
 static void probabilities(crescent_generator *g, const int32_t *window, int n,
@@ -118,7 +119,7 @@ static const struct {
     int tokens, begin, n;
 } windows[] = {
     {CONTEXT, CRESCENT_NONE, N}, {CONTEXT, 3, N}, {2, CRESCENT_NONE, 9}, {2, 5, 9},
-    {7, CRESCENT_NONE, 8}, /* the rest of one token predicts nothing */
+    {7, CRESCENT_NONE, 8}, /* the last window has a single token, which predicts nothing */
     {7, 0, 7}, {CONTEXT, CRESCENT_NONE, 2}, {CONTEXT, 1, 1},
 };
 

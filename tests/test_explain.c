@@ -1,6 +1,6 @@
 /*
- * test_explain.c - the document of an explanation holds together: lines, nodes, kernels, C, arena;
- * times and errors; the page and the trace that are made of it.
+ * test_explain.c - the document of an explanation is consistent: lines, nodes, kernels, C text,
+ * arena, times and errors; and the page and the trace that are made of it.
  */
 #include <check.h>
 #include <jansson.h>
@@ -22,7 +22,7 @@ static const struct {
     const char *path;
     crescent_setting settings[5];
     int n;
-    int gradients, layers; /* layers: of the one loop, or 0 */
+    int gradients, layers; /* layers: the number of iterations of the only loop, or 0 */
 } models[] = {
     {"docs/tour.lua", {{0}}, 0, 0, 0},
     {"graphs/gpt2_block.lua", {SIZES}, 3, 1, 0},
@@ -77,7 +77,7 @@ static char *text_of(const crescent_explanation *e, const crescent_explanation *
     return text;
 }
 
-/* Runs [number, times, ...] as a column, which has a number for each node. */
+/* Decodes a run-length list [number, times, ...] to a column, which has a number for each node. */
 static json_t *unpack_column(const json_t *runs)
 {
     json_t *column = json_array();
@@ -88,7 +88,7 @@ static json_t *unpack_column(const json_t *runs)
     return column;
 }
 
-/* The columns of a graph in full, and operands as numbers of nodes. */
+/* Decodes the columns of a graph, and replaces distances to operands by node numbers. */
 static void unpack_graph(json_t *graph)
 {
     static const char *const columns[] = {"shape", "scope",     "line",    "library",
@@ -151,7 +151,8 @@ static bool holds(const json_t *list, json_int_t number)
 
 /* ---- the document ---- */
 
-/* Each column has a number for each node: a row of the column's table, or -1 for an optional one. */
+/* Checks a column: it has a number for each node, which is a row of the column's table or, for an
+ * optional one, -1. */
 static void check_column(const json_t *graph, const json_t *tables, const char *name,
                          const char *table, json_int_t least)
 {
@@ -164,7 +165,7 @@ static void check_column(const json_t *graph, const json_t *tables, const char *
     }
 }
 
-/* Operands come before the node. */
+/* Checks that operands precede their users. */
 static void check_operands(const json_t *graph)
 {
     const json_t *operands = list_of(graph, "operands");
@@ -174,7 +175,7 @@ static void check_operands(const json_t *graph)
             ck_assert_int_lt(integer(json_array_get(operands, id), i), (json_int_t)id);
 }
 
-/* Each line is one of a file whose text is there. */
+/* Checks that each line belongs to a file whose text the document has. */
 static void check_lines(const json_t *c)
 {
     const json_t *lines = list_of(json_object_get(c, "tables"), "lines");
@@ -188,7 +189,7 @@ static void check_lines(const json_t *c)
     }
 }
 
-/* Every node of every pass has its line of Lua. */
+/* Every node of every pass has a line of Lua. */
 START_TEST(nodes_have_their_lines)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -216,7 +217,8 @@ START_TEST(nodes_have_their_lines)
 }
 END_TEST
 
-/* The nodes that a pass removed and added are the difference of the graphs. */
+/* The lists of nodes that a pass removed and added are equal to the difference of the two
+ * graphs. */
 START_TEST(passes_add_up)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -253,7 +255,7 @@ static const char *line_at(const json_t *lines, json_int_t line)
     return json_string_value(json_array_get(lines, (size_t)line - 1));
 }
 
-/* A kernel's C is from its comment, which names it, to its closing brace. */
+/* A kernel's range of C lines starts at the comment that names it and ends at its closing brace. */
 START_TEST(kernels_have_their_c)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -319,7 +321,8 @@ static void mark_stored(const json_t *call, bool *stored)
     }
 }
 
-/* Marks the nodes of a call; its root and what most of its work is for are among them. */
+/* Marks the nodes that a call computes; its root, and the node that takes most of its work, must be
+ * among them. */
 static void mark_call(const json_t *call, bool *computed)
 {
     const json_t *nodes = list_of(call, "nodes");
@@ -356,7 +359,7 @@ START_TEST(every_op_is_in_a_kernel)
 }
 END_TEST
 
-/* Each output is stored by some call, alone or with others. */
+/* Each output is stored by some call, alone or together with other values. */
 START_TEST(every_output_is_stored)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -375,7 +378,7 @@ START_TEST(every_output_is_stored)
 }
 END_TEST
 
-/* [first call, last call], and [offset, end) in bytes, of a value of the arena. */
+/* The lifetime of a value in the arena, [first call, last call], and its bytes [offset, end). */
 struct life {
     json_int_t first, last, begin, end;
 };
@@ -387,7 +390,8 @@ static struct life life_of(const json_t *arena, size_t i)
                          integer(v, 1) + integer(v, 2)};
 }
 
-/* Values that live at the same time lie apart; one may be written over in the call that reads it last. */
+/* Values that are live at the same time do not overlap; a result may overwrite an operand that its
+ * call is the last to read. */
 START_TEST(the_arena_has_room)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -432,7 +436,7 @@ END_TEST
 
 /* ---- measurements ---- */
 
-/* Tensors of a run of an explanation's model, whose weights are drawn. */
+/* The tensors for a run of an explanation's model; its weights are random. */
 struct run {
     crescent_model *model;
     void *inputs[64], *outputs[64];
@@ -480,8 +484,8 @@ static const void *const *inputs_of(const struct run *r)
     return (const void *const *)r->inputs;
 }
 
-/* Times of all kernels add up to less than a run takes kernel by kernel; the calls of a trace come one
- * after another. */
+/* The times of all kernels add up to less than a run takes kernel by kernel; the calls of a trace
+ * follow one another without overlap. */
 START_TEST(kernels_are_measured)
 {
     crescent_explanation *e = explain(_i, NULL);
@@ -516,7 +520,7 @@ START_TEST(kernels_are_measured)
 }
 END_TEST
 
-/* The greatest error of any call, in units of the last place. */
+/* Returns the greatest error of any call, in units of the last place. */
 static double greatest_error(int m, const crescent_config *config)
 {
     crescent_explanation *e = explain(m, config);
@@ -546,14 +550,15 @@ static double greatest_error(int m, const crescent_config *config)
     return greatest;
 }
 
-/* Some thousand units of the last place are what sums of a few hundred terms may leave. */
+/* Sums of a few hundred terms may be some thousand units of the last place off. */
 START_TEST(kernels_agree_with_the_interpreter)
 {
     ck_assert_double_lt(greatest_error(_i, NULL), 5000);
 }
 END_TEST
 
-/* Weights of 16 bits err more than a hundred times as much. */
+/* The document shows errors: with weights of 16 bits they are more than a hundred times as
+ * large. */
 START_TEST(what_errs_is_seen)
 {
     const crescent_config narrow = {.format = "bf16"};
@@ -573,7 +578,7 @@ static size_t count(const char *text, const char *word)
     return n;
 }
 
-/* The page has the document in it, and loads nothing. */
+/* The page contains the document, and loads no other file. */
 START_TEST(a_page_needs_nothing)
 {
     crescent_explanation *e = explain(_i, NULL);

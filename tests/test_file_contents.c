@@ -1,7 +1,7 @@
 /*
- * test_file_contents.c - the contents of files of tensors, of each known kind; statistics, which ignore
- * elements that are not finite; the table of `crescent inspect`, whose rows are layers; and an index of
- * shards as a file of weights.
+ * test_file_contents.c - the contents of files of tensors of every known kind; statistics over the
+ * finite elements; the table of `crescent inspect`, which groups layers; and an index of shards as
+ * a file of weights.
  */
 #include <check.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static void write_tensors(const char *name, const struct cr_st_tensor *tensors, 
                   "%s", error);
 }
 
-/* Two shards and their index: three layers, of which the last is another size, and a head. */
+/* Writes two shards and their index: three layers, the last of another size, and a head. */
 static void write_shards(void)
 {
     static const int64_t two[] = {2}, three[] = {3};
@@ -83,7 +83,7 @@ static void write_shards(void)
                "\"two.safetensors\"}}");
 }
 
-/* A folder and its index have the same tensors, in order; each says which file has it. */
+/* A folder and its index list the same tensors in order, with the file that has each. */
 START_TEST(shards)
 {
     crescent_contents *contents;
@@ -130,7 +130,7 @@ START_TEST(statistics)
 }
 END_TEST
 
-/* A weight is read through an index as through the folder. */
+/* Weights are the same read through an index as through the folder. */
 START_TEST(index_for_weights)
 {
     static const char text[] = "return {y = param('h.1.weight', {2}) + input('x', {2})}";
@@ -179,7 +179,8 @@ START_TEST(numpy)
 }
 END_TEST
 
-/* Names are the file's; a tensor of a type that weights cannot have is listed without statistics. */
+/* Names of a GGUF file are listed as they are; a tensor of a type that cannot be a weight is listed
+ * without statistics. */
 START_TEST(gguf)
 {
     static unsigned char blocks[2][34] = {{0, 0x3c, 1, 0xff}, {0, 0x40, 2}}, other[144];
@@ -215,7 +216,8 @@ START_TEST(gguf)
 }
 END_TEST
 
-/* An ONNX file's tensors are its initializers, in the order of their names; ports have their symbols. */
+/* Initializers of an ONNX file are listed in the order of their names, and ports with their
+ * symbolic sizes. */
 START_TEST(onnx)
 {
     static const char *const facts[][2] = {{"producer", "fixtures"},
@@ -249,7 +251,7 @@ START_TEST(onnx)
 }
 END_TEST
 
-/* Returns the output of the program for a path, and its status. */
+/* Runs crescent inspect; returns its exit status, and its output in `out`. */
 static int inspect(const char *path, const char *options, char *out, size_t size)
 {
     const char *program = getenv("CRESCENT");
@@ -262,7 +264,7 @@ static int inspect(const char *path, const char *options, char *out, size_t size
     return pclose(pipe) >> 8;
 }
 
-/* Layers of another size are not in the row of the others. */
+/* The table has one row for equal layers, and another row for layers of other sizes. */
 START_TEST(table)
 {
     char out[4096];
@@ -284,7 +286,7 @@ START_TEST(table)
 }
 END_TEST
 
-/* Names and shapes that are legal in a file, and odd on a terminal. */
+/* Names and shapes that a file may have, and that would garble a terminal. */
 START_TEST(odd_names)
 {
     static const int64_t shape[] = {1, 1, 1, 1, 1, 1, 1, 1, 2}, none[] = {0, 3};

@@ -1,5 +1,5 @@
 /*
- * test_formats.c - weights in every format that there is, and the rules that choose them.
+ * test_formats.c - weights in every format of formats.def, and the rules that choose formats.
  *
  * What holds for each row of formats.def: a model gives the same bits from every backend,
  * instruction set and number of threads, close to what the interpreter computes, and no format
@@ -29,7 +29,7 @@ static void end(void)
     crescent_context_free(context);
 }
 
-/* The formats that weights can be kept in; others are skipped. */
+/* Returns the name of format i; null if weights cannot be kept in it. */
 static const char *format_name(int i)
 {
     return cr_formats[i].pack ? cr_formats[i].name : NULL;
@@ -42,8 +42,8 @@ static bool is_f32(int i)
 
 /* ---- models ---- */
 
-/* Their products have panels that several weights share, weights that lie transposed and not, and
- * rows that are no whole blocks. */
+/* Models with several weights in a panel, weights in both orientations, and rows that end inside a
+ * block. */
 static const char *const scripts[] = {"graphs/heads_block.lua", "graphs/gpt2_block.lua",
                                       "graphs/stream_block.lua"};
 
@@ -60,7 +60,8 @@ static crescent_graph *open_graph(const char *path)
     return graph;
 }
 
-/* Runs a graph into y; false if the machine lacks the instruction set. */
+/* Runs a graph and writes its output to y; returns false if the machine lacks the instruction
+ * set. */
 static bool run(const crescent_graph *graph, const crescent_config *config, float *y)
 {
     crescent_model *model;
@@ -86,7 +87,7 @@ static double distance(const float *a, const float *b)
     return most;
 }
 
-/* The last ones take a compiler's time: for the first script alone. */
+/* The ways after these call a C compiler: only the first script is run by them. */
 enum { QUICK_WAYS = 6 };
 
 static const crescent_config ways[] = {
@@ -114,7 +115,8 @@ START_TEST(bits_are_the_same)
 }
 END_TEST
 
-/* The interpreter rounds the same weights, so it is as close as for f32; without that it is not. */
+/* The interpreter, which rounds the weights to the format, is as close as for f32; with unrounded
+ * weights it is not. */
 START_TEST(interpreter_rounds_alike)
 {
     const char *name = format_name(_i / 3);
@@ -135,8 +137,8 @@ END_TEST
 
 /* ---- arithmetics ---- */
 
-/* A format and an arithmetic that has products by it, of all pairs; false if pair i has none, or is
- * f32's. */
+/* Sets pair i of a format and an arithmetic; returns false if the format has no products in that
+ * arithmetic, or it is f32's. */
 static bool pair_of(int i, crescent_config *config)
 {
     enum cr_format format = (enum cr_format)(i / CR_ARITHMETIC_COUNT);
@@ -196,7 +198,7 @@ START_TEST(interpreter_rounds_rows_alike)
 }
 END_TEST
 
-/* A row has the same bits alone and among 37. */
+/* A row has the same bits alone and as one of 37. */
 START_TEST(rows_do_not_depend_on_others)
 {
     static const crescent_setting one[] = {{"B", "1"}, {"T", "1"}, {"n_embd", "48"},
@@ -228,7 +230,7 @@ START_TEST(rows_do_not_depend_on_others)
 }
 END_TEST
 
-/* Formats and arithmetics, and the expected error; null: none. */
+/* Formats and arithmetics, and the expected error; null: accepted. */
 static const struct {
     const char *format, *arithmetic, *error;
 } choices[] = {
@@ -269,7 +271,7 @@ START_TEST(arithmetics_are_read)
 }
 END_TEST
 
-/* Emitted C says of each product what its weights are kept in and how it is summed. */
+/* A comment in emitted C names the format of a product's weights and its arithmetic. */
 START_TEST(comments_say_the_arithmetic)
 {
     const crescent_config config = {.format = "q8,mlp.*=f16", .arithmetic = "int8"};
@@ -287,7 +289,7 @@ START_TEST(comments_say_the_arithmetic)
 }
 END_TEST
 
-/* ---- rounded beforehand ---- */
+/* ---- weights that were rounded before ---- */
 
 /* Returns the value of the nearest f16, ties to even, computed in doubles. */
 static float nearest_f16(float x)
@@ -317,8 +319,8 @@ static const struct {
     float (*nearest)(float);
 } exact_formats[] = {{"bf16", nearest_bf16}, {"f16", nearest_f16}};
 
-/* Whole models: a head of its own, one that the embedding is tied to, weights that lie as [out, in],
- * odd widths, a vocabulary that is no whole panels, and a gather in the prologue of a product. */
+/* Models with a head of its own, a head tied to the embedding, weights stored as [out, in], odd
+ * widths, a vocabulary that ends inside a panel, and a gather in the prologue of a product. */
 static const struct {
     const char *path;
     crescent_setting settings[6];
@@ -336,7 +338,7 @@ static const char *const gathered[] = {
     "local x = gather(param('table', {45, 51}), ids)\n"
     "local w, v = param('w', {51, 37}), param('v', {19, 51})\n"
     "return {y = matmul(x * x, w), z = matmul(x, transpose(v, 1, 2))}\n",
-    /* rows that are cut into heads at once */
+    /* gathered rows that are reshaped to heads */
     "local x = gather(param('table', {45, 52}), input('ids', {3, 5}, 'i32'))\n"
     "local h = reshape(x, {3, 5, 4, 13})\n"
     "return {y = h * rsqrt(sum(h ^ 2, 4) + 0.1)}\n",
@@ -361,7 +363,7 @@ static crescent_graph *open_model(int i)
     return graph;
 }
 
-/* Weights of all sizes: some are too large for f16, some denormal. */
+/* Returns a weight of any magnitude: some overflow in f16, some are denormal. */
 static float weight(int param, int64_t i)
 {
     double x = sin((double)i * 0.7 + param);
@@ -387,7 +389,7 @@ static void set_weights(crescent_model *model, const crescent_model *like, const
     }
 }
 
-/* Runs a model of ids into all its outputs, one after another. */
+/* Runs a model of ids; returns all its outputs, concatenated. */
 static float *run_ids(crescent_model *model, int64_t *n)
 {
     int32_t ids[64];
@@ -411,7 +413,7 @@ static float *run_ids(crescent_model *model, int64_t *n)
     return y;
 }
 
-/* Matrices are kept in the format, tables too; vectors and positions are not. */
+/* Checks that matrices and tables are kept in the format, and vectors and positions are not. */
 static void check_kept(const crescent_model *model, const char *name)
 {
     crescent_port port;
@@ -422,7 +424,7 @@ static void check_kept(const crescent_model *model, const char *name)
     }
 }
 
-/* A model in a format has the bits of one of f32 whose weights were rounded before. */
+/* A model in a format gives the bits of an f32 model whose weights were rounded beforehand. */
 START_TEST(rounded_before_or_when_packed)
 {
     int which = _i / 2, format = _i % 2;
@@ -454,7 +456,7 @@ START_TEST(rounded_before_or_when_packed)
 }
 END_TEST
 
-/* Rows that are wider than a tile: of floats they are cut, but no block of a format is. */
+/* A gather of rows wider than a tile: rows of floats are cut, but blocks of a format are not. */
 START_TEST(wide_rows_are_gathered)
 {
     static const char text[] = "local ids = input('ids', {64}, 'i32')\n"
@@ -486,7 +488,7 @@ END_TEST
 
 /* ---- what is learned ---- */
 
-/* All that is true of f32 alone: gradients, a trainer, a step in C. */
+/* Gradients, trainers and emitted steps take weights in f32 only. */
 START_TEST(only_f32_is_learned)
 {
     const char *name = format_name(_i);
@@ -579,7 +581,7 @@ END_TEST
 
 /* ---- rules ---- */
 
-/* Rules, and the expected error; null: none. */
+/* Rules of names and formats, and the expected error; null: accepted. */
 static const struct {
     const char *rules, *error;
 } rules[] = {
@@ -623,7 +625,7 @@ START_TEST(rules_are_read)
 }
 END_TEST
 
-/* A name of the greatest length that a rule may have, and one more. */
+/* A pattern of the greatest length is accepted, and one longer by a character is refused. */
 START_TEST(globs_have_a_length)
 {
     crescent_graph *graph = open_graph("graphs/gpt2_block.lua");

@@ -1,4 +1,4 @@
-/* test_frontend.c - scripts in, graphs or one line of error out. */
+/* test_frontend.c - the front end: a script becomes a graph, or an error of one line. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { MAX_SETTINGS = 12, MAX_TEXT = 8192 };
 
 static char folder[] = "/tmp/crescent_frontend_XXXXXX";
 
-/* A file in the folder of the tests. */
+/* Returns the path of a file in the folder of the tests. */
 static const char *path_of(const char *name)
 {
     static char path[256];
@@ -38,7 +38,7 @@ static void write_text(const char *name, const char *text)
     write_bytes(name, text, strlen(text));
 }
 
-/* Runs a script with settings "a=1 b=2". */
+/* Runs a script with settings that are given as "a=1 b=2". */
 static int run_path(const char *path, const char *settings, struct cr_script *script,
                     struct cr_error *error)
 {
@@ -130,7 +130,7 @@ static const struct graph_case {
     {"return {y = input('x', {2, 3}, 'i32')}", "input", "y i32 [2, 3]"},
     {"return {y = param('w', {})}", "param", "y f32 []"},
     {"local x = input('x', {4})\nreturn {b = x, a = x:exp()}", "input exp", "a f32 [4] b f32 [4]"},
-    /* operators, numbers, broadcasting */
+    /* operators, numbers as operands, broadcasting */
     {"return {y = 2 * input('x', {3})}", "input const mul", "y f32 [3]"},
     {"return {y = -input('x', {3}) - 1}", "input neg const sub", "y f32 [3]"},
     {"return {y = 1 / input('x', {3})}", "input const div", "y f32 [3]"},
@@ -167,7 +167,7 @@ static const struct graph_case {
      "input const gt const where", "y f32 [2, 3]"},
     {"return {y = where(le(iota({3, 3}, 2), iota({3, 3}, 1)), 1, 0)}",
      "iota iota le const const where", "y f32 [3, 3]"},
-    /* reductions, and the axes they name */
+    /* reductions, and axes by number */
     {"return {y = sum(input('x', {2, 3}), 1)}", "input sum", "y f32 [1, 3]"},
     {"return {y = input('x', {2, 3}):max(-1)}", "input max", "y f32 [2, 1]"},
     {"return {y = sum(input('x', {2, 3}), 2, false)}", "input sum reshape", "y f32 [2]"},
@@ -216,7 +216,8 @@ static const struct graph_case {
     {"return {y = random(3, {2, 4}), z = random(input('s', {1}, 'i32'), {}, 9)}",
      "const random input random", "y f32 [2, 4] z f32 []"},
     {"return {y = detach(input('x', {2}))}", "input detach", "y f32 [2]"},
-    /* x^2 twice over, and what the loss does not depend on */
+    /* gradients by x, to which both factors contribute, and by an input that the loss does not
+     * depend on */
     {"local x, z = input('x', {2}), input('z', {3})\n"
      "local g = grad(sum(x * x, 1), {x, z})\nreturn {x = g[1], z = g[2]}",
      "input input mul sum const expand mul mul add const", "x f32 [2] z f32 [3]"},
@@ -226,9 +227,9 @@ static const struct graph_case {
      "assert(x.dtype == 'f32' and x.rank == 2 and x:size(-1) == 3 and x:size(1) == 2)\n"
      "assert(tostring(x) == 'tensor f32 [2, 3]')\nreturn {y = x}",
      "input", "y f32 [2, 3]"},
-    /* numbers are whole by value, however they came about */
+    /* a float with an integer value, such as 768 / 12, counts as an integer */
     {"return {y = input('x', {768 / 12, math.floor(7 / 2), 2 ^ 3})}", "input", "y f32 [64, 3, 8]"},
-    /* a parameter declared twice is one: tied weights */
+    /* a parameter that is declared twice is one parameter: tied weights */
     {"local a = param('w', {2}, {normal = 1})\nlocal b = param('w', {2}, {normal = 1})\n"
      "return {y = a + b}",
      "param add", "y f32 [2]"},
@@ -266,8 +267,8 @@ START_TEST(builds_graphs)
 }
 END_TEST
 
-/* Every op of the table is a function of the language, elementwise ones a method too.  Literals are
- * constants. */
+/* Every op of the table is a function of the language, and each elementwise op a method as well.
+ * Literals become constants. */
 START_TEST(has_every_op)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
@@ -286,7 +287,8 @@ START_TEST(has_every_op)
 }
 END_TEST
 
-/* A node's attributes reach the graph: axes from 0, starts as given, constants, inits. */
+/* Attributes of the script's calls reach the nodes: axes count from 0, and starts, constants and
+ * inits are unchanged. */
 START_TEST(passes_attributes_on)
 {
     struct cr_script script = must_run("local x = input('x', {4, 5})\n"
@@ -316,7 +318,7 @@ START_TEST(passes_attributes_on)
 }
 END_TEST
 
-/* ---- Scopes and taps ---------------------------------------------------------------- */
+/* ---- Scopes and taps (named values) -------------------------------------------------- */
 
 /* A script, its parameters, and its taps with shapes. */
 static const struct name_case {
@@ -327,7 +329,7 @@ static const struct name_case {
      "local y = scope('h.0', g, input('x', {2}))\nreturn {y = y}",
      "h.0.ln.w", "h.0.ln h.0"},
     {"return {y = scope('a', function(x, n) return x * n end, input('x', {2}), 3)}", "", "a"},
-    /* a further name of a value is given to a view of it, and the value keeps its own name */
+    /* a second name of a value belongs to a view of it, and the value keeps its first name */
     {"local x = input('x', {2})\n"
      "local y = scope('a', function() return (scope('b', exp, x)) end)\n"
      "return {y = y + 1}",
@@ -335,7 +337,7 @@ static const struct name_case {
     {"local x = input('x', {2})\nlocal a, b = scope('s', function() return exp(x), log(x) end)\n"
      "return {y = a + b}",
      "", "s.1 s.2"},
-    /* a name asked for again gets a number */
+    /* a name that is already taken gets a number */
     {"local x = input('x', {2})\nfor i = 1, 3 do x = scope('l', exp, x) end\n"
      "return {y = tap('l', x + 1)}",
      "", "l l_2 l_3 l_4"},
@@ -366,7 +368,7 @@ END_TEST
 
 /* ---- Mistakes ----------------------------------------------------------------------- */
 
-/* A script and how its error begins. */
+/* A script and the beginning of its error. */
 /* The beginning of a printed graph. */
 #define DUMP "local v = graph('g') v[0] = input('x', {2}, 'f32')\n"
 
@@ -666,7 +668,7 @@ static const struct fail_case {
     {"local function f()\n  error('here', 2)\nend\n\nf()\n", "t.lua:5: here"},
     {"max = 3",
      "t.lua:1: 'max' is a function of the language, expected another name, or a local variable"},
-    /* numbers of kernels that no printed graph says */
+    /* numbers of kernels that no printed graph contains */
     {"kernel(100000) return {y = input('x', {1}) + 1}",
      "t.lua:1: kernel: found outside of a printed graph, expected graph(name) before it"},
     {"kernel(0)",
@@ -691,7 +693,7 @@ START_TEST(reports_mistakes)
 }
 END_TEST
 
-/* ---- Options of layers ---------------------------------------------------------------- */
+/* ---- Unknown options of layers ------------------------------------------------------- */
 
 /* The first line of each script, before the calls below. */
 #define LAYERS                                                                                     \
@@ -807,8 +809,8 @@ START_TEST(layers_check_their_options)
 }
 END_TEST
 
-/* False leaves an option out that may be, options of a whole model may have more than a layer takes, and
- * what a layer took may be handed on. */
+/* The value false stands for an optional option that is not given; options of a whole model may
+ * include some that a layer does not take; and a layer may pass on the options that it took. */
 START_TEST(layers_take_what_they_declare)
 {
     const char *taken[] = {
@@ -958,7 +960,7 @@ static const struct fail_case hostile_cases[] = {
      "t.lua:3: options: too many options, expected at most 256"},
 };
 
-/* A library that has a Lua of its own has bytecode of all modules, each with the number of its chunk. */
+/* A library with a Lua of its own contains bytecode of all modules, each under its chunk name. */
 START_TEST(has_bytecode_of_modules)
 {
     int last = cr_builtin_number("onnx_tools");
@@ -979,7 +981,7 @@ START_TEST(survives_hostile_scripts)
 }
 END_TEST
 
-/* Deep nesting is a limit of Lua's parser, whichever it is. */
+/* Every version of Lua's parser refuses deep nesting with an error. */
 START_TEST(survives_deep_nesting)
 {
     enum { DEPTH = 20000 };
@@ -1024,7 +1026,7 @@ END_TEST
     "local o = options {n = 4, p = 0.5, whole = {number = 1}, on = true, text = 'a',\n"            \
     "    layout = {'conv1d', 'linear'}}\n"
 
-/* Settings and either the values they give or how the error begins. */
+/* Settings, and either the resulting values or the beginning of the error. */
 static const struct option_case {
     const char *settings, *values, *error;
 } option_cases[] = {
@@ -1062,7 +1064,7 @@ START_TEST(takes_options)
 }
 END_TEST
 
-/* The only choice "false" or "true" is a boolean. */
+/* An option whose only choice is "false" or "true" becomes a boolean. */
 START_TEST(makes_a_boolean_of_the_only_choice)
 {
     static const char text[] = "local o = options {a = {'false'}, b = {'true'}, c = {'false', 'x'}}\n"
@@ -1090,7 +1092,8 @@ END_TEST
 
 /* ---- Modules ------------------------------------------------------------------------ */
 
-/* The user's own files are blamed themselves, a library's beside the user's line. */
+/* An error in a module of the user's names the module's line; an error in a library module names
+ * the line of the user that called it. */
 START_TEST(blames_the_users_line)
 {
     mkdir(path_of("lib"), 0700);
@@ -1141,7 +1144,7 @@ END_TEST
 
 #define SMALL "B=2 T=5 n_embd=12 n_head=2"
 
-/* A script, settings, and its parameters in order. */
+/* A script with settings, and its parameters in order. */
 static const struct model_case {
     const char *path, *settings, *params;
 } model_cases[] = {
@@ -1202,7 +1205,8 @@ static const char *const scripts[] = {
     "tests/scripts/rms_swiglu.lua", "tests/scripts/alibi.lua", "tests/scripts/spelled_block.lua",
     "tests/scripts/train_steps.lua"};
 
-/* With nothing set, a graph runs as it is; printed it is a script for the same graph. */
+/* With default options, a script of graphs/ runs, and its printed graph is a script that gives the
+ * same graph. */
 START_TEST(reads_printed_graphs_back)
 {
     struct cr_script script = must_run_path(scripts[_i], "");
@@ -1217,7 +1221,7 @@ START_TEST(reads_printed_graphs_back)
 }
 END_TEST
 
-/* The taps inside a block: name and shape. */
+/* The named values inside a block, and their shapes. */
 START_TEST(has_the_models_taps)
 {
     static const char *const expected[] = {
@@ -1249,7 +1253,7 @@ START_TEST(has_the_models_taps)
 }
 END_TEST
 
-/* Settings that a graph must refuse, and words of its answer. */
+/* Settings that a script of graphs/ must refuse, and a part of the error. */
 static const struct refusal {
     const char *path, *settings, *words;
 } refusals[] = {
@@ -1331,7 +1335,7 @@ static Suite *suite(void)
     return s;
 }
 
-/* Removes the folder of the tests and the little that is in it. */
+/* Removes the folder of the tests and the files in it. */
 static void remove_folder(void)
 {
     char command[sizeof folder + 20];

@@ -91,8 +91,8 @@ static void write_text(const char *name, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* A small GPT-2 of drawn weights with the tokenizer of the tests.  The table of its embedding is larger
- * than is usual, so that its text is no repetition. */
+/* Writes config.json of a small GPT-2 with random weights and the tokenizer of the tests; the
+ * embedding's weights are larger than usual, so that generated text does not repeat one token. */
 static void write_config(const char *more)
 {
     char config[400];
@@ -189,7 +189,7 @@ START_TEST(prints_the_likeliest_ids)
 }
 END_TEST
 
-/* The text is what the ids decode to, behind the prompt. */
+/* The printed text is the prompt followed by the decoded ids. */
 START_TEST(prints_the_text_of_the_ids)
 {
     char path[128];
@@ -228,7 +228,8 @@ START_TEST(prints_the_text_of_the_ids)
 }
 END_TEST
 
-/* A prompt as text, ids and file, and no prompt: then the text begins with the token of config.json. */
+/* A prompt is text, ids or a file; without one, the text begins with the token that config.json
+ * names. */
 START_TEST(takes_prompts)
 {
     char expected[MAX_TEXT];
@@ -246,7 +247,7 @@ START_TEST(takes_prompts)
 }
 END_TEST
 
-/* Everything that changes no bit: files of logits are equal, byte for byte. */
+/* Options that do not change results give files of logits that are equal byte for byte. */
 START_TEST(writes_the_same_logits)
 {
     static const char *const ways[] = {
@@ -306,7 +307,7 @@ START_TEST(ends_at_a_token)
     int n = 0, at = 0;
     strcpy(whole, out_of("crescent generate $M --prompt-ids 7,8 --tokens 30 --ids"));
     ck_assert_int_eq(parse(whole, ids), 30);
-    for (n = 6; n < 30; n++) { /* the first time that this token comes */
+    for (n = 6; n < 30; n++) { /* this is the first occurrence of the token */
         bool before = false;
         for (int i = 0; i < n; i++)
             before |= ids[i] == ids[n];
@@ -343,7 +344,7 @@ START_TEST(ends_with_the_context)
 }
 END_TEST
 
-/* A script that does not say how many positions it has gets as many as the text needs. */
+/* A script that fixes no number of positions gets as many as the text needs. */
 START_TEST(makes_room_in_a_script)
 {
     char path[64];
@@ -432,7 +433,8 @@ END_TEST
 
 /* ---- other verbs ---- */
 
-/* Each takes the folder where it takes a script, from anywhere; a file of weights counts for more. */
+/* Each verb takes a folder in place of a script, from any working directory; an explicit file of
+ * weights takes precedence over the folder's. */
 START_TEST(takes_a_folder_in_every_verb)
 {
     static const struct {
@@ -462,7 +464,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* The most memory that a model of 12 million parameters ever has, in megabytes. */
+/* Returns the peak memory, in megabytes, of a model with 12 million parameters. */
 static double most_memory(const char *option, const char *value)
 {
     const char *crescent = getenv("CRESCENT");
@@ -483,7 +485,7 @@ static double most_memory(const char *option, const char *value)
     return (double)usage.ru_maxrss / 1024;
 }
 
-/* Weights that are narrow are never there as 47 MB of floats, and measuring takes no memory. */
+/* A model in q8 never holds its weights as floats (47 MB), and --stats takes no further memory. */
 START_TEST(takes_the_memory_of_its_weights)
 {
     double floats = most_memory("--format", "f32"), narrow = most_memory("--format", "q8");
@@ -573,7 +575,7 @@ START_TEST(a_context_of_one_token)
 }
 END_TEST
 
-/* A script that fixes no number of positions has room for the prompt. */
+/* A script that fixes no number of positions gets a context that holds the prompt. */
 START_TEST(a_context_that_grows_with_the_prompt)
 {
     out_of("yes one frog | head -200 >$T/frogs.txt");
@@ -594,7 +596,7 @@ START_TEST(takes_the_factors_of_short_texts)
 }
 END_TEST
 
-/* Where there is no file of weights, and where a tokenizer is missing. */
+/* Folders without a file of weights or without a tokenizer are refused. */
 START_TEST(refuses_folders_that_lack_a_file)
 {
     out_of("rm $M/tokenizer.json");
@@ -611,7 +613,8 @@ END_TEST
 
 /* ---- a model that was trained ---- */
 
-/* The tokens that PyTorch finds, where the model is at hand. */
+/* The trained model generates the tokens that PyTorch generates; skipped if the model is not
+ * installed. */
 START_TEST(tells_the_story)
 {
     char path[512], error[400];

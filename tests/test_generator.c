@@ -1,7 +1,8 @@
 /*
- * test_generator.c - generators of text, through crescent.h: the logits of a prompt have the same bits as
- * in a run of the whole sequence, however the prompt is cut, alone or in a batch, on every backend and
- * instruction set, with any number of threads; sampling; errors; and no allocation between tokens.
+ * test_generator.c - generators of text, through crescent.h: the logits of a prompt have the bits
+ * of a run of the whole sequence, whatever chunks the prompt comes in, alone or in a batch, on
+ * every backend and instruction set, with any number of threads; sampling; errors; and no
+ * allocation between tokens.
  */
 #include <check.h>
 #include <math.h>
@@ -32,7 +33,8 @@ static char folder[64];
 
 /* ---- allocations ---- */
 
-/* The number of allocations so far: the library's calls of malloc go through here. */
+/* The number of allocations so far: the linker redirects the library's calls of malloc to functions
+ * here that count. */
 static long blocks;
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
@@ -117,7 +119,7 @@ static void make_ids(int32_t *ids, int n, int text)
         ids[i] = (int32_t)((i * 29 + i * i * 7 + text * 13 + 5) % VOCABULARY);
 }
 
-/* The logits of a whole text at once, [n, VOCABULARY], by the script as it is. */
+/* Computes the logits of a whole text at once, [n, VOCABULARY], by the script without states. */
 static void run_whole(const crescent_config *config, const int32_t *ids, int n, float *logits)
 {
     char length[16];
@@ -142,7 +144,7 @@ static const struct {
 } machines[] = {{CRESCENT_TCC, NULL, 1}, {CRESCENT_TCC, "plain", 2}, {CRESCENT_TCC, "avx2", 3},
                 {CRESCENT_CC, NULL, 2},  {CRESCENT_REF, NULL, 1}};
 
-/* The number of tokens of each call that feeds a text of CONTEXT tokens; 0 for all at once. */
+/* Ways to cut a text of CONTEXT tokens: the number of tokens of each call; 0: all in one call. */
 static const int cuts[] = {0, 1, 3, 7, 16, 39};
 static const int chunks[] = {0, 1, 5, 64};
 
@@ -204,7 +206,8 @@ START_TEST(is_the_whole_sequence)
 }
 END_TEST
 
-/* Logits of the last token alone, and texts side by side, with the streams of their numbers. */
+/* Logits of the last token only have the same bits for a text alone as for several texts in a
+ * batch, each with random numbers of its own. */
 START_TEST(is_the_same_beside_others)
 {
     enum { TEXTS = 3, N = 17 };
@@ -257,7 +260,7 @@ END_TEST
 
 /* ---- choosing ---- */
 
-/* A token drawn is a function of seed and position, whatever came before. */
+/* A sampled token depends on seed and position alone, not on earlier samples. */
 START_TEST(draws_by_seed_and_position)
 {
     enum { N = 30 };
@@ -331,8 +334,8 @@ START_TEST(allocates_nothing_between_tokens)
 }
 END_TEST
 
-/* Large states are zeros at first and after a reset, to the last byte: whole pages, and the bytes around
- * them. */
+/* Large states are zero at first and after a reset, to the last byte: resetting treats whole pages
+ * apart from the bytes around them. */
 START_TEST(large_states_are_zeros_again)
 {
     enum { N = (1 << 20) / 4 + 4099 };
@@ -401,7 +404,7 @@ START_TEST(refuses)
 }
 END_TEST
 
-/* Scripts that do not generate. */
+/* Scripts that a generator refuses. */
 static const struct {
     const char *script, *expected;
 } wrong_scripts[] = {
@@ -426,7 +429,7 @@ START_TEST(refuses_other_scripts)
 }
 END_TEST
 
-/* Weights that are no numbers are said so, and not sampled from. */
+/* If logits are NaN, sampling fails with an error that names weights that are no numbers. */
 START_TEST(refuses_nan)
 {
     crescent_generator *g = open_generator(folder, NULL, NULL, NULL);

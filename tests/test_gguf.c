@@ -13,7 +13,7 @@
 
 static char error[512];
 
-/* Reads bytes that are in memory; they are the caller's. */
+/* Parses bytes in memory, which the caller keeps. */
 static int parse(struct cr_gguf *file, const struct bytes *b)
 {
     const struct cr_mapping mapping = {.bytes = b->at, .size = b->n};
@@ -26,7 +26,7 @@ static void close_parsed(struct cr_gguf *file)
     cr_gguf_close(file);
 }
 
-/* ---- a file of everything ---- */
+/* ---- a file with every kind of value and tensor ---- */
 
 static struct bytes good_file(void)
 {
@@ -91,7 +91,7 @@ END_TEST
 
 /* ---- blocks ---- */
 
-/* Elements first .. first + n - 1 of one block after another are what `expected` has. */
+/* Checks that elements first .. first + n - 1 of some blocks decode to `expected`. */
 static void check_type(int number, const unsigned char *blocks, const float *expected, int n)
 {
     const struct cr_gguf_type *type = cr_gguf_type_of((uint32_t)number);
@@ -104,8 +104,8 @@ static void check_type(int number, const unsigned char *blocks, const float *exp
         }
 }
 
-/* Elements of two blocks of Q6_K: number i is low four and high two bits in bytes of their own, with the
- * scale of its sixteen. */
+/* Two blocks of Q6_K are decoded: number i has its low four and high two bits in different bytes,
+ * and the scale of its group of sixteen. */
 START_TEST(converts_large_blocks)
 {
     const struct cr_gguf_type *type = cr_gguf_type_of(GGML_Q6_K);
@@ -161,8 +161,8 @@ START_TEST(converts_blocks)
 }
 END_TEST
 
-/* The reader reorders rows of Q, in blocks and in floats, from adjacent pairs to the halves of a head
- * that models use. */
+/* The reader reorders rows of Q, in blocks and in floats: GGUF files pair adjacent rows, models
+ * pair row i with row i + d / 2 of a head. */
 START_TEST(puts_rows_in_order)
 {
     enum { HEADS = 2, HALF = 3, ROWS = 2 * HALF * HEADS, COLS = 64 };
@@ -203,7 +203,7 @@ END_TEST
 
 /* ---- errors in a file ---- */
 
-/* The message is one line about the file. */
+/* Asserts that the error is one line about the file. */
 static void check_message(const char *expected)
 {
     ck_assert_msg(strncmp(error, "x.gguf: ", 8) == 0 && !strchr(error, '\n'), "%s", error);
@@ -217,13 +217,13 @@ static void check_refused(struct bytes *b, const char *expected)
     check_message(expected);
 }
 
-/* At every length it ends too early, but that at the end padding need not be there. */
+/* A file that is cut off at any length is refused, except within the padding at its end. */
 START_TEST(refuses_what_is_cut_off)
 {
     struct bytes b = good_file(), part;
     struct cr_gguf file;
     for (size_t n = 0; n < b.n - 28; n++) {
-        part.at = malloc(n + 1); /* so that reading behind its end is seen */
+        part.at = malloc(n + 1); /* an exact allocation, so that sanitizers see reads beyond the end */
         part.n = n;
         memcpy(part.at, b.at, n);
         ck_assert_msg(parse(&file, &part) == -1, "%zu bytes of %zu", n, b.n);
@@ -301,7 +301,7 @@ static const struct wrong_tensor {
     {"b", 0, 1, {8}, 0, "found tensor 'b' twice, expected it once"},
 };
 
-/* Beside it there is a tensor b at bytes 96 to 160 of 256. */
+/* The file also has a tensor b at bytes 96 to 160 of 256. */
 START_TEST(refuses_wrong_tensors)
 {
     static const char data[256];
@@ -352,7 +352,7 @@ START_TEST(refuses_wrong_values)
 }
 END_TEST
 
-/* By its name, also if it is fine but for that. */
+/* An unsupported type is refused by name, in an otherwise valid file. */
 START_TEST(names_types_that_are_not_read)
 {
     static const int64_t shape[] = {256};

@@ -8,7 +8,8 @@
 
 enum { MAX_TEXT = 1 << 16 };
 
-/* A type of matrices and what becomes of it; `changes`: rounding it again changes the numbers. */
+/* A type of matrices, the format in which they are kept, and whether rounding the values again
+ * would change them. */
 static const struct kind {
     int type;
     const char *format;
@@ -89,7 +90,8 @@ static const crescent_config ways[] = {
     {.isa = "amx"},   {.threads = 2},  {.threads = 3},    {.backend = CRESCENT_CC},
 };
 
-/* In both arithmetics; what the machine lacks is left out. */
+/* Every backend, instruction set and number of threads gives the same bits, in both arithmetics;
+ * what the machine lacks is skipped. */
 START_TEST(gives_the_same_bits_everywhere)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
@@ -131,7 +133,7 @@ static const char *shell(int status, const char *line)
     return out;
 }
 
-/* A program has the same weights in it, or beside it. */
+/* An emitted program has the bits of the library, with embedded weights and with a weight file. */
 START_TEST(is_written_as_a_program)
 {
     static const char tokens[] = "--prompt-ids 3,1,4 --tokens 40";
@@ -155,7 +157,7 @@ END_TEST
 
 /* ---- rules ---- */
 
-/* The formats of some parameters under rules, in order: "q8 f32 f32". */
+/* Returns the formats of some parameters under rules, in order: "q8 f32 f32". */
 static const char *formats_under(const char *rules, const char *const *names, int n)
 {
     static char text[128];
@@ -204,7 +206,7 @@ END_TEST
 
 /* ---- the command line ---- */
 
-/* The formats that each verb prints, for a file in Q8_0 with a part in Q4_0. */
+/* Each verb prints the formats that it uses for a file in Q8_0 with a tensor in Q4_0. */
 START_TEST(is_said_by_every_verb)
 {
     static const char *const cases[][2] = {
@@ -272,7 +274,8 @@ static struct bytes read_bytes(const char *path)
     return b;
 }
 
-/* Opening it and loading its weights; the message is one line that begins with the path. */
+/* Opens the file and loads its weights, which must fail with a message of one line that begins with
+ * the path. */
 static bool is_refused(const char *path)
 {
     crescent_model *model;
@@ -288,7 +291,8 @@ static bool is_refused(const char *path)
     return true;
 }
 
-/* Cut off anywhere: in the header, the metadata, the tensors' descriptions, the data. */
+/* A file that is cut off anywhere is refused: in the header, the metadata, the descriptions of
+ * tensors, the data. */
 START_TEST(refuses_files_that_are_cut)
 {
     struct gguf g = {.n_values = 0};
@@ -304,7 +308,7 @@ START_TEST(refuses_files_that_are_cut)
 }
 END_TEST
 
-/* Where some text begins in the file. */
+/* Returns the offset of a text in the file. */
 static size_t find_text(const struct bytes *b, const char *text)
 {
     for (size_t i = 0; i + strlen(text) <= b->n; i++)
@@ -313,12 +317,13 @@ static size_t find_text(const struct bytes *b, const char *text)
     ck_abort_msg("no %s", text);
 }
 
-/* A number of the file replaced, by way of the program: status 2, one line, nothing printed before. */
+/* With one number of the file replaced, the program ends with status 2 and one line, and prints
+ * nothing else. */
 START_TEST(refuses_files_that_are_corrupt)
 {
     static const struct {
         const char
-            *behind; /* the number stands so many bytes from the start of this text, or of all */
+            *behind; /* offset of the number from the start of this text, or of the file */
         int at;
         uint64_t value;
         const char *expected;
@@ -331,11 +336,11 @@ START_TEST(refuses_files_that_are_corrupt)
         {"general.architecture", 20, 77, "expected"},                /* a type of values */
         {"llama.block_count", 17, GGUF_F32, "expected"},             /* another one */
         {"blk.0.attn_q.weight", 19, 99, "expected"},                 /* axes */
-        {"blk.0.attn_q.weight", 23, 33, "expected"}, /* a size that is no whole blocks */
+        {"blk.0.attn_q.weight", 23, 33, "expected"}, /* a size that is not a multiple of a block */
         {"blk.0.attn_q.weight", 31, (uint64_t)1 << 62, "can be counted"}, /* too many */
         {"blk.0.attn_q.weight", 39, 1234, "expected"},                    /* a type of tensors */
         {"blk.0.attn_q.weight", 39, GGML_Q4_K, "expected"},               /* one that is not read */
-        {"blk.0.attn_q.weight", 43, 1, "expected"}, /* where it begins: not aligned */
+        {"blk.0.attn_q.weight", 43, 1, "expected"}, /* an offset that is not aligned */
         {"blk.0.attn_q.weight", 43, (uint64_t)1 << 40, "expected"}, /* beyond the end */
     };
     struct gguf g = {.n_values = 0};
@@ -360,7 +365,7 @@ START_TEST(refuses_files_that_are_corrupt)
 }
 END_TEST
 
-/* A table of integers: the name of its type is a format, but not a format of weights. */
+/* A table of i32 is refused: i32 is a format of buffers, but not of weights. */
 START_TEST(refuses_integers_for_weights)
 {
     static const uint32_t i32 = 26;

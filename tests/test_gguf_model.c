@@ -1,7 +1,7 @@
 /*
- * test_gguf_model.c - GGUF files in place of a script: the same numbers as a folder in Hugging Face's
- * layout gives bit for bit, whatever type the tensors are of; text to ids as the file's metadata say; and
- * what a script has no option for is refused.
+ * test_gguf_model.c - GGUF files in place of a script: they give the bits of a folder in Hugging
+ * Face's layout with the same weights, for every tensor type; they tokenize by their metadata; and
+ * metadata that the script has no option for is refused.
  */
 #include "gguf_models.h"
 
@@ -23,7 +23,7 @@ START_TEST(gives_the_bits_of_a_folder)
 }
 END_TEST
 
-/* Blocks are copied: quantising them again would give other numbers, above all in q4. */
+/* Blocks are copied; quantising them again would give other numbers, most of all in q4. */
 START_TEST(keeps_blocks_as_they_are)
 {
     static const struct {
@@ -48,8 +48,8 @@ START_TEST(keeps_blocks_as_they_are)
 }
 END_TEST
 
-/* The file gives weights to a folder's model with the same layout, and not to a model with another
- * layout. */
+/* A GGUF file serves as the weight file of a folder's model with the same layout, and not of a
+ * model with another layout. */
 START_TEST(is_a_place_of_weights)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
@@ -99,7 +99,7 @@ END_TEST
 
 /* ---- generating ---- */
 
-/* Tokens that follow some, and where texts begin and end. */
+/* Generates n tokens from a prompt; texts begin and end with the tokens of the file. */
 static void generate(const char *path, int32_t *ids, int n, crescent_generator_status *status)
 {
     crescent_generator *g;
@@ -136,7 +136,7 @@ START_TEST(generates_as_a_folder)
 }
 END_TEST
 
-/* Verbs take such a file where they take a script; one that is cut off is refused. */
+/* Every verb takes a GGUF file in place of a script, and refuses one that is cut off. */
 START_TEST(is_a_model_for_every_verb)
 {
     static const char *const verbs[] = {"run", "params", "dump --after join"};
@@ -161,7 +161,8 @@ END_TEST
 
 /* ---- tokenizers ---- */
 
-/* The ids of a text, as "1 2 3", which become the text again, or `back`. */
+/* Checks that a text has the ids "1 2 3", and that these decode to the text or, if it is not null,
+ * to `back`. */
 static void check_ids_and(crescent_tokenizer *t, const char *text, const char *expected,
                           const char *back)
 {
@@ -246,7 +247,8 @@ START_TEST(merges_by_scores)
 }
 END_TEST
 
-/* WordPiece: a word begins with a visible space, what goes on with one with nothing. */
+/* WordPiece of GGUF files: a token with a visible space in front begins a word, one without
+ * continues it. */
 START_TEST(cuts_words_as_bert)
 {
     static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ",", S "The"};
@@ -266,7 +268,8 @@ START_TEST(cuts_words_as_bert)
 }
 END_TEST
 
-/* Writes what a model makes of three texts, one of them too long for it, n numbers each; `pooling` may be null. */
+/* Writes the output of a model for three texts, n numbers each; the third text is too long.
+ * `pooling` may be null. */
 static void embed_three(const char *path, const char *pooling, crescent_classification classify, int n, float *vectors)
 {
     static char many[401];
@@ -286,7 +289,7 @@ static void embed_three(const char *path, const char *pooling, crescent_classifi
     crescent_embedder_close(embedder);
 }
 
-/* A tokenizer of words in the folder and in the file. */
+/* Writes a WordPiece tokenizer to the folder and to the file. */
 static void put_bert_words(struct gguf *g)
 {
     static const char *const tokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", S "the", S "graph", "s", S ","};
@@ -303,7 +306,7 @@ static void put_bert_words(struct gguf *g)
     " \"hidden_size\": 32, \"intermediate_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"         \
     " \"vocab_size\": 8, \"max_position_embeddings\": 48,"
 
-/* Encoders, and classifiers of them. */
+/* Families of encoders, and of classifiers based on them. */
 static const struct family encoders[] = {
     {"bert", "{\"model_type\": \"bert\"," ENCODER " \"layer_norm_eps\": 1e-5}",
      true, false, true, true, 2, 16, NULL, NULL, NULL},
@@ -319,7 +322,7 @@ static const struct family encoders[] = {
      true, false, true, true, 2, 16, NULL, "modernbert", "2"},
 };
 
-/* Writes an encoder's folder and its file; `pooling` is llama.cpp's number, 0 for none. */
+/* Writes an encoder's folder and its file; `pooling` is llama.cpp's number of a pooling, or 0. */
 static void make_encoder(const struct family *f, int type, int pooling)
 {
     static const char *const labels[] = {"good", "bad"};
@@ -371,7 +374,8 @@ START_TEST(classifies_as_a_folder)
 }
 END_TEST
 
-/* SentencePiece's unigram model: of two ways the likelier one; spaces are trimmed, and a text has an end. */
+/* SentencePiece's unigram model chooses the more likely of two segmentations; it trims spaces, and
+ * adds a token at the end of a text. */
 START_TEST(finds_the_likeliest_tokens)
 {
     static const char *const tokens[] = {"<pad>", "</s>", "<unk>", S, "a", "b", S "a", "ab", "<x>"};
@@ -420,8 +424,8 @@ static void put_words(struct gguf *g, const char *cut)
     put_integer(g, "tokenizer.ggml.eot_token_id", 9);
 }
 
-/* The file's pre-tokenizer determines how text is split, whether a token begins the text, and whether
- * merges are skipped for words that are tokens. */
+/* The pre-tokenizer that the file names determines how text is split, whether a token is put before
+ * the text, and whether a word that is a token skips the merges. */
 START_TEST(cuts_as_the_file_says)
 {
     static const struct {
@@ -442,7 +446,8 @@ START_TEST(cuts_as_the_file_says)
 }
 END_TEST
 
-/* Byte-level tokenizers of encoders have pairs, with one token between the texts or with two. */
+/* Byte-level tokenizers of encoders lay out pairs with one separator between the texts, or with
+ * two. */
 START_TEST(pairs_as_the_encoder)
 {
     static const char *const cuts[] = {"modern-bert", "roberta-bpe"};
@@ -465,7 +470,7 @@ END_TEST
 
 /* ---- errors in a file ---- */
 
-/* A value in addition to a Llama's, and the expected error. */
+/* A value in addition to those of a Llama, and the expected error. */
 static const struct wrong {
     const char *key, *text;
     double number;
@@ -499,7 +504,7 @@ START_TEST(refuses_what_no_script_knows)
 }
 END_TEST
 
-/* Values that are missing, or are no model. */
+/* Files with missing values, and files that are no model, are refused. */
 START_TEST(refuses_other_models)
 {
     static const char *const keys[] = {NULL, "mamba", "llama", "gpt2"};
@@ -520,7 +525,7 @@ START_TEST(refuses_other_models)
 }
 END_TEST
 
-/* A vocabulary with something wrong. */
+/* Files with an inconsistent vocabulary are refused. */
 START_TEST(refuses_wrong_tokenizers)
 {
     static const struct {

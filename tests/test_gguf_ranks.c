@@ -1,6 +1,6 @@
 /*
- * test_gguf_ranks.c - GGUF files on several ranks: of a file no more is mapped than its header, however long
- * that is.
+ * test_gguf_ranks.c - GGUF files on several ranks: a rank maps only the header of the file,
+ * whatever its length.
  *
  * `test_gguf_ranks write FOLDER TYPE FAMILY`, which tests/gguf_ranks.sh calls, leaves a model in FOLDER/model.gguf
  * that is wide enough to be cut for several ranks; `test_gguf_ranks write FOLDER TYPE wide` leaves
@@ -16,7 +16,8 @@
 static const char *family, *out;
 static int type;
 
-/* Models of three and a half panels of columns and four heads, whose vocabulary is no multiple of a panel. */
+/* Models with three and a half panels of columns and four heads; the size of the vocabulary is not
+ * a multiple of a panel. */
 static const struct family wide[] = {
     {"llama",
      "{\"model_type\": \"llama\", \"hidden_size\": 128, \"intermediate_size\": 224, \"num_hidden_layers\": 2,"
@@ -34,7 +35,7 @@ static const struct family wide[] = {
      true, false, true, true, 4, 32, NULL, NULL, NULL},
 };
 
-/* Writes one matrix, row by row: such a file may take more memory than there is. */
+/* Writes one matrix row by row, as the file may be larger than memory. */
 static void write_matrix(void)
 {
     enum { SIZE = 8192 };
@@ -87,7 +88,7 @@ END_TEST
 
 enum { ROWS = 1024, COLS = 1024 };
 
-/* Leaves a file of a matrix that has 4 MiB, and of metadata with n texts. */
+/* Writes a file with a matrix of 4 MiB and metadata with n texts; returns its path. */
 static const char *matrix_behind(int n)
 {
     const int64_t shape[] = {ROWS, COLS};
@@ -106,7 +107,8 @@ static const char *matrix_behind(int n)
     return in_folder("matrix.gguf");
 }
 
-/* With a header of some bytes, of some more than are mapped at first, of a multiple of that. */
+/* Only the header is mapped: a short one, one longer than the first mapping, and one of several
+ * times that length. */
 START_TEST(maps_the_header_alone)
 {
     static const int counts[] = {3, 32700, 40000, 500000};

@@ -1,6 +1,6 @@
 /*
- * test_gradient.c - the gradient of every op of the table, compared with finite differences of the
- * interpreter, which computes in double precision; and cases that differences cannot test: ties,
+ * test_gradient.c - the gradient of every op of the table, compared with finite differences by the
+ * interpreter, which computes in double precision; and cases where differences do not apply: ties,
  * infinities, and nodes that the loss does not depend on.
  */
 #include <check.h>
@@ -17,7 +17,7 @@
 
 enum { MAX_VALUES = 64, MAX_INPUTS = 4 };
 
-/* A graph under test, its inputs as floats (or, for i32, integers). */
+/* A graph under test, with the data of its inputs: floats, or integers for i32. */
 struct trial {
     struct cr_graph *g;
     cr_id in[MAX_INPUTS];
@@ -31,7 +31,7 @@ static int64_t size_of(const struct trial *t, cr_id id)
     return cr_elements(t->g->nodes[id].rank, t->g->nodes[id].shape);
 }
 
-/* An input whose shape ends at the first 0. */
+/* Adds an input; a 0 ends its shape. */
 static cr_id add_input(struct trial *t, enum cr_dtype dtype, const int64_t *shape,
                        const double *values)
 {
@@ -49,7 +49,7 @@ static cr_id add_input(struct trial *t, enum cr_dtype dtype, const int64_t *shap
     return id;
 }
 
-/* Evaluates the outputs that the graph has. */
+/* Evaluates the graph's outputs. */
 static void run(const struct trial *t, double *const *outputs)
 {
     const void *inputs[MAX_INPUTS];
@@ -60,7 +60,7 @@ static void run(const struct trial *t, double *const *outputs)
     ck_assert_msg(cr_interpret(t->g, NULL, inputs, outputs, &error) == 0, "%s", error.text);
 }
 
-/* The gradient of sum(y c) by input `i`, where c has some values for each element of y. */
+/* Adds the gradient of sum(y c) by `wanted`, where c is an input of the shape of y. */
 static cr_id add_gradient(struct trial *t, cr_id y, cr_id wanted)
 {
     cr_id gradient;
@@ -84,19 +84,20 @@ static void expect(double got, double want, const char *what, int64_t i)
                   "%s: gradient %d is %.12g, differences give %.12g", what, (int)i, got, want);
 }
 
-/* ---- elementwise ops: all rows, whatever they are ---- */
+/* ---- elementwise ops: all rows of the table ---- */
 
 enum { POINTS = 48 };
 
 static const double step = 0x1p-10;
 
-/* Operand `i` at a point: of both signs, no multiple of a half, no two alike. */
+/* Returns operand i at point p: of either sign, no multiple of 0.5, all different. */
 static double point(int i, int p)
 {
     return (p % 2 ? 1 : -1) * (0.3203125 + 0.046875 * ((p / 2) * (2 * i + 3) % 29)) + i * 0x1p-7;
 }
 
-/* The derivative by operand `i` with an error of step^4; NaN outside the op's domain. */
+/* Returns the derivative by operand i, by differences with an error of step^4; NaN outside the op's
+ * domain. */
 static double derivative(enum cr_op op, const double *at, int i)
 {
     static const double weight[] = {1, -8, 0, 8, -1};
@@ -178,8 +179,8 @@ END_TEST
 
 /* ---- the other ops ---- */
 
-/* An op on operands of these shapes, each ending at the first 0; `index` is the last operand
- * of a gather, a scatter and a write, i32. */
+/* An op with the shapes of its operands, each ended by a 0; `index` is the last operand of gather,
+ * scatter_add and write, an i32. */
 struct shape_case {
     enum cr_op op;
     int n;
@@ -223,7 +224,8 @@ static bool is_index(const struct shape_case *c, int i)
            (kind == CR_KIND_WRITE && i == 2);
 }
 
-/* The change of sum(y c) with one element of an input; f is linear or smooth there. */
+/* Returns the difference quotient of sum(y c) for one element of an input; the op is linear or
+ * smooth there. */
 static double difference(struct trial *t, int i, int64_t element, int64_t n)
 {
     double y[MAX_VALUES], slope = 0, unused[MAX_VALUES], *outputs[] = {y, unused};
@@ -283,8 +285,8 @@ START_TEST(the_gradient_of_an_op_is_its_derivative)
 }
 END_TEST
 
-/* An index that leaves rows out is legal, and stays legal with gradients, whose backward pass
- * gathers by it. */
+/* scatter_add drops rows whose index is out of range; its gradient, which gathers by the same
+ * index, gives them 0. */
 START_TEST(what_a_scatter_leaves_out_has_no_gradient)
 {
     struct trial t = {.g = cr_graph_new("t")};
@@ -322,8 +324,8 @@ END_TEST
 
 /* ---- conventions ---- */
 
-/* The gradients by two inputs of three elements of what `make` makes of them, with cotangents
- * of 1. */
+/* Computes the gradients of make(a, b) by its two inputs of three elements, with cotangents of
+ * 1. */
 static void gradients_of(cr_id (*make)(struct cr_graph *g, cr_id a, cr_id b), const double *a,
                          const double *b, double *by_a, double *by_b)
 {
@@ -384,7 +386,7 @@ START_TEST(ties_share_as_in_pytorch)
 }
 END_TEST
 
-/* sum of exp(where(a < b, a, -inf)): a mask as attention has it. */
+/* Makes sum(exp(where(a < b, a, -inf))), which hides elements as attention does. */
 static cr_id make_masked(struct cr_graph *g, cr_id a, cr_id b)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = 1, .shape = {3}, .value = -(double)INFINITY};
@@ -404,7 +406,7 @@ START_TEST(masks_give_zeros)
 }
 END_TEST
 
-/* detach(a) a b: as if the first a were a number. */
+/* Makes detach(a) a b: the first a counts as a constant. */
 static cr_id make_detached(struct cr_graph *g, cr_id a, cr_id b)
 {
     cr_id still = cr_must(g, CR_OP_detach, 1, &a, NULL);
@@ -436,7 +438,7 @@ static cr_id slice_of(struct cr_graph *g, cr_id a, int64_t start, int64_t size)
                    &(struct cr_attr){.rank = 1, .shape = {size}, .index = {start}});
 }
 
-/* -a[2], a[0] and b in parts, out of order. */
+/* Makes a concat of -a[2], a[0] and parts of b, out of order. */
 static cr_id make_parts(struct cr_graph *g, cr_id a, cr_id b)
 {
     cr_id last = slice_of(g, a, 2, 1);
@@ -445,7 +447,7 @@ static cr_id make_parts(struct cr_graph *g, cr_id a, cr_id b)
     return cr_must(g, CR_OP_concat, 4, in, &(struct cr_attr){.axis = 0});
 }
 
-/* a[0..1] and a[1..2], and all of b. */
+/* Makes a concat of a[0..1], a[1..2] and b: slices that overlap. */
 static cr_id make_overlap(struct cr_graph *g, cr_id a, cr_id b)
 {
     cr_id in[] = {slice_of(g, a, 0, 2), slice_of(g, a, 1, 2), slice_of(g, b, 0, 3)};
@@ -464,7 +466,7 @@ START_TEST(slices_come_together_again)
 }
 END_TEST
 
-/* Parts that make up a whole need no zeros and no sum. */
+/* If slices cover a tensor, its gradient is a concat, without zeros and sums. */
 START_TEST(parts_of_a_whole_are_joined)
 {
     struct trial t = {.g = cr_graph_new("t")};
@@ -481,7 +483,7 @@ START_TEST(parts_of_a_whole_are_joined)
 }
 END_TEST
 
-/* A weight that all batches share gets its gradient from one product. */
+/* The gradient of a weight that the whole batch shares is one product, not a sum over the batch. */
 START_TEST(a_shared_weight_needs_no_gradient_for_each_batch)
 {
     struct trial t = {.g = cr_graph_new("t")};
@@ -511,7 +513,7 @@ START_TEST(a_shared_weight_needs_no_gradient_for_each_batch)
 }
 END_TEST
 
-/* The backward pass is graph like any other: the derivative of tanh's derivative. */
+/* Gradients are ordinary nodes, so they have gradients: the second derivative of tanh. */
 START_TEST(a_gradient_has_a_gradient)
 {
     struct trial t = {.g = cr_graph_new("t")};

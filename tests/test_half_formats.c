@@ -14,7 +14,7 @@ enum { ROWS = 15, K = 301, N = 70, COLUMNS = 96, FIRST = 7, STRIDE = (K + 1) * C
 static const char *const isas[] = {"plain", "avx2", "avx512", "neon"};
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* The functions of a format. */
+/* The runtime's functions for a format. */
 struct half {
     void (*pack)(long, long, unsigned short *, long, long, int, const float *, long, long);
     void (*unpack)(long, long, float *, long, const unsigned short *, long);
@@ -40,7 +40,7 @@ static const struct cr_runtime *take(int i, struct half *half)
 /* A binary32, and the same number rounded to bf16 and to f16. */
 static const uint32_t rounded[][3] = {
     {0x3f800000, 0x3f80, 0x3c00},                               /* 1 */
-    {0x3f808000, 0x3f80, 0x3c04},                               /* bf16: half-way, to the even below */
+    {0x3f808000, 0x3f80, 0x3c04},                               /* bf16: a tie, to even, below */
     {0x3f818000, 0x3f82, 0x3c0c},                               /* ... to the even above */
     {0x3f808001, 0x3f81, 0x3c04}, {0xbf818000, 0xbf82, 0xbc0c},
     {0x3f801000, 0x3f80, 0x3c00},                               /* f16: half-way, below */
@@ -69,7 +69,7 @@ START_TEST(rounds_to_nearest_even)
 }
 END_TEST
 
-/* Every number of 16 bits is rounded to itself, except NaNs that signal. */
+/* Every number of 16 bits is rounded to itself, except signalling NaNs. */
 START_TEST(numbers_are_kept)
 {
     struct half half;
@@ -93,7 +93,8 @@ static float number(int i)
     return i % 211 == 3 ? (i % 2 ? NAN : -INFINITY) : sinf((float)i) * (i % 7 ? 3 : 1e-6f);
 }
 
-/* Packs N columns of b, or of its transpose, into panels from column FIRST on; the panels hold other numbers before. */
+/* Packs columns of b, or of its transpose, into panels from column FIRST on; the panels are filled
+ * with another number before. */
 static void pack(const struct half *half, unsigned short *panels, int last, int transposed)
 {
     static float b[K * N];
@@ -130,7 +131,7 @@ START_TEST(keeps_what_is_beside)
 }
 END_TEST
 
-/* A row of a table is a column; one that is not there is NaN. */
+/* A row of a table is gathered from a column of the panels; an index out of range gives NaN. */
 START_TEST(gathers_columns)
 {
     struct half half;
@@ -150,7 +151,8 @@ START_TEST(gathers_columns)
 }
 END_TEST
 
-/* Makes some rows of products by both functions, and compares bits; NaNs may differ in theirs. */
+/* Computes some rows of a product by both instruction sets and compares their bits; any NaN is
+ * equal to any other. */
 static void multiply(const struct cr_runtime *rt, const struct half *half,
                      const unsigned short *panels, const float *wide, long rows, long cols, long k,
                      const float *bias)

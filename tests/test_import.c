@@ -63,7 +63,7 @@ static int import(struct cr_import *import, const struct message *graph, const c
     return cr_import_open(import, path, &how, &error);
 }
 
-/* The script has a line with these words. */
+/* Asserts that the imported script has a line with these words. */
 static void expect_text(const struct message *graph, const char *pin, const char *value,
                         const char *words)
 {
@@ -81,7 +81,7 @@ static void expect_refusal(const struct message *graph, const char *words)
     ck_assert_ptr_null(strchr(error.text, '\n'));
 }
 
-/* y = x w + b with the weights w and b. */
+/* Returns the graph y = x w + b with the weights w and b. */
 static struct message linear_graph(void)
 {
     static const float w[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 30};
@@ -117,7 +117,7 @@ START_TEST(prints_a_script)
 }
 END_TEST
 
-/* Through the library, as every verb does: y of the model and its weights for x. */
+/* Imports, loads and runs the model through the library, as every verb does; returns y for x. */
 static void run_model(const struct message *graph, const crescent_script *how, const float *x,
                       float *y)
 {
@@ -145,8 +145,8 @@ static void run_model(const struct message *graph, const crescent_script *how, c
 
 /* ---- weights ---- */
 
-/* A weight of three elements that other exporters write in other ways; a type of -1: in several
- * fields. */
+/* A weight of three elements in encodings that other exporters use; a type of -1: its values come
+ * in several fields. */
 static const struct {
     int type;
     unsigned char bytes[24];
@@ -159,7 +159,7 @@ static const struct {
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
-/* The weight as an initializer, in fields of floats where `type` says so. */
+/* Appends the weight as an initializer in encoding `way`. */
 static void put_way(struct message *graph, int way)
 {
     struct message tensor = {.n = 0};
@@ -191,7 +191,7 @@ START_TEST(reads_weights_of_each_type)
 }
 END_TEST
 
-/* A layer whose weight the exporter has transposed, under a name of its own. */
+/* Returns the graph of a layer whose weight the exporter has transposed and renamed. */
 static struct message transposed_graph(void)
 {
     static const float w[] = {1, 2, 3, 4, 5, 6}, b[] = {10, 20, 30};
@@ -205,7 +205,8 @@ static struct message transposed_graph(void)
     return graph;
 }
 
-/* Its elements come in the order of the module, from wherever one begins to read. */
+/* A transposed weight can be read in parts, from any element on, in the order of the module's
+ * weight. */
 START_TEST(reads_transposed_weights)
 {
     static const float expected[] = {1, 4, 2, 5, 3, 6}, x[] = {100, 1};
@@ -229,7 +230,8 @@ END_TEST
 
 enum { ROWS = 3, IN = 160, OUT = 72 };
 
-/* A layer of IN x OUT floats in w.bin, under the name of a module or one of the exporter's own. */
+/* Returns the graph of a layer of IN x OUT floats in w.bin; the weight has the module's name or a
+ * name of the exporter's. */
 static struct message large_graph(const char *weight, const char *inputs)
 {
     static const float b[OUT] = {1, 2, 3};
@@ -251,7 +253,7 @@ static struct message large_graph(const char *weight, const char *inputs)
     return graph;
 }
 
-/* A run of such a layer with weights in a format, by two threads. */
+/* Runs such a layer with weights in a format, on two threads. */
 static void run_large(const char *weight, const char *inputs, const char *format, float *y)
 {
     static float x[ROWS * IN];
@@ -292,7 +294,7 @@ START_TEST(packs_transposed_weights)
 }
 END_TEST
 
-/* Weights that are read later than the graph have to be of the same file. */
+/* A weight file that changed after the graph was read is refused. */
 START_TEST(refuses_files_that_changed)
 {
     struct message graph = transposed_graph(), model = model_of(&graph, 18);
@@ -303,7 +305,7 @@ START_TEST(refuses_files_that_changed)
     const char *weights = crescent_weights_path(compiled);
     ck_assert_int_eq(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
                      CRESCENT_OK);
-    usleep(20000); /* a clock tick of the file system */
+    usleep(20000); /* waits for a tick of the file system's clock */
     model.at[model.n - 1] ^= 1;
     write_model(&model);
     ck_assert_int_ne(crescent_load_weights(compiled, &weights, 1, CRESCENT_ANY_TENSORS, NULL),
@@ -315,7 +317,8 @@ START_TEST(refuses_files_that_changed)
 }
 END_TEST
 
-/* If the index is shorter than x along another axis, the remaining elements keep their values. */
+/* ScatterElements with indices that are shorter than x along the other axis leaves the remaining
+ * elements of x as they are. */
 START_TEST(scatters_into_a_corner)
 {
     static const float x[] = {1, 2, 3, 4}, update[] = {9};
@@ -332,8 +335,8 @@ START_TEST(scatters_into_a_corner)
 }
 END_TEST
 
-/* Constant folding drops elements scattered past the end of an axis, as a run does: they do not go to the
- * next row. */
+/* Constant folding, like a run, drops elements scattered past the end of an axis: they do not reach
+ * the next row. */
 START_TEST(scatters_past_an_axis)
 {
     static const float x[] = {1, 1, 1, 1};
@@ -355,7 +358,7 @@ START_TEST(scatters_past_an_axis)
 }
 END_TEST
 
-/* A factor that is known and has a batch of 1 is the same in every batch. */
+/* A known factor with a batch of 1 is broadcast to every batch. */
 START_TEST(multiplies_by_one_batch)
 {
     static const float x[] = {1, 1, 1};
@@ -391,7 +394,7 @@ START_TEST(gathers_rows_by_index)
 }
 END_TEST
 
-/* An index that goes on behind the last row is no view of the table. */
+/* Indices that go on with row 0 after the last row are not taken for a view of the table. */
 START_TEST(gathers_a_row_twice)
 {
     static const float x[] = {1, 2};
@@ -407,7 +410,8 @@ START_TEST(gathers_a_row_twice)
 }
 END_TEST
 
-/* A bias that two products share, or that is one number, is no bias of a layer. */
+/* An added vector that two products share, or that is a single number, is not taken for the bias of
+ * a layer. */
 START_TEST(adds_what_is_no_bias)
 {
     static const float x[] = {1, 2}, w[] = {1, 2, 3, 4}, b[] = {10, 20};
@@ -432,7 +436,7 @@ START_TEST(adds_what_is_no_bias)
 }
 END_TEST
 
-/* Constant folding gives +0 as the maximum of two zeros, as a run does. */
+/* Constant folding of Max gives +0 for two zeros of different sign, as a run does. */
 START_TEST(takes_the_larger_zero)
 {
     static const float x[] = {1}, zeros[] = {-0.0f, 0.0f};
@@ -452,7 +456,7 @@ START_TEST(takes_the_larger_zero)
 }
 END_TEST
 
-/* No integer is -0, which would be written as another number than 0. */
+/* Negating the integer 0 gives 0: -0 would be printed as another number. */
 START_TEST(negates_zero)
 {
     static const int64_t zero[] = {0};
@@ -478,7 +482,7 @@ START_TEST(runs_a_model)
 }
 END_TEST
 
-/* h.i.fc: x = x w + known numbers, too many for the script's text. */
+/* Appends layer h.i.fc: x = x w + constants, too many for the script's text. */
 static void put_block(struct message *graph, int i)
 {
     static const float w[] = {1, 0, 0, 1};
@@ -494,7 +498,7 @@ static void put_block(struct message *graph, int i)
     put_tensor(graph, weight, FLOAT, 2, (int64_t[]){2, 2}, w, sizeof w);
 }
 
-/* Known numbers that equal blocks read are a parameter of the model, and not one of each block. */
+/* Constants that equal layers read become one parameter, not one for each layer. */
 START_TEST(blocks_share_known_numbers)
 {
     enum { N = 50 };
@@ -525,7 +529,8 @@ START_TEST(blocks_share_known_numbers)
 }
 END_TEST
 
-/* Texts of attributes stay one text of Lua, whatever is in them, and are not broken where a line is long. */
+/* Texts of attributes are quoted as Lua texts, whatever characters they have, and are not broken
+ * where lines are wrapped. */
 START_TEST(texts_of_attributes)
 {
     struct message graph = {.n = 0}, attributes = {.n = 0};
@@ -578,7 +583,7 @@ START_TEST(asks_for_sizes)
 }
 END_TEST
 
-/* The results of an input without elements have a shape and no elements. */
+/* For an input without elements, results have a shape and no elements. */
 START_TEST(outputs_without_elements)
 {
     static const float four[] = {4, 4, 4, 4};
@@ -623,8 +628,8 @@ START_TEST(folds_shape_arithmetic)
 }
 END_TEST
 
-/* a0 = range(5, 5 + n), a1 = a0 + 1, ..., a_last; late = a_last[2], early = a0[2], which a branch reads;
- * y = x + early + late, and z = x + a_half. */
+/* Returns a graph of long constants: a0 = range(5, 5 + n), a1 = a0 + 1, ..., a_last; late =
+ * a_last[2], early = a0[2], which a branch reads; y = x + early + late, and z = x + a_half. */
 static struct message range_graph(int64_t n, int last)
 {
     const int64_t numbers[] = {5, n + 5, 1, 2};
@@ -656,8 +661,8 @@ static struct message range_graph(int64_t n, int last)
     return graph;
 }
 
-/* Translates a graph where so many bytes of elements are taken for kept, and so many for made; how many there
- * are afterwards, and how many lines are not known. */
+/* Imports a graph as if constants took `before` bytes in memory and `ever` bytes in total already;
+ * returns the bytes in memory afterwards, and the number of lines whose values are not known. */
 static size_t bytes_kept(const struct message *graph, size_t before, size_t ever, int *n_lines)
 {
     struct message bytes = model_of(graph, 18);
@@ -678,7 +683,8 @@ static size_t bytes_kept(const struct message *graph, size_t before, size_t ever
     return kept;
 }
 
-/* 40 arrays of 2^19 elements would be 160 MiB. */
+/* Elements of constants that no later node reads are freed: 40 arrays of 2^19 elements would take
+ * 160 MiB. */
 START_TEST(frees_known_elements)
 {
     struct message graph = range_graph(1 << 19, 40);
@@ -712,7 +718,7 @@ START_TEST(keeps_a_bounded_number_of_elements)
 }
 END_TEST
 
-/* if condition then x + x else -x */
+/* Returns the graph: if condition then x + x else -x. */
 static struct message if_graph(bool condition)
 {
     const unsigned char known[] = {condition};
@@ -738,7 +744,7 @@ START_TEST(takes_the_branch)
 }
 END_TEST
 
-/* y = If(c, If(c, If(c, x + x)): the result of a branch may be the result of a nested branch. */
+/* The result of a branch may be the result of a nested branch: y = If(c, If(c, If(c, x + x))). */
 START_TEST(takes_branches_in_branches)
 {
     static const float x[] = {1, -2}, twice[] = {2, -4};
@@ -764,7 +770,8 @@ START_TEST(takes_branches_in_branches)
 }
 END_TEST
 
-/* A loop's body reads from outside what an If gives, and carries on what one in it gives. */
+/* The body of a Loop reads the result of an If outside, and its carried value is the result of an
+ * If inside. */
 START_TEST(loops_over_branches)
 {
     static const int64_t rounds = 3;
@@ -801,7 +808,7 @@ START_TEST(loops_over_branches)
 }
 END_TEST
 
-/* Three rounds of z = z * x. */
+/* A Loop of three iterations of z = z * x is unrolled. */
 START_TEST(unrolls_loops)
 {
     static const int64_t three[] = {3};
@@ -848,7 +855,8 @@ START_TEST(counts_rounds)
 }
 END_TEST
 
-/* z = z + x as long as the number of the next round is below n: known once n is set. */
+/* A Loop that computes z = z + x while the iteration's number is below n is unrolled once n is
+ * set. */
 START_TEST(pins_what_ends_a_loop)
 {
     static const int64_t one = 1;
@@ -874,7 +882,7 @@ START_TEST(pins_what_ends_a_loop)
 }
 END_TEST
 
-/* A BitCast of known floats gives known integers of the same bits. */
+/* A BitCast of constant floats gives constant integers with the same bits. */
 START_TEST(casts_bits)
 {
     struct message graph = {.n = 0}, to = {.n = 0};
@@ -888,7 +896,7 @@ START_TEST(casts_bits)
 }
 END_TEST
 
-/* Results outside of 8 bits wrap around. */
+/* Results of 8-bit integer arithmetic wrap around. */
 START_TEST(narrow_integers_wrap)
 {
     struct message graph = {.n = 0};
@@ -899,7 +907,7 @@ START_TEST(narrow_integers_wrap)
 }
 END_TEST
 
-/* A gather of consecutive rows becomes a slice. */
+/* A gather of consecutive rows by constant indices becomes a slice. */
 START_TEST(slices_by_known_indices)
 {
     static const int64_t index[] = {1, 2, 3, 4};
@@ -913,7 +921,7 @@ START_TEST(slices_by_known_indices)
 }
 END_TEST
 
-/* An index that is known is looked at before it is followed, also where all is known. */
+/* A constant index is checked before it is used, also if the table is constant. */
 START_TEST(refuses_indices_outside)
 {
     static const int64_t index[] = {0, 5};
@@ -947,7 +955,7 @@ START_TEST(refuses_indices_outside)
 }
 END_TEST
 
-/* An input that holds a shape has to be set; then the shape is known. */
+/* An input that holds a shape has to be set; then the shape is a constant. */
 START_TEST(pins_inputs)
 {
     struct message graph = {.n = 0};
@@ -962,7 +970,7 @@ END_TEST
 
 /* ---- tensors without elements ---- */
 
-/* y = concat(past, x) along the first axis. */
+/* Returns the graph y = concat(past, x) along the first axis. */
 static struct message past_graph(void)
 {
     struct message graph = {.n = 0}, axis = {.n = 0};
@@ -988,7 +996,8 @@ START_TEST(leaves_out_inputs_without_elements)
 }
 END_TEST
 
-/* The file of an input that the script has not got is looked at all the same. */
+/* Imports that graph with a file for `past`, which is checked although the script does not have
+ * that input. */
 static int import_past(struct cr_import *made, enum cr_npy_type type, int64_t columns)
 {
     char beside[160], header[CR_NPY_HEADER];
@@ -1020,7 +1029,7 @@ START_TEST(checks_files_without_elements)
 }
 END_TEST
 
-/* Reductions over no elements give their identities. */
+/* A reduction over no elements gives its identity. */
 START_TEST(reduces_nothing)
 {
     static const struct {
@@ -1052,7 +1061,8 @@ START_TEST(reduces_nothing)
 }
 END_TEST
 
-/* Integers, NaN and borders: near misses of what the operators mean. */
+/* Integers, NaN and values at limits: cases in which an obvious translation of an ONNX operator
+ * would be wrong. */
 START_TEST(means_what_onnx_means)
 {
     static const int64_t start = -9, end = INT64_MIN, step = -2, zero = 0, two = 2;
@@ -1099,7 +1109,8 @@ START_TEST(means_what_onnx_means)
 }
 END_TEST
 
-/* Without an epsilon, norms of ONNX Runtime's own operators have a smaller one than those of ONNX. */
+/* Norms without the attribute epsilon: ONNX Runtime's own operators have a smaller default than
+ * ONNX's. */
 START_TEST(has_epsilons_of_each_domain)
 {
     static const struct {
@@ -1122,8 +1133,8 @@ START_TEST(has_epsilons_of_each_domain)
 }
 END_TEST
 
-/* A product over no columns is 0, and running products of no elements are none; a call that has nothing to read
- * is refused. */
+/* A product over an axis of size 0 is 0, a cumulative product of no elements has no elements, and a
+ * call without any operand is refused. */
 START_TEST(multiplies_nothing)
 {
     static const int64_t zero = 0;
@@ -1146,7 +1157,7 @@ START_TEST(multiplies_nothing)
 }
 END_TEST
 
-/* A result of 0 copies along an axis has no elements, and nothing of it is in a concat. */
+/* Tile with 0 copies along an axis gives no elements, and adds nothing to a concat. */
 START_TEST(repeats_no_times)
 {
     static const int64_t times[] = {0, 2}, once[] = {0, 1}, negative[] = {-1, 2};
@@ -1198,7 +1209,7 @@ START_TEST(refuses_operators)
 }
 END_TEST
 
-/* Refused graphs of one node, over x [2, 8] and a number as its second input. */
+/* Graphs of one node that are refused, over x [2, 8] and a constant as its second input. */
 START_TEST(refuses_what_cannot_be)
 {
     static const struct {
@@ -1236,8 +1247,8 @@ START_TEST(refuses_what_cannot_be)
 }
 END_TEST
 
-/* Numbers that no axis and no size reaches: refused with a line that names the attribute, or taken where
- * they mean everything, as the end of a slice does. */
+/* Attributes that exceed every axis and size: they are refused with a line that names the
+ * attribute, or count as the end where ONNX says so, as in a slice. */
 START_TEST(refuses_numbers_out_of_reach)
 {
     static const struct {
@@ -1283,8 +1294,8 @@ START_TEST(refuses_numbers_out_of_reach)
 }
 END_TEST
 
-/* Operands of types that ONNX does not allow, whether they are known or not, and shapes without elements that
- * something is divided by. */
+/* Operands of types that ONNX does not allow, constant or not, and divisions by a size of 0 are
+ * refused. */
 START_TEST(refuses_other_operands)
 {
     static const struct {
@@ -1390,7 +1401,7 @@ START_TEST(refuses_values_of_nowhere)
 }
 END_TEST
 
-/* A tensor in a file beside the model, or one that claims to be. */
+/* Returns a graph with a tensor in a file beside the model, or with a wrong reference to one. */
 static struct message external_graph(const char *location, const char *offset)
 {
     struct message graph = linear_graph(), tensor = {.n = 0};
@@ -1441,7 +1452,7 @@ START_TEST(stays_in_its_folder)
 }
 END_TEST
 
-/* A name that ends at its NUL would be another one's. */
+/* A name that contains NUL is refused, as C would cut it to another name. */
 START_TEST(refuses_names_with_nul)
 {
     struct message graph = {.n = 0}, node = {.n = 0};
@@ -1460,8 +1471,8 @@ START_TEST(refuses_names_with_nul)
 }
 END_TEST
 
-/* A link to a file beside it is one inside of the folder; where the model is a link itself, as in a store of
- * models, so are its data. */
+/* A link to a data file has to lead to a file in the model's folder; if the model itself is a link,
+ * as in a store of models, its data files may be links, too. */
 START_TEST(follows_no_link_outside)
 {
     static const float numbers[] = {7, 8};
@@ -1514,13 +1525,13 @@ static int parse(const unsigned char *bytes, size_t n)
     return status;
 }
 
-/* Each prefix of a file is refused with a line, unless it ends between parts of the model. */
+/* Each prefix of a file is refused with a line, unless it ends between two fields of the model. */
 START_TEST(files_that_are_cut)
 {
     struct message graph = linear_graph(), model = model_of(&graph, 18);
     int refused = 0;
     for (size_t n = 0; n < model.n; n++) {
-        unsigned char *copy = malloc(n + 1); /* nothing behind it may be read */
+        unsigned char *copy = malloc(n + 1); /* so that reads beyond the end are seen */
         memcpy(copy, model.at, n);
         int status = parse(copy, n);
         refused += status != 0;
@@ -1532,7 +1543,7 @@ START_TEST(files_that_are_cut)
 }
 END_TEST
 
-/* Lengths that are larger than the file, sizes that overflow. */
+/* Lengths that exceed the file, and sizes that overflow. */
 START_TEST(hostile_sizes)
 {
     static const int64_t sizes[][2] = {
@@ -1561,7 +1572,7 @@ START_TEST(long_lengths)
 }
 END_TEST
 
-/* Graphs within graphs, deeper than the reader goes. */
+/* Subgraphs nested more deeply than the reader allows are refused. */
 START_TEST(deep_graphs)
 {
     struct message graph = if_graph(true);
@@ -1579,7 +1590,7 @@ START_TEST(deep_graphs)
 }
 END_TEST
 
-/* Blocks are handed out side by side, whatever their sizes. */
+/* Allocations of the arena do not overlap, whatever their sizes. */
 START_TEST(arena_blocks_do_not_overlap)
 {
     static const size_t sizes[] = {16, 65536, 24, 65536, 16384, 40000, 8, 65520, 1 << 20, 48};
@@ -1597,7 +1608,7 @@ START_TEST(arena_blocks_do_not_overlap)
 }
 END_TEST
 
-/* The table is sorted, and no operator is in it twice. */
+/* The table of operators is sorted and has no operator twice. */
 START_TEST(table_is_in_order)
 {
     for (int i = 1; i < cr_onnx_n_ops; i++) {
@@ -1609,7 +1620,7 @@ START_TEST(table_is_in_order)
 }
 END_TEST
 
-/* Returns true if a module of graphs/lib has the function that a row names, such as "onnx.det". */
+/* Asserts that a module of graphs/lib has the function that a row names, such as "onnx.det". */
 static void expect_function(const char *word, int length)
 {
     int module = (int)strcspn(word, ".");
@@ -1625,7 +1636,7 @@ static void expect_function(const char *word, int length)
     cr_script_session_free(session);
 }
 
-/* All Lua functions that rows name exist. */
+/* All Lua functions that rows of the table name exist. */
 START_TEST(functions_are_there)
 {
     int found = 0;

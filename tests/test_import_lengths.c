@@ -1,6 +1,7 @@
 /*
- * test_import_lengths.c - symbols of ONNX files that stay lengths: each size gives the bits of the model
- * that is made for it, and what goes with no length is refused with the node that is in the way.
+ * test_import_lengths.c - symbolic sizes of ONNX files as lengths: with a length of any value, a
+ * model has the bits of the model imported for that size; a node that cannot have a length is
+ * refused by name.
  */
 #include <check.h>
 #include <stdint.h>
@@ -40,7 +41,7 @@ static void put_numbers(struct message *g, const char *name, int n, const int64_
     put_tensor(g, name, INT64, 1, (int64_t[]){n}, numbers, (size_t)n * sizeof *numbers);
 }
 
-/* The number of rows of x, as a tensor of one element. */
+/* Appends the number of rows of x, as a tensor of one element. */
 static void put_count(struct message *g)
 {
     put_node(g, "Shape", "x", "shape", NULL);
@@ -56,7 +57,7 @@ static void cast_to_float(struct message *g, const char *from, const char *to)
     put_node(g, "Cast", from, to, &type);
 }
 
-/* The positions 0, 1, ... as a column of floats. */
+/* Appends the positions 0, 1, ... as a column of floats. */
 static void put_positions(struct message *g)
 {
     static const int64_t zero = 0, unit = 1;
@@ -113,7 +114,7 @@ static void make_count(struct message *g)
     put_node(g, "Mul", "x factor", "y", NULL);
 }
 
-/* A variance divided by n - 1, as of a sample. */
+/* Divides x by n - 1, as the variance of a sample does. */
 static void make_fewer(struct message *g)
 {
     put_count(g);
@@ -122,7 +123,7 @@ static void make_fewer(struct message *g)
     put_node(g, "Div", "x divisor", "y", NULL);
 }
 
-/* The first rows of a table, as many as x has. */
+/* Slices a table to as many rows as x has. */
 static void make_table_rows(struct message *g)
 {
     float table[ROWS * WIDTH];
@@ -133,14 +134,15 @@ static void make_table_rows(struct message *g)
     put_node(g, "Slice", "table none count none", "rows", NULL);
 }
 
-/* Rows of a table are added, as a model with learned positions does. */
+/* Adds rows of a table to x, as a model with learned positions does. */
 static void make_table(struct message *g)
 {
     make_table_rows(g);
     put_node(g, "Add", "x rows", "y", NULL);
 }
 
-/* A table is read up to the bound: the norm of its columns is over the rows below the length. */
+/* Normalizes the columns of a table sliced to the length: the table itself is as long as the
+ * bound. */
 static void make_norm(struct message *g)
 {
     struct message axis = {.n = 0};
@@ -150,7 +152,7 @@ static void make_norm(struct message *g)
     put_node(g, "Add", "x norm", "y", NULL);
 }
 
-/* Elements read one by one, from all of them in a row, as optimum reads masks. */
+/* Flattens x and gathers its elements one by one, as masks of optimum do. */
 static void make_flat(struct message *g)
 {
     static const int64_t zero = 0, unit = 1, width = WIDTH;
@@ -169,7 +171,7 @@ static void make_flat(struct message *g)
     put_node(g, "Gather", "flat index", "y", NULL);
 }
 
-/* Rows cut into halves and put together again. */
+/* Reshapes rows to halves, and back. */
 static void make_reshape(struct message *g)
 {
     put_numbers(g, "halves", 3, (int64_t[]){0, 2, WIDTH / 2});
@@ -179,7 +181,7 @@ static void make_reshape(struct message *g)
     put_node(g, "Reshape", "t whole", "y", NULL);
 }
 
-/* Each row resized to twice its width, of which the first half is left. */
+/* Resizes each row to twice its width and slices the first half. */
 static void make_resized(struct message *g)
 {
     struct message axis = {.n = 0}, mode = {.n = 0};
@@ -193,7 +195,7 @@ static void make_resized(struct message *g)
     put_node(g, "Slice", "resized none width one", "y", NULL);
 }
 
-/* Each row as a picture of one axis, convolved. */
+/* Convolves each row as a one-dimensional picture. */
 static void make_convolved(struct message *g)
 {
     static const float weights[] = {0.5f, -1, 0.25f};
@@ -213,7 +215,7 @@ static void make_running(struct message *g)
     put_node(g, "CumSum", "x zero", "y", NULL);
 }
 
-/* A result that is made of the size alone. */
+/* Computes a result from the size alone. */
 static void make_alone(struct message *g)
 {
     static const float row[WIDTH] = {0.5f, -1, 0.25f, 2};
@@ -222,7 +224,7 @@ static void make_alone(struct message *g)
     put_node(g, "Mul", "positions row", "y", NULL);
 }
 
-/* Positions are known at import, but their norm is another one for each size. */
+/* Normalizes the positions: these are constants, but their norm depends on the size. */
 static void make_norm_of_positions(struct message *g)
 {
     struct message axis = {.n = 0};
@@ -232,7 +234,7 @@ static void make_norm_of_positions(struct message *g)
     put_node(g, "Add", "x norm", "y", NULL);
 }
 
-/* One row, as many times as x has rows. */
+/* Expands one row to as many rows as x has. */
 static void make_repeated(struct message *g)
 {
     static const float row[WIDTH] = {0.5f, -1, 0.25f, 2};
@@ -242,7 +244,7 @@ static void make_repeated(struct message *g)
     put_node(g, "Add", "x rows", "y", NULL);
 }
 
-/* Rows that are expanded to their own shape, by a shape of fewer axes, and by one of 1. */
+/* Expands x by its own shape, by a shape with fewer axes, and by ones. */
 static void make_expanded(struct message *g)
 {
     put_node(g, "Tanh", "x", "t", NULL);
@@ -307,7 +309,7 @@ static crescent_model *open_model(const crescent_script *how)
     return model;
 }
 
-/* Inputs are in the order of their names: the length n, then x. */
+/* Runs a model with a length; its inputs are in the order of their names: n, then x. */
 static void run_with_length(crescent_model *model, int32_t n, const float *x, float *y)
 {
     const void *in[] = {&n, x};
@@ -346,7 +348,7 @@ START_TEST(gives_the_bits_of_each_size)
 }
 END_TEST
 
-/* The text of a file, to be freed. */
+/* Returns the text of a file; the caller frees it. */
 static char *read_text(const char *name)
 {
     char *text = cr_calloc(65536, 1);
@@ -376,7 +378,7 @@ START_TEST(says_the_length)
 }
 END_TEST
 
-/* ---- what goes with no length ---- */
+/* ---- nodes that cannot have a length ---- */
 
 static void make_twice(struct message *g)
 {
@@ -405,7 +407,7 @@ static void make_row_before_last(struct message *g)
     put_node(g, "Gather", "x index", "y", NULL);
 }
 
-/* The second row, which is not there if there is one. */
+/* Slices the second row, which does not exist if the length is 1. */
 static void make_second(struct message *g)
 {
     put_numbers(g, "from", 1, (int64_t[]){1});
@@ -414,7 +416,7 @@ static void make_second(struct message *g)
     put_node(g, "Slice", "x from to axis", "y", NULL);
 }
 
-/* At most the first five rows, which are fewer where there are fewer. */
+/* Slices the first five rows, or all if there are fewer. */
 static void make_at_most_five(struct message *g)
 {
     put_numbers(g, "from", 1, (int64_t[]){0});
@@ -423,7 +425,7 @@ static void make_at_most_five(struct message *g)
     put_node(g, "Tanh", "rows", "y", NULL);
 }
 
-/* Positions that count from the end. */
+/* Numbers positions from the end. */
 static void make_reversed(struct message *g)
 {
     put_positions(g);
@@ -432,7 +434,7 @@ static void make_reversed(struct message *g)
     put_node(g, "Add", "x rest", "y", NULL);
 }
 
-/* The rows become two, or as many as the bound says. */
+/* Resizes x to two rows, or to as many as the bound. */
 static void resize_rows(struct message *g, int64_t rows)
 {
     put_numbers(g, "sizes", 2, (int64_t[]){rows, WIDTH});
@@ -486,7 +488,7 @@ START_TEST(refuses_what_is_no_length)
 }
 END_TEST
 
-/* The first two rows backwards: one row if there is one. */
+/* Slices the first two rows in reverse order: there is only one if the length is 1. */
 static void make_first_two_backwards(struct message *g)
 {
     put_numbers(g, "from", 1, (int64_t[]){1});
@@ -496,7 +498,7 @@ static void make_first_two_backwards(struct message *g)
     put_node(g, "Slice", "x from to axis step", "y", NULL);
 }
 
-/* All axes of size 1 are removed: two axes are left, or one if there is one row. */
+/* Squeezes all axes of size 1: two axes remain, or one if the length is 1. */
 static void make_squeezed(struct message *g)
 {
     put_numbers(g, "axis", 1, (int64_t[]){1});
@@ -504,14 +506,14 @@ static void make_squeezed(struct message *g)
     put_node(g, "Squeeze", "wide", "y", NULL);
 }
 
-/* One row would become many, any other number of rows is an error. */
+/* Expands x to as many rows as the bound: valid only if x has one row. */
 static void make_expanded_to_bound(struct message *g)
 {
     put_numbers(g, "shape", 2, (int64_t[]){BOUND, WIDTH});
     put_node(g, "Expand", "x shape", "y", NULL);
 }
 
-/* The same of a table of rows, which must be as many as x has. */
+/* Expands a table to as many rows as x has: valid only if it has one row, or as many as x. */
 static void make_expanded_to_length(struct message *g)
 {
     static const float table[3 * WIDTH] = {0.5f, -1, 0.25f, 2};
@@ -520,7 +522,7 @@ static void make_expanded_to_length(struct message *g)
     put_node(g, "Expand", "table shape", "y", NULL);
 }
 
-/* What functions of Lua refuse, which do not know the name of a length. */
+/* Errors of Lua functions, which do not know the name of the length. */
 static const struct {
     void (*make)(struct message *graph);
     const char *words;

@@ -1,5 +1,6 @@
 /*
- * test_import_views.c - chains of views in ONNX files: random ones, held against the test's own evaluation.
+ * test_import_views.c - random chains of views in ONNX files, compared with this test's own
+ * evaluation.
  *
  * A chain begins with x, whose elements are whole numbers, so that sums of a few of them are exact.  Several
  * views of one value by other axes are what exporters write, and what passes over the graph may confuse.
@@ -14,7 +15,7 @@
 
 enum { FLOAT = 1, INT64 = 7, RANK = 6, MOST = 400, VALUES = 48, CHAINS = 400 };
 
-/* A value of the chain and its expected translation. */
+/* A value of the chain, with its expected elements. */
 struct value {
     char name[8];
     int rank;
@@ -45,7 +46,7 @@ static int64_t size_of(int rank, const int64_t *shape)
     return n;
 }
 
-/* A further value, without elements yet. */
+/* Appends a value, without elements yet. */
 static struct value *new_value(int rank, const int64_t *shape)
 {
     struct value *v = &chain.values[chain.n];
@@ -61,7 +62,7 @@ static const struct value *any(void)
     return &chain.values[draw(3) ? chain.n - 1 - draw(last) : draw(chain.n)];
 }
 
-/* An initializer of whole numbers; its name. */
+/* Appends an initializer of whole numbers; returns its name. */
 static const char *constant(int n, const int64_t *numbers)
 {
     static char names[4][8];
@@ -89,7 +90,7 @@ static void put_list_attribute(struct message *attributes, const char *name, int
     put_message(attributes, 5, &a);
 }
 
-/* ---- views that keep the order ---- */
+/* ---- views that keep the order of elements ---- */
 
 static void reshape(const struct value *a, const char *op, int rank, const int64_t *shape,
                     const char *more, const struct message *attributes)
@@ -155,7 +156,7 @@ static void add_identity(const struct value *a)
 
 /* ---- views that move ---- */
 
-/* Element i of y is the element of a at the sum of its indices times strides. */
+/* Sets element i of y to the element of a at the sum of i's indices times strides. */
 static void pick(struct value *y, const struct value *a, const int64_t *strides, int64_t offset)
 {
     for (int64_t i = 0; i < size_of(y->rank, y->shape); i++) {
@@ -212,7 +213,7 @@ static void add_expand(const struct value *a)
     put("Expand", a, constant(rank, shape), y, NULL);
 }
 
-/* A part of an axis: by Slice, backwards or by steps too, or by Split. */
+/* Adds a slice of an axis: by Slice, also with negative steps or steps above 1, or by Split. */
 static void add_slice(const struct value *a)
 {
     int64_t shape[RANK], strides[RANK];
@@ -280,7 +281,8 @@ static void add_concat(const struct value *a)
     put("Concat", a, a->name, y, &attributes);
 }
 
-/* Strides by which a value is read where it is broadcast to a shape; false if it cannot be. */
+/* Sets the strides that read a value broadcast to a shape; returns false if it cannot be
+ * broadcast. */
 static bool broadcast_strides(const struct value *a, int rank, const int64_t *shape, int64_t *strides)
 {
     int64_t own[RANK];

@@ -1,7 +1,7 @@
 /*
- * test_incremental.c - models that go on from the tokens before: whatever way the tokens are cut, each
- * gets the logits, bit for bit, that the model of all tokens at once gives it; and what looks at later
- * tokens is refused.
+ * test_incremental.c - incremental models, which keep earlier tokens in states: whatever chunks the
+ * tokens come in, each token gets the bits that the model of all tokens at once gives it; and
+ * models that look at later tokens are refused.
  */
 #include <check.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ enum { MAX_SETTINGS = 12, CONTEXT = 40 };
 /* Whole models, made small. */
 static const struct family {
     const char *path;
-    const char *settings[MAX_SETTINGS]; /* "key=value"; T is 40 if it is not the first */
+    const char *settings[MAX_SETTINGS]; /* settings "key=value"; T is 40 unless it is the first */
 } families[] = {
     {"graphs/gpt2.lua", {"n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
     {"graphs/gpt2.lua",
@@ -36,7 +36,7 @@ static const struct family {
     {"graphs/phi.lua", {"partial_rotary_factor=0.5"}},
 };
 
-/* Families with so many tokens that attention goes through several blocks of rows. */
+/* Families with enough tokens for several blocks of rows in attention. */
 static const struct family long_ones[] = {
     {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=32", "n_head=4", "vocab_size=50", "B=2"}},
     {"graphs/gpt2.lua", {"T=700", "n_layer=2", "n_embd=64", "n_head=2", "vocab_size=50"}},
@@ -44,8 +44,8 @@ static const struct family long_ones[] = {
 };
 static const char *const formats[] = {"bf16", "f16"};
 
-/* A model whose layer is spelled out by the script: the function `mix` returns [B, T, C], from H heads of
- * size d. */
+/* A model whose layer is a function of the script: `mix` returns [B, T, C], from H heads of size
+ * d. */
 static const char frame[] =
     "local nn = require 'nn'\n"
     "local o = options {T = 40, B = 1}\n"
@@ -105,22 +105,22 @@ static const char *const spellings[] = {
     "    local p = nn.softmax(concat({const(0, {B, H, T, 1}), s}, 4))\n"
     "    return merged(matmul(narrow(p, 4, 1), heads 'v'))\n"
     "end",
-    /* GPT-2's own: w b - 1e10 (1 - b) */
+    /* GPT-2's mask: w b - 1e10 (1 - b) */
     "mix = function() local b = float(le(key(), query())); return attend(scores() * b - 1e10 * (1 "
     "- b)) end",
-    /* each token sees itself, whatever the ids hide by a number */
+    /* a mask of ids replaces hidden scores by a number; each token sees itself */
     "mix = function()\n"
     "    local there = reshape(logical_and(ne(ids, 1), lt(ids, 9)), {B, 1, 1, T})\n"
     "    local sees = logical_and(le(key(), query()), logical_or(there, eq(key(), query())))\n"
     "    return attend(where(sees, scores(), -1e9))\n"
     "end",
-    /* later tokens have -inf, others that the ids hide a number */
+    /* later tokens get -inf, other keys that a mask of ids hides get a large negative number */
     "mix = function()\n"
     "    local there = reshape(ne(ids, 1), {B, 1, 1, T})\n"
     "    local s = scores() + where(there, 0, -1e9)\n"
     "    return attend(where(le(key(), query()), s, -math.huge))\n"
     "end",
-    /* a table that Lua's numbers fill */
+    /* a table of constants of the script */
     "mix = function()\n"
     "    local t = {}\n"
     "    for i = 1, T do t[i] = {}; for j = 1, T do t[i][j] = j <= i and 0 or -math.huge end end\n"
@@ -145,7 +145,7 @@ static const char *const spellings[] = {
     "    local e = exp(s - max(s, 3))\n"
     "    return merged(matmul(transpose(e / sum(e, 3), 3, 4), heads 'v'))\n"
     "end",
-    /* tables of positions: a bias by distance, one by the key, positions that are learned */
+    /* tables of positions: a bias for each distance, a bias for each key, learned positions */
     "mix = function()\n"
     "    local bias = gather(param('bias', {8, H}, {normal = 1}), minimum(maximum(query() - key(), "
     "0), 7))\n"
@@ -174,13 +174,13 @@ static const char *const spellings[] = {
     "    local same = eq(a + 0 * query({B, 1, T, T}), b)\n"
     "    return attend(where(logical_and(le(key(), query()), same), scores(), -math.huge))\n"
     "end",
-    /* heads that are mixed (talking heads) */
+    /* mixing scores of heads by a matrix (talking heads) */
     "mix = function()\n"
     "    local p = nn.softmax(where(le(key(), query()), scores(), -math.huge))\n"
     "    local mixed = matmul(permute(p, {1, 3, 4, 2}), param('talk', {H, H}, {normal = 1}))\n"
     "    return merged(matmul(permute(mixed, {1, 4, 2, 3}), heads 'v'))\n"
     "end",
-    /* pairs that turn, side by side, before a norm of each head's row */
+    /* rotation of adjacent pairs, followed by a norm of each head's row */
     "mix = function()\n"
     "    local w = float(iota({T, d / 2}, 1)) * 0.37 ^ float(iota({T, d / 2}, 2))\n"
     "    local function turned(x)\n"
@@ -195,23 +195,23 @@ static const char *const spellings[] = {
     "    local s = matmul(turned(heads 'q'), transpose(turned(heads 'k'), 3, 4)) * 0.3\n"
     "    return attend(where(le(key(), query()), s, -math.huge))\n"
     "end",
-    /* keys without a bias, beside queries and values that have one */
+    /* keys without a bias, queries and values with one */
     "mix = function()\n"
     "    local k = reshape(matmul(x, param('k', {C, C}, {normal = 0.3})), {B, T, H, d})\n"
     "    local s = matmul(heads 'q', permute(k, {1, 3, 4, 2})) * 0.3\n"
     "    return attend(where(le(key(), query()), s, -math.huge))\n"
     "end",
-    /* values and keys that all heads share */
+    /* keys and values that all heads share */
     "mix = function()\n"
     "    local k, v = scope('k', nn.linear, x, d), scope('v', nn.linear, x, d)\n"
     "    local s = matmul(heads 'q', transpose(reshape(k, {B, 1, T, d}), 3, 4)) * d ^ -0.5\n"
     "    local p = nn.softmax(where(le(key(), query()), s, -math.huge))\n"
     "    return merged(matmul(p, reshape(v, {B, 1, T, d})))\n"
     "end",
-    /* scores that are said twice */
+    /* the same scores computed twice */
     "mix = function() return attend(where(gt(key(), query()), -math.huge,\n"
     "    where(lt(query() - key(), 7), scores(), scores() * 0.5))) end",
-    /* elements along an axis: of each token's own numbers, of a head for each token */
+    /* ops along an axis other than tokens: on each token's elements, or on a head of each token */
     "mix = function() return x * gather(x, argmax(x, -1, true), 3) end",
     "mix = function()\n"
     "    local own = reshape(ids, {B, T, 1}) + 3 * iota({B, T, 3}, 3) - 1\n"
@@ -221,7 +221,7 @@ static const char *const spellings[] = {
     "end",
     /* no attention at all */
     "mix = function() return nn.layer_norm(x, {}) end",
-    /* each token alone, and the number of its place */
+    /* no token sees another: x times the number of the position */
     "mix = function() return x * float(iota({B, T, C}, 2)) end",
 };
 
@@ -237,7 +237,7 @@ static void expect(crescent_context *context, int status)
     ck_assert_msg(status == CRESCENT_OK, "%s", crescent_error(context));
 }
 
-/* The formats of weights, or null. */
+/* The format in which weights are kept; null: f32. */
 static const char *format;
 
 static void compile(crescent_context *context, struct side *side, crescent_backend backend,
@@ -275,7 +275,8 @@ static void run_tokens(crescent_context *context, struct side *side, const int32
     expect(context, crescent_run(side->model, inputs, (void *[]){logits}));
 }
 
-/* The model `whole` of B sequences and `part`, which goes on in steps of up to `chunk` tokens. */
+/* Checks that the model `part`, which takes up to `chunk` tokens a step, has the bits of the model
+ * `whole`, for B sequences. */
 static void check_same(crescent_context *context, struct side *whole, struct side *part, int chunk,
                        int plan, int last_only)
 {
@@ -290,7 +291,7 @@ static void check_same(crescent_context *context, struct side *whole, struct sid
     expect(context, crescent_run(whole->model, (const void *[]){ids}, (void *[]){all}));
     for (int at = 0, step = 0, n; at < length; at += n, step++) {
         n = tokens_at(plan, step, chunk, length - at);
-        memset(now, 0x55, (size_t)(B * chunk) * 4); /* past the length there are no tokens */
+        memset(now, 0x55, (size_t)(B * chunk) * 4); /* what follows the length is no token */
         for (int b = 0; b < B; b++)
             memcpy(now + b * chunk, ids + b * length + at, (size_t)n * 4);
         run_tokens(context, part, now, n, some);
@@ -347,7 +348,7 @@ START_TEST(families_in_chunks)
 }
 END_TEST
 
-/* Weights that are rounded: the model of all tokens keeps the same ones so. */
+/* Weights in rounded formats: both models keep the same rounded weights. */
 START_TEST(families_in_formats)
 {
     format = formats[_i % COUNT(formats)];
@@ -371,7 +372,8 @@ START_TEST(families_by_a_compiler)
 }
 END_TEST
 
-/* One row and many are shared out among threads in other blocks. */
+/* Models of long texts: a run of one row divides work among threads in other blocks than a run of
+ * many. */
 START_TEST(long_families)
 {
     const struct family *family = &long_ones[_i];
@@ -388,8 +390,8 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-/* The last layer, of one row, sees by indices what its mask hides; and cosines are computed once for
- * all heads and layers, but for the last row. */
+/* In the last layer, which computes one row, the mask is computed from indices; and cosines are
+ * computed once for all heads and layers, except for that row. */
 START_TEST(one_row_has_a_mask)
 {
     static const struct family llama = {"graphs/llama.lua", {"num_key_value_heads=2"}};
@@ -446,7 +448,7 @@ END_TEST
 
 /* ---- lengths ---- */
 
-/* Its tokens, and how many texts there are, are numbers or lengths. */
+/* A script whose number of tokens and number of texts are constants or lengths. */
 static const char sized[] =
     "local nn, attention, masks = require 'nn', require 'attention', require 'masks'\n"
     "local B, T = %s, %s\n"
@@ -464,7 +466,7 @@ static int open_sized(crescent_context *context, const char *B, const char *T, c
     return crescent_graph_open_text(context, "sized.lua", text, (size_t)n, NULL, &side->graph);
 }
 
-/* The context is the bound of T, and there is one text. */
+/* In the incremental form, the context is the bound of T, and there is one text. */
 START_TEST(lengths_go_on)
 {
     crescent_context *context = crescent_context_new();
@@ -499,7 +501,7 @@ END_TEST
 
 /* ---- training ---- */
 
-/* The frame's model with a step of gradient descent behind it. */
+/* A model of the frame above followed by a step of gradient descent. */
 static const char training[] = "mix = function() return attend(where(le(key(), query()), scores(), "
                                "-math.huge)) end\n"
                                "%s";
@@ -521,7 +523,7 @@ static const char step[] =
 
 enum { V = 11 };
 
-/* Logits and their logarithms of probabilities in a training step. */
+/* Runs a training step; returns logits and their log-probabilities. */
 static void run_step(crescent_context *context, const int32_t *ids, float *logits, float *logs)
 {
     char mix[4096];
@@ -591,7 +593,7 @@ END_TEST
 
 /* ---- what is refused ---- */
 
-/* An axis of one token could be any of size 1. */
+/* With T = 1, the axis of tokens cannot be told from other axes of size 1. */
 START_TEST(one_token_is_refused)
 {
     static const char text[] =
@@ -622,8 +624,8 @@ static const struct {
      "found tokens that depend on later ones"},
     {"mix = function() return attend(where(le(key(), query()), scores(), -1e4)) end",
      "found tokens that depend on later ones"},
-    /* a query that sees nothing has the mean of all values, of later tokens too: ids decide, by a choice
-     * or by a factor, or positions do */
+    /* a query without visible keys gets the mean of all values, later tokens included; hidden by
+     * ids with a choice, by ids with a factor, or by positions */
     {"mix = function()\n"
      "    local there = reshape(ne(ids, 1), {B, 1, 1, T})\n"
      "    return attend(where(logical_and(le(key(), query()), there), scores(), -1e9))\n"
@@ -638,13 +640,13 @@ static const struct {
      "found a mask by a number"},
     {"mix = function() return attend(where(lt(key(), query()), scores(), -1e9)) end",
      "found a mask by a number"},
-    /* a slice at another offset of a larger mask */
+    /* a slice of a larger mask at another offset */
     {"mix = function()\n"
      "    local all = le(key {64, 64}, query {64, 64})\n"
      "    return attend(where(slice(all, {6, 5}, {T, T}), scores(), -math.huge))\n"
      "end",
      "found tokens that depend on later ones"},
-    /* positions that wrap, or that float32 rounds to one */
+    /* positions that wrap around, or that float32 rounds to the same number */
     {"mix = function()\n"
      "    local a, b = key() * 2147483647, query() * 2147483647\n"
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
@@ -660,7 +662,7 @@ static const struct {
      "    return attend(where(le(a, b), scores(), -math.huge))\n"
      "end",
      "found tokens that depend on later ones"},
-    /* hidden scores become finite again */
+    /* ops by which hidden scores become finite again */
     {"mix = function()\n"
      "    return attend(scores() + where(le(key(), query()), 0, -1e9) + 1e9)\n"
      "end",
@@ -682,8 +684,8 @@ static const struct {
     {"mix = function() return merged(matmul(sigmoid(where(le(key(), query()), scores(), 0.0)), "
      "heads 'v')) end",
      "found tokens that depend on later ones"},
-    /* a choice by scores between 0 and: an unknown value, another number, a number that grows with the
-     * query, one that grows with the key */
+    /* a choice, by the scores, between 0 and: an unknown value, another number, a number that grows
+     * with the query, one that grows with the key */
     {"mix = function()\n"
      "    local p = where(gt(scores(), 0), 0.0, scores())\n"
      "    return merged(matmul(p, heads 'v'))\n"
@@ -704,7 +706,8 @@ static const struct {
      "    return merged(matmul(p, heads 'v'))\n"
      "end",
      "found tokens that depend on later ones"},
-    /* scores are not compared with the key, on either side */
+    /* a comparison of the scores with the key's position, as the left or the right operand, is no
+     * mask */
     {"mix = function()\n"
      "    return merged(matmul(where(le(scores(), float(key())), 0.0, scores()), heads 'v'))\n"
      "end",
@@ -713,7 +716,7 @@ static const struct {
      "    return merged(matmul(where(le(float(key()), scores()), scores(), 0.0), heads 'v'))\n"
      "end",
      "found tokens that depend on later ones"},
-    /* the axis of keys does not remain an axis: concatenated, sliced, merged */
+    /* the axis of keys is concatenated, sliced or merged with another */
     {"mix = function()\n"
      "    local all = sum(concat({exp(scores()), const(1, {B, H, T, 1})}, 4), 4)\n"
      "    return merged(expand(all, {B, H, T, d}))\n"
@@ -793,7 +796,7 @@ START_TEST(chunks_out_of_bounds)
 }
 END_TEST
 
-/* The context holds so many tokens; what would lie beyond is refused, and nothing is forgotten. */
+/* Tokens beyond the context are refused, and the earlier ones stay. */
 START_TEST(tokens_beyond_the_context)
 {
     crescent_context *context = crescent_context_new();

@@ -32,7 +32,7 @@ static float number(int i)
 
 /* ---- rows ---- */
 
-/* A rounded row, by its parts. */
+/* A row rounded to int8, by its parts. */
 struct row {
     signed char integers[32 * BLOCKS];
     float scale[BLOCKS];
@@ -65,7 +65,7 @@ static void round_row(struct row *y, const float *x)
 
 static float rows[M * K];
 
-/* Rows with everything in them: blocks of zeros, of tiny and of huge numbers, ties. */
+/* Fills the rows: blocks of zeros, of tiny and of huge numbers, and ties. */
 static void make_rows(void)
 {
     for (int i = 0; i < M * K; i++)
@@ -133,7 +133,7 @@ static float half(const unsigned char *p)
     return bits >> 15 ? -size : size;
 }
 
-/* Element (k, n) of the integers of panels. */
+/* Returns element (k, n) of a panel's block, as an integer. */
 static int weight(bool nibbles, const unsigned char *block, int k, int n)
 {
     if (!nibbles)
@@ -160,7 +160,8 @@ static float product(bool nibbles, const struct row *row, const unsigned char *p
 
 enum { PANEL = 1088 * BLOCKS };
 
-/* Any bytes: padding, too, and integers from -128 on.  Scales are of every size, some NaN. */
+/* Fills panels with random bytes, padding included, so that integers go down to -128; scales are of
+ * every magnitude, some NaN. */
 static void make_panels(bool nibbles, unsigned char *panels)
 {
     unsigned state = 1;
@@ -210,7 +211,8 @@ START_TEST(products_are_exact)
 }
 END_TEST
 
-/* The largest sums there are: neither words of 16 bits nor saturation would do. */
+/* The largest possible sums are exact: they would overflow in 16 bits, and with saturating
+ * instructions. */
 START_TEST(sums_do_not_saturate)
 {
     const struct cr_runtime *rt = runtime(_i);

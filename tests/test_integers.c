@@ -27,7 +27,8 @@ static const int32_t values[] = {
     123456789, 7,         -2,
 };
 
-/* Pairs meet in all combinations as `turn` goes on. */
+/* Returns element i of an operand: while operand 0 takes the values in order, operand 1 changes
+ * once in a round, so that all pairs occur. */
 static int32_t value_at(int turn, int64_t i)
 {
     return values[turn ? i / COUNT(values) % COUNT(values) : i % COUNT(values)];
@@ -96,7 +97,8 @@ static double define(enum cr_op op, int64_t a, int64_t b, int64_t c)
 
 enum { ROWS = 3, COLS = 37, LD = COLS + 3 };
 
-/* A function of the table, the letters of its operands and how to call it. */
+/* A strip function of the runtime's table: its op, the letters of its operands, and how to call
+ * it. */
 struct strip {
     enum cr_op op;
     const char *letters;
@@ -183,7 +185,8 @@ START_TEST(strips_are_exact)
 }
 END_TEST
 
-/* Whole numbers, fractions, the ends of the range and what lies beyond. */
+/* f32 is converted to i32 toward zero: whole numbers, fractions, the ends of the range and numbers
+ * beyond. */
 START_TEST(floats_are_cut)
 {
     static const struct {
@@ -210,7 +213,7 @@ START_TEST(floats_are_cut)
 }
 END_TEST
 
-/* The table's expressions for integers. */
+/* The macros of the table's expressions, for integers. */
 #define CR_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define CR_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define CR_LOWEST INT32_MIN
@@ -243,7 +246,7 @@ CR_REDUCTIONS(REDUCTION_FUNCTIONS)
 static const struct reduction reductions[] = {CR_REDUCTIONS(REDUCTION_ENTRY)};
 /* clang-format on */
 
-/* The reduction of n numbers that are `step` apart. */
+/* Returns the reduction of n numbers with a stride of `step`. */
 static int32_t reduced(const struct reduction *of, const int32_t *x, long n, long step)
 {
     int32_t all = of->identity;
@@ -265,7 +268,7 @@ START_TEST(reductions_are_exact)
         of->rows(k->i32, n, y, x, LONG);
         for (int l = 0; l < 16 * ROWS; l++)
             lanes[l] = of->identity;
-        for (long r = 0; r < n; r += 16) /* the same numbers, ROWS to a row */
+        for (long r = 0; r < n; r += 16) /* the same numbers as a matrix with ROWS columns */
             of->down(k->i32, n - r < 16 ? n - r : 16, lanes, x + r * ROWS);
         of->lanes(k->i32, lanes);
         for (int r = 0; r < ROWS; r++) {
@@ -276,7 +279,7 @@ START_TEST(reductions_are_exact)
 }
 END_TEST
 
-/* Patterns of bits that as floats would be signalling NaN, denormal numbers and -0. */
+/* Bit patterns that as floats would be signalling NaN, denormal numbers or -0. */
 static const uint32_t patterns[] = {0x7f800001, 0xffbfffff, 0x7fc00000, 1, 0x80000000, 0x00400001};
 
 START_TEST(moves_keep_all_bits)
@@ -328,13 +331,13 @@ END_TEST
 
 enum { MAX_OUTPUTS = 256, MAX_INPUTS = 4, R = 19, C = 19, N = R * C };
 
-/* A node and its values as they should be. */
+/* A node and its expected values. */
 struct tensor {
     cr_id id;
     double *value;
 };
 
-/* A graph, its inputs, its outputs as they should be, and all that it owns. */
+/* A graph with its inputs and expected outputs, and the memory that it owns. */
 struct model {
     struct cr_graph *g;
     void **owned;
@@ -354,7 +357,7 @@ static int64_t size_of(const struct model *m, struct tensor t)
     return cr_elements(node_of(m, t)->rank, node_of(m, t)->shape);
 }
 
-/* Zeros, freed with the model. */
+/* Allocates zeros that are freed with the model. */
 static void *own(struct model *m, int64_t n, size_t size)
 {
     return *CR_PUSH(m->owned, m->n_owned, m->cap_owned) = cr_calloc((size_t)n, size);
@@ -368,7 +371,7 @@ static struct tensor add(struct model *m, enum cr_op op, int n, const cr_id *in,
     return t;
 }
 
-/* Makes the last tensor an output: it is stored, and compared. */
+/* Adds an output: the node's values are stored and compared. */
 static struct tensor out(struct model *m, struct tensor t)
 {
     char name[32];
@@ -433,7 +436,7 @@ static struct tensor reduce(struct model *m, enum cr_op op, struct tensor a, int
     return t;
 }
 
-/* One number a row, or a column, repeated to [R, C]. */
+/* Broadcasts one number for each row, or for each column, to [R, C]. */
 static struct tensor expand(struct model *m, struct tensor a)
 {
     struct cr_attr attr = {.rank = 2, .shape = {R, C}};
@@ -454,7 +457,7 @@ static struct tensor permute(struct model *m, struct tensor a)
     return t;
 }
 
-/* From (row, col) on, as many rows and columns as there are, less `less`. */
+/* Slices rows and columns from (row, col) on. */
 static struct tensor slice(struct model *m, struct tensor a, int row, int col, int rows, int cols)
 {
     struct cr_attr attr = {.rank = 2, .index = {row, col}, .shape = {rows, cols}};
@@ -493,7 +496,8 @@ static struct tensor iota(struct model *m, int axis)
     return t;
 }
 
-/* Down or across, from the first or from the last. */
+/* Adds a running sum down the columns or along the rows, from the first or from the last
+ * element. */
 static struct tensor cumsum(struct model *m, struct tensor a, int axis, bool reverse)
 {
     struct cr_attr attr = {.axis = axis, .index = {reverse}};
@@ -508,7 +512,7 @@ static struct tensor cumsum(struct model *m, struct tensor a, int axis, bool rev
     return t;
 }
 
-/* The values as data of the program. */
+/* Adds a literal with the same values, which are data of the program. */
 static struct tensor literal(struct model *m, struct tensor a)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = 2, .shape = {R, C}};
@@ -521,7 +525,7 @@ static struct tensor literal(struct model *m, struct tensor a)
     return t;
 }
 
-/* Rows of an [R, C] table by a list of indices. */
+/* Gathers rows of an [R, C] table by a list of indices. */
 static struct tensor gather(struct model *m, struct tensor table, struct tensor index)
 {
     struct tensor t = add(m, CR_OP_gather, 2, (cr_id[]){table.id, index.id}, NULL);
@@ -555,8 +559,8 @@ static struct tensor random_by(struct model *m, struct tensor seed, int64_t numb
     return t;
 }
 
-/* Every op on operands that are stored, computed on the way, one a row, one a column, and
- * constants on either side. */
+/* Adds every elementwise op on operands that are stored, computed in the same kernel, one number
+ * for each row, one for each column, and constants on either side. */
 static void add_maps(struct model *m, struct tensor a, struct tensor b)
 {
     static const int64_t numbers[] = {INT32_MIN, INT32_MAX, 16777217, -1};
@@ -577,12 +581,12 @@ static void add_maps(struct model *m, struct tensor a, struct tensor b)
         for (int i = 0; cr_ops[op].arity == 2 && i < COUNT(numbers); i++)
             out(m, i % 2 ? map2(m, op, constant(m, numbers[i]), a)
                          : map2(m, op, a, constant(m, numbers[i])));
-        for (int i = 0; i < COUNT(numbers); i++) /* of constants alone, which are folded */
+        for (int i = 0; i < COUNT(numbers); i++) /* operands that are constants: the op is folded */
             out(m, map2(m, op, constant(m, numbers[i]), constant(m, numbers[(i + 1) % 4])));
     }
 }
 
-/* c (a + k a + l a a a), in orders that the simplifier changes for floats. */
+/* Adds c (a + k a + l a a a), in an order that the simplifier changes for floats. */
 static struct tensor polynomial(struct model *m, struct tensor a, int64_t c, int64_t k, int64_t l)
 {
     struct tensor square = map2(m, CR_OP_mul, a, a);

@@ -1,4 +1,4 @@
-/* test_interpreter.c - the interpreter against values worked out by hand, op by op. */
+/* test_interpreter.c - the interpreter, op by op, against values computed by hand. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { MAX_VALUES = 24 };
 
-/* A tensor of a case: its shape ends at the first 0. */
+/* A tensor of a case; a 0 ends its shape. */
 struct tensor {
     enum cr_dtype dtype;
     int64_t shape[4];
@@ -249,7 +249,7 @@ static const struct ref_case cases[] = {
      {{CR_I32, {2, 2}, {1, 2, 3, 4}}, {CR_I32, {3, 2}, {1, 0, 0, 1, 2, 1}}},
      {.axis = 0},
      {CR_I32, {3, 2}, {3, 2, 1, 4, INT32_MIN, 4}}},
-    {CR_OP_random, /* the numbers of cr_philox_uniform, whose generator test_runtime.c checks */
+    {CR_OP_random, /* the numbers of cr_philox_uniform, which test_runtime.c checks */
      1,
      {{CR_I32, {0}, {5}}},
      {.rank = 2, .shape = {2, 3}, .value = 7},
@@ -287,7 +287,7 @@ static const struct ref_case cases[] = {
      {{CR_F32, {3, 2}, {1, 2, 3, 4, 5, 6}}, {CR_F32, {2, 2}, {7, 8, 9, 10}}, {CR_I32, {0}, {1}}},
      {.axis = 0},
      {CR_F32, {3, 2}, {1, 2, 7, 8, 9, 10}}},
-    {CR_OP_write, /* the first row would lie outside */
+    {CR_OP_write, /* a negative offset: the first row is dropped */
      3,
      {{CR_I32, {2, 3}, {1, 2, 3, 4, 5, 6}}, {CR_I32, {2, 2}, {7, 8, 9, 10}}, {CR_I32, {1}, {-1}}},
      {.axis = 1},
@@ -300,7 +300,7 @@ static const struct ref_case cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-/* An operand of a case as an input. */
+/* Adds an input for operand `place` of a case. */
 static cr_id leaf(struct cr_graph *g, const struct tensor *t, int place)
 {
     char name[2] = {(char)('a' + place), 0};
@@ -309,7 +309,7 @@ static cr_id leaf(struct cr_graph *g, const struct tensor *t, int place)
     return cr_must(g, CR_OP_input, 0, NULL, &attr);
 }
 
-/* The case's operand in the form an input has. */
+/* Returns the data of the case's operand, as int32_t or float. */
 static void *payload(const struct tensor *t)
 {
     static int32_t integers[3][MAX_VALUES];
@@ -365,8 +365,8 @@ START_TEST(an_op_does_what_its_row_says)
 }
 END_TEST
 
-/* Inputs, states and parameters are what the cases are made of, and only a pass makes exchanges; every other op
- * needs a case. */
+/* Every op has a case, except inputs, states and parameters, of which cases are made, and
+ * exchanges, which only a pass makes. */
 START_TEST(every_op_has_a_case)
 {
     for (int op = 0; op < CR_OP_COUNT; op++) {
@@ -392,7 +392,7 @@ static cr_id transpose(struct cr_graph *g, cr_id id)
     return cr_must(g, CR_OP_permute, 1, &id, &attr);
 }
 
-/* Views of views: (x' w')' = w x, with x and w seen through permutations. */
+/* A product of transposed views, transposed back, is the product itself: (x' w')' = w x. */
 START_TEST(products_of_views)
 {
     struct cr_graph *g = cr_graph_new("t");
@@ -419,7 +419,8 @@ START_TEST(products_of_views)
 }
 END_TEST
 
-/* One weight for every batch, of a product too wide for one step of four. */
+/* A product of a batch by one shared weight, wider than the four columns that the interpreter
+ * computes at once. */
 START_TEST(a_weight_shared_by_batches)
 {
     struct cr_graph *g = cr_graph_new("t");
@@ -449,7 +450,7 @@ START_TEST(a_weight_shared_by_batches)
 }
 END_TEST
 
-/* Too large a tensor is refused before memory is touched, with the line that made it. */
+/* A tensor that is too large is refused before memory is allocated, with the script's line. */
 START_TEST(too_large_is_an_error)
 {
     struct cr_graph *g = cr_graph_new("t");

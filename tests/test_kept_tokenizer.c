@@ -1,6 +1,7 @@
 /*
- * test_kept_tokenizer.c - tokenizers whose tables are kept in files: the same ids with such a file and
- * without it, whatever happens to the file, to tokenizer.json and to the cache folder.
+ * test_kept_tokenizer.c - tokenizers whose tables are cached in files: the ids are the same with a
+ * cached file and without, whatever happens to that file, to tokenizer.json and to the cache
+ * folder.
  */
 #include <check.h>
 #include <dirent.h>
@@ -21,7 +22,7 @@ enum { PLENTY = 1 << 30 };
 
 static char folder[64], cache[96], path[96], config[120];
 
-/* A BPE, a WordPiece and a Unigram model of a few tokens. */
+/* A BPE, a WordPiece and a Unigram tokenizer of a few tokens. */
 static const char bpe[] =
     "{\"added_tokens\": [{\"id\": 9, \"content\": \"<|end|>\", \"special\": true}],"
     " \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, \"decoder\": {\"type\": \"ByteLevel\"},"
@@ -67,7 +68,7 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Counts the kept files; `kept` is the path of the last one. */
+/* Counts the cached files; `kept` becomes the path of the last one. */
 static int count_kept(char kept[400])
 {
     char inner[128];
@@ -85,9 +86,9 @@ static int count_kept(char kept[400])
     return n;
 }
 
-/* ---- what a tokenizer does ---- */
+/* ---- the output of a tokenizer ---- */
 
-/* Appends the ids of a text, or the error, and what they are decoded to. */
+/* Appends the ids of a text, or the error, and the text that the ids decode to. */
 static void print_text(struct cr_text *out, struct cr_tokenizer *t, const char *text, size_t n)
 {
     struct cr_ids ids = {0};
@@ -125,7 +126,7 @@ static void print_random_texts(struct cr_text *out, struct cr_tokenizer *t, int 
     }
 }
 
-/* Returns everything that a tokenizer answers: all tokens, and ids and texts of random texts. */
+/* Returns the output of a tokenizer: all tokens, and the ids of random texts and their decoding. */
 static char *print(struct cr_tokenizer *t, int n_texts)
 {
     struct cr_text out = {0};
@@ -141,7 +142,8 @@ static char *print(struct cr_tokenizer *t, int n_texts)
     return out.data;
 }
 
-/* Opens the tokenizer and returns what it answers; sets whether its tables were mapped. */
+/* Opens a tokenizer and returns its output; sets whether its tables were mapped from a cached
+ * file. */
 static char *answers_of(const char *name, int64_t most, bool *is_mapped, int n_texts)
 {
     struct cr_kept_image image;
@@ -155,7 +157,7 @@ static char *answers_of(const char *name, int64_t most, bool *is_mapped, int n_t
     return answers;
 }
 
-/* Expects answers, from mapped tables or not. */
+/* Asserts a tokenizer's output, and whether its tables are mapped from a cached file. */
 static void expect(const char *answers, int64_t most, bool is_mapped)
 {
     bool was_mapped;
@@ -165,7 +167,7 @@ static void expect(const char *answers, int64_t most, bool is_mapped)
     free(found);
 }
 
-/* Returns the answers without kept files. */
+/* Returns the tokenizer's output without a cache. */
 static char *plain_answers(void)
 {
     bool is_mapped;
@@ -177,7 +179,7 @@ static char *plain_answers(void)
 static const char *const models[] = {bpe, wordpiece, unigram};
 enum { N_MODELS = sizeof models / sizeof *models };
 
-/* All tokenizers of the fixtures answer the same when their tables are kept. */
+/* All tokenizers of the fixtures give the same output from cached tables. */
 START_TEST(fixtures)
 {
     char name[400], kept[400];
@@ -209,7 +211,7 @@ START_TEST(fixtures)
 }
 END_TEST
 
-/* Writes a GGUF file with a tokenizer of that model. */
+/* Writes a GGUF file with a tokenizer of a type. */
 static void make_gguf(const char *name, const char *model)
 {
     static const char *const tokens[] = {"<unk>", "</s>", "<x>", "\xe2\x96\x81", "a", "b", "ab", "\xe2\x96\x81" "a",
@@ -234,7 +236,7 @@ static void make_gguf(const char *name, const char *model)
     write_gguf(name, &g);
 }
 
-/* So do those of GGUF files. */
+/* Tokenizers of GGUF files give the same output from cached tables. */
 START_TEST(gguf)
 {
     static const char *const kinds[] = {"gpt2", "llama", "bert", "t5"};
@@ -254,7 +256,7 @@ START_TEST(gguf)
 }
 END_TEST
 
-/* What tokenizer_config.json adds is read each time. */
+/* Tokens that tokenizer_config.json adds are not cached: a changed file takes effect. */
 START_TEST(added_tokens)
 {
     static const char two[] = "{\"added_tokens_decoder\": {\"10\": {\"content\": \"<two>\"}}}";
@@ -275,7 +277,8 @@ END_TEST
 
 /* ---- other files ---- */
 
-/* Another tokenizer.json of the same size and time is read. */
+/* A tokenizer.json with other contents is read although its size and time are those of the cached
+ * one. */
 START_TEST(changed)
 {
     struct stat before;
@@ -317,7 +320,7 @@ static unsigned char *read_bytes(const char *name, size_t *n)
     return bytes;
 }
 
-/* A kept file in which any one byte differs, or that was cut off anywhere, is not used. */
+/* A cached file with any one byte changed, or cut off anywhere, is not used. */
 START_TEST(damaged)
 {
     enum { FEW = 1, PAGE = 4096 }; /* nothing is written */
@@ -346,7 +349,7 @@ START_TEST(damaged)
 }
 END_TEST
 
-/* A damaged file is replaced. */
+/* A damaged cached file is replaced. */
 START_TEST(replaced)
 {
     char kept[400];
@@ -363,7 +366,8 @@ END_TEST
 
 /* ---- the cache folder ---- */
 
-/* Without a limit, a folder, or a folder that can be written to, files are read as ever. */
+/* Without a limit, without a cache folder, or with one that is read-only, tokenizer.json is read as
+ * usual. */
 START_TEST(no_cache)
 {
     static const char *const caches[] = {"relative", "/dev/null/below", "/proc"};
@@ -385,7 +389,7 @@ START_TEST(no_cache)
 }
 END_TEST
 
-/* All kept files take at most the limit: the one that was used longest ago goes. */
+/* All cached files together take at most the limit: the least recently used one is removed. */
 START_TEST(room)
 {
     char first[400], second[400];
@@ -406,7 +410,8 @@ START_TEST(room)
 }
 END_TEST
 
-/* Processes that open one tokenizer at a time, while its file comes and goes. */
+/* Several processes open a tokenizer at the same time, while its cached file is removed and written
+ * again. */
 START_TEST(processes)
 {
     enum { PROCESSES = 4, TIMES = 40 };
@@ -436,7 +441,7 @@ END_TEST
 
 /* ---- by the library ---- */
 
-/* Writes a BPE of that many tokens, which are numbers. */
+/* Writes a BPE with that many tokens, which are numbers. */
 static void write_numbers(int n)
 {
     FILE *file = fopen(path, "w");
@@ -448,7 +453,7 @@ static void write_numbers(int n)
     fclose(file);
 }
 
-/* A large tokenizer.json is kept if the context has a limit; a small one never is. */
+/* A large tokenizer.json is cached if the context has a limit; a small one never is. */
 START_TEST(context)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * test_kept_weights.c - packed weights that are kept in files: the bits of a run, what a file depends on,
- * and how much all of them take.
+ * test_kept_weights.c - packed weights that are cached in files: a run gives the same bits, a
+ * changed source makes a file invalid, and all files together respect a limit.
  */
 #include <check.h>
 #include <dirent.h>
@@ -20,12 +20,12 @@ enum { N = 2 * 8 * 48, PLENTY = 1 << 30 };
 #define BLOCK "graphs/gpt2_block.lua"
 
 static char folder[64], cache[96], weights[96];
-static crescent_context *last; /* of the model that was opened last, for its errors */
+static crescent_context *last; /* the context of the model that was opened last, for error messages */
 
 #define GOOD(context, call)                                                                        \
     ck_assert_msg((call) == CRESCENT_OK, "%s: %s", #call, crescent_error(context))
 
-/* A model for which weights may be kept; `format` may be null. */
+/* Opens a model whose weights may be cached; `format` may be null. */
 static crescent_model *open_model(int64_t bytes, const char *format, crescent_backend backend)
 {
     static const crescent_setting sizes[] = {{"B", "2"}, {"T", "8"}, {"n_embd", "48"}, {"n_head", "3"}};
@@ -70,7 +70,7 @@ static bool was_kept(const char *format, float *y)
     return bytes == 0;
 }
 
-/* Weights that are due are not written, and why. */
+/* Asserts that writing the uncached weights fails with a message that contains `why`. */
 static void fails_to_write(crescent_model *model, const char *why)
 {
     int64_t written = -1;
@@ -79,7 +79,7 @@ static void fails_to_write(crescent_model *model, const char *why)
     ck_assert_msg(strstr(crescent_error(last), why) != NULL, "%s", crescent_error(last));
 }
 
-/* A file of weights drawn from a seed. */
+/* Saves a file of random weights of a seed. */
 static void save_weights(int64_t seed)
 {
     crescent_model *model = open_model(0, NULL, CRESCENT_TCC);
@@ -89,7 +89,7 @@ static void save_weights(int64_t seed)
     crescent_close(model);
 }
 
-/* Counts the files that are kept; the path of the last one. */
+/* Counts the cached files; `path` becomes the path of the last one. */
 static int count_files(char path[400])
 {
     char inner[128];
@@ -130,7 +130,8 @@ static void tear_down(void)
 static const char *const formats[] = {NULL, "bf16", "q8", "q4", "f32,*.c_fc.*=q4"};
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
-/* A run of weights that are mapped has the bits of one that read them; each format has a file of its own. */
+/* A run with mapped cached weights has the bits of a run that read them; each format has its own
+ * cached file. */
 START_TEST(gives_the_same_bits)
 {
     float first[N], second[N], third[N];
@@ -146,7 +147,7 @@ START_TEST(gives_the_same_bits)
 }
 END_TEST
 
-/* A parameter that is set later is the model's own: neither the file nor another model sees it. */
+/* Setting a parameter changes neither the cached file nor another model that maps it. */
 START_TEST(keeps_what_is_set_apart)
 {
     float first[N], second[N], third[N];
@@ -177,7 +178,7 @@ END_TEST
 
 /* ---- what a file depends on ---- */
 
-/* Changes one byte near the end of the weights' file, and gives it the times that it had. */
+/* Changes one byte near the end of the weight file, and restores its times. */
 static void change_a_byte(void)
 {
     struct stat status;
@@ -191,7 +192,8 @@ static void change_a_byte(void)
     close(fd);
 }
 
-/* Weights that were written anew are read, also in place and with the old times. */
+/* A weight file that was rewritten is read, even if it was changed in place and has its old
+ * times. */
 START_TEST(sees_other_weights)
 {
     float first[N], second[N], third[N];
@@ -199,7 +201,7 @@ START_TEST(sees_other_weights)
     save_weights(4);
     ck_assert(!was_kept(NULL, second));
     ck_assert(memcmp(first, second, sizeof first) != 0);
-    usleep(20000); /* a clock tick of the file system */
+    usleep(20000); /* waits for a tick of the file system's clock */
     change_a_byte();
     ck_assert(!was_kept(NULL, third));
     ck_assert(memcmp(second, third, sizeof first) != 0);
@@ -208,7 +210,7 @@ START_TEST(sees_other_weights)
 }
 END_TEST
 
-/* A kept file that was cut, or has another key, counts as none and is replaced. */
+/* A cached file that was cut off, or has another key, is ignored and replaced. */
 START_TEST(passes_over_damaged_files)
 {
     float first[N], second[N];
@@ -254,7 +256,7 @@ START_TEST(keeps_nothing_unasked)
 }
 END_TEST
 
-/* Weights that changed after they were read are not kept. */
+/* Weights whose file changed after they were read are not cached. */
 START_TEST(keeps_nothing_that_changed)
 {
     char path[400];
@@ -268,7 +270,7 @@ START_TEST(keeps_nothing_that_changed)
 }
 END_TEST
 
-/* ---- how much there is ---- */
+/* ---- the limit of the cache ---- */
 
 /* With a bound for one f32 file, the least recently used file is removed first. */
 START_TEST(removes_the_oldest)
@@ -283,7 +285,7 @@ START_TEST(removes_the_oldest)
         bytes[i] = crescent_uncached_weights(model);
         if (i < 2)
             ck_assert_int_eq(crescent_write_cache(model, &written[i]), CRESCENT_OK);
-        else /* more than the bound by itself: nothing is removed */
+        else /* larger than the limit by itself: nothing is removed */
             fails_to_write(model, "bytes to keep, expected at most the");
         crescent_close(model);
         usleep(20000);
@@ -305,7 +307,8 @@ START_TEST(removes_the_oldest)
 }
 END_TEST
 
-/* Without a folder, or with one that cannot be made, weights are read and nothing is said. */
+/* Without a cache folder, or with one that cannot be created, weights are read and no message
+ * appears. */
 START_TEST(does_without_a_folder)
 {
     float y[N];
@@ -353,7 +356,7 @@ END_TEST
 
 enum { FLOAT = 1, INT64 = 7, ROWS = 40, COLS = 3, TABLE = ROWS * COLS };
 
-/* The initializers of a model, of which import transposes one and computes with another one. */
+/* The initializers of an ONNX model: import transposes `layer`, and folds a sum of `square`. */
 struct contents {
     float layer[4 * COLS], bias[COLS], square[COLS * COLS], far[COLS];
     int64_t table[TABLE];
@@ -386,7 +389,7 @@ static void write_file(const char *name, const void *bytes, size_t n)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* The initializer "far", whose elements are in a file. */
+/* Appends the initializer "far", whose elements are in another file. */
 static void put_far(struct message *graph, const char *location)
 {
     struct message tensor = {.n = 0}, place = {.n = 0};
@@ -400,7 +403,8 @@ static void put_far(struct message *graph, const char *location)
     put_message(graph, 5, &tensor);
 }
 
-/* h = (x layer + bias) far, y = h square + h square' + the first n rows of the table. */
+/* Appends the nodes: h = (x layer + bias) far, y = h square + h square' + the first n rows of the
+ * table. */
 static void put_nodes(struct message *graph)
 {
     struct message start = {.n = 0}, to_float = {.n = 0};
@@ -439,8 +443,8 @@ static void write_onnx(const struct contents *c, const char *far)
     write_file(far, c->far, sizeof c->far);
 }
 
-/* A run of the model with a setting, "n=40"; whether its weights were kept.  Then they are, unless
- * `bytes` is 0. */
+/* Runs the model with a setting such as "n=40" and caches its weights, unless `bytes` is 0; returns
+ * true if they were cached before. */
 static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float *y)
 {
     char path[128], name[] = {*set, '\0'};
@@ -489,8 +493,7 @@ static bool onnx_differs(const char *set, const float *y)
     return memcmp(off, y, sizeof off) != 0;
 }
 
-/* Writes bytes into a file of the folder where others stand now, and gives it the times that it
- * had. */
+/* Overwrites bytes of a file in the folder, and restores its times. */
 static void replace_bytes(const char *name, const void *old, const void *new, size_t n)
 {
     unsigned char all[sizeof(struct message)];
@@ -498,7 +501,7 @@ static void replace_bytes(const char *name, const void *old, const void *new, si
     struct stat status;
     size_t at = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    usleep(20000); /* a clock tick of the file system */
+    usleep(20000); /* waits for a tick of the file system's clock */
     int fd = open(path, O_RDWR);
     ck_assert(fd >= 0 && fstat(fd, &status) == 0);
     size_t size = (size_t)status.st_size;
@@ -540,7 +543,8 @@ START_TEST(sees_other_initializers)
 }
 END_TEST
 
-/* Another file of the same bytes, or a model that takes its data from another one. */
+/* Cached weights are not used for a data file at another path, even with the same bytes, nor for a
+ * model that refers to another data file. */
 START_TEST(sees_other_external_data)
 {
     char from[128], to[128];
@@ -553,7 +557,7 @@ START_TEST(sees_other_external_data)
     snprintf(to, sizeof to, "%s/far.bin", folder);
     write_file("new.bin", c.far, sizeof c.far);
     ck_assert_int_eq(rename(from, to), 0);
-    ck_assert(!onnx_differs("n=40", y)); /* read again, though the same */
+    ck_assert(!onnx_differs("n=40", y)); /* the file is read again although its bytes are the same */
     c.far[0] = 7;
     write_file("other.bin", c.far, sizeof c.far);
     replace_bytes("m.onnx", "far.bin", "one.bin", strlen("far.bin"));
@@ -564,7 +568,7 @@ START_TEST(sees_other_external_data)
 }
 END_TEST
 
-/* Sizes that change the result of constant folding have cache files of their own; a length has the file
+/* Each size that changes the result of constant folding has its own cached file; a length has that
  * of its bound. */
 START_TEST(sees_other_sizes)
 {
@@ -586,7 +590,7 @@ START_TEST(sees_other_sizes)
 }
 END_TEST
 
-/* Results of constant folding are part of the cache's key: here rows of a table from k on. */
+/* The cache key includes results of constant folding: here the rows of a table from k on. */
 START_TEST(sees_other_numbers)
 {
     struct contents c = some_contents();
@@ -614,7 +618,7 @@ START_TEST(sees_other_numbers)
 }
 END_TEST
 
-/* Sizes on which no weight depends share a file. */
+/* Sizes that no weight depends on share a cached file. */
 START_TEST(shares_a_file_between_sizes)
 {
     struct message graph = {.n = 0};

@@ -1,6 +1,6 @@
 /*
- * test_kernel_limits.c - what stands in the way of one kernel: for each limit of a kernel a graph that is
- * beyond it, and for models that fuse leaves nothing in the way.
+ * test_kernel_limits.c - the limits of a kernel: for each, a graph that exceeds it, and the node
+ * that has to be stored therefore; after fusion no kernel of a model exceeds one.
  */
 #include <check.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static cr_id two_products(struct cr_graph *g)
     return binary(g, CR_OP_matmul, first, leaf(g, CR_OP_param, "w2", 6, 5));
 }
 
-/* A graph that reads a product directly and transposed. */
+/* Makes a graph that reads a product both as it is and transposed. */
 static cr_id product_in_two_places(struct cr_graph *g)
 {
     cr_id product =
@@ -78,7 +78,7 @@ static cr_id long_chain(struct cr_graph *g)
     return id;
 }
 
-/* Sums of 8 numbers, repeated 6 times and summed again. */
+/* Makes sums over rows of 8 numbers, broadcast to 6 columns and summed again. */
 static cr_id two_widths(struct cr_graph *g)
 {
     cr_id sum = sum_rows(g, leaf(g, CR_OP_input, "x", 4, 8));
@@ -97,8 +97,8 @@ static cr_id norm_and_product(struct cr_graph *g)
     return unary(g, CR_OP_tanh, binary(g, CR_OP_matmul, binary(g, CR_OP_sub, x, row), w));
 }
 
-/* A graph, the op that has to be stored first, the least and the most kernels, and the kind of the
- * last. */
+/* A graph; the op that has to be stored for it to fit kernels; the least and the greatest number of
+ * kernels; the kind of the last kernel. */
 static const struct {
     const char *name;
     cr_id (*make)(struct cr_graph *g);
@@ -128,7 +128,8 @@ static struct cr_module *make_module(int i, cr_id *root)
     return m;
 }
 
-/* Lowering names the obstacle, names the same one when repeated, and changes nothing. */
+/* cr_lower returns the obstacle of a graph, returns the same one when repeated, and does not change
+ * the module. */
 START_TEST(an_obstacle_is_named)
 {
     cr_id root;
@@ -184,7 +185,7 @@ static int length_of(const struct cr_kernel *k)
     return n;
 }
 
-/* With that stored, every kernel can be made, and none is beyond a limit. */
+/* After obstacles are stored, every kernel can be lowered, and none exceeds a limit. */
 START_TEST(what_has_no_obstacle_is_lowered)
 {
     cr_id root;
@@ -209,7 +210,7 @@ START_TEST(what_has_no_obstacle_is_lowered)
 }
 END_TEST
 
-/* A kernel that stores one number a row works on all columns of its rows. */
+/* A kernel that stores one number for each row counts the work on all columns. */
 START_TEST(sums_of_rows_count_all_columns)
 {
     struct cr_graph *g = cr_graph_new("sums");
@@ -241,7 +242,7 @@ static const char *const models[] = {
 
 enum { N_MODELS = sizeof models / sizeof *models };
 
-/* Runs the passes up to `fuse`, for one rank or the first of several. */
+/* Runs the passes up to `fuse`, for one rank, or for the first of several. */
 static struct cr_module *fused_on(const char *path, int ranks)
 {
     struct cr_script script;
@@ -260,12 +261,12 @@ static struct cr_module *fused(const char *path)
     return fused_on(path, 1);
 }
 
-/* Where the root of a kernel begins in its buffer, along the axis of the concat. */
+/* Returns the offset of a kernel's root in its buffer, along the axis of the concat. */
 static int64_t start_of(const struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];
     int64_t start = 0;
-    bool concat = m->graph->nodes[k->buffer].op == CR_OP_concat; /* the parts of a write begin at 0 */
+    bool concat = m->graph->nodes[k->buffer].op == CR_OP_concat; /* the parts of a write start at 0 */
     for (int i = kernel - 1; concat && i >= 0 && m->kernels[i].buffer == k->buffer; i--)
         start += m->graph->nodes[m->kernels[i].root].shape[m->graph->nodes[k->buffer].axis];
     return start;

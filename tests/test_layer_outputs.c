@@ -1,6 +1,6 @@
 /*
- * test_layer_outputs.c - values of middle layers asked for as outputs: whatever lies in the arena then,
- * the loops over layers give the bits of the same calls one by one.
+ * test_layer_outputs.c - results of inner layers as outputs: a loop over layers gives the bits of
+ * the same calls without a loop, wherever the plan stores the values.
  *
  * Outputs lie outside the arena, so a loop some of whose iterations make outputs shares its
  * buffers in another way than one that makes none.  All subsets of the layers are tried, with the
@@ -18,13 +18,14 @@
 
 enum { MOST_LAYERS = 7, MOST_PORTS = 256 };
 
-/* Makes a model with a number of layers; taps[i] is the result of layer i. */
+/* A model of several layers; taps[i] is the result of layer i. */
 struct model {
     struct cr_graph *graph;
     cr_id taps[MOST_LAYERS];
 };
 
-/* x = sigmoid(1.5 tanh(x) W): tapped is what the product reads and its gradient needs. */
+/* Makes layers x = sigmoid(1.5 tanh(x) W); a tap is what the layer's product reads, and so does its
+ * gradient. */
 static struct model make_chain(int n_layers)
 {
     struct model m = {.graph = cr_graph_new("chain")};
@@ -70,7 +71,7 @@ static struct model make_gpt2(int n_layers)
     return m;
 }
 
-/* Asks for the layers of a set, and for the gradients of the sum of what the model gives. */
+/* Adds outputs: the layers in a set, and the gradients of the sum of the model's output. */
 static void add_outputs(struct model *m, int n_layers, unsigned set)
 {
     struct cr_graph *g = m->graph;
@@ -94,7 +95,7 @@ static void add_outputs(struct model *m, int n_layers, unsigned set)
     }
 }
 
-/* The outputs of one run, one after another; *floats is how many numbers. */
+/* Runs the model once; returns all outputs, concatenated, and their number in *floats. */
 static float *run(struct model m, const char *skip, size_t *floats)
 {
     const struct cr_engine_options options = {

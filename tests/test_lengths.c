@@ -1,5 +1,5 @@
 /*
- * test_lengths.c - sizes that are known when the model runs.
+ * test_lengths.c - lengths: sizes that are known only when the model runs.
  *
  * Every script is compiled once with lengths and once for each size with numbers in their place;
  * what comes out is the same, bit for bit, for each backend, instruction set and number of threads.
@@ -20,7 +20,7 @@
 
 enum { BOUND = 128, SECOND = 40 };
 
-/* T and S are lengths, or the numbers that the options say. */
+/* T and S are lengths, or constants that the options give. */
 static const char head[] =
     "local nn, attention, gpt2 = require 'nn', require 'attention', require 'gpt2'\n"
     "local o = options {T = 0, S = 0}\n"
@@ -49,23 +49,23 @@ static const struct {
     {"ids", "local x = input('ids', {2, T}, 'i32')\n"
             "return {y = gather(param('wte', {50, 12}, {normal = 1}), x)}"},
     {"rows",
-     "local x = input('x', {T, 6})\n" /* the last one, and outside NaN */
+     "local x = input('x', {T, 6})\n" /* gathers the last row; a row out of range is NaN */
      "local n = o.T == 0 and T or const(o.T, {}, 'i32')\n"
      "local last = reshape(n, {1}) - 1\n"
      "return {y = gather(x, last), z = gather(exp(x), last + 1), w = gather(x, iota({9}, 1))}"},
     {"shift",
-     "local x = input('x', {1, T, 6})\n" /* a row further on, and behind the last one NaN */
+     "local x = input('x', {1, T, 6})\n" /* gathers the next row; behind the last one there is NaN */
      "local y = gather(x, iota({1, T, 1}, 2) + 1, 2)\n"
      "return {y = y, z = where(eq(y, y), gather(exp(x), iota({1, T, 1}, 2) - 2, -2), 0)}"},
     {"elements",
-     "local a = input('a', {3, T, T})\n" /* along lengths: at the distance, and outside NaN */
+     "local a = input('a', {3, T, T})\n" /* gathers along lengths, at a distance; out of range NaN */
      "local away = abs(iota({1, T, T}, 2) - iota({1, T, T}, 3))\n"
      "local z = gather(exp(a), away - 1, 2)\n"
      "return {y = gather(a, away, 3), z = where(eq(z, z), z, 0), w = gather(a, iota({1, 1, 4}, 3), "
      "3)}"},
-    {"repeated", "local x = input('x', {1, 3})\n" /* a product of which only an expand has the length, and a sum */
+    {"repeated", "local x = input('x', {1, 3})\n" /* only an expand has the length */
                  "return {y = (x * 0.75):expand{T, 1, 3} + 2 ^ x}"},
-    {"groups", "local x = input('x', {1, T, 12})\n" /* words, looked up by column in a mask */
+    {"groups", "local x = input('x', {1, T, 12})\n" /* tokens in groups, for a mask */
                "local of = cumsum(const(0, {T}, 'i32'), 1)\n"
                "local query = gather(of, iota({1, 1, T, 1}, 3))\n"
                "local key = gather(of, iota({1, 1, 1, T}, 4))\n"
@@ -92,8 +92,8 @@ static const struct {
               "for i = 1, 5 do prefix('h.' .. i .. '.') x = gpt2.block(x, {n_head = 2, "
               "layer_norm_epsilon = 1e-5, layout = 'conv1d'}) end\n"
               "return {y = x}"},
-    /* two products in one kernel: the first is summed along the length, or the second has it
-     * in columns */
+    /* two products in one kernel: the first has the length as its k, or the second has it as
+     * columns */
     {"chain",
      "local a, v = input('a', {3, T}), input('v', {T, 4})\n"
      "local y = matmul(maximum(matmul(a, v), 0), param('w', {4, 33}, {normal = 1}))\n"
@@ -105,8 +105,7 @@ static const struct {
     {"channels", "local x = input('x', {2, T, 8})\n"
                  "local p = nn.softmax(matmul(x:transpose(2, 3), x))\n"
                  "return {y = matmul(p, x:transpose(2, 3))}"},
-    /* leaves with a length in their shape have the length; a slice to a length takes the beginning of a
-     * longer table */
+    /* leaves with a length in their shape; and a slice of a table up to the length */
     {"leaves", "local x = input('x', {T, 3})\n"
                "local u = exp(const(0, {2, T}))\n"
                "return {n = sum(const(1, {T}), 1), s = sum(float(iota({T}, 1)), 1), "
@@ -123,7 +122,7 @@ static const struct {
      "local many = o.T == 0 and 128 or o.T\n" /* an index that is longer than its values */
      "return {y = scatter(input('a', {30}), x, i, 1), z = scatter(input('b', {150}), exp(x), "
      "iota({many}, 1) + 3, 1), k = argmax(x, 1), g = gather(x, iota({9}, 1), 1)}"},
-    /* more rows than a block has, which a norm makes for several groups of columns */
+    /* more rows than a block: a norm normalizes a block of rows for several groups of columns */
     {"blocks", "local R = o.T == 0 and length('R', 300) or o.T\n"
                "local h = scope('ln', nn.layer_norm, input('x', {R, 40}), {eps = 1e-5})\n"
                "return {y = nn.linear(h, 1500)}"},
@@ -152,7 +151,7 @@ static struct cr_graph *graph_of(int script, int T, int S)
     return graph;
 }
 
-/* A model, with memory for its inputs and outputs. */
+/* A model and memory for its inputs and outputs. */
 struct model {
     struct cr_engine engine;
     void **inputs, **outputs;
@@ -186,13 +185,14 @@ static void close_model(struct model *m)
     cr_engine_close(&m->engine);
 }
 
-/* Returns true if an input holds a length. */
+/* Returns true if an input is the value of a length. */
 static bool is_length(const char *name)
 {
     return strcmp(name, "T") == 0 || strcmp(name, "S") == 0 || strcmp(name, "R") == 0;
 }
 
-/* Returns an input's element at an index, which does not depend on the tensor's sizes. */
+/* Sets the element of an input at an index to a number that depends on the index, not on the
+ * sizes. */
 static void set_element(const struct cr_port *port, void *data, int64_t place, const int64_t *at)
 {
     uint32_t h = 17;
@@ -218,7 +218,7 @@ static int64_t place_of(const struct cr_port *port, const int64_t *at)
     return place;
 }
 
-/* Fills the inputs of a model; elements past a length are NaN, or a number far off. */
+/* Fills the inputs of a model; elements past a length are NaN or a large number. */
 static void fill_inputs(const struct model *m, const struct model *fixed, int T, int S)
 {
     for (int i = 0, f = 0; i < m->engine.n_inputs; i++) {
@@ -271,7 +271,7 @@ static const struct {
     int T, S;
 } sizes[] = {{1, 1}, {37, 5}, {128, 40}, {2, 33}, {127, 1}, {64, 32}};
 
-/* One script with one way to run it, for all sizes. */
+/* Compares a script with lengths and with constant sizes, for all sizes, in one configuration. */
 static void check_script(int script, enum cr_backend backend, const char *isa, int threads)
 {
     struct model m;

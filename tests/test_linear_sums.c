@@ -1,11 +1,11 @@
-/* test_linear_sums.c - linear sums of unknown integers and their bounds, which the verifier of programs
- * uses in proofs: with a bound that is too tight it would accept a wrong program. */
+/* test_linear_sums.c - linear sums of integer unknowns, and their bounds, on which the verifier of
+ * programs relies: a bound that is too tight would make it accept a wrong program. */
 #include <check.h>
 #include <stdint.h>
 
 #include "compiler/passes/verifier/linear_sums.h"
 
-/* Unknowns of the tests, and a sum. */
+/* The unknowns of a test. */
 static struct cr_unknowns unknowns;
 
 static void begin(void)
@@ -40,7 +40,7 @@ static struct cr_linear plus(struct cr_linear a, struct cr_linear b)
     return a;
 }
 
-/* A new unknown from `least` to `most`. */
+/* Adds an unknown between `least` and `most`. */
 static int between(int64_t least, int64_t most)
 {
     int x = cr_new_unknown(&unknowns, 0);
@@ -50,7 +50,7 @@ static int between(int64_t least, int64_t most)
     return x;
 }
 
-/* A new unknown that is one of two sums. */
+/* Adds an unknown that is equal to one of two sums. */
 static int one_of(struct cr_linear a, struct cr_linear b)
 {
     int x = cr_new_unknown(&unknowns, 0);
@@ -122,7 +122,8 @@ START_TEST(terms_cancel)
 }
 END_TEST
 
-/* Nothing is known of a sum with too many terms, or one too large; it is not even equal to itself. */
+/* A sum with too many terms, or with a number too large, is lost: it has no bounds and is not equal
+ * even to itself. */
 START_TEST(large_sums_are_lost)
 {
     struct cr_linear all = number(0), large = number(INT64_MAX), twice;
@@ -145,7 +146,7 @@ START_TEST(large_sums_are_lost)
     twice = one;
     cr_linear_add(&twice, &one, INT64_MAX);
     ck_assert(twice.lost);
-    /* the bound itself is too large a number */
+    /* the bound overflows int64 */
     expect_unbounded(sum_of(0, INT64_MAX, between(-3, 3)));
 }
 END_TEST
@@ -162,7 +163,8 @@ START_TEST(sums_are_kept)
 }
 END_TEST
 
-/* Results computed from a lost sum are lost: a sum with it, its kept copy, a bound and a case. */
+/* Results computed from a lost sum are lost: a sum that contains it, its stored copy, a bound, a
+ * case. */
 START_TEST(lost_sums_stay_lost)
 {
     struct cr_linear lost = plus(number(INT64_MAX), number(1)), a = plus(number(3), lost), found;
@@ -191,7 +193,7 @@ START_TEST(bounds_follow_the_sign)
 }
 END_TEST
 
-/* i + m <= last, where m <= last - i. */
+/* If m <= last - i, then i + m <= last: the unknown i cancels. */
 START_TEST(unknowns_of_bounds_cancel)
 {
     int i = between(0, 90), m = cr_new_unknown(&unknowns, 0);
@@ -204,7 +206,7 @@ START_TEST(unknowns_of_bounds_cancel)
 }
 END_TEST
 
-/* A bound that is missing on one side is no bound of that side alone. */
+/* A sum with a bound on one side only is unbounded on the other side. */
 START_TEST(one_side_is_unbounded)
 {
     int x = cr_new_unknown(&unknowns, 0), y = cr_new_unknown(&unknowns, 0);
@@ -219,8 +221,8 @@ START_TEST(one_side_is_unbounded)
 }
 END_TEST
 
-/* The tighter of two bounds of an unknown counts, whichever comes first; or either, if nothing follows
- * from the other. */
+/* Of two bounds of an unknown the tighter one holds, in whichever order they are given; if they
+ * cannot be compared, either. */
 START_TEST(tighter_bound_holds)
 {
     int free = cr_new_unknown(&unknowns, 0);
@@ -241,7 +243,7 @@ START_TEST(tighter_bound_holds)
 }
 END_TEST
 
-/* There is room for two bounds on each side; a third is left out. */
+/* An unknown has room for two bounds on each side; a third one is ignored. */
 START_TEST(third_bound_is_left_out)
 {
     int x = cr_new_unknown(&unknowns, 0);
@@ -272,8 +274,8 @@ START_TEST(looser_case_holds)
 }
 END_TEST
 
-/* A question whose answer takes too many steps has none, as each of many unknowns may be one of two
- * sums of the one before; some few are looked through. */
+/* The search for a bound stops after a number of steps, as the cases of unknowns that depend on
+ * each other multiply; a few are searched in full. */
 START_TEST(questions_end)
 {
     int x = between(0, 0);
@@ -290,7 +292,7 @@ START_TEST(questions_end)
 }
 END_TEST
 
-/* ---- divisors of a sum; its grain: how many items in a row have the same sum ---- */
+/* ---- divisors of a sum; its grain: how many consecutive items give the same sum ---- */
 
 START_TEST(multiples)
 {

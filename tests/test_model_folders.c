@@ -1,7 +1,7 @@
 /*
- * test_model_folders.c - folders in Hugging Face's layout in place of a script: config.json chooses one that is
- * built in, and parameters are found under the names that such files have.  What is wrong with a folder
- * is said in one line.
+ * test_model_folders.c - folders in Hugging Face's layout in place of a script: config.json selects
+ * a built-in script, and parameters are found by the names of such files.  Errors in a folder are
+ * reported in one line.
  */
 #include <check.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static void write_text(const char *name, const char *text)
 
 /* ---- the parameters of a model ---- */
 
-/* Tensors as a file shall have them. */
+/* Tensors that a test writes to a file. */
 struct tensors {
     struct cr_st_tensor items[MAX_TENSORS];
     char names[MAX_TENSORS][100];
@@ -95,7 +95,7 @@ static void write_tensors(const char *name, const struct tensors *t, int first, 
                   "%s", error);
 }
 
-/* The parameters of a model as they are. */
+/* Copies the parameters of a model. */
 static void take_parameters(struct tensors *t, const crescent_model *model)
 {
     crescent_port port;
@@ -107,7 +107,7 @@ static void take_parameters(struct tensors *t, const crescent_model *model)
     }
 }
 
-/* Runs a model for ids; the elements of its first output. */
+/* Runs a model on ids; returns the number of elements of its first output. */
 static int64_t run(crescent_model *model, float *first)
 {
     crescent_port port;
@@ -144,7 +144,8 @@ static int64_t run(crescent_model *model, float *first)
 #define CLIP "{\"model_type\": \"clip_text_model\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 #define BERT "{\"model_type\": \"bert\"," LLAMA_SIZES ", \"max_position_embeddings\": 32}"
 
-/* The change of the names of a model's parameters in a file, and further tensors of the file. */
+/* How names of a file differ from those of the model's parameters, and additional tensors of the
+ * file. */
 struct naming {
     const char *script, *config;
     const char *less;                   /* a prefix that is removed from names, or "" */
@@ -176,7 +177,7 @@ static const struct naming namings[] = {
      .to = "LayerNorm.gamma", .from2 = "LayerNorm.bias", .to2 = "LayerNorm.beta"},
 };
 
-/* Replaces what ends a name. */
+/* Replaces the end of a name. */
 static void replace_in(char *name, size_t size, const char *from, const char *to)
 {
     char *at = from ? strstr(name, from) : NULL;
@@ -203,7 +204,7 @@ static void rename_tensors(struct tensors *t, const struct naming *naming)
         add(t, naming->extra[i], 1, one, calloc(1, sizeof(float)));
 }
 
-/* One file, or shards and their index. */
+/* Writes tensors as one file, or as shards with their index. */
 static void write_files(const struct tensors *t, int shards)
 {
     if (!shards) {
@@ -226,8 +227,8 @@ static void write_files(const struct tensors *t, int shards)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Draws the weights of a script's model, leaves them in the folder as the naming says, and what the
- * model computes in `expected`. */
+/* Draws the weights of a script's model and saves them in the folder under other names; `expected`
+ * becomes the model's output. */
 static int64_t make_folder(const struct naming *naming, float *expected)
 {
     struct tensors tensors = {.n = 0};
@@ -267,10 +268,10 @@ END_TEST
     "model.safetensors: tensor 'lm_head.weight' differs from 'model.embed_tokens.weight', expected"  \
     " the same"
 
-/* Files with a separate head for LLAMA_TIED, whose head is the embedding table. */
+/* Files with a separate head, for LLAMA_TIED, whose head is tied to the embedding table. */
 static const struct {
     int64_t rows;
-    float added; /* to an element of the table */
+    float added; /* added to an element of the table */
     const char *pooling, *message;
 } heads[] = {
     {24, 0, "none", NULL},
@@ -279,7 +280,7 @@ static const struct {
     {24, 1e-3f, "lasttoken", NULL}, /* vectors need no head */
 };
 
-/* Writes the weights of a model and such a head. */
+/* Writes the weights of a model with a separate head. */
 static void write_with_head(crescent_model *model, int64_t rows, float added)
 {
     const int64_t shape[] = {rows, 16};
@@ -317,7 +318,7 @@ START_TEST(has_one_table_for_both)
 }
 END_TEST
 
-/* Without config.json beside them, folders are places of weights for any script. */
+/* A folder without config.json serves as a source of weights for any script. */
 START_TEST(is_a_place_of_weights)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
@@ -334,7 +335,7 @@ START_TEST(is_a_place_of_weights)
 }
 END_TEST
 
-/* A built-in script does not search for modules in the working directory. */
+/* A built-in script does not load modules from the working directory. */
 START_TEST(needs_no_files_beside)
 {
     char back[4096];
@@ -353,7 +354,7 @@ START_TEST(needs_no_files_beside)
 }
 END_TEST
 
-/* ---- scripts of one's own ---- */
+/* ---- a script of the user's for a folder ---- */
 
 #define OWN_SCRIPT                                                                                 \
     "local n = require 'own_numbers'\n"                                                            \
@@ -372,7 +373,8 @@ static void takes_own_script(const crescent_script *how)
     crescent_graph_close(graph);
 }
 
-/* A script of the caller's, in the folder, and on CRESCENT_PATH, each with a module beside it. */
+/* A script of the user's is found by its path, in the folder, and on CRESCENT_PATH, each with a
+ * module beside it. */
 START_TEST(takes_a_script_of_ones_own)
 {
     char path[128];
@@ -404,7 +406,7 @@ START_TEST(takes_a_script_of_ones_own)
 }
 END_TEST
 
-/* A script for what has one, or that is not there. */
+/* `--script` is refused in addition to a script, and if the file does not exist. */
 START_TEST(refuses_a_script)
 {
     const crescent_script how = {.script = "graphs/gpt2.lua"}, none = {.script = "none.lua"};
@@ -524,7 +526,7 @@ START_TEST(is_refused)
 }
 END_TEST
 
-/* A folder whose weights are files of torch.save alone says how they are converted. */
+/* For a folder whose weights are files of torch.save, the error says how to convert them. */
 START_TEST(tells_how_to_convert)
 {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
@@ -551,8 +553,8 @@ START_TEST(tells_how_to_convert)
 }
 END_TEST
 
-/* Numbers of config.json may be written as 32.0, and the first of several tokens begins a text.  A key that is
- * passed over does not say how many positions there are. */
+/* config.json may have numbers such as 32.0 and a list of tokens, the first of which begins a text;
+ * an ignored key does not give the number of positions. */
 START_TEST(reads_numbers_for_generation)
 {
     static const char *const keys[] = {"n_positions"};
@@ -582,7 +584,7 @@ START_TEST(reads_numbers_for_generation)
 }
 END_TEST
 
-/* Every script of a whole model in graphs/ is built in: its options have a model_type. */
+/* Every script of a whole model in graphs/ is built in: it declares a model_type. */
 START_TEST(knows_every_model)
 {
     char command[] = "grep -l 'model_type = {\"' graphs/*.lua | sed 's|graphs/||; s|\\.lua||'";

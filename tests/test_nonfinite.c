@@ -1,6 +1,6 @@
 /*
- * test_nonfinite.c - values that are not finite, or nearly so: rewriting a formula and fusing it
- * give NaN and infinity where the formula does.
+ * test_nonfinite.c - infinities, NaN and numbers near the limits: a formula that was rewritten and
+ * fused gives NaN or infinity where the formula itself does.
  */
 #include <check.h>
 #include <math.h>
@@ -43,7 +43,7 @@ static struct cr_graph *graph_of_text(const char *text)
     return graph;
 }
 
-/* Writes the elements of an input. */
+/* Fills the elements of an input. */
 typedef void filler(const char *name, int64_t n, float *data, const void *context);
 
 struct outputs {
@@ -88,7 +88,7 @@ static struct outputs run(struct cr_graph *graph, const struct cr_engine_options
     return o;
 }
 
-/* NaN for NaN, an infinity for the same, and a finite number for a finite number. */
+/* Returns true if both are NaN, the same infinity, or finite. */
 static bool same_class(float a, float b)
 {
     return isnan(a) ? isnan(b) : isinf(a) ? a == b : isfinite(b);
@@ -99,7 +99,7 @@ static const struct cr_engine_options interpreted = {.settings.path = "test", .b
 
 /* ---- formulas ---- */
 
-/* Formulas of x and z, which take all pairs of the special values. */
+/* Formulas of x and z, which take all pairs of special values. */
 static const char *const formulas[] = {
     "0.5 * x * (1 + erf(x * 0.7071067811865476))",
     "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x ^ 3)))",
@@ -164,8 +164,9 @@ static void fill_combinations(const char *name, int64_t n, float *data, const vo
         data[i] = values[name[0] == 'x' ? i % COUNT(values) : i / COUNT(values) % COUNT(values)];
 }
 
-/* The value of the rewritten formula is of the class of the formula as it stands, evaluated in
- * floats or, where those are left on the way, in double precision. */
+/* The value of a rewritten formula is in the same class (NaN, infinity, finite) as the formula
+ * without rewrites, evaluated in floats or, if an intermediate result leaves their range, in double
+ * precision. */
 START_TEST(test_formula)
 {
     static const char *const skip[] = {"simplify", "join", "fma"};
@@ -191,7 +192,8 @@ END_TEST
 
 /* ---- attention ---- */
 
-/* Ways to write attention, with sizes around a step of 32 queries and a block of 128 keys. */
+/* Ways to write attention, with sizes below and above the 32 queries of a step and the 128 keys of
+ * a block. */
 static const struct attention {
     const char *T, *keys, *mask, *drop, *softmax;
 } attentions[] = {
@@ -210,7 +212,7 @@ static const struct attention {
     {"300", "0", "reach", "some", "library"},
 };
 
-/* One number of an input that is not finite: at a share of its elements. */
+/* A value that is not finite, for one element of an input: at a fraction of its size. */
 struct poison {
     char input;
     double at;
@@ -235,8 +237,8 @@ static void fill_poisoned(const char *name, int64_t n, float *data, const void *
         data[(int64_t)(poison->at * (double)n)] = poison->value;
 }
 
-/* NaN and infinities are the same in the formula, in the result and in the gradients, and skipped keys do
- * not matter. */
+/* Outputs and gradients of attention are NaN or infinite exactly where the formula's are; skipping
+ * blocks of hidden keys does not change that. */
 START_TEST(test_attention)
 {
     const struct attention *a = &attentions[_i];
@@ -267,17 +269,17 @@ START_TEST(test_attention)
 }
 END_TEST
 
-/* Queries that see no key, or whose keys are all dropped; y is an output, computed by a fused attention. */
+/* Fused attention with queries that see no key, or whose keys are all dropped; y is the output. */
 static const char *const unseeing[] = {
     /* the answer is NaN */
     "s = where(lt(key, query), s, -math.huge)\n"
     "y = matmul(softmax(s), v)",
-    /* the answer is 0, as ONNX's Attention has it */
+    /* the result is 0, as in ONNX's Attention */
     "s = s + where(eq(query, 7), -math.huge, 0)\n"
     "y = matmul(where(eq(max(s, -1), -math.huge), 0, softmax(s)), v)",
     "s = where(lt(key, query), s, -math.huge)\n"
     "y = matmul(where(lt(key, query), softmax(s), 0), v)",
-    /* dropout, by choice and by a product */
+    /* dropout by a choice, and by a product */
     "s = where(lt(key, query), s, -math.huge)\n"
     "y = matmul(where(lt(random(3, s.shape), 0.5), 2 * softmax(s), 0), v)",
     "s = where(lt(key, query), s, -math.huge)\n"
@@ -289,7 +291,7 @@ static const char *const unseeing[] = {
     /* factors of hidden keys */
     "s = where(le(key, query), s, -math.huge)\n"
     "y = matmul(softmax(s) * expand(v:slice({0, 3}, {170, 1}), s.shape), v)",
-    /* one score more: without a key the answer is 0 */
+    /* softmax with one more score: without a key the result is 0 */
     "s = where(lt(key, query), s, -math.huge)\n"
     "local m = maximum(max(s, -1), 0)\n"
     "local e = exp(s - m)\n"
@@ -304,7 +306,7 @@ static const char *const unseeing[] = {
     "y = matmul(where(logical_or(lt(key, 9), lt(key, query)), sigmoid(s), 0), v)",
     "y = matmul(where(le(key, query), maximum(s, 0) * s, 0) / 7, v)",
     "y = matmul(s * float(le(key, query)), v)",
-    /* choosing and multiplying at once is not fused */
+    /* a choice followed by a product is not fused */
     "y = matmul(where(lt(key, query), softmax(s), 0) * float(lt(key + 9, query)), v)",
 };
 

@@ -1,5 +1,5 @@
 /*
- * test_onnx_chains.c - random ONNX files with the operators on quantised numbers, and GlobalLpPool.
+ * test_onnx_chains.c - random ONNX files with operators on quantised numbers and GlobalLpPool.
  *
  * A model is a chain: each step reads what the step before it gives and some constants.  All results are outputs
  * of the model, so that each step is checked alone: by a loop over the numbers that the run gives its operand.
@@ -16,16 +16,16 @@
 enum { FLOAT = 1, UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, INT32 = 6 };
 enum { RANK = 4, MOST = 8192, MOST_TENSORS = 32, MOST_STEPS = 4, CHAINS = 60, SEEDS = 10 };
 
-/* A tensor; it is the input, a constant or a result. */
+/* A tensor: the input, a constant or a result. */
 struct tensor {
     char name[8];
     int type, rank;
     int64_t shape[RANK];
-    float numbers[MOST]; /* floats, and integers that floats hold exactly, except: */
-    int32_t sums[MOST];  /* those of INT32 */
+    float numbers[MOST]; /* floats, or integers that floats represent exactly */
+    int32_t sums[MOST];  /* the numbers of an INT32 */
 };
 
-/* A step: an operator, its operands in ONNX's order, or null, and its results. */
+/* A step: an operator, its operands in ONNX's order (null: left out), and its results. */
 struct step {
     const char *op;
     struct tensor *in[8], *out[3];
@@ -103,19 +103,19 @@ static struct tensor *new_tensor(struct chain *c, int type, int rank, const int6
     return x;
 }
 
-/* Writes a tensor's numbers as an initializer. */
+/* Appends a tensor as an initializer. */
 static void put_constant(struct chain *c, const struct tensor *x)
 {
     static unsigned char bytes[MOST * sizeof(float)];
     int n = count(x), size = x->type == FLOAT ? 4 : x->type == UINT8 || x->type == INT8 ? 1 : 2;
     for (int i = 0; i < n; i++) {
-        int16_t whole = (int16_t)(int)x->numbers[i]; /* little-endian: its first byte is the low one */
+        int16_t whole = (int16_t)(int)x->numbers[i]; /* little-endian: the first byte is the low one */
         memcpy(bytes + i * size, size == 4 ? (const void *)&x->numbers[i] : &whole, (size_t)size);
     }
     put_tensor(&c->graph, x->name, x->type, x->rank, x->shape, bytes, (size_t)(n * size));
 }
 
-/* A constant of numbers from low to high. */
+/* Adds a constant of random numbers from low to high. */
 static struct tensor *constant(struct chain *c, int type, int rank, const int64_t *shape, double low, double high)
 {
     struct tensor *x = new_tensor(c, type, rank, shape);
@@ -125,7 +125,7 @@ static struct tensor *constant(struct chain *c, int type, int rank, const int64_
     return x;
 }
 
-/* Zero points: any, or the lowest one, with which differences are large. */
+/* Adds zero points: random ones, or the lowest number, which makes differences large. */
 static struct tensor *zeros(struct chain *c, int type, int rank, const int64_t *shape)
 {
     return constant(c, type, rank, shape, lowest(type), pick(c, 2) ? highest(type) : lowest(type));
@@ -133,7 +133,7 @@ static struct tensor *zeros(struct chain *c, int type, int rank, const int64_t *
 
 /* ---- steps ---- */
 
-/* Writes a step's node, whose last operands may be left out. */
+/* Appends the node of a step; its last operands may be left out. */
 static void put_step(struct chain *c, const struct step *s, const struct message *attributes)
 {
     char in[80] = "", out[40] = "";
@@ -170,7 +170,7 @@ static int scale_shape(struct chain *c, struct step *s, struct message *attribut
     return x->rank;
 }
 
-/* A scale that spreads numbers up to `size` over the range of a type, and a bit beyond. */
+/* Returns a scale that maps numbers up to `size` to the range of a type, and some beyond it. */
 static double scale_for(double size, int type)
 {
     return size * 1.8 / (highest(type) - lowest(type));
@@ -226,17 +226,18 @@ static void global_pool(struct chain *c, struct step *s)
     put_step(c, s, &attributes);
 }
 
-/* The shape of a product with a matrix of n columns, and of that matrix. */
+/* Adds a matrix of n columns to multiply by; `shape` becomes the product's shape. */
 static struct tensor *matrix(struct chain *c, const struct tensor *a, int64_t *shape)
 {
     int64_t sizes[2] = {a->shape[a->rank - 1], 1 + pick(c, 5)};
     memcpy(shape, a->shape, sizeof a->shape);
     shape[a->rank - 1] = sizes[1];
-    int type = pick(c, 2) ? INT8 : UINT8; /* sometimes of large numbers, whose sums no float holds */
+    int type = pick(c, 2) ? INT8 : UINT8; /* sometimes numbers so large that no float represents their sums */
     return constant(c, type, 2, sizes, pick(c, 3) ? lowest(type) : highest(type) - 9, highest(type));
 }
 
-/* A zero point of one operand: none, one number, or one for each row of a or column of b. */
+/* Returns the zero point of an operand: none, one number, or one for each row of a or column of
+ * b. */
 static struct tensor *zero_point(struct chain *c, const struct tensor *x, int64_t n)
 {
     int way = pick(c, 3);
@@ -305,7 +306,7 @@ static void make_chain(struct chain *c, uint64_t seed)
     for (int i = 0; i < rank; i++)
         shape[i] = 1 + pick(c, 5);
     if (rank == 2 && pick(c, 2))
-        shape[0] = 1 + pick(c, 2), shape[1] = 250 + pick(c, 1200); /* a product in several parts */
+        shape[0] = 1 + pick(c, 2), shape[1] = 250 + pick(c, 1200); /* a product with a k of several blocks */
     struct tensor *x = new_tensor(c, FLOAT, rank, shape);
     put_value(&c->graph, 11, x->name, FLOAT, rank, shape);
     double low = pick(c, 3) ? -4 : 3;
@@ -317,7 +318,7 @@ static void make_chain(struct chain *c, uint64_t seed)
 
 /* ---- the run ---- */
 
-/* Runs a chain, and sets the numbers of its results. */
+/* Runs a chain, and stores the numbers of its results. */
 static void run(struct chain *c)
 {
     static float outputs[MOST_TENSORS][MOST];
@@ -350,7 +351,7 @@ static void run(struct chain *c)
 
 /* ---- what is right ---- */
 
-/* The number of a scale or zero point for element i of a step's operand; 0 if it is left out. */
+/* Returns the scale or zero point for element i of a step's operand; 0 if there is none. */
 static float at(const struct step *s, const struct tensor *by, int i)
 {
     const struct tensor *x = s->in[0];
@@ -412,7 +413,7 @@ static void check_pool(const struct step *s)
     }
 }
 
-/* The sum of products of row r of a and column j of b, both less their zero points. */
+/* Returns the sum of products of row r of a and column j of b, each less its zero point. */
 static int64_t product(const struct tensor *a, const struct tensor *b, const struct tensor *zero_a,
                        const struct tensor *zero_b, int r, int j)
 {
@@ -433,7 +434,8 @@ static void check_sums(const struct step *s)
                          product(s->in[0], s->in[1], s->in[2], s->in[3], i / columns, i % columns));
 }
 
-/* ONNX does not say in which order the scales are multiplied: near a half both neighbours are right. */
+/* Checks a quantised product.  ONNX does not fix the order in which scales are multiplied, so near a
+ * half both neighbours are accepted. */
 static void check_product(const struct step *s)
 {
     int columns = (int)s->in[3]->shape[1], type = s->out[0]->type;

@@ -1,4 +1,4 @@
-/* test_pack_weights.c - tensors read from files, a piece at a time, to where kernels read them. */
+/* test_pack_weights.c - tensors are read from files in pieces and packed for the kernels. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
@@ -29,8 +29,8 @@ static void end(void)
 
 /* ---- pieces ---- */
 
-/* Matrices as they lie in tensors: by rows, by columns, as parts of larger ones, and with neither rows
- * nor columns in one run; some are of several pieces whatever room there is. */
+/* Layouts of matrices in tensors: by rows, by columns, as parts of larger matrices, and with
+ * neither rows nor columns contiguous; some take several pieces however large the buffer is. */
 static const struct {
     long rows, cols, row_stride, col_stride, source, first_col;
 } shapes[] = {
@@ -49,7 +49,7 @@ static int read_memory(const void *context, int64_t first, int64_t n, float *out
     return 0;
 }
 
-/* A piece begins and ends where its contract says, and there is room for it. */
+/* Checks that a piece begins and ends as its contract says, and fits the buffer. */
 static void check_piece(const struct cr_weight_layout *whole, const struct cr_weight_piece *piece, long room,
                         long block)
 {
@@ -98,13 +98,13 @@ END_TEST
 
 static const enum cr_st_type types[] = {CR_ST_F32, CR_ST_F16, CR_ST_BF16, CR_ST_F64};
 
-/* Numbers that all types have. */
+/* Returns a number that all element types represent exactly. */
 static float number(int64_t i)
 {
     return (float)((i * 7919 + i / 31) % 61 - 30) / 64;
 }
 
-/* The bits of one as an element of a type; returns their bytes. */
+/* Writes a number as an element of a type; returns its size in bytes. */
 static size_t element(enum cr_st_type type, float value, unsigned char *to)
 {
     uint32_t bits;
@@ -123,7 +123,7 @@ static size_t element(enum cr_st_type type, float value, unsigned char *to)
     return n;
 }
 
-/* A tensor of such numbers from `seed` on, in memory to be freed. */
+/* Makes a tensor of such numbers, from `seed` on, in memory that the caller frees. */
 static struct cr_st_tensor make_tensor(enum cr_st_type type, const char *name, int rank,
                                        const int64_t *shape, int64_t seed)
 {
@@ -169,7 +169,8 @@ START_TEST(parts_of_a_tensor)
 }
 END_TEST
 
-/* A file that is cut after it was opened is an error of one line, for each number of threads. */
+/* A file that is cut off after it was opened gives an error of one line, for each number of
+ * threads. */
 START_TEST(cut_file)
 {
     static const int64_t many = 400000;
@@ -204,7 +205,7 @@ END_TEST
 
 enum { WIDTH = 200, T = 4, TENSORS = 16 };
 
-/* Handed in from memory, or read from the file; y is what comes out. */
+/* Runs a graph with weights from memory or from the file; y is its output. */
 static void run(crescent_context *c, const crescent_graph *graph, int threads, bool from_file,
                 float *y)
 {
@@ -233,7 +234,7 @@ static void run(crescent_context *c, const crescent_graph *graph, int threads, b
     crescent_close(model);
 }
 
-/* The file with the parameters of a graph, as elements of a type. */
+/* Writes a file with the parameters of a graph, in an element type. */
 static void write_params(const crescent_graph *graph, enum cr_st_type type)
 {
     struct cr_st_tensor tensors[TENSORS];
@@ -252,8 +253,8 @@ static void write_params(const crescent_graph *graph, enum cr_st_type type)
     crescent_close(model);
 }
 
-/* Weights of several pieces, [in, out] or [out, in], are the same from a file of any type and from
- * memory, for each number of threads. */
+/* Weights of several pieces, stored as [in, out] or [out, in], give the same results from files of
+ * every type and from memory, for each number of threads. */
 START_TEST(same_from_files)
 {
     crescent_setting settings[] = {{"T", "4"}, {"n_embd", "200"}, {"n_head", "4"},

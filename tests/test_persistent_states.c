@@ -1,6 +1,7 @@
 /*
- * test_persistent_states.c - tensors that persist from run to run: their values after a few runs, on every
- * backend, in all orders of reading and replacing, and where rows are written at an offset.
+ * test_persistent_states.c - states, which persist from run to run: their values after a few runs,
+ * on every backend, for all orders of reading and replacing them, and for rows written at an
+ * offset.
  *
  * Values are small whole numbers, so all backends give the same ones exactly.
  */
@@ -30,7 +31,7 @@ enum { MAX_PORTS = 8, MAX_ELEMENTS = 4096 };
 
 /* ---- models ---- */
 
-/* Writes a script to a file of its own; its path is static. */
+/* Writes a script to a new file; returns the path, which is static. */
 static const char *write_script(const char *text)
 {
     static char path[64];
@@ -57,7 +58,7 @@ static struct cr_graph *graph_of(const char *text, const char *setting)
     return graph;
 }
 
-/* A model with room for what goes in and out of it. */
+/* A model, and memory for its inputs, outputs and states. */
 struct model {
     struct cr_engine engine;
     float in[MAX_PORTS][MAX_ELEMENTS], out[MAX_PORTS][MAX_ELEMENTS];
@@ -127,7 +128,7 @@ static void fill_states(struct model *m)
     }
 }
 
-/* ---- the same on all backends ---- */
+/* ---- all backends agree ---- */
 
 static void assert_equal(const char *what, const struct cr_port *port, const float *found,
                          const float *expected, const char *script)
@@ -138,7 +139,7 @@ static void assert_equal(const char *what, const struct cr_port *port, const flo
                          (double)found[i], (double)expected[i]);
 }
 
-/* Runs of two models on the same inputs leave the same outputs and states. */
+/* Asserts that runs of two models on the same inputs give the same outputs and states. */
 static void assert_same_runs(struct model *m, struct model *ref, int runs, const char *script)
 {
     static float found[MAX_ELEMENTS], expected[MAX_ELEMENTS];
@@ -159,7 +160,7 @@ static void assert_same_runs(struct model *m, struct model *ref, int runs, const
     }
 }
 
-/* A script, its number of kernels, and the bytes of its arena; -1: not checked. */
+/* A script, its expected number of kernels, and the size of its arena in bytes; -1: not checked. */
 static const struct {
     const char *text;
     int kernels;
@@ -176,32 +177,33 @@ static const struct {
     {"local n = state('n', {4}) replace(n, input('x', {4})) return {y = n}", 2, 0},
     {"local n = state('n', {4}) replace(n, const(2, {4})) return {y = n}", 2, 0},
     {"local n = state('n', {4}) replace(n, n) return {y = n}", 2, 0},
-    /* two states that swap: one of them is kept aside */
+    /* two states that swap values: one is copied to a buffer */
     {"local a, b = state('a', {20}), state('b', {20}) replace(a, b) replace(b, a)\n"
      "return {y = a - b}", 4, 128},
     {"local a, b = state('a', {20}), state('b', {20}) replace(a, b + 1) replace(b, a * 2)\n"
      "return {y = a - b}", 3, 128},
     {"local a, b, c = state('a', {20}), state('b', {20}), state('c', {20})\n"
      "replace(a, b) replace(b, c) replace(c, a) return {y = a - b + c * 3}", 5, 128},
-    /* the value that is copied is an expand of the other state */
+    /* the value that is copied is an expand of another state */
     {"local a, b = state('a', {6, 1}), state('b', {6, 4}) replace(a, sum(b, 2))\n"
      "replace(b, a:expand{6, 4}) return {y = a + 1}", 4, 128},
-    /* a chain needs an order, and nothing aside */
+    /* a chain of states can be replaced in an order that needs no copy */
     {"local a, b, c = state('a', {20}), state('b', {20}), state('c', {20})\n"
      "replace(b, a) replace(c, b) replace(a, input('x', {20})) return {y = a - b + c * 3}", 4, 0},
-    /* a product reads the old value; the new one is made before it in the script, or after */
+    /* a product reads the old value; the script computes the new value before the product, or after
+     * it */
     {"local s = state('s', {5, 6}) local next = s * 2 + 1 replace(s, next)\n"
      "return {y = matmul(s, input('w', {6, 7}))}", 2, 0},
     {"local s = state('s', {5, 6}) local y = matmul(s, input('w', {6, 7})) replace(s, s * 2 + 1)\n"
      "return {y = y}", 2, 0},
     {"local s = state('s', {5, 6}) local next = s * 2 + 1 replace(s, next)\n"
      "local w = input('w', {6, 7}) return {y = matmul(s, w), z = matmul(next, w)}", 3, 0},
-    /* one kernel reads the old value and the new one */
+    /* one kernel reads both the old and the new value */
     {"local s = state('s', {5, 6}) local next = exp(s * 0) + s replace(s, next)\n"
      "return {y = s + next, z = next}", -1, -1},
     {"local s = state('s', {6, 6}) local next = matmul(s, s) * 0 + 1 replace(s, next)\n"
      "return {y = matmul(s, next)}", -1, -1},
-    /* what makes the new value reads the old one elsewhere, or at the same element */
+    /* the new value's kernel reads old elements at other offsets, or at the same one */
     {"local s = state('s', {5, 5}) replace(s, transpose(s, 1, 2)) return {y = s}", 3, 128},
     {"local s = state('s', {6}) replace(s, concat({slice(s, {1}, {5}), input('x', {1})}, 1))\n"
      "return {y = s}", -1, -1},
@@ -218,7 +220,7 @@ static const struct {
     /* of an entry with a name */
     {"local s = state('s', {4}) replace(s, s + input('x', {4})) return {count = {y = s, z = s * 2}}",
      -1, -1},
-    /* states that nothing replaces but themselves, of several outputs, deep in a chain */
+    /* a state that is read by several outputs and by a chain of ops */
     {"local s = state('s', {4}) local y = s for i = 1, 5 do y = y + s end replace(s, s + 1)\n"
      "return {y = y, z = s, u = s + 1}", -1, -1},
 };
@@ -290,7 +292,7 @@ START_TEST(test_reads_back)
 }
 END_TEST
 
-/* ---- against numbers worked out here ---- */
+/* ---- against numbers computed here ---- */
 
 START_TEST(test_counter)
 {
@@ -338,13 +340,14 @@ END_TEST
 
 /* ---- rows at an offset ---- */
 
-enum { N = 8, T = 3 }; /* rows there are; rows that are written */
+enum { N = 8, T = 3 }; /* number of rows, and of written rows */
 
 static const int32_t offsets[] = {0, 5, 1, 6, 7, 8, 100, -1, -2, -3, -100, INT32_MAX, INT32_MIN};
 
-/* Axes before and after the axis that rows are written along, and ways to compute the rows. */
+/* Scripts that write rows, with the number of axes before the written one and the width of a
+ * row. */
 static const struct {
-    const char *text; /* of the tensor written to, `a`, rows `r` at `at`: %s */
+    const char *text; /* defines `a`, a state or input (%s), and `r`, the rows to write */
     int before, width;
 } writes[] = {
     {"local a, r = %s('a', {8, 5}%s), input('r', {3, 5}%s)\n"
@@ -369,7 +372,7 @@ static float written(const float *a, const float *rows, int64_t i, int width, in
     return from >= 0 && from < T ? rows[(outer * T + from) * width + inner] : a[i];
 }
 
-/* Two runs for each offset, as an input may be written to as well as a state. */
+/* Compares two runs for each offset; rows are written to a state, or to an input. */
 static void check_write(int which, const char *type, enum cr_backend backend, bool state)
 {
     char text[600], format[600];
@@ -414,7 +417,8 @@ START_TEST(test_write)
 }
 END_TEST
 
-/* Scripts that compute rows and offsets in several ways: compared with the interpreter. */
+/* Scripts that compute rows and offsets in several ways; results are compared with the
+ * interpreter. */
 static const char *const rows_made[] = {
     "local c = state('c', {8, 6}) local w = write(c, input('x', {2, 6}) * 2, 5)\n"
     "replace(c, w) return {y = w}",
@@ -453,14 +457,14 @@ static const char *const rows_made[] = {
     "local c = state('c', {8, 6})\n"
     "local w = write(c * 2, input('x', {2, 6}), input('at', {}, 'i32')) replace(c, w)\n"
     "return {y = c}",
-    /* two of one value, and what another state becomes */
+    /* two writes of one value, one of which is the next value of another state */
     "local c, d = state('c', {8, 6}), state('d', {8, 6})\n"
     "local w = write(c, input('x', {2, 6}), input('at', {}, 'i32')) replace(c, w) replace(d, w)\n"
     "return {y = c + d}",
     "local c, d = state('c', {8, 6}), state('d', {8, 6})\n"
     "local w = write(c, input('x', {2, 6}), input('at', {}, 'i32')) replace(c, d) replace(d, w)\n"
     "return {y = c + d}",
-    /* bools; all rows; the result of a product written over */
+    /* bools; a write of all rows; a write into the result of a product */
     "local c = state('c', {8}, 'bool')\n"
     "local w = write(c, gt(input('x', {2}), 0), input('at', {}, 'i32')) replace(c, w)\n"
     "return {y = w, z = c}",
@@ -487,7 +491,8 @@ START_TEST(test_rows_made)
 }
 END_TEST
 
-/* Overwritten elements have the gradient 0; rows have the gradient of the elements that they replace. */
+/* The gradient of an overwritten element is 0; a written row gets the gradient of the elements that
+ * it replaces. */
 START_TEST(test_write_gradient)
 {
     struct model *m = open_model(
@@ -519,7 +524,7 @@ END_TEST
 
 enum { TOKENS = 8, WIDTH = 32 };
 
-/* Attention over the keys and values of all tokens so far, which states keep. */
+/* Attention over the keys and values of all tokens so far, which states store. */
 static const char *const cached =
     "local nn = require 'nn'\n"
     "local o = options {T = 8, heads = 2, n = 24}\n"
@@ -540,7 +545,7 @@ static const char *const cached =
     "local y = matmul(p, v_now):transpose(1, 2):reshape{o.T, 32}\n"
     "return {y = scope('proj', nn.linear, y, 32) + x}\n";
 
-/* The outputs of all tokens, `step` of them in a run. */
+/* Computes the outputs of all tokens, `step` tokens in each run. */
 static void run_tokens(const char *step, enum cr_backend backend, int threads, float *y)
 {
     struct model *m = open_graph(graph_of(cached, step), backend, threads);
@@ -575,7 +580,7 @@ START_TEST(test_cache)
 }
 END_TEST
 
-/* Blocks of which each has a cache, and one position for all. */
+/* Several layers, each with a cache of its own, and one position for all. */
 static const char *const stacked =
     "local nn = require 'nn'\n"
     "local o = options {T = 2}\n"
@@ -596,8 +601,8 @@ static const char *const stacked =
     "replace(at, at + 1)\n"
     "return {y = x}\n";
 
-/* Layers with states are a loop as layers without are: the text does not grow with their number,
- * also where a state that all read is replaced once. */
+/* Layers with states become a loop, as layers without states do: the text does not grow with their
+ * number, even if a state that all read is replaced once. */
 START_TEST(test_layers)
 {
     size_t length = 0;
@@ -623,9 +628,9 @@ START_TEST(test_layers)
 }
 END_TEST
 
-/* ---- scripts at random ---- */
+/* ---- random scripts ---- */
 
-/* A script being made: `n` values of [6, 6], named v[1] ... */
+/* A script under construction with `n` values of shape [6, 6], named v[1] ... */
 struct random_script {
     char text[8000];
     int length, n;
@@ -648,7 +653,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct random_script *r, c
     ck_assert_int_lt(r->length, (int)sizeof r->text);
 }
 
-/* One more value, made of earlier ones; small whole numbers, so that floats are exact. */
+/* Adds a value computed from earlier ones; small whole numbers, which floats represent exactly. */
 static void put_value(struct random_script *r)
 {
     static const char *const forms[] = {
@@ -673,8 +678,8 @@ static void put_value(struct random_script *r)
     r->n++;
 }
 
-/* States, values, and what the states become: some of them nothing but each other, or the rows
- * of a write, which may be made before or after others. */
+/* Makes a script with states, values, and next values of the states: some are another state, or a
+ * write of rows, which may stand before or after other replacements. */
 static void make_script(struct random_script *r, uint64_t seed)
 {
     *r = (struct random_script){.seed = seed};
@@ -700,7 +705,7 @@ static void make_script(struct random_script *r, uint64_t seed)
     put(r, "}\n");
 }
 
-/* Every order of reading, replacing and writing that comes along. */
+/* Random scripts read, replace and write states in many orders. */
 START_TEST(test_random)
 {
     static struct random_script r;
@@ -725,28 +730,30 @@ static const char *const shared[] = {
     /* entry a writes the state that entry b reads; b has no input */
     "local s = state('s', {20}) replace(s, input('x', {20}), 'a')\n"
     "return {a = {y = input('x', {20}) * 2}, b = {y = s * 3}}",
-    /* one entry swaps two states, so it needs a copy; the other one works in place */
+    /* one entry swaps two states, which takes a copy; the other replaces in place */
     "local p, q = state('p', {20}), state('q', {20}) replace(p, q, 'b') replace(q, p, 'b')\n"
     "replace(p, p + input('x', {20}), 'a') return {a = {y = p - q}, b = {y = p + q}}",
-    /* a kernel that has to wait for all others, in each */
+    /* in each entry, one kernel reads the old value and replaces it, so it runs after all other
+     * readers */
     "local s = state('s', {5, 6}) local next = s * 2 + 1 local w = input('w', {6, 7})\n"
     "replace(s, next:minimum(99), 'a') replace(s, next - s * 3, 'b')\n"
     "return {a = {y = matmul(s, w), z = s}, b = {y = matmul(s, w) + 1}}",
-    /* rows written by one, all made by the other */
+    /* one entry writes rows, the other replaces the whole state */
     "local s, at = state('s', {8, 3}), input('at', {}, 'i32')\n"
     "local w = write(s, input('x', {2, 3}), at) replace(s, w, 'a') replace(s, w * 0 + at:float(), 'b')\n"
     "return {a = {y = sum(w, 2), s = s}, b = {z = s, w = w}}",
-    /* rows computed from the state itself, so that the whole state is copied, after another copied state */
+    /* rows computed from the state itself, so that the whole state is copied to a buffer behind
+     * that of another copied state */
     "local p, s = state('p', {8}), state('s', {8}, 'i32') local w = write(s, slice(s, {5}, {3}), 1)\n"
     "replace(s, w, 'b') replace(p, concat({slice(p, {5}, {3}), input('x', {5})}, 1), 'b')\n"
     "return {a = {p = p}, b = {s = s, w = w, p = p}}",
-    /* values that both need, one of them a state as it is */
+    /* values that both entries compute; one is a state itself */
     "local s, t = state('s', {4}), state('t', {4}) local v = s * t + input('x', {4})\n"
     "local u = v:minimum(9):maximum(-9) replace(s, u, 'a') replace(s, u, 'b') replace(t, s, 'b')\n"
     "return {a = {u = u, s = s}, b = {u = u, t = t}}",
 };
 
-/* One entry of a script by itself. */
+/* Returns the graph of one entry of a script. */
 static struct cr_graph *graph_of_entry(const char *text, int entry)
 {
     struct cr_graph *g = graph_of(text, NULL);
@@ -754,8 +761,8 @@ static struct cr_graph *graph_of_entry(const char *text, int entry)
     return g;
 }
 
-/* Runs an entry in a model of both entries, and in a model of that entry alone, which starts with the
- * states that the other entry's model left. */
+/* Runs an entry twice: in a model of both entries, and in a model of that entry alone, whose states
+ * are first set to those of the former. */
 static void run_both(struct model *m, struct model *const alone[2], int entry, const char *text)
 {
     static float found[MAX_ELEMENTS], expected[MAX_ELEMENTS];
@@ -782,7 +789,7 @@ static void run_both(struct model *m, struct model *const alone[2], int entry, c
     }
 }
 
-/* In any order of runs the entries do what each does alone. */
+/* Entries that run in any order each give what they give alone. */
 START_TEST(test_entries)
 {
     const char *text = shared[_i / CR_BACKEND_COUNT];
@@ -807,7 +814,7 @@ START_TEST(test_entries)
 }
 END_TEST
 
-/* A run of all is one of each, in the order of their names. */
+/* A run of all entries gives the results of running each in the order of their names. */
 START_TEST(test_all_entries)
 {
     const char *text = shared[_i];
@@ -843,7 +850,7 @@ START_TEST(test_entries_read_back)
 }
 END_TEST
 
-/* A prompt at once and tokens one by one, with one cache. */
+/* An entry for a prompt and an entry for one token, which share a cache. */
 static const char *const two_steps =
     "local nn = require 'nn'\n"
     "local o = options {T = 8, heads = 2, n = 24}\n"
@@ -865,7 +872,7 @@ static const char *const two_steps =
     "return {prefill = attend(input('prompt', {o.T, 32}), o.T, 'prefill'),\n"
     "        decode = attend(input('token', {1, 32}), 1, 'decode')}\n";
 
-/* Hands `n` rows, from number `at` on, to an entry. */
+/* Runs an entry on n rows from number `at` on. */
 static void run_rows(struct model *m, int entry, size_t at, size_t n, float *y)
 {
     const void *in[2];
@@ -881,8 +888,8 @@ static void run_rows(struct model *m, int entry, size_t at, size_t n, float *y)
     memcpy(y + at * WIDTH, m->out[e->output[0]], n * WIDTH * sizeof *y);
 }
 
-/* A prompt of some rows and then one row after another have the bits of all at once; a second prompt
- * begins where the states are reset. */
+/* A prompt of several rows followed by single rows gives the bits of all rows at once; after a
+ * reset of the states, a second prompt does, too. */
 START_TEST(test_prefill)
 {
     enum { DECODE, PREFILL };
@@ -915,7 +922,7 @@ START_TEST(test_prefill)
 }
 END_TEST
 
-/* Weights, states and functions are there once, and no entry copies the cache. */
+/* Both entries share weights, states and functions, and none copies the cache. */
 START_TEST(test_prefill_cost)
 {
     struct model *m = open_graph(graph_of(two_steps, "6"), CR_BACKEND_TCC, 1);
@@ -949,7 +956,8 @@ static const char *const driver =
     "    return 0;\n"
     "}\n";
 
-/* Emits a script as NAME.c, compiles it with a program that uses it, and compares what that prints. */
+/* Emits a script as NAME.c, compiles it with a program that calls it, and compares the program's
+ * output. */
 static void check_emitted(const char *name, const char *program_text, const char *script,
                           const char *const *expected, int n)
 {
@@ -982,7 +990,7 @@ static void check_emitted(const char *name, const char *program_text, const char
     cr_module_free(module);
 }
 
-/* A caller with two sessions; the cache has four rows, so the fifth is left out. */
+/* A program with two sessions; the cache has four rows, so the fifth is dropped. */
 START_TEST(test_emitted)
 {
     static const char *const expected[] = {"0 1 1\n", "0 2 3\n", "0 3 6\n",
@@ -1016,7 +1024,7 @@ static const char *const driver_of_entries =
     "    return 0;\n"
     "}\n";
 
-/* Three entries of one file: each takes the states that it reads or replaces. */
+/* Three entries of one file: each function takes the states that its entry reads or replaces. */
 START_TEST(test_emitted_entries)
 {
     static const char *const expected[] = {"0 3 70\n", "0 4 80\n", "0 5 90\n", "0 5 90\n",
@@ -1035,7 +1043,8 @@ START_TEST(test_emitted_entries)
 }
 END_TEST
 
-/* A training step is refused: its state is inputs and outputs. */
+/* `emit --step` is refused for a script with states: a training step's state is its inputs and
+ * outputs. */
 START_TEST(test_no_step)
 {
     struct cr_module *module = cr_module_new(graph_of(
@@ -1052,7 +1061,8 @@ START_TEST(test_no_step)
 }
 END_TEST
 
-/* Old values are there once: nothing is made again, and what does not fit is refused. */
+/* With --max-arena, values that depend on a state are not recomputed, as its old value may be gone;
+ * a limit that is too small is refused. */
 START_TEST(test_max_arena)
 {
     const char *text = "local s = state('s', {64}) local y = s\n"
@@ -1155,9 +1165,9 @@ START_TEST(test_mistakes)
 }
 END_TEST
 
-/* ---- rows of a length ---- */
+/* ---- written rows with a length ---- */
 
-/* A cache into which a run writes some rows: inputs say how many, and at which row they begin. */
+/* A run writes a number of rows into a cache; inputs give the number and the first row. */
 START_TEST(test_lengths)
 {
     struct model *m = open_model("local n = length('n', 4)\n"
@@ -1184,9 +1194,10 @@ START_TEST(test_lengths)
 }
 END_TEST
 
-/* ---- what the passes may not do ---- */
+/* ---- mistakes in passes that are caught ---- */
 
-/* Runs the rest of the passes on what a mistake of fuse would have left; the error. */
+/* Runs the passes after `recompute` on a module that a mistake of fuse would have made; returns the
+ * error. */
 static struct cr_error run_rest(struct cr_module *m)
 {
     struct cr_error error = {{0}};
@@ -1217,7 +1228,7 @@ static void exchange(struct cr_module *m, int i, int j)
     m->graph->nodes[m->kernels[j].buffer].kernel = j;
 }
 
-/* A reader of the old value behind the kernel that writes over it. */
+/* A reader of the old value runs after the kernel that overwrites it. */
 START_TEST(test_verifies_order)
 {
     struct cr_module *m = fused("local s = state('s', {4}) replace(s, s + 1) return {y = s * 2}");
@@ -1231,7 +1242,7 @@ START_TEST(test_verifies_order)
 }
 END_TEST
 
-/* A kernel that reads other elements than the one it writes over. */
+/* A kernel reads other elements than the one that it overwrites. */
 START_TEST(test_verifies_place)
 {
     const char *text = "local s = state('s', {4, 4}) replace(s, s + input('x', {4, 4})) "
@@ -1247,7 +1258,7 @@ START_TEST(test_verifies_place)
 }
 END_TEST
 
-/* Rows that a write has not. */
+/* A write has rows that do not exist. */
 START_TEST(test_verifies_rows)
 {
     const char *text = "local c = state('c', {8, 6})\n"
@@ -1267,7 +1278,7 @@ START_TEST(test_verifies_rows)
 }
 END_TEST
 
-/* ---- what a program may not do ---- */
+/* ---- mistakes in programs that are caught ---- */
 
 static struct cr_module *scheduled(const char *text)
 {
@@ -1304,7 +1315,8 @@ static void assert_refused(struct cr_module *m, const char *why)
     cr_module_free(m);
 }
 
-/* A row that is loaded may be any, and only the condition keeps it inside. */
+/* A row number that is loaded may be any integer; only a condition keeps the write inside the
+ * state. */
 START_TEST(test_program_rows)
 {
     const char *text = "local c = state('c', {8, 6})\n"
@@ -1334,7 +1346,7 @@ START_TEST(test_program_rows)
     case 4:
         load->a = (int)(out - f->slots);
         break;
-    case 5: /* of the output of the other function nothing is there */
+    case 5: /* only one of two functions writes the output */
         result_of(&m->program->functions[1])->partly = true;
         break;
     default:
@@ -1344,7 +1356,8 @@ START_TEST(test_program_rows)
 }
 END_TEST
 
-/* Old values are not read where they are written over, but by the call that does it, in place. */
+/* An old value is not read after it is overwritten, except by the call that overwrites it, in
+ * place. */
 START_TEST(test_program_order)
 {
     struct cr_module *m = scheduled("local s = state('s', {4}) replace(s, s + 1) "

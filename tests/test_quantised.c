@@ -1,6 +1,6 @@
 /*
- * test_quantised.c - weights in q8 and q4: how they are rounded, packed, read back, gathered and
- * multiplied, on every instruction set.
+ * test_quantised.c - weights in q8 and q4: how every instruction set rounds, packs, decodes,
+ * gathers and multiplies them.
  *
  * What is expected is worked out here from the definitions in runtime.h and q4.inc, number by
  * number, without anything of the runtime.
@@ -68,7 +68,7 @@ static float round_f16(float x)
     return fabs(rounded) > 65504 ? copysignf(INFINITY, x) : (float)rounded;
 }
 
-/* A block of n numbers w, as it is decoded; codes are the integers q of q8 or q4. */
+/* An encoded block: scale d, minimum m, the integers q of q8 or q4, and the decoded values. */
 struct block {
     float d, m;
     int q[BLOCK];
@@ -111,7 +111,8 @@ static int code_q4(float w, float d, float m)
     return (int)nearbyintf(fmaxf(0, fminf(15, q)));
 }
 
-/* Takes d and m if their error is smaller; writes the sums of a least-squares fit to `sums`. */
+/* Tries scale d and minimum m for a q4 block: stores them if their error is smaller, and writes the
+ * sums of a least-squares fit to `sums`. */
 static void try_q4(struct block *b, const float *w, int n, float low, float d, float m,
                    float *error, float sums[3])
 {
@@ -195,7 +196,7 @@ static bool same(float a, float b)
     return (isnan(a) && isnan(b)) || a == b;
 }
 
-/* A column of a panel's block is what the definition says. */
+/* Checks a column of a panel's block against the definition. */
 static void check_column(const struct format *f, const unsigned char *panel, int n, const float *w,
                          int rows)
 {
@@ -225,7 +226,7 @@ static float example(int i, int k)
     case 2:
         return k == 3 ? 127 : (float)k + 0.5f;
     case 3:
-        return x * 0x1p-20f; /* d is denormal, and rounded numbers are clamped */
+        return x * 0x1p-20f; /* d is denormal, and the rounded numbers are clamped */
     case 4:
         return x * 0x1p-30f; /* d is 0 */
     case 5:
@@ -247,7 +248,7 @@ static float example(int i, int k)
     case 13:
         return k ? x * 0.01f : -40; /* one far from the others */
     case 14:
-        return (float)(k % 16) * 0.25f - 2; /* q4 has each of them exactly */
+        return (float)(k % 16) * 0.25f - 2; /* q4 represents each of them exactly */
     case 15:
         return k == 7 ? 3e38f : -3e38f; /* their distance overflows */
     default:
@@ -284,7 +285,7 @@ static float number(int i)
     return sinf((float)i) * 3;
 }
 
-/* N columns from FIRST on, of panels that hold 0x55, by rows or transposed. */
+/* Packs N columns from FIRST on, given by rows or transposed, into panels filled with 0x55. */
 static void pack(const struct format *f, unsigned char *panels, int last, bool turned)
 {
     static float b[K * N];
@@ -333,7 +334,8 @@ START_TEST(keeps_what_is_beside)
 }
 END_TEST
 
-/* Two pieces side by side in the same panels, each packed in parts of whole blocks. */
+/* A matrix packed as two pieces side by side, each in parts of whole blocks, has the bytes of the
+ * matrix packed at once. */
 START_TEST(pieces_are_one_matrix)
 {
     static unsigned char whole[BLOCKS * 3 * 1088], pieces[BLOCKS * 3 * 1088];
@@ -356,7 +358,7 @@ START_TEST(pieces_are_one_matrix)
 }
 END_TEST
 
-/* Element (k, n) of the matrix that pack packs, by definition. */
+/* Computes the matrix that `pack` packs as it is decoded, by definition. */
 static void define_matrix(const struct format *f, float *y)
 {
     struct block b;
@@ -373,7 +375,7 @@ static void define_matrix(const struct format *f, float *y)
         }
 }
 
-/* Columns before FIRST hold something else. */
+/* Unpacking returns the packed columns; columns before FIRST keep their contents. */
 START_TEST(reads_back_what_it_packed)
 {
     static unsigned char panels[BLOCKS * 3 * 1088];
@@ -400,7 +402,8 @@ START_TEST(reads_back_what_it_packed)
 }
 END_TEST
 
-/* c, with and without a start and a bias, for one row, a few and many; a by rows and transposed. */
+/* Checks products for one row, a few and many, with and without a start and a bias, and for a by
+ * rows and transposed. */
 static void check_product(const struct format *f, const struct cr_runtime *rt,
                           const unsigned char *panels, const float *wide, int rows, int cols,
                           int depth)
@@ -447,7 +450,7 @@ END_TEST
 
 /* ---- blocks of GGUF ---- */
 
-/* The number k that a block of a file stands for. */
+/* Returns number k of a block of a GGUF file. */
 static float file_number(enum cr_quantised type, const unsigned char *block, int k)
 {
     float d = half_at(block);
@@ -458,8 +461,8 @@ static float file_number(enum cr_quantised type, const unsigned char *block, int
     return type == CR_Q4_0 ? d * (float)(q - 8) : fmaf(d, (float)q, half_at(block + 2));
 }
 
-/* Scales of f16: common ones, denormal and negative ones, zeros, the largest of which -8 d fits and
- * the next, infinity, NaN. */
+/* Scales in f16: common ones, denormal and negative ones, zeros, the largest for which -8 d is
+ * finite and the next one, infinity, NaN. */
 static const unsigned scales[] = {0x3c00, 0x2a3b, 0xa123, 0x0001, 0x8003, 0x007f,
                                   0x0080, 0x01ff, 0x03ff, 0x0400, 0x83ff, 0x0000,
                                   0x8000, 0x6fff, 0x7000, 0x7c00, 0xfe01};

@@ -1,5 +1,5 @@
 /*
- * test_ragged.c - lengths that differ by row of a batch.
+ * test_ragged.c - ragged lengths, which differ from row to row of a batch.
  *
  * Every script is compiled once with a batch B and ragged lengths T and S, and once for each row with
  * numbers in their place; a row's results are the same, bit for bit, whatever rows stand beside it,
@@ -21,7 +21,7 @@
 
 enum { ROWS = 5, BOUND = 128, SECOND = 40 };
 
-/* B is a length and T and S are ragged over it, or they are the numbers that the options say. */
+/* B is a length and T and S are ragged over it, or they are constants that the options give. */
 static const char head[] =
     "local nn, attention, gpt2 = require 'nn', require 'attention', require 'gpt2'\n"
     "local o = options {T = 0, S = 0}\n"
@@ -94,7 +94,7 @@ static const struct {
                "return {n = sum(const(1, {B, T}), 2), s = sum(float(iota({B, T}, 2)), 2), "
                "m = float(max(iota({B, 2, T}, 3) * 3, 3)), u = u / sum(u, 3), "
                "e = sum(expand(input('c', {1, 3}), {B, T, 3}), 2), p = matmul(u, x) * count}"},
-    /* more rows than a block has, which a norm makes for several groups of columns */
+    /* more rows than a block: a norm normalizes a block of rows for several groups of columns */
     {"blocks", "local R = ragged and length('R', 300, B) or o.T\n"
                "local h = scope('ln', nn.layer_norm, input('x', {B, R, 40}), {eps = 1e-5})\n"
                "return {y = nn.linear(h, 1500)}"},
@@ -125,7 +125,7 @@ static struct cr_graph *graph_of(int script, int T, int S)
     return graph;
 }
 
-/* A model, with memory for its inputs and outputs. */
+/* A model and memory for its inputs and outputs. */
 struct model {
     struct cr_engine engine;
     void **inputs, **outputs;
@@ -159,7 +159,7 @@ static void close_model(struct model *m)
     cr_engine_close(&m->engine);
 }
 
-/* A batch: the number of rows, and the sizes of each. */
+/* A batch: the number of rows, and the lengths of each. */
 struct batch {
     int rows;
     int32_t T[ROWS], S[ROWS];
@@ -171,7 +171,8 @@ static const struct batch batches[] = {
     {2, {20, 90}, {39, 3}},
 };
 
-/* Returns an input's element at an index, which does not depend on the tensor's sizes. */
+/* Sets the element of an input at an index to a number that depends on the index, not on the
+ * sizes. */
 static void set_element(enum cr_dtype dtype, void *data, int64_t place, int rank, const int64_t *at)
 {
     uint32_t h = 17;
@@ -199,10 +200,10 @@ static int64_t place_of(const struct cr_port *port, const int64_t *at)
 
 static bool has_rows(const signed char *axes)
 {
-    return axes[0] == 1; /* B is the first length, and the first axis of all tensors that have it */
+    return axes[0] == 1; /* B is the first length, and the first axis of each tensor that has it */
 }
 
-/* Fills the inputs of row `row` alone. */
+/* Fills the inputs of the model of a single row with the data of row `row`. */
 static void fill_row(const struct model *alone, const struct model *m, int row)
 {
     for (int i = 0; i < alone->engine.n_inputs; i++) {
@@ -219,8 +220,8 @@ static void fill_row(const struct model *alone, const struct model *m, int row)
     }
 }
 
-/* Fills the inputs of a batch; all that lies past the rows and their sizes is NaN, or a number far
- * off. */
+/* Fills the inputs of a batch; elements past its rows, and past their lengths, are NaN or a large
+ * number. */
 static void fill_batch(const struct model *m, const struct batch *batch)
 {
     for (int i = 0; i < m->engine.n_inputs; i++) {
@@ -237,7 +238,7 @@ static void fill_batch(const struct model *m, const struct batch *batch)
     }
 }
 
-/* Copies the inputs of a row, which stands alone, into the batch. */
+/* Copies the inputs of a single row into the batch. */
 static void put_row(const struct model *m, const struct model *alone, int row)
 {
     for (int i = 0; i < alone->engine.n_inputs; i++) {
@@ -265,7 +266,8 @@ static void run(struct model *m)
 
 /* ---- comparing ---- */
 
-/* Compares a row's results with those of the row alone; all other elements of the row are 0. */
+/* Compares a row of the batch with the result of that row alone; elements past the row's lengths
+ * are 0. */
 static void check_row(const struct model *m, const struct model *alone, int row, const char *what)
 {
     for (int i = 0; i < m->engine.n_outputs; i++) {
@@ -290,7 +292,8 @@ static void check_row(const struct model *m, const struct model *alone, int row,
     }
 }
 
-/* One script with one way to run it, for all batches. */
+/* Compares a script with ragged lengths and with constant sizes, for all batches, in one
+ * configuration. */
 static void check_script(int script, enum cr_backend backend, const char *isa, int threads)
 {
     struct model m, alone[ROWS];

@@ -1,5 +1,5 @@
 /*
- * test_ranks.c - join_ranks.h: one rank without MPI, and what is said where MPI is missing.
+ * test_ranks.c - join_ranks.h: a single rank without MPI, and the errors where MPI is missing.
  *
  * `test_ranks exchange`, which tests/ranks.sh starts by mpirun, exchanges by every function, and fails if a
  * byte is not what it should be; `test_ranks fail RANK` lets a rank fail while the others wait for it.
@@ -15,7 +15,7 @@
 
 /* ---- under mpirun ---- */
 
-/* Returns byte i of the message of rank r. */
+/* Returns byte i of the message that rank r sends. */
 static unsigned char said(int r, size_t i)
 {
     return (unsigned char)(r * 31 + (int)(i % 251));
@@ -35,7 +35,7 @@ static void say(unsigned char *data, size_t n, int r)
         data[i] = said(r, i);
 }
 
-/* Rank r has r * `each` bytes, so rank 0 none. */
+/* Tests gathering: rank r has r * `each` bytes, so rank 0 has none. */
 static bool gathers(struct cr_ranks *ranks, size_t each)
 {
     size_t *first = calloc((size_t)ranks->count + 1, sizeof *first);
@@ -63,7 +63,7 @@ static bool broadcasts(struct cr_ranks *ranks, size_t n, int from)
     return right;
 }
 
-/* From each rank to the next one: the even ones send first. */
+/* Tests sending from each rank to the next: even ranks send first. */
 static bool passes_on(struct cr_ranks *ranks, size_t n)
 {
     int to = (ranks->rank + 1) % ranks->count, from = (ranks->rank + ranks->count - 1) % ranks->count;
@@ -80,7 +80,8 @@ static bool passes_on(struct cr_ranks *ranks, size_t n)
     return right;
 }
 
-/* Each rank sends three blocks to every other one, more than are under way at a time if there are many ranks. */
+/* Tests an exchange of three blocks between all pairs of ranks, more than are sent at a time if
+ * there are many ranks. */
 static bool exchanges(struct cr_ranks *ranks, size_t n)
 {
     enum { BLOCKS = 3 };
@@ -110,7 +111,7 @@ static bool exchanges(struct cr_ranks *ranks, size_t n)
     return right;
 }
 
-/* The bytes that all calls of `exchange` have sent, by rank. */
+/* Returns the number of bytes that the calls of `exchange` have sent, over all ranks. */
 static long long sent_in_all(const struct cr_ranks *ranks)
 {
     long long others = ranks->count - 1, sent = ranks->rank * (1 + 1000000LL) * others;
@@ -136,7 +137,7 @@ static int exchange(struct cr_ranks *ranks)
     return 0;
 }
 
-/* Rank `failing` fails, or all of them, if it is -1; the others wait at a barrier. */
+/* Lets rank `failing` fail, or all if it is -1; the others wait at a barrier. */
 static int let_fail(struct cr_ranks *ranks, int failing)
 {
     if (failing < 0 || ranks->rank == failing) {

@@ -1,6 +1,6 @@
 /*
- * test_recompute_order.c - orders of making values in little memory: chains whose answer is known,
- * and random programs, where every order found is followed step by step.
+ * test_recompute_order.c - orders that compute values in little memory and recompute some: chains
+ * whose best order is known, and random programs, where each order found is simulated.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -10,14 +10,15 @@
 
 enum { MOST = 60, PROGRAMS = 300 };
 
-/* A program under test; the reads of value v are reads[v][..]. */
+/* A program under test; v reads the values reads[v][..]. */
 struct program {
     struct cr_made values[MOST];
     int reads[MOST][MOST];
     int n;
 };
 
-/* `kept`: it is an output, which takes no floats; so `floats` is only its work. */
+/* Adds a value; `kept`: it is an output, which takes no memory in the arena, so `floats` is only
+ * its work. */
 static void add_value(struct program *p, int64_t floats, bool kept)
 {
     p->values[p->n] = (struct cr_made){kept ? 0 : floats, kept, (double)floats, p->reads[p->n], 0};
@@ -51,8 +52,8 @@ static int next_of(const struct program *p, const struct cr_order *s, int call, 
     return s->n;
 }
 
-/* Floats there are during a call: its own, and whatever was made before and is read by it or
- * later before it is made again. */
+/* Returns the floats that are live during a call: its own result, and earlier results that this
+ * call or a later one reads before they are recomputed. */
 static int64_t live_at(const struct program *p, const struct cr_order *s, int call)
 {
     int64_t live = 0;
@@ -92,7 +93,8 @@ static void check_order(const struct program *p, const struct cr_order *s, int64
 
 /* ---- known answers ---- */
 
-/* There and back: n values, each of the one before, and n more, each of its mirror image, too. */
+/* Makes a chain of n values and back: each of n further values reads the one before it and its
+ * mirror image. */
 static void make_chain(struct program *p, int n)
 {
     p->n = 0;
@@ -106,8 +108,8 @@ static void make_chain(struct program *p, int n)
     }
 }
 
-/* With room for all nothing is made again; every budget down to the least is kept to, and less
- * memory takes no fewer calls than all of it. */
+/* With enough memory nothing is recomputed; orders keep within every budget down to the least
+ * possible, and a smaller budget takes at least as many calls. */
 START_TEST(a_chain_and_back)
 {
     struct program p;
@@ -140,7 +142,7 @@ START_TEST(the_cheaper_value_goes)
     p.values[0].work = 1000;
     add_value(&p, 10, false);
     p.values[1].work = 10;
-    add_value(&p, 10, false); /* there is no room for a third */
+    add_value(&p, 10, false); /* the budget leaves no room for a third */
     add_value(&p, 1, true);
     add_read(&p, 2);
     add_value(&p, 1, true);
@@ -176,7 +178,7 @@ static void make_random(struct program *p)
             if (below(v) < 3 || (read == v - 1 && below(2)))
                 add_read(p, read);
     }
-    bool read[MOST] = {false}; /* a value that nobody reads has an output, and perhaps only that */
+    bool read[MOST] = {false}; /* a value that nobody reads is an output, and may take no memory in the arena */
     for (int v = n - 1; v >= 0; v--) {
         p->values[v].wanted |= !read[v];
         if (p->values[v].wanted && below(3))

@@ -1,5 +1,5 @@
 /*
- * test_runtime.c - the runtime's functions, pool and random numbers.
+ * test_runtime.c - the runtime's functions, its pool of threads and its random numbers.
  *
  * Every function is run for every instruction set that this machine has, compared with a
  * definition written out here, and must give the same bits for all of them.
@@ -33,7 +33,8 @@ static const float special[] = {
     1e-20f,    0.70710f,  1.41421f,   2.0f,      0x1.8p23f, -0.5f,     -0x1p-30f, 1000.0f,
 };
 
-/* The i-th of a sequence of numbers that mixes special values, all magnitudes and small ones. */
+/* Returns number i of a sequence that mixes special values, numbers of all magnitudes and small
+ * ones. */
 static float mixed(unsigned stream, unsigned i)
 {
     const uint32_t counter[4] = {i, stream, 0, 0}, key[2] = {7, 7};
@@ -66,7 +67,7 @@ static float *filled(size_t n, float (*value)(unsigned, unsigned), unsigned stre
     return p;
 }
 
-/* ck_assert for inner loops: says nothing to the test runner unless it fails. */
+/* Like ck_assert, but for inner loops: it calls the test runner only on failure. */
 #define CHECK(condition, ...)                                                                      \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -74,7 +75,7 @@ static float *filled(size_t n, float (*value)(unsigned, unsigned), unsigned stre
         }                                                                                          \
     } while (0)
 
-/* Equal bits; NaNs are all the same. */
+/* Returns true for equal bits, or for two NaNs. */
 static int same(float a, float b)
 {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
@@ -89,7 +90,8 @@ static void assert_same(const float *got, const float *want, size_t n, const cha
     }
 }
 
-/* The distance of a float from the exact value in units of the exact value's last place. */
+/* Returns the distance of a float from the exact value, in units of the exact value's last
+ * place. */
 static double ulps(float got, double want)
 {
     int exponent;
@@ -106,9 +108,9 @@ static double ulps(float got, double want)
     return fabs(got - want) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
 }
 
-/* ---- elementwise strips ---- */
+/* ---- elementwise functions (strips) ---- */
 
-/* The table's expressions in double precision. */
+/* The macros of the table's expressions, in double precision. */
 #define CR_ONE 1.0
 #define CR_FLOAT(a) (a)
 #define CR_ABS(a) fabs(a)
@@ -134,7 +136,7 @@ static double ulps(float got, double want)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0 : 0.0)
 #define CR_SELECT(a, b, c) ((a) != 0.0 ? (b) : (c))
 
-/* a modulo b, with the sign of b. */
+/* Returns a modulo b, with the sign of b. */
 static double modulo(double a, double b)
 {
     double rest = fmod(a, b);
@@ -150,7 +152,7 @@ static double modulo(double a, double b)
     }
 CR_ELEMENTWISE(DEFINITION)
 
-/* One function of the table: an op and the letters of its operands. */
+/* One function of the table: an op, and a letter for the form of each operand. */
 struct strip {
     const char *name, *letters;
     double (*define)(double a, double b, double c);
@@ -187,7 +189,7 @@ static int list_strips(const struct cr_runtime *k, struct strip *list)
     return COUNT(all);
 }
 
-/* The tiles of a call: y and three operands. */
+/* The tiles of a call: the result y and three operands. */
 struct tiles {
     long rows, cols, ldy, ld[3];
     float *y;
@@ -206,7 +208,8 @@ static void call_strip(const struct strip *s, const struct tiles *t)
     }
 }
 
-/* Checks each element of a result against the definition, and that the gaps are untouched. */
+/* Checks each element of a result against the definition, and that gaps between rows are not
+ * written. */
 static void check_strip(const struct strip *s, const struct tiles *t, const float *before)
 {
     for (long i = 0; i < t->rows * t->ldy; i++) {
@@ -226,7 +229,7 @@ static void check_strip(const struct strip *s, const struct tiles *t, const floa
     }
 }
 
-/* Runs a strip of the plain runtime and of another, which must agree. */
+/* Runs a strip function of the plain runtime and of another one, whose results must agree. */
 static void compare_strip(const struct strip *plain, const struct strip *other, struct tiles t,
                           const char *isa)
 {
@@ -253,8 +256,8 @@ static void compare_strip(const struct strip *plain, const struct strip *other, 
     free(got);
 }
 
-/* Row strides beyond the columns: of y, a, b, c; -1 is a row that repeats.  Of some calls one operand
- * alone has gaps, so that the others' rows must not be taken for one long row. */
+/* Gaps between rows of y, a, b and c; -1: one row that repeats.  In some calls a single operand has
+ * gaps, so that the rows of the others must not be taken for one long row. */
 static const long gaps[][4] = {{0, 0, 0, 0}, {3, 3, 1, 0}, {0, 2, -1, 5}, {1, -1, 0, -1},
                                {0, 0, 3, 0}, {0, 0, 0, 2}, {0, -1, 0, 0}};
 
@@ -352,7 +355,7 @@ START_TEST(test_accuracy)
 }
 END_TEST
 
-/* Powers that C says more about than a formula, with the sign of a zero. */
+/* Powers that the C standard defines beyond the formula, with the sign of a zero. */
 START_TEST(test_powers)
 {
     static const float more[] = {2.0f,        -2.0f, 3.0f,   -3.0f,       2.5f,        -2.5f,
@@ -438,7 +441,7 @@ static float larger(float a, float b)
     return isnan(b) ? b : b > a || (b == a && !signbit(b)) ? b : a;
 }
 
-/* The table's expressions for float. */
+/* The macros of the table's expressions, for float. */
 #undef CR_MAX
 #undef CR_MIN
 #define CR_MAX(a, b) (isnan(a) ? (a) : larger(a, b))
@@ -484,7 +487,7 @@ static float lanes_and_tree(const struct reduction *of, const float *a, long n)
     }
     for (long i = 0; i < n; i++) {
         block[i % 16] = of->combine(block[i % 16], a[i]);
-        if (i + 16 >= n || i % 4096 >= 4080) { /* the last number of its lane in the block */
+        if (i + 16 >= n || i % 4096 >= 4080) { /* the last number of the lane in this block */
             lane[i % 16] = of->combine(lane[i % 16], block[i % 16]);
             block[i % 16] = of->identity;
         }
@@ -538,7 +541,8 @@ START_TEST(test_reductions)
 }
 END_TEST
 
-/* b once among many a, everywhere in a row, and under an a in a column. */
+/* Checks reductions of two zeros or NaNs a and b: b at each position of a row of a, and b below a
+ * in a column. */
 static void check_zeros(const struct reduction *of, float a, float b, const char *isa)
 {
     enum { LD = 40 };
@@ -565,7 +569,7 @@ static void check_zeros(const struct reduction *of, float a, float b, const char
     }
 }
 
-/* Zeros and NaN in every order: the sign of a zero depends neither on it nor on what else is in
+/* The sign of a zero result depends neither on the order of zeros and NaN nor on other elements of
  * the row. */
 START_TEST(test_zeros)
 {
@@ -597,7 +601,8 @@ START_TEST(test_zeros)
 }
 END_TEST
 
-/* Columns, tile after tile of 16 or 32 rows, have the same reductions as they have as rows. */
+/* Checks that a reduction of columns, in tiles of 16 or 32 rows, gives the bits of the same numbers
+ * as rows. */
 static void check_down(const struct reduction *of, const char *isa, const float *a, long rows,
                        long cols, long step)
 {
@@ -638,7 +643,8 @@ END_TEST
 
 /* ---- a single query ---- */
 
-/* dots and add_rows are the products that gemm and gemm_scaled make, for any number of queries. */
+/* Checks that dots and add_rows give the bits of gemm and gemm_scaled, for any number of
+ * queries. */
 static void check_queries(const struct cr_runtime *k, long keys, long width, long queries)
 {
     enum { LD = 137, MOST = 70, QUERIES = 9 };
@@ -668,7 +674,7 @@ static void check_queries(const struct cr_runtime *k, long keys, long width, lon
     free(x), free(q), free(p), free(panels);
 }
 
-/* softmax_row is softmax_block of one column. */
+/* Checks that softmax_row is equal to softmax_block with one column. */
 static void check_softmax_row(const struct cr_runtime *k, long keys, int seen)
 {
     enum { MOST = 70 };
@@ -715,7 +721,7 @@ static double softmax_error(const struct cr_runtime *k, const float *s, long key
     for (long r = 0; r < keys; r += block) {
         long n = keys - r < block ? keys - r : block;
         k->softmax_block(n, queries, p + r * queries, queries, factor, m, l, scale);
-        for (long i = 0; i < r * queries; i++) { /* as the accumulator would be */
+        for (long i = 0; i < r * queries; i++) { /* the accumulator is rescaled in the same way */
             p[i] *= scale[i % queries];
         }
     }
@@ -750,7 +756,8 @@ START_TEST(test_softmax_splitting)
 }
 END_TEST
 
-/* One query's block of softmax by its definition in runtime.h, with the set's own exp. */
+/* Computes one query's block of softmax by its definition in runtime.h, with the instruction set's
+ * own exp. */
 static void define_softmax(const struct cr_runtime *k, long keys, float *s, float factor, float *m,
                            float *l, float *scale)
 {
@@ -770,7 +777,7 @@ static void define_softmax(const struct cr_runtime *k, long keys, float *s, floa
     *m = top;
 }
 
-/* Compares a block with queries as columns, which may be any number, with its definition. */
+/* Compares softmax_block, with any number of queries as columns, with its definition. */
 static void check_softmax(const struct cr_runtime *k, long keys, long queries, float factor)
 {
     enum { KEYS = 40, LD = 43 };
@@ -816,7 +823,8 @@ END_TEST
 
 /* ---- steps together ---- */
 
-/* The bits are the same as one after the other, and nothing is written outside of the tile. */
+/* A combined function gives the bits of its parts called one after the other, and writes nothing
+ * outside of the tile. */
 START_TEST(test_combined)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -928,7 +936,7 @@ START_TEST(test_hide_rows)
 }
 END_TEST
 
-/* Wherever they stand among the others, next to one another or not. */
+/* The least and the greatest integer are found at any position, with any stride. */
 START_TEST(test_extremes)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -993,7 +1001,7 @@ START_TEST(test_gather)
 }
 END_TEST
 
-/* Each element by an index of its own; rows of indices may overlap, and go backwards. */
+/* Each row is gathered by its index from the panels of a table; rows out of range are NaN. */
 START_TEST(test_gather_panels)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1057,7 +1065,7 @@ START_TEST(test_lookup_of_words)
 }
 END_TEST
 
-/* The reference of sums along columns: in order, downwards or upwards, in blocks of rows. */
+/* The reference of running sums: in order, downwards or upwards, in blocks of rows. */
 START_TEST(test_cumsum)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1085,7 +1093,8 @@ START_TEST(test_cumsum)
 }
 END_TEST
 
-/* Rows are added in the order of the indices: rounded sums would show another order. */
+/* scatter_add adds rows in the order of the indices; with rounding, another order would give other
+ * sums. */
 START_TEST(test_scatter_add)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1111,7 +1120,7 @@ START_TEST(test_scatter_add)
 }
 END_TEST
 
-/* The sum of 16 numbers, by the tree of runtime.h. */
+/* Returns the sum of 16 numbers in the order of the tree in runtime.h. */
 static float sum_of_lanes(const float *x)
 {
     float lane[16];
@@ -1123,8 +1132,8 @@ static float sum_of_lanes(const float *x)
     return lane[0];
 }
 
-/* Element by element, row after row, but 16 columns at once that have one index; what the index says of
- * elements outside is left out. */
+/* scatter_tile adds element by element, row after row, except that 16 adjacent columns with the
+ * same index are summed first; elements whose index is out of range are dropped. */
 START_TEST(test_scatter_tile)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1138,8 +1147,7 @@ START_TEST(test_scatter_tile)
     for (int r = 2; r < ROWS; r++) /* columns 16 to 31 have one index: 0, 2, or one out of range */
         for (int c = 16; c < 32; c++)
             index[r * LDI + c] = (const int[]){0, 2, -1, COUNT_OF_Y}[r - 2];
-    for (int i = 32; i < 48; i++) /* one for the last columns, with more columns that do not belong to
-                                   * this row */
+    for (int i = 32; i < 48; i++) /* one index, also beyond the columns of row 0 */
         index[i] = 1;
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++)
@@ -1156,7 +1164,7 @@ START_TEST(test_scatter_tile)
 }
 END_TEST
 
-/* Any part of a stream, in any order. */
+/* Any part of a random stream can be computed, in any order. */
 START_TEST(test_random_tiles)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1182,7 +1190,8 @@ END_TEST
 
 /* ---- matrix products ---- */
 
-/* The reference: each block of k is one chain of fma from zero, which is added to the sum so far. */
+/* The reference of a product: each block of k is one chain of fma from zero, which is added to the
+ * sum so far. */
 static float dot(const float *a, long cs, const float *b, long ldb, long K, float start)
 {
     for (long k = 0; k < K || K == 0; k += CR_SUM_BLOCK) {
@@ -1198,15 +1207,15 @@ static float dot(const float *a, long cs, const float *b, long ldb, long K, floa
     return start;
 }
 
-/* The sizes of a product; a and b are K-major (transposed in memory) if so marked. */
+/* The sizes of a product; a and b may be transposed in memory (K-major). */
 struct product {
     long M, N, K;
     int a_transposed, b_transposed;
     float (*value)(unsigned, unsigned);
-    long vectors; /* of a tile: no bit depends on it */
+    long vectors; /* the tile's size, on which no bit depends */
 };
 
-/* Packs b, checks each element and zero of the panels, and returns them. */
+/* Packs b, checks each element of the panels and the zeros that pad them, and returns them. */
 static float *packed(const struct cr_runtime *k, const struct product *p, const float *b, long rs,
                      long cs, long panel_stride)
 {
@@ -1222,7 +1231,8 @@ static float *packed(const struct cr_runtime *k, const struct product *p, const 
     return y;
 }
 
-/* Panels that are aligned, by stores past the caches: the same, and nothing beside them. */
+/* Checks that pack_stream, which writes aligned panels by non-temporal stores, gives the same
+ * panels and writes nothing beside them. */
 static void check_pack_stream(const struct cr_runtime *k, const struct product *p, const float *b,
                               long rs, long cs)
 {
@@ -1319,8 +1329,8 @@ START_TEST(test_gemm)
 }
 END_TEST
 
-/* gemm_scaled where a is 0 outside a band, and gemm_band.  Rows of K are M-major in memory if
- * transposed. */
+/* Checks gemm_band against gemm_scaled with an a that is 0 outside of the band; a may be transposed
+ * in memory. */
 static void check_band(const struct cr_runtime *k, const struct product *p, long begin, long end)
 {
     long rs = p->a_transposed ? 1 : p->K, cs = p->a_transposed ? p->M : 1;
@@ -1393,7 +1403,8 @@ START_TEST(test_band_of_zeros)
 }
 END_TEST
 
-/* gemm_stream and gemm, with the result at that distance from a cache line. */
+/* Checks that gemm_stream gives the bits of gemm, with the result `shift` floats after a cache
+ * line. */
 static void check_stream(const struct cr_runtime *k, long M, long N, long ldc, long shift)
 {
     enum { K = 19 };
@@ -1434,7 +1445,7 @@ START_TEST(test_gemm_stream)
 }
 END_TEST
 
-/* Sums of many positive products, of which a single chain of fma is 2e-6 off. */
+/* Long sums of positive products are accurate; a single chain of fma would be 2e-6 off. */
 START_TEST(test_long_sums)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);
@@ -1487,7 +1498,8 @@ END_TEST
 
 enum { MAX_ITEMS = 1000, MAX_POOL = 9 };
 
-/* A record of the body's calls: how often each item was visited, and the scratch that it got. */
+/* Counts the calls of a loop's body: how often each item was visited, and with which scratch
+ * memory. */
 struct visits {
     int times[MAX_ITEMS];
     float *place[MAX_ITEMS];
@@ -1503,7 +1515,7 @@ static void visit(const void *args, long begin, long end, float *scratch)
     scratch[0] = (float)end;
 }
 
-/* Item i belongs to share t of n if items t / n <= i < items (t + 1) / n. */
+/* Checks that item i was visited by share t of n if items t / n <= i < items (t + 1) / n. */
 static void check_visits(const struct visits *v, long items, long shares, float *scratch,
                          long scratch_stride)
 {
@@ -1521,7 +1533,7 @@ static long least(long a, long b)
     return a < b ? a : b;
 }
 
-/* One loop, and where its items were done. */
+/* Runs one parallel loop, and checks which share visited each item. */
 static void check_loop(struct cr_pool *pool, long items, long shares)
 {
     struct visits *v = calloc(1, sizeof *v);
@@ -1553,7 +1565,8 @@ START_TEST(test_parallel)
 }
 END_TEST
 
-/* Loops at all distances: workers are met polling, about to sleep, asleep and not yet awake. */
+/* Runs loops after rests of all lengths: workers are polling, about to sleep, asleep, or just
+ * woken. */
 static void *loop_and_rest(void *argument)
 {
     struct cr_pool *pool = argument;
@@ -1589,9 +1602,9 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Threads that have nothing to do take no processor time, but for some microseconds of polling.  The
- * bound is a tenth of what a single one would take that went on polling.  Of two threads one is a
- * worker that polls; of more than there are processors none does. */
+/* Idle threads take no processor time after polling for some microseconds.  The bound is a tenth of
+ * the time that one polling thread would take.  With two threads, one worker polls; with more
+ * threads than processors, none does. */
 START_TEST(test_pool_idle)
 {
     struct cr_pool *pool = cr_pool_new(2 + 4 * _i);
@@ -1646,7 +1659,7 @@ END_TEST
 
 static const struct cr_sequence standard[] = {{42, 1, CR_UNIFORM, 1, 0}, {42, 1, CR_NORMAL, 1, 0}};
 
-/* Words of a block as philox.h numbers them: `of[i]` is number i of the block's. */
+/* Computes the words of the block with a number in the order of philox.h. */
 static void block_of(uint64_t index, uint32_t words[4])
 {
     uint64_t block = index / 64 * 16 + index % 16;
@@ -1676,7 +1689,7 @@ START_TEST(test_random_normal)
 }
 END_TEST
 
-/* Each part of a sequence has the same numbers as the whole, with each instruction set. */
+/* Each part of a sequence equals that part of the whole, with each instruction set. */
 START_TEST(test_random_fill)
 {
     enum { N = 300 };
@@ -1724,8 +1737,8 @@ static float *drawn(int normal, size_t n)
     return y;
 }
 
-/* Four moments and the covariances of neighbours, of pairs and of the halves of a group,
- * each within 6 standard errors. */
+/* The first four moments, and the covariances of neighbours, of pairs and of the halves of a group,
+ * are within 6 standard errors. */
 START_TEST(test_random_moments)
 {
     enum { N = 200000, MOMENTS = 8 };

@@ -1,7 +1,7 @@
 /*
- * test_same_bits.c - the same bits, whatever the threads, the compiler, the instruction
- * set, the company in a batch, the tokens that come later, or the pass a dump was taken
- * after.  Through the public interface, on the six graphs.
+ * test_same_bits.c - the six graphs give the same bits with any number of threads, compiler,
+ * instruction set, batch, later tokens, and after any pass that a dump was taken of, by the public
+ * interface.
  */
 #include <check.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 
 enum { MAX_SETTINGS = 8, PATH = 256 };
 
-/* The graphs, at sizes that are multiples of nothing a kernel likes. */
+/* The graphs, with sizes that are no multiples of a vector, tile or panel. */
 static const struct script {
     const char *path, *settings[MAX_SETTINGS]; /* keys and values by turns */
     int width;                                 /* of x and y: n_embd */
-    int later_matters;                         /* a token depends on those after it */
+    int later_matters;                         /* a token depends on later tokens */
     int drawn;                                 /* weights come from a seed */
 } scripts[] = {
     {"graphs/decoder_block.lua", {"n_embd", "33", "n_head", "3"}, 33, 0, 0},
@@ -42,7 +42,7 @@ static const struct way usual = {CRESCENT_TCC, 1, NULL};
 
 /* ---- numbers ---- */
 
-/* A number between -1 and 1 that depends on its place in a named tensor alone. */
+/* Returns a number between -1 and 1 that depends only on the tensor's name and the index. */
 static float noise(const char *name, int64_t place)
 {
     uint64_t z = 14695981039346656037u;
@@ -63,7 +63,7 @@ static float *numbers(const char *name, int64_t n)
     return x;
 }
 
-/* Every weight between -0.5 and 0.5, biases too: nothing may hide behind a zero. */
+/* Sets all weights, also biases, to numbers between -0.5 and 0.5, so that none is zero. */
 static void set_weights(crescent_model *model)
 {
     crescent_port port;
@@ -162,15 +162,15 @@ START_TEST(any_way_to_run)
 }
 END_TEST
 
-/* Large enough for many tiles, with columns and rows left over. */
+/* Graphs with many tiles, and with columns and rows that do not fill a tile. */
 static const struct script drawn[] = {
     {"graphs/gpt2_block.lua", {"n_embd", "550", "n_head", "5"}, 550, 0, 1},
     {"graphs/gpt2_block.lua", {"n_embd", "550", "n_head", "5", "layout", "linear"}, 550, 0, 1},
     {"graphs/heads_block.lua", {"n_embd", "520", "n_head", "10"}, 520, 0, 1},
 };
 
-/* Weights are drawn in tiles that the threads share, but by the interpreter, which keeps them
- * as they are. */
+/* Weights drawn from a seed have the same bits on every backend: threads share the tiles in which
+ * they are drawn, and the interpreter stores them unpacked. */
 START_TEST(weights_from_a_seed)
 {
     const struct script *script = &drawn[_i];
@@ -214,7 +214,7 @@ START_TEST(alone_as_in_a_batch)
 }
 END_TEST
 
-/* Keys are walked in blocks of 128: whole sequences and beginnings on both sides of it. */
+/* Sequences below and above the 128 keys of a block, and prefixes of them. */
 static const struct {
     int whole, beginning;
 } lengths[] = {{37, 20}, {200, 20}, {300, 129}, {300, 128}, {300, 127}, {129, 128}, {128, 1}};

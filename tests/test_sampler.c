@@ -1,6 +1,7 @@
 /*
- * test_sampler.c - the choice of the next token: against sorting, libm's exp and sums in order of
- * likelihood; how often each token is drawn; the numbers that are drawn; what has no answer.
+ * test_sampler.c - the choice of the next token: against a reference that sorts, uses libm's exp
+ * and sums in the order of likelihood; how often each token is drawn; the random numbers; and
+ * logits without an answer.
  */
 #include <check.h>
 #include <math.h>
@@ -15,7 +16,7 @@ enum { MOST = 4096 };
 
 static double scratch[CR_SAMPLE_SCRATCH(MOST)];
 
-/* ---- the same, straightforward ---- */
+/* ---- the reference ---- */
 
 static const float *compared;
 
@@ -56,7 +57,7 @@ static void probabilities(const struct cr_sampling *how, const float *logits, in
         p[i] /= sum;
 }
 
-/* The 53 bits of a position, from Philox. */
+/* Returns the 53-bit random number of a position, from Philox. */
 static double number(uint64_t seed, uint64_t stream, uint64_t position)
 {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -78,7 +79,7 @@ static bool is_the_one(const double *p, int n, double u, long token)
            u < before + p[token] + 1e-9;
 }
 
-/* Logits with some that are equal, some far below and some impossible. */
+/* Makes logits, some of which are equal, far below the others, or -inf. */
 static void make_logits(float *logits, int n, uint64_t seed)
 {
     for (int i = 0; i < n; i++) {
@@ -127,8 +128,8 @@ START_TEST(is_the_token_of_a_straightforward_one)
 }
 END_TEST
 
-/* Each of some tokens is drawn as often as its probability says: chi-square with so many degrees of
- * freedom, 31 at most, is beyond 70 once in ten thousand. */
+/* Each token is drawn as often as its probability says: chi-square with at most 31 degrees of
+ * freedom exceeds 70 once in ten thousand tests. */
 START_TEST(draws_by_probability)
 {
     enum { N = 32, DRAWS = 200000 };

@@ -1,4 +1,5 @@
-/* test_sandbox.c - what a script can take, change, read and print. */
+/* test_sandbox.c - the limits of scripts: resources, what they can change and read, and what they
+ * print. */
 #include <check.h>
 #include <fcntl.h>
 #include <lua.h>
@@ -17,7 +18,7 @@ enum { MAX_TEXT = 1 << 16, MAX_OVER = 3 /* seconds beyond the limit */ };
 
 static char folder[] = "/tmp/crescent_sandbox_XXXXXX";
 
-/* Small, so that the tests are fast. */
+/* Limits that are small, so that the tests are fast. */
 static const struct cr_limits small = {
     .memory = 16 << 20, .seconds = 0.1, .instructions = 200000000};
 
@@ -59,8 +60,8 @@ static int run(const struct cr_limits *limits, struct cr_error *error)
     return status;
 }
 
-/* A script that is within the limits.  Of time it has a minute by the clock on the wall, since the
- * machine may have other work, but the processor time of the limits. */
+/* Runs a script that must stay within the limits.  It may take a minute of elapsed time, as the
+ * machine may be busy, but only the limit of processor time. */
 static void must_run(const char *text)
 {
     struct cr_limits limits = cr_default_limits;
@@ -72,7 +73,7 @@ static void must_run(const char *text)
     ck_assert_double_lt(processor_time() - before, cr_default_limits.seconds);
 }
 
-/* Runs a script, whose error must begin as expected behind the folder's name. */
+/* Runs a script that must fail with an error that, after the folder's name, begins as expected. */
 static void must_fail(const struct cr_limits *limits, const char *text, const char *expected)
 {
     struct cr_error error = {""};
@@ -83,7 +84,8 @@ static void must_fail(const struct cr_limits *limits, const char *text, const ch
                   "%.200s\n  found:    %s\n  expected: %s", text, error.text + length, expected);
 }
 
-/* A script must stop soon after the limit of time, unless another one is expected. */
+/* Runs a script that must stop soon after the limit of time, unless the expected error is about
+ * another limit. */
 static void must_hold(const char *text, const char *expected)
 {
     struct cr_limits limits = small;
@@ -111,7 +113,7 @@ static const char *printed(void)
 #define LONG "local s, n = ('x'):rep(2^20 - 64) "
 #define FULL "local t = {} for i = 1, 4000 do t[i] = i end "
 
-/* Scripts that pass a limit, and how their error begins. */
+/* Scripts that exceed a limit, and the beginning of the error. */
 static const struct limit_case {
     const char *text, *error;
 } limit_cases[] = {
@@ -125,7 +127,7 @@ static const struct limit_case {
     {"local m = {__index = function(t, k) return k end} local t = setmetatable({}, m) "
      "while true do local x = t.a end",
      PASSED},
-    /* long strings: comparing, joining, converting */
+    /* long strings: comparison, concatenation, conversion */
     {LONG "local a, b = s .. 'a', s .. 'b' while true do n = a == b n = a < b end", PASSED},
     {"local s = ('\\0'):rep(2^20 - 64) local a, b, n = s .. 'a', s .. 'b' "
      "while true do n = a < b n = a < b n = a < b n = a < b n = a < b n = a < b end",
@@ -176,7 +178,7 @@ static const struct limit_case {
     {"local t = {} for i = 1, 3e4 do t['k' .. i] = i end "
      "while true do for k, v in pairs(t) do end end",
      PASSED},
-    /* a table that grows, and whose keys all have one hash */
+    /* a table that grows; a table whose keys all have the same hash */
     {"local m, t = 2^18 - 1, {} if #tostring(2^53) > 16 then m = 262143 end "
      "for i = 1, 2^17 + 1 do t[i * m] = 1 end",
      PASSED},
@@ -189,7 +191,7 @@ static const struct limit_case {
     {"local t = {} for i = 1, 1e9 do t = {t} end", PASSED},
     {"while true do local t = {{}, {}, {}} end", PASSED},
     {"local t = {} for i = 1, 255 do t['o' .. i] = ('x'):rep(2^20 - i) end options(t)", PASSED},
-    /* the graph's memory counts, and what makes it counts its work */
+    /* the graph's memory counts, and so does the work of making it */
     {"local s = ('x'):rep(4000) for i = 1, 1e9 do at(s .. i, 1, '') end", PASSED "16 MB"},
     {"while true do at(('x'):rep(4000), 1, '') end", PASSED},
     {"at(('x'):rep(2^20 - 64), 1, '')",
@@ -225,7 +227,7 @@ static const struct limit_case {
      "t.lua:1: "},
     {"local t = setmetatable({}, {}) local m = getmetatable(t) m.__call = t setmetatable(t, m) t()",
      "t.lua:1: setmetatable: __call is table, expected a function"},
-    /* handlers that would run when all is over */
+    /* finalizers that would run when the state is closed */
     {"setmetatable({}, {__gc = function() while true do end end})",
      "t.lua:1: setmetatable: found the field __gc, expected a metatable without it"},
     {"setmetatable({}, {__close = function() while true do end end})",
@@ -236,7 +238,7 @@ static const struct limit_case {
     {"pcall(function() while true do end end)", "t.lua:1: 'pcall' is not defined"},
     {"error(setmetatable({}, {__tostring = function() while true do end end}))",
      "t.lua:1: error was called with something that is not a string"},
-    /* weak tables would let the collector work without end */
+    /* weak tables on which the garbage collector would work without end */
     {"local m, keep, last = {}, {}, {} for i = 1, 2e4 do local k, u = {}, setmetatable({}, m) "
      "u[last] = k keep[i] = u last = k end m.__mode = 'k' while true do local x = {} end",
      PASSED},
@@ -248,7 +250,7 @@ START_TEST(holds_limits)
 }
 END_TEST
 
-/* Texts that take Lua's parser long: a head, a part that is repeated, a tail. */
+/* Texts that take Lua's parser long: a head, a repeated part, a tail. */
 static const struct parser_case {
     const char *head, *part, *tail;
 } parser_cases[] = {
@@ -287,7 +289,7 @@ START_TEST(holds_limits_while_parsing)
 }
 END_TEST
 
-/* A script that is just within a limit runs. */
+/* A script just within a limit runs. */
 START_TEST(leaves_room)
 {
     must_run("local x, o = input('x', {1}), {} for i = 1, 60000 do o['y' .. i] = x end return o");
@@ -370,7 +372,8 @@ START_TEST(shows_libraries_a_clean_world)
 }
 END_TEST
 
-/* Metatables work as far as the language has them, and as they were when they were set. */
+/* Metatables support the events that the language allows; a method that is added after setmetatable
+ * has no effect until the metatable is set again. */
 START_TEST(keeps_metatables)
 {
     must_run("local m = {__add = function() return 5 end, __tostring = function() return 'T' end}\n"
@@ -384,7 +387,7 @@ START_TEST(keeps_metatables)
 }
 END_TEST
 
-/* ---- The library's own versions ------------------------------------------------------ */
+/* ---- The library's own versions of Lua functions ------------------------------------- */
 
 START_TEST(has_its_own_library)
 {
@@ -426,7 +429,7 @@ START_TEST(has_its_own_library)
 }
 END_TEST
 
-/* Nothing that a script can see tells an address. */
+/* Nothing that a script can read contains an address. */
 START_TEST(tells_no_addresses)
 {
     must_run("print(print, {}, function() end, math, string.format, require 'nn')\n"
@@ -437,7 +440,7 @@ START_TEST(tells_no_addresses)
 }
 END_TEST
 
-/* ---- What terminals are sent --------------------------------------------------------- */
+/* ---- Output to terminals ------------------------------------------------------------- */
 
 START_TEST(prints_no_control_characters)
 {
@@ -452,8 +455,8 @@ START_TEST(prints_no_control_characters)
 }
 END_TEST
 
-/* Commands, with $T for the folder, whose output has names and values of the user's: a file and an
- * option with an escape character in them. */
+/* Commands, with $T for the folder, that print names and values of the user's: a file and an option
+ * that contain an escape character. */
 static const char *const commands[] = {
     "run $T/e*.lua --backend ref --set 'o=\033[31m' --output y=$T/'o\033'.npy",
     "run $T/e*.lua --backend tcc --kernels",
@@ -484,7 +487,7 @@ START_TEST(reports_without_control_characters)
 }
 END_TEST
 
-/* Bytes, and what a terminal is sent of them. */
+/* Bytes, and their escaped form for a terminal. */
 static const struct {
     const char *text, *escaped;
 } escapes[] = {
@@ -505,14 +508,14 @@ START_TEST(escapes_texts)
     size_t n = strlen(escapes[_i].text);
     cr_escape(text, sizeof text, escapes[_i].text, n);
     ck_assert_str_eq(text, escapes[_i].escaped);
-    for (size_t room = 1; room < sizeof text; room++) { /* in any room, whole escapes only */
+    for (size_t room = 1; room < sizeof text; room++) { /* in a buffer of any size, only whole escapes */
         size_t length = cr_escape(text, room, escapes[_i].text, n);
         ck_assert(length < room && strncmp(text, escapes[_i].escaped, length) == 0);
     }
 }
 END_TEST
 
-/* A message that is cut ends with a whole character. */
+/* A message that is cut to the buffer ends with a whole character. */
 START_TEST(cuts_messages_between_characters)
 {
     char text[2000] = "";
@@ -564,7 +567,7 @@ START_TEST(requires_only_what_lies_inside)
 }
 END_TEST
 
-/* A folder beside the script's, whose name begins alike, is outside. */
+/* A sibling folder whose name begins with the script folder's name is outside of it. */
 START_TEST(tells_folders_apart)
 {
     char beside[256], file[300];
@@ -608,7 +611,7 @@ static Suite *suite(void)
     return s;
 }
 
-/* Removes the folder of the tests and the little that is in it. */
+/* Removes the folder of the tests and the files in it. */
 static void remove_folder(void)
 {
     char command[sizeof folder + 20];

@@ -1,6 +1,6 @@
 /*
- * test_simplify.c - simplifying a graph that is simplified changes nothing, and passes that find
- * nothing to do leave the graph as it is.
+ * test_simplify.c - simplifying a simplified graph changes nothing, and passes that have nothing to
+ * do leave the graph as it is.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/passes.h"
 
-/* With gradients and without; the last one takes two rounds. */
+/* Scripts with and without gradients; the last one takes simplify two rounds. */
 static const char *const scripts[] = {
     "graphs/gpt2_block.lua",
     "graphs/heads_block.lua",
@@ -44,7 +44,7 @@ static struct cr_module *load(const char *path)
     return m;
 }
 
-/* A hash of the nodes in their order, and of the outputs. */
+/* Returns a hash of the nodes in their order, and of the outputs. */
 static uint64_t hash_after(struct cr_module *m, const char *pass)
 {
     struct cr_error error = {""};
@@ -66,7 +66,7 @@ START_TEST(once_is_enough)
 }
 END_TEST
 
-/* A pass that changed the graph finds nothing more to do in it. */
+/* A second run of a pass, on the graph that it made, changes nothing. */
 START_TEST(no_pass_undoes_another)
 {
     static const char *const passes[] = {"simplify", "join", "lift_grads", "fma"};
@@ -79,7 +79,7 @@ START_TEST(no_pass_undoes_another)
 }
 END_TEST
 
-/* Products that would be larger than a tensor may be stay apart: of three, two become one. */
+/* Products whose join would exceed the largest tensor are not joined: of three, two are. */
 START_TEST(joins_what_fits)
 {
     struct cr_module *m = load("tests/scripts/wide_products.lua");

@@ -30,12 +30,12 @@ static void tear_down(void)
 
 /* ---- scripts ---- */
 
-/* Expressions of x, the number `id`, the stack w and the vector b; `c` is the chosen matrix. */
+/* Expressions of x, the number `id`, the stack w and the vector b; `c` stands for the selected
+ * matrix. */
 static const struct script {
     const char *inputs, *product;
-    int choices; /* kernels that read the stack in place */
-    int more;    /* the number is so much more than the input, which a run refuses if it is no row; 0: the
-                  * input itself */
+    int choices; /* number of kernels that read the stack in place */
+    int more;    /* the selecting number is the input plus this */
 } scripts[] = {
     {"local x, id = input('x', {3, 24}), input('id', {}, 'i32') "
      "local w, b = param('w', {4, 24, 32}, {normal = 1}), param('b', {32}, {normal = 1}) "
@@ -55,7 +55,7 @@ static const struct script {
      "local w, b = param('w', {2, 600, 320}, {normal = 1}), param('b', {320}, {normal = 1}) "
      "local c = gather(w, id + 1)",
      "x:matmul(c) + b", 1, 1},
-    /* columns that do not fill whole panels, several chosen matrices, a computed stack */
+    /* columns that do not fill whole panels, several selected matrices, a computed stack */
     {"local x, id = input('x', {3, 24}), input('id', {}, 'i32') "
      "local w = param('w', {4, 24, 33}, {normal = 1}) local c = gather(w, id)",
      "x:matmul(c)", 0, 0},
@@ -67,7 +67,7 @@ static const struct script {
      "x:matmul(c)", 0, 0},
 };
 
-/* The script, which stores the matrix if it has to be copied. */
+/* Writes a script; with `copied`, the selected matrix is a second output, so that it is copied. */
 static void put_script(char *text, size_t size, const struct script *s, bool copied)
 {
     snprintf(text, size, "%s return {y = %s%s}", s->inputs, s->product, copied ? ", z = c" : "");
@@ -110,7 +110,7 @@ END_TEST
 
 /* ---- results ---- */
 
-/* NaN in all of a stack but the matrix `chosen`. */
+/* Sets all matrices of the stack to NaN, except the matrix `chosen`. */
 static void spoil(crescent_model *model, int chosen)
 {
     crescent_port port;
@@ -126,7 +126,8 @@ static void spoil(crescent_model *model, int chosen)
     free(weights);
 }
 
-/* The output y where the number is `id`, `more` than the input; with `spoiled`, only that matrix has numbers. */
+/* Returns the output y for a number `id`, which is the input plus `more`; with `spoiled`, all other
+ * matrices are NaN. */
 static float *run(const char *text, crescent_backend backend, int id, int more, bool spoiled,
                   int64_t *n)
 {
@@ -163,7 +164,7 @@ static float *run(const char *text, crescent_backend backend, int id, int more, 
     return out[0];
 }
 
-/* Every number that chooses a matrix, and some that choose none: then all is NaN. */
+/* Each number in range selects its matrix; a number out of range gives NaN. */
 START_TEST(the_bits_are_those_of_a_copy)
 {
     static const int ids[] = {0, 1, -1, 5, INT32_MAX, INT32_MIN};

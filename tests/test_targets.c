@@ -1,5 +1,5 @@
 /*
- * test_targets.c - targets as text, and that no bit of a result depends on one.
+ * test_targets.c - the text form of targets, and that results have the same bits on every target.
  */
 #include <check.h>
 #include <dirent.h>
@@ -31,7 +31,8 @@ static void make_folder(void)
     setenv("XDG_CACHE_HOME", folder, 1);
 }
 
-/* The only file of the cache folder, into `name`; false if there is none. */
+/* Writes the name of the only file in the cache folder to `name`; returns false if there is
+ * none. */
 static bool find_kept(char *name, size_t size)
 {
     char cache[64];
@@ -70,7 +71,7 @@ static void write_file(const char *text)
 
 /* ---- as text ---- */
 
-/* Reads a text that has to be right. */
+/* Reads the text of a target, which must be valid. */
 static struct cr_target read_text(const char *text)
 {
     struct cr_target target;
@@ -104,7 +105,8 @@ static int64_t below(int64_t n)
     return (int64_t)(state >> 33) % n;
 }
 
-/* Any sizes: small ones, those next to the generic, and the limits. */
+/* Returns a target with random sizes: small ones, ones near those of the generic target, and the
+ * limits. */
 static struct cr_target draw_target(int seed)
 {
     struct cr_target target = cr_target_generic;
@@ -189,7 +191,7 @@ START_TEST(the_host)
 }
 END_TEST
 
-/* cpuid and the system tell of the same caches, where both do. */
+/* Where both cpuid and the operating system report the sizes of caches, they agree. */
 START_TEST(caches)
 {
     struct cr_host_processor host, asked;
@@ -207,7 +209,7 @@ END_TEST
 
 /* ---- the probe ---- */
 
-/* An instruction set and the floats of its vectors. */
+/* An instruction set and the number of floats in its vectors. */
 static const struct {
     const char *isa;
     int floats;
@@ -243,7 +245,7 @@ END_TEST
 
 /* ---- through the library ---- */
 
-/* The host as a context of its own finds it.  To be freed. */
+/* Returns the text of the target that a new context finds for this machine; the caller frees it. */
 static char *host_text(void)
 {
     crescent_context *context = crescent_context_new();
@@ -254,7 +256,8 @@ static char *host_text(void)
     return text;
 }
 
-/* Writes the kept file anew with its first line, or with another, and a size that no probe takes. */
+/* Rewrites the cached probe with its first line, or with another one, and with a size that no probe
+ * returns. */
 static void write_kept(const char *name, const char *first_line)
 {
     FILE *file = fopen(name, "w");
@@ -269,7 +272,7 @@ START_TEST(a_probe_is_kept)
 {
     char name[512], line[256];
     crescent_free(host_text());
-    if (!find_kept(name, sizeof name)) /* without vectors nothing is measured */
+    if (!find_kept(name, sizeof name)) /* without vectors a probe measures nothing */
         return;
     FILE *file = fopen(name, "r");
     ck_assert_ptr_nonnull(file);
@@ -301,7 +304,7 @@ START_TEST(a_probe_is_kept)
 }
 END_TEST
 
-/* A model whose run takes less than a probe does not wait for one. */
+/* A model whose run takes less time than a probe is compiled without one. */
 START_TEST(a_short_run_is_not_probed)
 {
     crescent_context *context = crescent_context_new();
@@ -361,7 +364,7 @@ START_TEST(names_of_targets)
 }
 END_TEST
 
-/* Products of every kind, whose k is cut by some targets; epilogues of every form; and a block. */
+/* Products of every kind, whose k some targets split; epilogues of every form; and a block. */
 static const char *const models[] = {
     "return {y = matmul(input('x', {150, 210}) * 2, param('w', {210, 70}))}",
     "return {y = matmul(input('x', {150, 210}), param('w', {210, 70}))}",
@@ -390,7 +393,7 @@ static crescent_graph *open_graph(crescent_context *context, const char *text)
     return graph;
 }
 
-/* Numbers of any size and sign, the same for every run. */
+/* Returns n numbers of any magnitude and sign, the same in every run. */
 static float *numbers(int64_t n, int salt)
 {
     float *x = malloc((size_t)n * sizeof *x);
@@ -401,7 +404,8 @@ static float *numbers(int64_t n, int salt)
     return x;
 }
 
-/* All outputs of a graph under a configuration, one after another; null if the machine cannot. */
+/* Returns all outputs of a graph under a configuration, concatenated; null if the machine lacks the
+ * instruction set. */
 static float *run(const crescent_graph *graph, const crescent_config *config, int64_t *floats)
 {
     crescent_model *model;
@@ -456,7 +460,7 @@ static void check_target(crescent_context *context, const crescent_graph *graph,
 
 enum { TARGETS = 60 };
 
-/* Every target of the table, and many that nobody would choose. */
+/* Results have the same bits on every target of the table, and on random targets. */
 START_TEST(no_bit_depends_on_the_target)
 {
     static const char *const sets[] = {NULL, NULL, "avx2", "plain"};
@@ -490,10 +494,10 @@ END_TEST
 
 /* ---- tuning ---- */
 
-enum { CANDIDATES = 40, SECONDS = 4 }; /* the least number of candidates, and the time for them */
+enum { CANDIDATES = 40, SECONDS = 4 }; /* at least as many candidates, and the time for them in seconds */
 
-/* All candidates have the bits of the first target, or the tuner would fail; the target that it keeps
- * is read back as this machine's.  A tuner that stops before its time is over has tried them all. */
+/* The tuner fails if a candidate's bits differ; the target that it stores is read back as this
+ * machine's.  Here it stops before its time is over, as it has tried all candidates. */
 START_TEST(tuning)
 {
     crescent_context *context = crescent_context_new();

@@ -1,6 +1,6 @@
 /*
- * test_tensor_files.c - safetensors and .npy, as the library reads and writes them and as the
- * main of a standalone program does, with the same readers.
+ * test_tensor_files.c - safetensors and .npy files, read and written by the library and by the main
+ * of a standalone program.
  */
 #include "compiler/files/npy.h"
 #include "compiler/files/safetensors.h"
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 /*
- * The sample program, its messages going to a file of ours.  Where it fails it exits: hence
- * each call of it is made in a child, behind TRY.
+ * The main of the sample program writes its messages to this file.  It exits on failure, so each
+ * call of it is made in a child process, by TRY.
  */
 static FILE *messages;
 
@@ -76,7 +76,8 @@ static int is_float(enum cr_st_type type)
     return type == CR_ST_F32 || type == CR_ST_F16 || type == CR_ST_BF16 || type == CR_ST_F64;
 }
 
-/* Begins a child: 0 there, else its exit status, which is not 0 or it would be the child. */
+/* Forks: returns 1 in the child, and 0 in the parent after the child has exited, with its status in
+ * child_status. */
 static int child_status;
 
 static int is_child(void)
@@ -92,7 +93,7 @@ static int is_child(void)
     return 0;
 }
 
-/* 0 if what follows goes well in a child, -1 if it exits with status 2. */
+/* Makes a call in a child process: 0 if it returns, -1 if it exits with status 2. */
 #define TRY(call) (is_child() ? ((call), leave(0), 0) : child_status == 2 ? -1 : child_status)
 
 static char folder[64], error[512];
@@ -168,7 +169,7 @@ static const char *put_file(const char *name, const void *bytes, size_t size)
     return path;
 }
 
-/* A file's bytes, to be freed. */
+/* Returns the bytes of a file; the caller frees them. */
 static unsigned char *get_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -181,7 +182,7 @@ static unsigned char *get_file(const char *path, size_t *size)
     return bytes;
 }
 
-/* Joins a header and data_size bytes of data (1.0f again and again) to a safetensors file. */
+/* Writes a safetensors file: a header and data_size bytes of data (1.0f repeated). */
 static const char *put_safetensors(const char *header, size_t data_size)
 {
     static const unsigned char one[4] = {0, 0, 0x80, 0x3f};
@@ -210,7 +211,7 @@ static const char *put_npy(const char *header, size_t length, size_t data_size)
     return put_file("made.npy", bytes, 10 + length + data_size);
 }
 
-/* One line that begins with the path and goes on with `fragment` somewhere. */
+/* Asserts that a message is one line that begins with the path and contains `fragment`. */
 static void check_message(const char *text, const char *path, const char *fragment)
 {
     ck_assert_msg(strncmp(text, path, strlen(path)) == 0, "'%s' does not name %s", text, path);
@@ -220,8 +221,8 @@ static void check_message(const char *text, const char *path, const char *fragme
         ck_assert((unsigned char)*text >= 0x20 || *text == '\n');
 }
 
-/* Reads every tensor of an open file, all of them inside the mapping; types that are no
- * floats must be refused. */
+/* Reads every tensor of an open file, which must lie inside the mapping; reading types other than
+ * floats must fail. */
 static void read_everything(const struct cr_safetensors *file)
 {
     const unsigned char *begin = file->mapping.bytes, *end = begin + file->mapping.size;
@@ -255,7 +256,7 @@ static int accepts_weights(const char *path)
     return 1;
 }
 
-/* ---- safetensors: what must be refused, and why ---- */
+/* ---- safetensors: files that must be refused, and the reason ---- */
 
 #define ENTRY(fields) "{\"a\":{" fields "}}"
 #define A(dtype, shape, offsets)                                                                   \
@@ -368,7 +369,7 @@ START_TEST(refuses_utf8)
 }
 END_TEST
 
-/* Lengths of the header that no file of 24 bytes can have. */
+/* Lengths of the header that are impossible in a file of 24 bytes. */
 static const uint64_t bad_lengths[] = {0,
                                        1,
                                        17,
@@ -395,7 +396,7 @@ START_TEST(refuses_length)
 }
 END_TEST
 
-/* A header larger than the cap is refused even if the file is as large (and full of holes). */
+/* A header larger than the limit is refused even if the file (sparse) is as large. */
 START_TEST(refuses_huge_header)
 {
     uint64_t length = 100000001;
@@ -427,8 +428,8 @@ START_TEST(refuses_deep_nesting)
 }
 END_TEST
 
-/* Values without end: parsed, they would take fifty times the memory of the file.  A string
- * of the same bytes is no such thing. */
+/* A header with too many values is refused: parsed, they would take fifty times its size in memory.
+ * A string of the same bytes is accepted. */
 START_TEST(bounds_values)
 {
     static const char *const heads[] = {"{\"a\":[", "{\"__metadata__\":{\"a\":\"\\\""};
@@ -452,8 +453,8 @@ START_TEST(bounds_values)
 }
 END_TEST
 
-/* Every file that breaks off, and every one with something behind it, is refused.  One that breaks off behind
- * its header names the size that it should have. */
+/* A file that is cut off anywhere, or has bytes behind its end, is refused.  If its header is
+ * complete, the message has the expected size. */
 START_TEST(refuses_any_other_size)
 {
     size_t size, n;
@@ -525,7 +526,7 @@ START_TEST(shortens_names)
 }
 END_TEST
 
-/* ---- safetensors: what must be read, and as what ---- */
+/* ---- safetensors: files that must be read, and their contents ---- */
 
 static const struct {
     const char *header;
@@ -577,7 +578,7 @@ static const struct {
     {"\\u00e9\\/\\\\\\\"\\b\\f\\r\\t", "\xc3\xa9/\\\"\b\f\r\t"},
     {"\\uD834\\uDD1E\\u07ff\\u0800\\uffff", "\xf0\x9d\x84\x9e\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"}};
 
-/* Escapes are decoded, by the main of a standalone program as well. */
+/* The library and the main of a standalone program decode escapes in names. */
 START_TEST(decodes_names)
 {
     char header[200];
@@ -650,7 +651,8 @@ static void check_float(float got, double expected)
         ck_assert(got == expected && !signbit(got) == !signbit(expected));
 }
 
-/* All 65536 of each: zeros, denormals, infinities and NaNs among them. */
+/* All 65536 numbers of each 16-bit type are converted: zeros, denormals, infinities and NaNs
+ * included. */
 START_TEST(converts_halves)
 {
     static const struct {
@@ -689,7 +691,7 @@ START_TEST(converts_doubles)
 }
 END_TEST
 
-/* Floats keep their bits, a signalling NaN's too, wherever in the file they stand. */
+/* Floats keep their bits through a file, also signalling NaNs, at any offset. */
 START_TEST(round_trip)
 {
     static const uint32_t bits[6] = {0x7fa00001, 0xff800000, 1, 0x80000000, 0x3f800000, 0x7f7fffff};
@@ -748,7 +750,7 @@ static const struct {
     {"file/x", "cannot be"},  {"file/", "cannot be"},
 };
 
-/* The special file is one of the test's own: a writer gone wrong would take its place. */
+/* A special file is refused.  It is made by the test, since a faulty writer would replace it. */
 START_TEST(refuses_path)
 {
     static const float numbers[6];
@@ -767,7 +769,7 @@ START_TEST(refuses_path)
 }
 END_TEST
 
-/* Bounds the size of files to come; the suite itself writes to files between tests. */
+/* Limits the size of files in this process; the test framework writes to files between tests. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -777,7 +779,7 @@ static void limit_files(rlim_t bytes)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A disk that fills up leaves the old file as it was, and nothing else. */
+/* If the disk is full, the old file stays as it was, and no other file remains. */
 START_TEST(full_disk_leaves_old_file)
 {
     static const float numbers[4096];
@@ -807,7 +809,7 @@ START_TEST(full_disk_leaves_old_file)
 }
 END_TEST
 
-/* A new file takes the place of the old, with its mode, and through a link. */
+/* A new file replaces the old one and keeps its mode; a link is followed. */
 START_TEST(replaces_file)
 {
     const char *path = put_file("old", "old", 3), *link = in_folder("link");
@@ -838,7 +840,7 @@ START_TEST(discards)
 }
 END_TEST
 
-/* Writes a file and is killed just before it gets its name. */
+/* Writes a file and kills the process just before the file gets its name. */
 static void write_and_die(const char *path)
 {
     struct cr_writer writer;
@@ -901,7 +903,7 @@ START_TEST(sweeps)
 }
 END_TEST
 
-/* New files are of mode 0666 less the umask, whoever writes them. */
+/* New files have mode 0666 less the umask, by each writer. */
 START_TEST(follows_umask)
 {
     static const mode_t masks[] = {022, 077, 002, 0, 027};
@@ -1030,7 +1032,7 @@ START_TEST(reads_npy_header)
 }
 END_TEST
 
-/* Shapes that the sample has no input for. */
+/* Shapes that no input of the sample has. */
 static const struct {
     const char *shape, *fortran;
     int rank;
@@ -1050,7 +1052,7 @@ START_TEST(reads_npy_shape)
 
     snprintf(header, sizeof header, DICT("'<f4'", "%s", "%s"), npy_shapes[_i].fortran,
              npy_shapes[_i].shape);
-    if (_i == 5) { /* more bytes than can be counted, though none are there */
+    if (_i == 5) { /* more bytes than size_t can count, in a file without data */
         ck_assert_int_eq(
             cr_npy_open(&file, put_npy(header, strlen(header), 0), error, sizeof error), -1);
         return;
@@ -1077,7 +1079,7 @@ START_TEST(refuses_npy_nul)
 }
 END_TEST
 
-/* A rank beyond the limit must not write past the shape. */
+/* A rank beyond the limit is refused, and is not written past the array of sizes. */
 START_TEST(refuses_npy_rank)
 {
     char header[400] = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
@@ -1093,7 +1095,8 @@ START_TEST(refuses_npy_rank)
 }
 END_TEST
 
-/* Versions 1.0 to 3.0 with their widths of the length; anything cut off or unknown fails. */
+/* Versions 1.0 to 3.0 are read, with their widths of the header's length; truncated headers and
+ * unknown versions are refused. */
 START_TEST(reads_npy_versions)
 {
     static const char header[] = DICT("'<f4'", "False", "(2, 4)");
@@ -1113,7 +1116,7 @@ START_TEST(reads_npy_versions)
         if (expected == 0)
             cr_npy_close(&file);
     }
-    bytes[11] = 0xff; /* a length of 4 GB in versions 2 and 3 */
+    bytes[11] = 0xff; /* a header length of 4 GB, in versions 2 and 3 */
     bytes[7] = _i == 1;
     ck_assert_int_eq(cr_npy_open(&file, put_file("version.npy", bytes, size), error, sizeof error),
                      -1);
@@ -1124,7 +1127,7 @@ static const struct {
     enum cr_npy_type type;
     int rank;
     int64_t shape[4];
-    size_t length; /* of the header as numpy.save pads it */
+    size_t length; /* the header with numpy.save's padding */
     const char *dict;
 } npy_written[] = {
     /* clang-format off */
@@ -1144,7 +1147,7 @@ static const struct {
     /* clang-format on */
 };
 
-/* The bytes are the same as numpy.save's: the dict, spaces, a newline, the elements. */
+/* The bytes are those of numpy.save: the dict, spaces, a newline, the elements. */
 START_TEST(writes_npy)
 {
     static const int32_t numbers[6] = {1, -2, 3, INT32_MIN, INT32_MAX, 0x3f800000};
@@ -1195,11 +1198,11 @@ START_TEST(npy_round_trip)
 }
 END_TEST
 
-/* ---- .npy: byte orders, element types, orders of the axes, versions ---- */
+/* ---- .npy: byte orders, element types, orders of axes, versions ---- */
 
 static const char *const float_types[] = {"<f2", ">f2", "<f4", ">f4", "<f8", ">f8"};
 
-/* The bytes of a number in the type that NumPy calls so; returns how many. */
+/* Writes a number in a NumPy type; returns its size in bytes. */
 static size_t put_number(unsigned char *out, const char *type, double value)
 {
     static const uint16_t halves[] = {0x3c00, 0x4000, 0x4200, 0x4400,
@@ -1240,7 +1243,7 @@ static const char *put_layout(const char *type, int fortran, int version, int ra
     memcpy(bytes + at, header, (size_t)length);
     at += (size_t)length;
     for (i = 0; i < n; i++) {
-        int64_t place = 0, stride = n, rest = i; /* the element's number in C order */
+        int64_t place = 0, stride = n, rest = i; /* the number of the element in C order */
         for (axis = 0; axis < rank && fortran; axis++) {
             stride /= shape[axis];
             place += rest % shape[axis] * stride;
@@ -1251,7 +1254,7 @@ static const char *put_layout(const char *type, int fortran, int version, int ra
     return put_file("layout.npy", bytes, at);
 }
 
-/* In a child: whether the main reads the numbers 1, 2, ... */
+/* In a child process: asserts that the main reads the numbers 1, 2, ... */
 static void read_with_main(const char *path, const struct cr_tensor *tensor)
 {
     const void *data = cr_main_read_npy(path, tensor);
@@ -1317,7 +1320,7 @@ START_TEST(reads_layouts_of_integers)
 }
 END_TEST
 
-/* int64 is narrowed where it fits, and the first that does not is named. */
+/* int64 is converted to i32 if it is in range; the message names the first number that is not. */
 START_TEST(narrows_integers)
 {
     static const int64_t values[][2] = {
@@ -1345,9 +1348,9 @@ START_TEST(narrows_integers)
 }
 END_TEST
 
-/* ---- the standalone main, as it is called ---- */
+/* ---- the main of a standalone program, by its command line ---- */
 
-/* Files for the sample: y and z of it are known.  One tensor too many is only a note. */
+/* Writes files for the sample, whose y and z are known.  A surplus tensor only gives a note. */
 static void put_sample(void)
 {
     static const float w[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}, b[3] = {10, 20, 30};
@@ -1379,7 +1382,7 @@ static void put_sample(void)
     ck_assert_int_eq(status, 0);
 }
 
-/* Splits a command line at its spaces, every @ standing for the test's folder. */
+/* Splits a command line at its spaces; @ stands for the test's folder. */
 static int split_line(const char *line, char *text, size_t size, char **argv)
 {
     size_t n = 0;
@@ -1412,7 +1415,7 @@ static int run_sample(const char *line)
 
 static const struct {
     const char *line;
-    const char *message; /* null: it must succeed, in silence */
+    const char *message; /* the expected message; null: success without output */
 } calls[] = {
     {"p --weights @w --input x=@x --input id=@id --output y=@y", NULL},
     {"p --output z=@z --output y=@y --input id=@id --input x=@x --weights @w", NULL},
@@ -1447,7 +1450,8 @@ static const struct {
     {"p --weights @w --input x=@ --input id=@id --output y=@y", "a folder, expected"},
 };
 
-/* Status 0 and a file, or status 2, one line (but for the usage) and no file. */
+/* The main ends with status 0 and a file, or with status 2, one line (except for the usage) and no
+ * file. */
 START_TEST(main_answers)
 {
     int files, status;
@@ -1492,7 +1496,7 @@ START_TEST(main_computes)
 }
 END_TEST
 
-/* A leftover, or a file of the user's that is called like one, is not in the main's way. */
+/* A temporary file of an earlier run, or a user's file with such a name, does not stop the main. */
 START_TEST(stale_files_block_nothing)
 {
     static const char *const names[] = {"y.tmp", ".crescent-0.tmp", ".y.tmp", "y.1.tmp"};
@@ -1509,7 +1513,7 @@ END_TEST
 
 /* ---- noise ---- */
 
-/* xorshift64: the same noise in every run. */
+/* Returns random bits by xorshift64, the same in every run. */
 static uint64_t noise(void)
 {
     static uint64_t state = 88172645463325252u;
@@ -1520,7 +1524,7 @@ static uint64_t noise(void)
     return state;
 }
 
-/* Flips bits, changes, removes, doubles or inserts bytes of a file; returns its new size. */
+/* Flips bits, or changes, removes, duplicates or inserts bytes of a file; returns its new size. */
 static size_t mutate(unsigned char *bytes, size_t size)
 {
     static const char likely[] = "[]{}\",: 0123456789-.e\\()'u";
@@ -1568,7 +1572,7 @@ START_TEST(survives_noise_in_safetensors)
         memcpy(bytes, &length, 8);
         memcpy(bytes + 8, header, length);
         size = mutate(bytes, size);
-        if (i % 2 && size > 20) { /* a correct length, so that only the header is wrong */
+        if (i % 2 && size > 20) { /* a correct length, so that only the contents of the header are wrong */
             uint64_t n = size - 20;
             memcpy(bytes, &n, 8);
         }
@@ -1614,7 +1618,7 @@ END_TEST
 
 /* ---- the shared collection of malformed files ---- */
 
-/* Reads a .npy of any type in full. */
+/* Reads a .npy file of any type completely; returns whether it was accepted. */
 static int accepts_npy(const char *path)
 {
     struct cr_npy file;
@@ -1633,7 +1637,7 @@ static int accepts_npy(const char *path)
     return status == 0;
 }
 
-/* The half-precision files of the collection hold one tensor of ones. */
+/* Checks that the half-precision files of the collection contain one tensor of ones. */
 static void check_ones(const char *path)
 {
     struct cr_safetensors file;

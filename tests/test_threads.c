@@ -18,9 +18,9 @@
 enum { THREADS = 4, ROUNDS = 3, MAX_VALUES = 4096, MAX_FILE = 1 << 20 };
 
 static char folder[64];
-static crescent_context *shared; /* by the threads of one test; null: each has its own */
+static crescent_context *shared; /* shared by the threads of a test; null: each thread has its own */
 
-/* The models that threads take in turns. */
+/* The models that the threads run one after another. */
 static const struct {
     const char *script;
     crescent_backend backend;
@@ -64,7 +64,7 @@ static int64_t elements(const crescent_port *port)
     return n;
 }
 
-/* Runs an open model on inputs that are a function of the index alone. */
+/* Runs an open model on inputs that depend on the index alone. */
 static int run_model(crescent_model *model, struct outcome *out)
 {
     static const float zeros[1];
@@ -77,7 +77,7 @@ static int run_model(crescent_model *model, struct outcome *out)
     for (int64_t i = 0; i < elements(&x); i++)
         in[i] = (float)(i % 17) / 8 - 1;
     out->n = (size_t)elements(&y);
-    /* a weight of its own, then all from the seed: both paths of the interface */
+    /* sets one weight, then draws all from a seed: both functions of the interface */
     int status = crescent_set_weight(model, 99, zeros) != CRESCENT_FAILED ||
                  crescent_draw_weights(model, 3) ||
                  crescent_run(model, (const void *[]){in}, (void *[]){out->values});
@@ -95,7 +95,8 @@ static void read_text(const char *path, struct outcome *out)
         fclose(file);
 }
 
-/* Opens, compiles and runs job j, fails to open another, and emits to `path`. */
+/* Runs job j: opens, compiles and runs its model, fails to open another one, and emits to
+ * `path`. */
 static int run_job(crescent_context *context, int j, const char *path, struct outcome *out)
 {
     const crescent_script how = {.settings = jobs[j].settings, .n_settings = 4};
@@ -112,7 +113,8 @@ static int run_job(crescent_context *context, int j, const char *path, struct ou
     return status;
 }
 
-/* The job after the jobs of the table: some steps of a training, which writes its checkpoint to `path`. */
+/* Runs the last job, which is not in the table: some steps of a training, which writes its
+ * checkpoint to `path`. */
 static int train_job(crescent_context *context, const char *path)
 {
     const crescent_script how = {.seed = 11};
@@ -162,7 +164,7 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
     return NULL;
 }
 
-/* A thread, its first outcome of each job, and the first that differs from that. */
+/* A thread, its first outcome of each job, and the first later outcome that differs. */
 struct worker {
     pthread_t thread;
     int who;
@@ -170,7 +172,8 @@ struct worker {
     const char *failure;
 };
 
-/* The system's compiler takes long: its job is done once. */
+/* The work of a thread; the job that calls the system's C compiler is done once, as it takes
+ * long. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -235,7 +238,8 @@ static void start_workers(void *(*function)(void *))
     alone.who = THREADS;
 }
 
-/* The threads come first: they race for whatever is made once. */
+/* The threads run before the single worker, so that they race for everything that the library
+ * initializes once. */
 START_TEST(threads_have_the_bits_of_one)
 {
     start_workers(work);
@@ -247,7 +251,7 @@ END_TEST
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Every job once, the context to itself meanwhile. */
+/* The work of a thread that shares a context with others: each job once, under a lock. */
 static void *work_in_turns(void *argument)
 {
     struct worker *w = argument;

@@ -1,6 +1,6 @@
 /*
- * test_tokenizer.c - tokenizers: against the tokenizers library on the files of tests/tokenizers/,
- * and on small ones written here, of which some are broken.
+ * test_tokenizer.c - tokenizers: compared with the tokenizers library on the files of
+ * tests/tokenizers/, and on small files written here, some of them broken.
  */
 #include <check.h>
 #include <jansson.h>
@@ -35,7 +35,7 @@ static crescent_tokenizer *open_at(const char *path)
     return tokenizer;
 }
 
-/* In a folder of its own; both are gone after remove_file. */
+/* Writes a file in a new folder; remove_file removes both. */
 static const char *write_file(const char *name, const char *text, size_t length)
 {
     static char path[200];
@@ -65,7 +65,7 @@ static crescent_tokenizer *open_text(const char *json)
     return tokenizer;
 }
 
-/* Returns the error of a tokenizer of `json`. */
+/* Returns the error for `json` as a tokenizer. */
 static const char *refusal(const char *json, size_t length)
 {
     crescent_tokenizer *tokenizer;
@@ -117,7 +117,7 @@ static void expect_text(crescent_tokenizer *tokenizer, const int32_t *ids, size_
 
 static const struct fixture {
     const char *name;
-    int gives_back; /* the text of the ids is the text again */
+    int gives_back; /* decoding the ids gives the text again */
 } fixtures[] = {
     {"gpt2", 1},     {"llama3", 1},      {"gpt4o", 1},     {"qwen2", 0},
     {"prefixed", 0}, {"added", 0},       {"spm_first", 0}, {"spm_always", 0},
@@ -175,8 +175,8 @@ START_TEST(agrees_with_the_library)
 }
 END_TEST
 
-/* Pairs and texts that are cut, as the library lays them.  Its file says the most ids; here the call
- * does. */
+/* Checks pairs and texts that are cut against the library.  Its file sets the greatest number of
+ * ids; here the call does. */
 static void check_pair(const json_t *item, const char *strategy, const char *direction)
 {
     char path[200], *json;
@@ -251,7 +251,7 @@ START_TEST(tells_what_it_cuts)
 }
 END_TEST
 
-/* A vocabulary that has no token for a text, and none for unknown ones. */
+/* Vocabularies without a token for a text, and without an unknown token. */
 static const char *const lacking[][2] = {
     {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}",
      "the text has a word without a token, and the vocabulary has no token '[UNK]' for those, expected one"},
@@ -317,7 +317,7 @@ START_TEST(streams_what_it_decodes)
 }
 END_TEST
 
-/* A stream keeps its tokenizer. */
+/* A stream holds a reference to its tokenizer. */
 START_TEST(closes_in_any_order)
 {
     crescent_tokenizer *tokenizer = open_at("tests/tokenizers/gpt2.json");
@@ -334,7 +334,7 @@ END_TEST
 
 /* ---- patterns ---- */
 
-/* The pieces of one text, which end where the library ends them. */
+/* Checks that the pieces of a text end where the library ends them. */
 static void check_ends(const struct cr_pattern *pattern, const char *name, const json_t *item)
 {
     const json_t *text = json_array_get(item, 0), *ends = json_array_get(item, 1);
@@ -354,7 +354,8 @@ static void check_ends(const struct cr_pattern *pattern, const char *name, const
     cr_free_pieces(&pieces);
 }
 
-/* Patterns that the library refuses are refused with one line; all others split texts in the same way. */
+/* Checks a pattern: if the library refuses it, it is refused with one line; otherwise texts are
+ * split in the same way. */
 static void check_pattern(const json_t *item)
 {
     const char *name = json_string_value(json_array_get(item, 0));
@@ -384,7 +385,7 @@ START_TEST(cuts_by_patterns_of_oniguruma)
 }
 END_TEST
 
-/* Syntax of Oniguruma that PCRE2 lacks. */
+/* Patterns with syntax of Oniguruma that PCRE2 lacks are refused. */
 START_TEST(refuses_patterns_by_what_is_in_them)
 {
     static const char *const cases[][2] = {
@@ -410,7 +411,7 @@ START_TEST(refuses_patterns_by_what_is_in_them)
 }
 END_TEST
 
-/* Groups and classes that are nested too deeply, and a pattern that is too long. */
+/* Groups and classes nested too deeply, and a pattern that is too long, are refused. */
 START_TEST(refuses_patterns_without_end)
 {
     static const char *const units[] = {"(", "[", "a|(?:", "(?i)", "(?=", "(?#", "a{1}", "[a&&", "\\"};
@@ -435,7 +436,8 @@ START_TEST(refuses_patterns_without_end)
 }
 END_TEST
 
-/* Patterns whose steps double with each byte of a text end with an error, wherever it is. */
+/* A pattern whose number of steps doubles with each byte of a text fails with an error, wherever
+ * the pattern stands. */
 START_TEST(bounds_the_steps_of_a_pattern)
 {
     static const char *const patterns[] = {"(a+)+$", "(?:a|aa)+$", "(?:a?){60}a{60}[bc]", "(?:(.+)+)+[!b]"};
@@ -481,7 +483,8 @@ START_TEST(merges_by_rank)
 }
 END_TEST
 
-/* A letter has four tokens: it begins a piece or continues it, and ends it or does not. */
+/* A letter has four tokens, for its place in a piece: at the beginning or later, at the end or
+ * before. */
 START_TEST(takes_letters_by_their_places)
 {
     crescent_tokenizer *t = open_text(
@@ -521,7 +524,7 @@ START_TEST(passes_over_the_version_of_merges)
 }
 END_TEST
 
-/* A template of pairs without the second text, as of a tokenizer of single texts. */
+/* A template of pairs that lacks the second text, as tokenizers for single texts have it. */
 START_TEST(leaves_out_half_a_pair)
 {
     crescent_tokenizer *t = open_text(
@@ -544,7 +547,7 @@ END_TEST
 #define SUFFIX "\"end_of_word_suffix\":\".\","
 #define FALLBACK "\"unk_token\":\"?\",\"byte_fallback\":true,"
 
-/* The ids are those of the library. */
+/* Texts and their ids by the tokenizers library. */
 static const struct {
     const char *tokenizer;
     struct {
@@ -562,7 +565,8 @@ static const struct {
       {"ac", "1 0"}, {"z\303\251", "3 7 8 6 0"}, {"ca", "3 4 6 0"}}},
 };
 
-/* A character without a token falls back on the bytes of it and of its affixes. */
+/* A character without a token is encoded as bytes: its own, and those of the affixes of its place
+ * in the word. */
 START_TEST(falls_back_on_the_bytes_of_affixes)
 {
     crescent_tokenizer *t = open_text(affixed_bytes[_i].tokenizer);
@@ -581,7 +585,7 @@ START_TEST(finds_whole_tokens_without_merges)
 }
 END_TEST
 
-/* Many tokens of all lengths, whose ids go down and leave some out, and many that were added. */
+/* Finds each of many tokens of all lengths, whose ids descend with gaps, and many added tokens. */
 START_TEST(finds_each_of_many)
 {
     enum { MANY = 3000, LONGEST = 40, ADDED = 100 };
@@ -624,14 +628,14 @@ START_TEST(stands_in_for_the_unknown)
     crescent_tokenizer_close(t);
     t = open_text("{" MODEL("\"unk_token\":\"?\",\"byte_fallback\":true,",
                             "\"a\":0,\"?\":1,\"<0x78>\":2,\"<0xC3>\":3", "") "}");
-    expect_ids(t, "xaé", "2 0 1"); /* bytes only if there are all of them */
+    expect_ids(t, "xaé", "2 0 1"); /* byte tokens are used only if all 256 exist */
     crescent_tokenizer_close(t);
 }
 END_TEST
 
 #define DECODER "\"decoder\":{\"type\":\"ByteLevel\"},"
 
-/* Bytes that are no UTF-8 come back as they are. */
+/* Bytes that are not UTF-8 are decoded unchanged. */
 START_TEST(gives_bytes_back)
 {
     crescent_tokenizer *t =
@@ -683,7 +687,8 @@ START_TEST(puts_a_frame_around)
 }
 END_TEST
 
-/* Where special tokens are hidden, one whose text normalizing changes is shown, as tokenizers 0.23 does. */
+/* If special tokens are skipped, one whose text the normalizer changes is still shown, as in
+ * tokenizers 0.23. */
 START_TEST(shows_special_tokens_that_normalizing_changes)
 {
     static const int32_t all[] = {9, 0, 10};
@@ -827,7 +832,7 @@ START_TEST(refuses_by_name)
 }
 END_TEST
 
-/* A file that is cut at any byte is refused, and so is one that is nested too deeply. */
+/* A file that is cut off at any byte is refused, and so is one that is nested too deeply. */
 START_TEST(refuses_any_prefix)
 {
     FILE *file = fopen("tests/tokenizers/llama3.json", "rb");
@@ -879,7 +884,7 @@ END_TEST
 static const char *const units[] = {"a", " ", "ab", "\n", "7", "é", "'", "\u0301", "<", "🦙"};
 enum { N_UNITS = sizeof units / sizeof *units };
 
-/* A million bytes of one kind take no longer than others: far below the limit of the test. */
+/* A million equal bytes take no longer than other texts: far less than the test's time limit. */
 START_TEST(takes_long_texts)
 {
     enum { SIZE = 1000000 };
@@ -895,7 +900,7 @@ START_TEST(takes_long_texts)
         char *back;
         ck_assert_int_eq(crescent_encode(t, text, length, CRESCENT_PLAIN, &ids, &n), CRESCENT_OK);
         crescent_decode(t, ids, n, CRESCENT_SPECIALS_ALL, &back, &decoded);
-        /* Metaspace puts nothing before a space, and its decoder takes one away. */
+        /* Metaspace adds no space before a leading space, and its decoder removes one. */
         size_t lost = i == 4 && text[0] == ' ';
         ck_assert_uint_eq(decoded, length - lost);
         ck_assert_mem_eq(back, text + lost, decoded);
@@ -915,10 +920,10 @@ END_TEST
 #define SEQUENCE(role, members, part)                                                              \
     "\"" role "\":{\"type\":\"Sequence\",\"" members "\":[" FORTY(part) "]},"
 
-/* Small files that make much of a small text: each part doubles it. */
+/* Small files that turn a small text into a large one: each part doubles it. */
 static const struct bomb {
     const char *json, *text;
-    int token; /* to be decoded; -1: text is encoded */
+    int token; /* an id to decode; -1: a text is encoded */
 } bombs[] = {
     {"{" SEQUENCE("normalizer", "normalizers", DOUBLE) MODEL("", ABC, "") "}", "aaaa", -1},
     {"{" SEQUENCE("pre_tokenizer", "pretokenizers", "{\"type\":\"ByteLevel\"}") MODEL("", ABC, "") "}", "\xc3\xa9", -1},
@@ -966,11 +971,11 @@ START_TEST(bounds_what_it_makes)
 }
 END_TEST
 
-/* ---- files that may be there ---- */
+/* ---- files that may be installed ---- */
 
 #define GPT2 "../shared/data/gpt2-tokenizer"
 
-/* The next piece of a text that `between` divides; null behind the last one. */
+/* Returns the next part of a text that `between` separates; null after the last one. */
 static char *next_piece(char **rest, const char *between)
 {
     char *piece = *rest, *end = piece ? strstr(piece, between) : NULL;
@@ -990,7 +995,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* Forty-seven texts and the ids that GPT-2's vocabulary has for them, in two files or one of GGUF. */
+/* Forty-seven texts have the ids of GPT-2's vocabulary, from two files or from one GGUF file. */
 START_TEST(knows_gpt2)
 {
     if (access(GPT2, F_OK) != 0)
@@ -1018,7 +1023,8 @@ END_TEST
 
 #define STORIES "../shared/data/stories260K-hf"
 
-/* The id of what ends a text stands in files beside the tokenizer, which have numbers past 2^63. */
+/* The id of the token that ends a text comes from files beside the tokenizer, which may contain
+ * numbers above 2^63. */
 START_TEST(reads_what_ends_a_text)
 {
     static const struct {
@@ -1053,7 +1059,7 @@ START_TEST(reads_what_ends_a_text)
 }
 END_TEST
 
-/* Writes files beside each other and opens their folder; null if it is refused. */
+/* Writes files to a folder and opens it; returns null if it is refused. */
 static crescent_tokenizer *open_folder(const char *files[][2], int n)
 {
     char folder[] = "/tmp/test_tokenizer.XXXXXX", path[100];
@@ -1074,7 +1080,7 @@ static crescent_tokenizer *open_folder(const char *files[][2], int n)
     return tokenizer;
 }
 
-/* vocab.json and merges.txt, and what tokenizer_config.json adds to them. */
+/* A tokenizer of vocab.json and merges.txt, with the tokens that tokenizer_config.json adds. */
 START_TEST(reads_two_files)
 {
     static const char vocabulary[] = "{\"1\":0,\"2\":1,\"12\":2,\"<|endoftext|>\":3}";
@@ -1108,7 +1114,7 @@ START_TEST(reads_two_files)
 }
 END_TEST
 
-/* "LEFT RIGHT", a line each. */
+/* Returns merges as text, "LEFT RIGHT" on each line. */
 static char *lines_of(const json_t *merges)
 {
     char *text = calloc(json_array_size(merges) + 1, 64), *at = text;
@@ -1120,7 +1126,8 @@ static char *lines_of(const json_t *merges)
     return text;
 }
 
-/* The class of CLIP has the parts of its tokenizer.json. */
+/* A folder of the class CLIPTokenizer with two files has the parts that CLIP's tokenizer.json
+ * has. */
 START_TEST(reads_two_files_of_clip)
 {
     json_error_t why;
@@ -1153,7 +1160,7 @@ START_TEST(reads_two_files_of_clip)
 }
 END_TEST
 
-/* vocab.txt, by what tokenizer_config.json says of it. */
+/* Checks a tokenizer of vocab.txt with settings in tokenizer_config.json. */
 static void expect_words(const char *config, const char *text, const char *expected)
 {
     const char *files[][2] = {
@@ -1181,7 +1188,7 @@ START_TEST(reads_vocab_txt)
 }
 END_TEST
 
-/* Tokens may hold the character 0, which settings may not. */
+/* Tokens may contain the character U+0000; settings may not. */
 START_TEST(reads_the_character_zero)
 {
     int32_t *ids;
@@ -1200,7 +1207,8 @@ START_TEST(reads_the_character_zero)
 }
 END_TEST
 
-/* Encodes "a" as the tokenizers library does under settings of padding; `expected` has the ids and segments. */
+/* Encodes "a" with settings of padding, and compares ids and segments with the tokenizers
+ * library's. */
 static void expect_padded(const char *padding, int pads, const char *expected)
 {
     char json[500], *ids, *types, found[200];
@@ -1231,8 +1239,8 @@ START_TEST(pads_as_the_file_says)
 }
 END_TEST
 
-/* The ids of the tokenizers library for eight letters, which two paths cut alike but for rounding: it reads scores
- * with an error in the last bit. */
+/* Eight letters have the ids of the tokenizers library: two segmentations differ only by rounding,
+ * as the library reads scores with an error in the last bit. */
 START_TEST(rounds_scores_as_the_library)
 {
     crescent_tokenizer *tokenizer = open_text(
@@ -1243,7 +1251,7 @@ START_TEST(rounds_scores_as_the_library)
 }
 END_TEST
 
-/* Texts by a tokenizer.model, and what SentencePiece makes of them. */
+/* Texts have the ids that SentencePiece gives them with the same tokenizer.model. */
 START_TEST(agrees_with_sentencepiece)
 {
     static const char *const names[] = {"unigram", "bpe", "user", "user_bpe"};
@@ -1273,7 +1281,8 @@ START_TEST(agrees_with_sentencepiece)
 }
 END_TEST
 
-/* The classes of transformers: XLM-RoBERTa's ids are one greater, T5's text has an end. */
+/* Classes of transformers change SentencePiece's ids: XLM-RoBERTa's are greater by one, and T5 adds
+ * a token at the end. */
 START_TEST(gives_sentencepiece_a_class)
 {
     size_t n, k;
@@ -1316,7 +1325,8 @@ START_TEST(gives_sentencepiece_a_class)
 }
 END_TEST
 
-/* A file that ends anywhere, or has other bytes, is read or refused with a line. */
+/* A tokenizer.model that is cut off anywhere, or has other bytes, is read or refused with a
+ * line. */
 START_TEST(refuses_damaged_sentencepiece)
 {
     static char bytes[1 << 16];
@@ -1353,8 +1363,8 @@ END_TEST
 #define LISTED(id, content, more)                                                                  \
     "\"" id "\":{\"content\":\"" content "\"" more "}"
 
-/* Tokens of tokenizer.json and tokenizer_config.json are combined as in transformers: tokens only in the
- * latter are added in the order of their ids, its flags count, and special tokens by name follow. */
+/* Tokens of tokenizer.json and tokenizer_config.json are combined as in transformers: those only in
+ * the latter are added in the order of their ids, with its flags; named special tokens follow. */
 START_TEST(adds_the_tokens_of_a_configuration)
 {
     static const struct {
@@ -1365,7 +1375,7 @@ START_TEST(adds_the_tokens_of_a_configuration)
         {"{\"added_tokens_decoder\":{" LISTED("3", "ab", ",\"lstrip\":true,\"normalized\":false") "}}",
          "c  ab", "2 3"},
         {"{\"added_tokens_decoder\":{" LISTED("1", "b", ",\"rstrip\":true") "}}", "bb  b", "1 1 1"},
-        /* white space that a token includes may still be one itself */
+        /* white space that is stripped into a token may also be a token itself */
         {"{\"added_tokens_decoder\":{" LISTED("1", "b", ",\"rstrip\":true") "," LISTED("6", "  ", "") "}}", "b    b b",
          "1 6 6 1 1"},
         {"{\"added_tokens_decoder\":{" LISTED("6", " ", ",\"lstrip\":true,\"rstrip\":true") "}}", "a  b", "0 6 1"},
@@ -1384,7 +1394,7 @@ START_TEST(adds_the_tokens_of_a_configuration)
         expect_ids(t, cases[i].text, cases[i].expected);
         crescent_tokenizer_close(t);
     }
-    /* special_tokens_map.json counts before a configuration without added_tokens_decoder */
+    /* special_tokens_map.json takes precedence over a configuration without added_tokens_decoder */
     static const struct {
         const char *config, *map, *text, *expected;
         int end;

@@ -1,6 +1,6 @@
 /*
- * test_training.c - training as a caller does it: a step after another, outputs handed back
- * as the parameters and inputs of their names.
+ * test_training.c - training as a caller of the library does it: step by step, with outputs passed
+ * back as the parameters and inputs of the same names.
  */
 #include <check.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_PORTS = 64, MAX_ELEMENTS = 2048 };
 
-/* A model with room for what goes in and out of it. */
+/* A model and memory for its parameters, inputs and outputs. */
 struct training {
     crescent_context *context;
     crescent_model *model;
@@ -54,7 +54,7 @@ static int output(const struct training *t, const char *name)
     return i;
 }
 
-/* A model with drawn weights, and zeros as inputs. */
+/* Opens a model with random weights, and zeros as inputs. */
 static struct training *begin_of(const char *script, crescent_backend backend, int threads)
 {
     struct training *t = calloc(1, sizeof *t);
@@ -69,7 +69,7 @@ static struct training *begin_of(const char *script, crescent_backend backend, i
     return t;
 }
 
-/* A state of zeros, and something to learn. */
+/* Prepares a training: a state of zeros, and data. */
 static struct training *begin(crescent_backend backend, int threads)
 {
     struct training *t = begin_of("tests/scripts/train_one.lua", backend, threads);
@@ -88,7 +88,7 @@ static void end(struct training *t)
     free(t);
 }
 
-/* One step; returns the loss before it. */
+/* Makes one step; returns the loss before it. */
 static float train(struct training *t)
 {
     const void *in[MAX_PORTS];
@@ -109,7 +109,8 @@ static float train(struct training *t)
     return t->out[output(t, "loss")][0];
 }
 
-/* All that is handed from step to step has the shape of where it goes, and nothing is left out. */
+/* Each output that is passed to the next step has the shape of its parameter or input, and none of
+ * these is left out. */
 START_TEST(the_state_goes_round)
 {
     struct training *t = begin(CRESCENT_REF, 1);
@@ -152,7 +153,8 @@ static const struct {
     int threads;
 } ways[] = {{CRESCENT_TCC, 3}, {CRESCENT_CC, 2}, {CRESCENT_REF, 1}};
 
-/* Ten steps, dropout and all, end in the same bits, and nearly so for the interpreter. */
+/* Ten steps, with dropout, give the same bits on all backends, and nearly the same numbers by the
+ * interpreter. */
 START_TEST(ten_steps_are_the_same)
 {
     struct training *one = begin(CRESCENT_TCC, 1),
@@ -173,7 +175,7 @@ END_TEST
 
 /* ---- outputs in the memory of the inputs and parameters that they replace ---- */
 
-/* A script without data, ready for its first step. */
+/* Returns a trainer of a script without data, ready for its first step. */
 static crescent_trainer *start(crescent_context *context, const char *script, crescent_backend backend,
                                int threads)
 {
@@ -198,7 +200,7 @@ static bool has_own_memory(const crescent_trainer *t, const char *output)
     ck_abort_msg("no output %s", output);
 }
 
-/* A value that is read after the kernel that computes its replacement keeps its own memory. */
+/* A value that is read after its replacement was computed keeps its own memory. */
 START_TEST(outputs_lie_over_inputs)
 {
     static const struct {
@@ -215,8 +217,8 @@ START_TEST(outputs_lie_over_inputs)
 }
 END_TEST
 
-/* A parameter is kept where kernels read it, unless one of its values is read after the kernel that
- * replaces it, or elsewhere in that kernel. */
+/* A parameter is stored in the layout that kernels read, unless one of its values is read after the
+ * kernel that replaces it, or at another element in that kernel. */
 START_TEST(parameters_lie_where_they_are_read)
 {
     static const struct {
@@ -235,7 +237,8 @@ START_TEST(parameters_lie_where_they_are_read)
 }
 END_TEST
 
-/* Compares a port that a training replaces with what a caller has who hands in other memory for outputs. */
+/* Compares a port that a training replaces with the result of a caller that provides separate
+ * memory for outputs. */
 static void compare_port(const crescent_trainer *t, crescent_port_kind kind, int i, const float *expected,
                          size_t bytes)
 {
@@ -253,7 +256,7 @@ static const struct {
                {"tests/scripts/replaced_inputs.lua", 2},
                {"graphs/train_add.lua", 0}};
 
-/* Three steps of a training, and the same with outputs in memory of their own. */
+/* Three steps of a training give the bits of the same steps with separate memory for outputs. */
 START_TEST(memory_does_not_matter)
 {
     crescent_context *context = crescent_context_new();
@@ -277,7 +280,7 @@ END_TEST
 
 /* ---- the losses of a training ---- */
 
-/* The loss of a step, from 1 on: sums of them are not exact in general. */
+/* Returns the loss of a step, from 1 on; sums of these numbers are rounded in general. */
 static double loss_of(int64_t step)
 {
     return 1 / (double)(3 * step);
@@ -292,8 +295,8 @@ static void add_steps(struct cr_history *h, int64_t from, int64_t to)
     }
 }
 
-/* A history after so many steps that was text for a while after some of them, as checkpoints
- * have it. */
+/* Returns a history after some steps that was written as text, and read back, after some of them,
+ * as for a checkpoint. */
 static struct cr_history interrupted(int64_t at, int64_t steps)
 {
     struct cr_history before = {0}, after;

@@ -53,8 +53,7 @@ struct run {
     const struct cr_function *f;
     int64_t *vars, *lowest, *highest; /* by variable; by slot */
     bool *touched;                    /* by slot */
-    int **writers;                  /* by written slot, by element: 1 + the item that wrote it last, or 0;
-                                     * null: not checked */
+    int **writers;                  /* by slot and element: 1 + the item that wrote it last, or 0 */
     const struct cr_reach *reaches; /* by slot */
     int64_t found;                  /* the result of each call that is used as a number */
     int steps;                      /* the number of statements that may still run */

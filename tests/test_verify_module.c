@@ -13,7 +13,7 @@ static const struct cr_setting step_settings[] = {
     {"n_head", "2", false},  {"vocab", "10", false},
 };
 
-/* A model whose values are joined by several kernels. */
+/* A model with kernels that store several results. */
 static const struct cr_setting sort_settings[] = {{"n_layer", "2", false}};
 
 /* Attention whose scores get a bias for each query and key; a bias and slopes; a bias from a table. */
@@ -21,7 +21,8 @@ static const struct cr_setting bias_settings[] = {{"kind", "bias", false}};
 static const struct cr_setting slope_settings[] = {{"kind", "bias_and_slopes", false}};
 static const struct cr_setting table_settings[] = {{"kind", "table", false}};
 
-/* A model that computes rows of queries and keys in parts, and adds biases that are joined. */
+/* A model with rotary positions, whose queries and keys are computed in parts, and with biases that
+ * are joined. */
 static const struct cr_setting layer_settings[] = {{"variant", "ropeBiased", false}};
 
 /* The tested models; JOINED has a kernel with three results, each in place of a state. */
@@ -86,7 +87,7 @@ static struct cr_kernel *tile_of(struct cr_module *m)
     return NULL;
 }
 
-/* The first value of a source in any kernel's tile programs. */
+/* Returns the first value from a source in the tile programs of any kernel. */
 static struct cr_value *value_of(struct cr_module *m, enum cr_source source)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -116,7 +117,7 @@ static const struct cr_storage *arena_end(const struct cr_module *m)
     return end;
 }
 
-/* A kernel whose result is in the arena and is read by another than the next. */
+/* Returns a kernel whose result is in the arena and is read by a kernel other than the next one. */
 static int long_lived(const struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -137,7 +138,7 @@ static struct cr_loop *first_loop(struct cr_module *m)
     return &m->loops[0];
 }
 
-/* One number of a node's shape or index is another. */
+/* Changes one number of a node's shape or index. */
 static void set_axis(struct cr_module *m, const int64_t **axes, int axis, int64_t value)
 {
     int64_t changed[CR_MAX_RANK];
@@ -235,7 +236,7 @@ DAMAGE(another_kind)
     struct cr_kernel *k = kernel_of(m, CR_KERNEL_GEMM);
     struct cr_tiles *tiles;
     for (int p = 0; (tiles = cr_program_of(k, p)); p++) {
-        free(tiles->values); /* the new kind would not free them */
+        free(tiles->values); /* since the new kind would not free them */
         *tiles = (struct cr_tiles){0};
     }
     k->kind = CR_KERNEL_TILE;
@@ -347,7 +348,7 @@ DAMAGE(one_gradient_twice)
     dest[CR_DV].coef[k->col] = dest[CR_DV].coef[k->k];
     dest[CR_DV].coef[k->k] = 0;
 }
-/* The number of an array of a kind, in the kernel of an attention's gradients. */
+/* Returns the index of an array of a kind, in the kernel of an attention's gradients. */
 static int array_of(const struct cr_kernel *k, enum cr_array_kind kind)
 {
     for (int i = 0; i < k->attention_backward.n_arrays; i++)
@@ -410,7 +411,7 @@ DAMAGE(stored_in_another)
 }
 DAMAGE(gradient_stored_twice) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 0; }
 DAMAGE(stored_apart) { kernel_of(m, CR_KERNEL_ATTENTION_BACKWARD)->stored_in[1] = 1; }
-/* The kernel that stores several results. */
+/* Returns the kernel that stores several results. */
 static struct cr_kernel *joined_of(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
@@ -674,12 +675,12 @@ DAMAGE(biases_exchanged)
 
 /* ---- the table ---- */
 
-/* Properties that the pass of a row claims to break, and to give. */
+/* The properties that the damaging pass of a row declares to break, and to give. */
 enum { KEEP = 0, MAY = CR_HAS_SIMPLE };
 
 static const struct {
     const char *name;
-    const char *after; /* a pass, or null: the graph of the script */
+    const char *after; /* by a pass, or null: to the graph of the script */
     void (*damage)(struct cr_module *m);
     unsigned breaks, gives;
     int module;          /* which */
@@ -720,7 +721,7 @@ static const struct {
     ROW(no_such_output, "simplify", MAY, 0, "output 1: there is no node %d"),
     ROW(two_outputs_of_a_name, "simplify", MAY, 0, "output %s: there are two"),
     ROW(output_from_elsewhere, "simplify", MAY, 0, "output 1: its name is not interned"),
-    /* what a pass says of the graph */
+    /* damage that the check of a declared property finds in the graph */
     ROW(equal_nodes, "simplify", MAY, CR_HAS_SIMPLE, "node %d (mul): it is equal to node %d"),
     ROW(dead_node, "simplify", MAY, CR_HAS_SIMPLE, "node %d (tanh): it is dead"),
     ROW(nothing, NULL, MAY, CR_HAS_SIMPLE, "node %d (%s): it is "),
@@ -882,7 +883,7 @@ START_TEST(damage_is_caught)
 }
 END_TEST
 
-/* An undamaged module passes the checks of every property that a pass claims. */
+/* A pass that damages nothing succeeds, whatever properties it declares. */
 START_TEST(nothing_is_fine)
 {
     struct cr_error error;
@@ -918,7 +919,8 @@ START_TEST(needs_are_checked)
 }
 END_TEST
 
-/* Skipping a pass is refused where another needs its result, with a line, and else is not. */
+/* Skipping a pass is refused, with a line, if another pass needs its result, and allowed
+ * otherwise. */
 START_TEST(needed_passes_are_not_skipped)
 {
     static const struct {

@@ -22,8 +22,8 @@ static const struct cr_setting block_settings[] = {{"T", "256", false}};
 /* A block with few heads, whose queries are divided into several chunks. */
 static const struct cr_setting chunk_settings[] = {{"T", "256", false}, {"n_head", "2", false}};
 
-/* ALTERNATING: layers pass a result on through two buffers, used alternately.  LAYERS: each stores its result
- * over the result of the one before. */
+/* ALTERNATING: layers pass a result on through two buffers, used alternately.  LAYERS: each layer
+ * stores its result over the result of the one before. */
 /* JOINED: a kernel has three results, each the next value of a state.  CHOSEN: an i32 chooses a matrix of
  * a stack of weights.  SHARED: heads that share keys and values, of which a thread packs the values once. */
 enum subject { STEP, BLOCK, CHUNKS, ALTERNATING, LAYERS, RECURRENCE, JOINED, CHOSEN, SHARED, N_SUBJECTS };
@@ -48,7 +48,7 @@ static struct cr_module *make_module(enum subject subject)
 {
     struct cr_module *m =
         module_of(subjects[subject].path, subjects[subject].settings, subjects[subject].n);
-    static struct cr_target target; /* one with loops over the rows of an item */
+    static struct cr_target target; /* a target that makes loops over the rows of an item */
     target = cr_target_generic;
     target.gemm_step_rows = 24;
     target.gemm_step_floats = 3072;
@@ -65,7 +65,7 @@ struct site {
     struct cr_call *call;
 };
 
-/* The first call of a runtime function, for a map or a reduction of an op. */
+/* Returns the first call of a runtime function, for a map or a reduction of an op. */
 static struct site site_of(struct cr_module *m, enum cr_callee callee, enum cr_op op)
 {
     for (int i = 0; i < m->program->n_functions; i++) {
@@ -103,7 +103,7 @@ static struct cr_slot *slot_at(struct site s, int i)
     return &s.f->slots[argument_of(s, i)->address.slot];
 }
 
-/* The first address of any call that has a term. */
+/* Returns the first address in any call that has a term. */
 static struct cr_address *address_of(struct cr_function *f)
 {
     for (int i = 0; i < f->n_arguments; i++)
@@ -243,7 +243,7 @@ DAMAGE(end_too_many) { doing(gemm_of(m))->kind = CR_STATEMENT_END; }
 DAMAGE(not_in_scope)
 {
     struct site s = gemm_of(m);
-    int last = s.f->n_vars - 1; /* the innermost, declared late */
+    int last = s.f->n_vars - 1; /* the innermost variable, which is declared late */
     node_of_op(s.f, CR_EXPR_VAR)->a = last;
 }
 DAMAGE(declared_again)
@@ -417,7 +417,8 @@ DAMAGE(prefetch_beyond)
 
 /* ---- damage to buffers and steps ---- */
 
-/* The first binding of a form in a loop over at least four layers, an address if `slot`. */
+/* Returns the first binding of a form in a loop over at least four layers; with `slot`, one of an
+ * address. */
 static struct cr_binding *binding_in(struct cr_module *m, enum cr_form form, bool differs)
 {
     const struct cr_program *p = m->program;
@@ -433,7 +434,7 @@ static struct cr_binding *binding_in(struct cr_module *m, enum cr_form form, boo
     return NULL;
 }
 
-/* The first part that a number chooses. */
+/* Returns the first part that a number selects. */
 static struct cr_chosen_part *choice_in(struct cr_module *m)
 {
     for (int i = 0; i < m->program->n_bindings; i++)
@@ -494,21 +495,22 @@ DAMAGE(alternates_exchanged)
     b->alternate[0] = b->alternate[1];
     b->alternate[1] = even;
 }
-/* The call of the last function that adds an operand to a product, and stores the sum over it. */
+/* Returns the call of the last function that adds an operand to a product and stores the sum over
+ * it. */
 static struct site sum_over(struct cr_module *m)
 {
     struct cr_function *f = &m->program->functions[m->program->n_functions - 1];
     return (struct site){f, &f->calls[1]};
 }
 
-/* The product is stored where the operand still lies. */
+/* The product is stored where the operand still is. */
 DAMAGE(replaced_before_it_is_read)
 {
     struct site sum = sum_over(m), product = {sum.f, &sum.f->calls[0]};
     *argument_of(product, 8) = *argument_of(sum, 6) = *argument_of(sum, 2);
     *argument_of(product, 9) = *argument_of(sum, 7) = *argument_of(sum, 3);
 }
-/* The first binding that goes from row to row of an input. */
+/* Returns the first binding that steps through the rows of an input. */
 static struct cr_binding *row_by_row(struct cr_module *m)
 {
     for (int i = 0; i < m->program->n_bindings; i++)

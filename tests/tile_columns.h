@@ -1,4 +1,5 @@
-/* tile_columns.h - the columns of a tile that is some vectors of an instruction set wide. */
+/* tile_columns.h - the numbers of columns of the tiles that an instruction set computes at once, in
+ * vectors. */
 #ifndef TILE_COLUMNS_H
 #define TILE_COLUMNS_H
 

@@ -1,5 +1,6 @@
 /*
- * tiles.h - the tiles of AMX in plain C, as Intel's manual defines them, for machines that lack them.
+ * tiles.h - the tile instructions of AMX in plain C, as Intel's manual defines them, for machines
+ * that lack them.
  *
  * Included in front of runtime/amx_*.inc, in place of the compiler's intrinsics.  What a processor would
  * refuse fails an assertion: a tile of no rows, tiles whose sizes do not fit each other.
@@ -95,7 +96,8 @@ static inline float tile_flush(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
-/* a b + c with DAZ and FTZ.  A small result is rounded to 24 bits 2^64 times as large. */
+/* Returns a b + c with DAZ and FTZ.  A small result is rounded to 24 bits while it is scaled by
+ * 2^64. */
 static inline float tile_fma(float a, float b, float c)
 {
     float y;
@@ -126,7 +128,8 @@ static inline float tile_bf16(const unsigned char *p)
     return x;
 }
 
-/* The sizes of C += A B: rows of A and C, dwords of a row of A and rows of B, columns of B and C. */
+/* Checks the sizes of C += A B: rows of A and C, dwords in a row of A and rows of B, columns of B
+ * and C. */
 static inline void tile_check(const struct tile *c, const struct tile *a, const struct tile *b)
 {
     assert(c != a && a != b && b != c);
@@ -151,7 +154,7 @@ static inline void tile_dpbf16ps(int t, int ta, int tb)
         }
 }
 
-/* Products of bytes, signed or unsigned, added modulo 2^32. */
+/* Adds products of bytes, signed or unsigned, modulo 2^32. */
 static inline void tile_dpb(int t, int ta, int tb, int signed_a, int signed_b)
 {
     struct tile *c = tile_at(t), *a = tile_at(ta), *b = tile_at(tb);

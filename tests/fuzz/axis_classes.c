@@ -1,4 +1,4 @@
-/* axis_classes.c - axes that have one size because an op says so; see axis_classes.h. */
+/* axis_classes.c - finds classes of axes that must have one size; see axis_classes.h. */
 #include "axis_classes.h"
 
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static int64_t behind(const struct cr_node *node, int axis)
     return cr_elements(node->rank - axis - 1, node->shape + axis + 1);
 }
 
-/* Ties the axes that a reshape keeps, and fixes all others. */
+/* Puts axes that a reshape keeps into the class of the operand's axis; no other axis can be a
+ * length. */
 static void tie_reshape(struct cr_axes *x, cr_id id, cr_id in)
 {
     const struct cr_node *node = &x->g->nodes[id], *from = &x->g->nodes[in];
@@ -87,7 +88,7 @@ static void tie_beside(struct cr_axes *x, cr_id id, cr_id in, int axis)
             tie(x, id, a, in, a);
 }
 
-/* Notes that the last two axes of weights are loose. */
+/* Notes that the last two axes of weights change bits as lengths. */
 static void note_weights(struct cr_axes *x, cr_id id)
 {
     int r = x->g->nodes[id].rank;
@@ -107,7 +108,7 @@ static void tie_contract(struct cr_axes *x, cr_id id, cr_id left, cr_id right)
     tie(x, left, r - 1, right, r - 2);
 }
 
-/* Numbers are drawn by their place in the tensor, so only the first axis may be a length. */
+/* Random numbers depend on their index in the tensor, so only the first axis can be a length. */
 static void fix_random(struct cr_axes *x, cr_id id)
 {
     const struct cr_node *node = &x->g->nodes[id];
@@ -127,8 +128,8 @@ static bool is_counted(const struct cr_graph *g, cr_id id)
     return counted;
 }
 
-/* A gather of all rows in their order is no movement, but only where sizes are equal; products then
- * reach further. */
+/* A gather of all rows in order is no movement if its table has exactly these rows, which a length
+ * hides; then products are fused differently. */
 static void tie_gather(struct cr_axes *x, cr_id id, cr_id table, cr_id index)
 {
     int n = x->g->nodes[index].rank;
@@ -142,7 +143,7 @@ static void tie_gather(struct cr_axes *x, cr_id id, cr_id table, cr_id index)
         tie(x, id, n + a - 1, table, a);
 }
 
-/* The axis of a take may be another length in its operand. */
+/* Along its own axis, a take may have another length than its operand. */
 static void tie_take(struct cr_axes *x, cr_id id, const cr_id *in)
 {
     tie_beside(x, id, in[0], x->g->nodes[id].axis);
@@ -224,7 +225,7 @@ static void tie_node(struct cr_axes *x, cr_id id)
     }
 }
 
-/* States are whole after each run. */
+/* States have no lengths, since they keep all elements from run to run. */
 void cr_find_axes(struct cr_axes *x, const struct cr_graph *g)
 {
     int n = g->n_nodes * CR_MAX_RANK;

@@ -1,20 +1,21 @@
 /*
- * axis_classes.h - axes that have one size because an op says so are a class, of which a test makes a
- * length.  The rules are the tests' own: they ask nothing of compiler/ir/lengths.c.
+ * axis_classes.h - classes of axes: axes of one class have the same size because ops require it.  A
+ * test makes a class a length.  The rules are the tests' own: they call nothing of
+ * compiler/ir/lengths.c.
  */
 #ifndef CR_FUZZ_AXIS_CLASSES_H
 #define CR_FUZZ_AXIS_CLASSES_H
 
 #include "compiler/ir/graph.h"
 
-/* Axes of nodes, node * CR_MAX_RANK + axis, that have one size. */
+/* The classes of axes; an axis is node * CR_MAX_RANK + axis. */
 struct cr_axes {
     const struct cr_graph *g;
     int *same;   /* another axis of the class; the axis itself if it represents the class */
     bool *fixed; /* by representative: the axes of the class cannot be lengths */
     bool *loose; /* by representative: as lengths, the axes change bits, because weights that have them
                   * are not joined, or because a gather may be found to keep the order of its rows */
-    bool *weights; /* by node: it is made of parameters by movement */
+    bool *weights; /* by node: it is computed from parameters by movement ops alone */
 };
 
 void cr_find_axes(struct cr_axes *x, const struct cr_graph *g);

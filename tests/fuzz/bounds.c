@@ -9,7 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "runtime/philox.h"
 
-/* The relative error of an operation or of a function of the runtime, and the absolute error near 0. */
+/* The relative error of an operation or function of the runtime, and the absolute error near 0. */
 static const double unit = 0x1p-23, tiny = 1e-37;
 
 /* A node being evaluated. */
@@ -20,7 +20,7 @@ struct evaluation {
     struct cr_bounds *all, *out;
     int64_t n;
     bool exact;         /* nothing is rounded */
-    cr_evaluator *eval; /* of an elementwise op or a reduction */
+    cr_evaluator *eval; /* whether the op is elementwise or a reduction */
 };
 
 static const struct cr_node *operand(const struct evaluation *e, int i)
@@ -33,7 +33,7 @@ static const struct cr_bounds *bounds_of(const struct evaluation *e, int i)
     return &e->all[e->in[i]];
 }
 
-/* The index of element i along every axis. */
+/* Computes the index of element i along every axis. */
 static void index_of(const struct cr_node *node, int64_t i, int64_t *index)
 {
     for (int axis = node->rank - 1; axis >= 0; axis--) {
@@ -98,13 +98,13 @@ static bool is_closed(enum cr_rule rule)
     return rule == CR_RULE_COMPARE || rule == CR_RULE_LOGIC || rule == CR_RULE_SELECT;
 }
 
-/* Returns an end of an interval as a value of the operand's type: in the range of i32. */
+/* Returns an end of an interval, clamped to the range of the operand's type. */
 static double as_operand(const struct cr_node *node, double x)
 {
     return node->dtype == CR_I32 ? fmin(fmax(x, INT32_MIN), INT32_MAX) : x;
 }
 
-/* Returns how far the op's value moves if each operand goes to either end of its interval. */
+/* Returns how far the op's value moves when each operand goes to either end of its interval. */
 static double spread(const struct evaluation *e, int64_t i, const double *a, double value)
 {
     if ((e->node->op == CR_OP_add || e->node->op == CR_OP_sub) && isfinite(value))
@@ -156,7 +156,7 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
     enum cr_rule rule = cr_ops[e->node->op].rule;
     if (rule == CR_RULE_SELECT)
         return choice_error(e, i, a, value);
-    if (rule == CR_RULE_COMPARE) { /* a tie may fall to either side; of a thing with itself not */
+    if (rule == CR_RULE_COMPARE) { /* with errors, equal numbers may compare either way */
         bool apart = distance(a[0], a[1]) > error;
         bool same = e->in[0] == e->in[1] && isfinite(error);
         return apart || same ? 0 : 1;
@@ -167,7 +167,7 @@ static double carried(const struct evaluation *e, int64_t i, const double *a, do
                    e->node->op == CR_OP_floor_divide;
     if (isinf(error) || (divides && !(fabs(a[1]) > bounds_of(e, 1)->error[i])))
         return INFINITY;
-    if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* the ends may lie a turn apart */
+    if (e->node->op == CR_OP_sin || e->node->op == CR_OP_cos) /* angles may differ by a full turn */
         return fmin(2, error);
     if (e->node->op == CR_OP_pow && may_be_whole(e, i, a))
         return INFINITY;
@@ -229,7 +229,7 @@ static void add_elementwise(struct evaluation *e)
         bool unknown = is_pole(e, a, value) || is_masked(e->node->op, a) || is_sink_alone(e, a);
         error = unknown ? INFINITY : error > 0 ? carried(e, i, a, value, error) : 0;
         if (rounds && e->node->op == CR_OP_floor_divide && isfinite(value)) {
-            double q = a[0] / a[1]; /* floor gets the quotient after it is rounded */
+            double q = a[0] / a[1]; /* floor is applied to the rounded quotient */
             error = fmax(error, fabs(q - rint(q)) <= 2 * unit * fabs(q) + tiny ? 1 : 0);
         }
         if (rounds && isfinite(value))
@@ -240,8 +240,8 @@ static void add_elementwise(struct evaluation *e)
 
 /* ---- reductions and products ---- */
 
-/* Returns the error of a sum: `carried` is that of its terms, `size` their total magnitude.  A sum that is infinite
- * for certain has none. */
+/* Returns the error of a sum: `carried` is the error of its terms, `size` their total magnitude.  A
+ * sum that is certainly infinite has no error. */
 static double sum_error(double value, double carried, double size, double rounding)
 {
     double error = carried + (rounding > 0 ? rounding * size + tiny : 0);
@@ -258,8 +258,8 @@ static double combine(const struct evaluation *e, double so_far, double x, bool 
     return result;
 }
 
-/* The error of a sum has a bound, and so has a reduction that selects one of its elements or is of i32; any
- * other has none. */
+/* Bounds a reduction: the error is finite for a sum, for a reduction that selects one of its
+ * elements, and for i32; for others it is infinite. */
 static void add_reduce(struct evaluation *e)
 {
     const struct cr_node *in = operand(e, 0);
@@ -295,10 +295,10 @@ static void add_reduce(struct evaluation *e)
     }
 }
 
-/* Bounds an element of a matrix product. */
+/* A bound on an element of a matrix product. */
 struct dot {
     double value, error, size;
-    bool unsure; /* whether some term is infinite or not */
+    bool unsure; /* some term may be infinite */
 };
 
 static void add_term(struct dot *dot, double x, double dx, double y, double dy)
@@ -314,7 +314,7 @@ static void add_term(struct dot *dot, double x, double dx, double y, double dy)
                    (isfinite(y) && !(fabs(y) > dy) && dy > 0);
 }
 
-/* Sums of operands up to this do not overflow in attention, which adds up before it divides. */
+/* Sums of numbers up to this do not overflow in fused attention, which sums before it divides. */
 static const double summable = 1e30;
 
 static bool all_finite(const struct cr_bounds *b, const struct cr_node *node)
@@ -333,7 +333,7 @@ static bool is_summable(const struct cr_bounds *b, const struct cr_node *node)
     return good;
 }
 
-/* Does the same for finite operands. */
+/* Computes such a bound for finite operands. */
 static struct dot finite_dot(int64_t K, const double *x, const double *dx, const double *y,
                              const double *dy, int64_t step)
 {
@@ -347,8 +347,9 @@ static struct dot finite_dot(int64_t K, const double *x, const double *dx, const
     return dot;
 }
 
-/* A sum of two softmaxes times values is computed as two attentions: infinite values or factors may
- * give NaN in place of infinity, or infinity in place of NaN. */
+/* True if a product of weights may be computed as two attentions, because the weights are a sum of
+ * two softmaxes: then infinite values or factors may give NaN in place of infinity, or infinity in
+ * place of NaN. */
 static bool may_be_split(const struct cr_node *weights)
 {
     return weights->op == CR_OP_add || weights->op == CR_OP_sub || weights->op == CR_OP_fma;
@@ -381,7 +382,7 @@ static void add_contract(struct evaluation *e)
     }
 }
 
-/* ---- movement: one element of an operand ---- */
+/* ---- movement ops: an element is one element of an operand ---- */
 
 static void take(struct evaluation *e, int64_t i, int from, int64_t at)
 {

@@ -1,5 +1,5 @@
 /*
- * bounds.h - what a graph computes, and how far single precision may be off.
+ * bounds.h - the exact values that a graph computes, and bounds on the errors of single precision.
  *
  * Every node gets its exact elements (in double, op by op, as interpreter.c does) and for each element a
  * bound on the error of a float evaluation, in whatever order and fused however: errors of
@@ -24,7 +24,7 @@
 #include "compiler/ir/graph.h"
 
 struct cr_bounds {
-    double *value, *error; /* by element, row-major; one piece of memory */
+    double *value, *error; /* by element, row-major; one allocation */
 };
 
 /*
@@ -33,8 +33,8 @@ struct cr_bounds {
  */
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all);
 
-/* Does the same as if all ops were exact: errors come from the operands alone, and are 0 if
- * theirs are. */
+/* Does the same for exact ops: errors come from operands alone, and are 0 if the operands' errors
+ * are. */
 void cr_bounds_add_exact(const struct cr_graph *g, cr_id id, const void *data,
                          struct cr_bounds *all);
 

@@ -1,4 +1,4 @@
-/* Cases, and graphs as copies and as text; see case.h. */
+/* Test cases, and copies and texts of graphs; see case.h. */
 #include "case.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static void reserve(struct cr_case *c, int nodes)
     c->cap = cap;
 }
 
-/* So that products of a few such values stay in the range of floats. */
+/* Products of a few values up to this stay in the range of floats. */
 static const double far = 1e9;
 
 /* True if an element or its error is too large; numbers below -1e29, by which masks hide scores,
@@ -62,7 +62,7 @@ static bool is_extreme(const struct cr_bounds *b, int64_t n)
     return false;
 }
 
-/* True if a node is of a gradient, or is computed from one. */
+/* True if a node belongs to a gradient, or is computed from one. */
 static bool is_of_gradient(const struct cr_graph *g, cr_id id)
 {
     bool *of = cr_calloc((size_t)id + 1, sizeof *of);
@@ -189,7 +189,7 @@ struct cr_graph *cr_graph_from_file(const char *path, struct cr_error *error)
     return g;
 }
 
-/* By a file in memory, as the front end reads files only. */
+/* The text becomes a file in memory, as the front end reads files only. */
 struct cr_graph *cr_graph_from_text(const char *text, struct cr_error *error)
 {
     char path[64];

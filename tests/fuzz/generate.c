@@ -1,4 +1,4 @@
-/* generate.c - random graphs of steps, some of which are undone. */
+/* generate.c - makes random graphs of steps; a step whose values are too large is undone. */
 #include "generate.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static bool is_tame(const struct cr_maker *m, cr_id id)
 {
     const struct cr_node *node = cr_node_of(m, id);
     int64_t n = cr_elements(node->rank, node->shape);
-    if (id >= m->c->n) /* it would have been too much work */
+    if (id >= m->c->n) /* it was not evaluated, as that would take too much work */
         return false;
     const struct cr_bounds *b = &m->c->bounds[id];
     for (int64_t i = 0; i < n && !m->wild; i++)
@@ -35,7 +35,8 @@ static bool is_tame(const struct cr_maker *m, cr_id id)
     return n <= 30000;
 }
 
-/* Sets where nodes come from; now and then taps the value, under a name of its own. */
+/* Sets the source line and the scope of the nodes to come; in some cases also taps (names) the
+ * value. */
 static void mark(struct cr_maker *m, cr_id id, int layer, int step)
 {
     char name[64];
@@ -98,7 +99,7 @@ static uint64_t layer_seed(struct cr_maker *m, cr_id x, int n_steps)
     return seed;
 }
 
-/* A second value that layers hand on, by way of a projection of x. */
+/* Returns a second value that layers pass on: the earlier one plus half a projection of x. */
 static cr_id remember(struct cr_maker *m, cr_id memory, cr_id x)
 {
     m->in_layer = true;
@@ -141,7 +142,8 @@ static bool is_output(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* Chooses outputs: the last value, and others: leaves, views, values that other nodes read, one value twice. */
+/* Chooses outputs: the last value, and some others: leaves, views, values that other nodes read,
+ * one value twice. */
 static void choose_outputs(struct cr_maker *m)
 {
     int n = 1 + (int)cr_below(m, cr_chance(m, 50) ? 1 : 5);
@@ -157,7 +159,8 @@ static void choose_outputs(struct cr_maker *m)
     }
 }
 
-/* Chooses a few f32 values to differentiate by: leaves, and sometimes values computed from them. */
+/* Chooses a few f32 values to differentiate with respect to: leaves, and sometimes values computed
+ * from them. */
 static int choose_wanted(struct cr_maker *m, cr_id *wanted, int most)
 {
     int n = 0;
@@ -265,7 +268,7 @@ static cr_recipe *choose_recipe(struct cr_maker *m, enum subject subject)
     return way < 97 ? cr_other_recipe(m) : step_block;
 }
 
-/* Adds a step, in at most so many attempts. */
+/* Adds a step; tries at most so many times to make one that is tame. */
 static void add_step(struct cr_maker *m, cr_recipe *recipe, int number, int tries)
 {
     cr_id y = CR_NONE;
@@ -314,8 +317,8 @@ static void add_typed_outputs(struct cr_maker *m)
     }
 }
 
-/* Makes a product of a x n by n x b; or one of more rows and columns, so that several tiles share the weights, and
- * of fewer k, some of them not enough for products by blocks of k. */
+/* Makes a product of a x n by n x b, or one with more rows and columns, so that several tiles share
+ * the weights, and a smaller k, sometimes too small for products in blocks of k. */
 static cr_id make_long_product(struct cr_maker *m, int64_t a, int64_t n, int64_t b)
 {
     static const int64_t sizes[] = {1024, 1025, 1280, 1537};
@@ -395,8 +398,8 @@ static cr_id keep(struct cr_maker *m, cr_id value)
     return next;
 }
 
-/* Adds outputs and states that are computed from one array and from each other, like those of an
- * optimiser: one kernel may compute several of them. */
+/* Adds outputs and states that are computed from one array and from each other, as in an optimiser,
+ * so that one kernel may store several of them. */
 static void add_neighbours(struct cr_maker *m)
 {
     int64_t shape[CR_MAX_RANK];
@@ -422,7 +425,8 @@ static void add_neighbours(struct cr_maker *m)
     }
 }
 
-/* Most graphs are small, and most of their values tame. */
+/* Draws the sizes and properties of a graph: most graphs are small, and most of their values
+ * tame. */
 static void choose_size(struct cr_maker *m, enum subject subject)
 {
     int64_t way = cr_below(m, 100);
@@ -435,7 +439,7 @@ static void choose_size(struct cr_maker *m, enum subject subject)
     m->most_work = m->longer ? 800000 : 80000;
 }
 
-/* A causal model or an encoder of ids, seldom with outputs beside the usual one. */
+/* Makes a causal model or an encoder of ids, in rare cases with further outputs. */
 static struct cr_case *generate_model(struct cr_maker *m)
 {
     m->most_work = 20000000;
@@ -445,7 +449,7 @@ static struct cr_case *generate_model(struct cr_maker *m)
     return m->c;
 }
 
-enum { MODEL_IN = 37 }; /* so many graphs one is a model */
+enum { MODEL_IN = 37 }; /* one graph in so many is a model */
 
 struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
 {

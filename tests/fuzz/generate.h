@@ -1,11 +1,11 @@
-/* generate.h - random graphs over the whole language. */
+/* generate.h - random graphs with all ops of the language. */
 #ifndef CR_FUZZ_GENERATE_H
 #define CR_FUZZ_GENERATE_H
 
 #include "case.h"
 
-/* Makes graph `number` of a seed, always the same one.  Some graphs are models of token ids, causal models or
- * encoders; with `models`, all are. */
+/* Returns graph `number` of a seed, which is always the same graph.  Some graphs are models of token
+ * ids (causal models or encoders); with `models`, all are. */
 struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models);
 
 #endif

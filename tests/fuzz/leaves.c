@@ -1,4 +1,4 @@
-/* Data for leaves; see leaves.h. */
+/* Random data for leaves; see leaves.h. */
 #include "leaves.h"
 
 #include <float.h>
@@ -25,9 +25,9 @@ uint64_t cr_seed_of_text(const char *text)
     return cr_next_number(&hash);
 }
 
-/* ---- one element, of the bits of a generator's state ---- */
+/* ---- one element, from the state of a random generator ---- */
 
-/* Roughly normal, never far out. */
+/* Returns a number of a roughly normal distribution, without outliers. */
 static double bell(uint64_t *state)
 {
     uint64_t bits = cr_next_number(state);
@@ -103,7 +103,7 @@ static int32_t make_edge(uint64_t *state)
 
 /* ---- a whole leaf ---- */
 
-/* A number with an m for a minus; *text goes behind it. */
+/* Reads a number, in which an m in front is a minus sign; *text moves to its end. */
 static int32_t read_number(const char **text)
 {
     bool minus = **text == 'm';

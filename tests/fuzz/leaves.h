@@ -24,16 +24,17 @@
 
 #include "compiler/ir/graph.h"
 
-/* The next number of a generator (splitmix64). */
+/* Returns the next number of a random generator (splitmix64). */
 uint64_t cr_next_number(uint64_t *state);
 
 /* A number made of a text. */
 uint64_t cr_seed_of_text(const char *text);
 
-/* The elements of an input or a parameter: int32_t for i32, else float.  The caller frees it. */
+/* Returns the elements of an input or parameter: int32_t for i32, else float.  The caller frees
+ * them. */
 void *cr_leaf_data(const struct cr_graph *g, const struct cr_node *leaf);
 
-/* The kinds of f32 data that are not normal, by number; null behind the last. */
+/* Returns the name of special kind i of f32 data, other than normal; null after the last one. */
 const char *cr_leaf_kind(int i);
 
 #endif

@@ -73,7 +73,7 @@ static bool is_known(const char *path)
     return found;
 }
 
-/* Tries all oracles on a script; one that is known to fail has to. */
+/* Tries all oracles on a script; a script that is a known finding must fail. */
 static bool try_file(const char *path)
 {
     struct cr_error error = {""};
@@ -115,7 +115,7 @@ static int print_graph(void)
 int main(int argc, char **argv)
 {
     int n = 1;
-    mallopt(M_TRIM_THRESHOLD, 64 << 20); /* memory that is given back costs page faults */
+    mallopt(M_TRIM_THRESHOLD, 64 << 20); /* keeps freed memory: page faults are slow */
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     setvbuf(stdout, NULL, _IOLBF, 0);
     while (n < argc && read_setting(argv[n]))

@@ -1,4 +1,4 @@
-/* maker.c - tools for the steps of random graphs: random numbers, evaluated nodes, leaves. */
+/* maker.c - tools to build random graphs: random numbers, evaluated nodes, leaves. */
 #include "maker.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis)
     return node->shape[axis < 0 ? node->rank + axis : axis];
 }
 
-/* A node that is too much work is not evaluated, and its step is undone at once. */
+/* Adds a node and evaluates it.  A node that takes too much work is not evaluated, and its step is
+ * undone. */
 cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr)
 {
     cr_id id = cr_must(m->g, op, n, in, attr);
@@ -191,7 +192,7 @@ cr_id cr_make_leaf(struct cr_maker *m, enum cr_op op, int rank, const int64_t *s
     return cr_make_leaf_of(m, m->in_layer ? CR_OP_param : op, CR_F32, rank, shape, kind);
 }
 
-/* Layers share theirs, as with inputs of their own they make no loop. */
+/* Layers share their i32 inputs, since layers with inputs of their own do not become a loop. */
 cr_id cr_make_integers(struct cr_maker *m, int rank, const int64_t *shape, int low, int high)
 {
     char kind[40];
@@ -231,7 +232,7 @@ int cr_random_shape(struct cr_maker *m, int most_rank, int64_t *shape)
     int64_t room = m->budget;
     for (int i = 0; i < rank; i++)
         room /= shape[i] = cr_random_size(m, room);
-    for (int i = rank - 1; i > 0; i--) { /* the longest axis may stand anywhere */
+    for (int i = rank - 1; i > 0; i--) { /* swaps the longest axis to a random place */
         int j = (int)cr_below(m, i + 1);
         int64_t size = shape[i];
         shape[i] = shape[j];

@@ -1,11 +1,11 @@
 /*
- * Random graphs: models of ids, in the spellings of many families and of none: causal ones, whose outputs are
- * logits, and encoders, most of which make one vector of a text.
+ * Random graphs: models of token ids, in the spellings of published families and in others: causal
+ * models, whose outputs are logits, and encoders, most of which return a vector of each text.
  *
- * In a causal model each token looks at itself and those before it; now and then a step looks ahead, or
- * cannot go on from the tokens before, and the compiler has to say so.  In an encoder it looks at all that
- * are no padding, or at those near it.  Sizes of texts are such that no other size is a multiple of them,
- * most of the time, so that a model can be made for fewer (resize.h).
+ * In a causal model each token sees itself and earlier tokens; in some models a step reads later
+ * tokens, or cannot be computed incrementally, and the compiler has to refuse it.  In an encoder a
+ * token sees all tokens that are not padding, or those near it.  Most sizes of texts divide no other
+ * size, so that a model can be changed to fewer texts and tokens (resize.h).
  */
 #include <math.h>
 #include <string.h>
@@ -18,22 +18,22 @@ enum { MAX_WEIGHTS = 128, MOST_LAYERS = 3 };
 struct model {
     struct cr_maker *m;
     int64_t B, T, C, H, G,
-        d;            /* texts, tokens, width, heads, groups that share keys, width of a head */
+        d;            /* texts, tokens, width, heads, heads of keys and values, width of a head */
     cr_id ids, table; /* of words */
     cr_id weights[MAX_WEIGHTS];
-    int n, next;       /* weights of the first layer; those a later one has taken */
-    uint64_t shared;   /* by weight: later layers have the same one */
+    int n, next;       /* weights of the first layer; how many of them the current layer has used */
+    uint64_t shared;   /* a bit for each weight: later layers use the same one */
     bool later;        /* a layer like the first */
     int norms, biases; /* of 100 */
-    int products;      /* of 100 values, those that are multiplied by or added to another value of the same token */
-    cr_id source;      /* what a layer's attention or other part is made of, [B, T, C] */
-    cr_id turns;       /* angles that a layer computes of its source, or CR_NONE */
+    int products;      /* percentage of values combined with another of the same token */
+    cr_id source;      /* the input of a layer's attention or feed-forward part, [B, T, C] */
+    cr_id turns;       /* rotary angles that a layer computes from its source, or CR_NONE */
     cr_id multiplied;  /* the last product of two values of each token, or CR_NONE */
-    cr_id last_product; /* the same, of whatever layer */
+    cr_id last_product; /* the last such product of any layer */
     bool encoder;
-    cr_id present;   /* bool [B, T], of an encoder: which tokens are no padding; CR_NONE: all */
-    cr_id bias;      /* [H, T, T]: all layers of an encoder add it to their scores; or CR_NONE */
-    cr_id distances; /* [2 rows, C], by the distance to another token, for all its layers; or CR_NONE */
+    cr_id present;   /* encoder: bool [B, T], false for padding; CR_NONE: no padding */
+    cr_id bias;      /* encoder: [H, T, T], added to the scores of all layers; or CR_NONE */
+    cr_id distances; /* encoder: [2 rows, C], a row for each distance of tokens, for all layers; or CR_NONE */
 };
 
 /* ---- weights ---- */
@@ -56,7 +56,7 @@ static cr_id vector(struct model *a, int64_t n, double size)
     return weight(a, 1, &n, size);
 }
 
-/* A matrix K x N in one of several spellings. */
+/* Returns a weight matrix K x N in one of several spellings. */
 static cr_id matrix(struct model *a, int64_t K, int64_t N)
 {
     struct cr_maker *m = a->m;
@@ -67,7 +67,7 @@ static cr_id matrix(struct model *a, int64_t K, int64_t N)
     case 4:
     case 5:
         return cr_make_swap(m, weight(a, 2, (int64_t[]){N, K}, size));
-    case 6: /* computed from weights: times a number, with normalized rows, or plus a product of two (LoRA) */
+    case 6: /* computed from weights: scaled, with normalized rows, or plus a product of two (LoRA) */
         return cr_make_with(m, CR_OP_mul, weight(a, 2, (int64_t[]){K, N}, size), 0.7);
     case 7:
         return cr_make_norm(m, weight(a, 2, (int64_t[]){K, N}, 1), 1);
@@ -90,7 +90,7 @@ static cr_id matrix(struct model *a, int64_t K, int64_t N)
     }
 }
 
-/* Returns x times a matrix that the whole batch shares, cut to its first n columns if it has more. */
+/* Returns x times a matrix that the whole batch shares; of a wider product, the first n columns. */
 static cr_id product(struct model *a, cr_id x, cr_id w, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -102,7 +102,7 @@ static cr_id product(struct model *a, cr_id x, cr_id w, int64_t n)
     return cr_size_of(m, y, -1) == n ? y : cr_make_slice(m, y, attr.rank - 1, 0, n);
 }
 
-/* + b, before or behind, as a vector or a row. */
+/* Adds a bias b, on the left or right, as a vector or as a row. */
 static cr_id biased(struct model *a, cr_id y)
 {
     struct cr_maker *m = a->m;
@@ -133,8 +133,8 @@ static cr_id biased(struct model *a, cr_id y)
     return cr_make2(m, CR_OP_add, y, cr_make_like(m, b, y));
 }
 
-/* Computes the same for the transpose of x, whose columns are tokens, as a convolution of width
- * 1: (W' x' + b)'. */
+/* Returns the same product for the transpose of x, whose columns are tokens, as a convolution of
+ * width 1: (W' x' + b)'. */
 static cr_id turned(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -186,7 +186,8 @@ static cr_id places(struct model *a, cr_id y)
     return cr_make_like(m, weight(a, 2, (int64_t[]){a->T, 1}, 1), y);
 }
 
-/* A product [B, T, n] of two values that depend on the token, a new one or one that others have read. */
+/* Returns a product [B, T, n] of two values of each token: a new one, or one that other ops read
+ * already. */
 static cr_id multiplied(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -209,7 +210,7 @@ static cr_id multiplied(struct model *a, cr_id x, int64_t n)
     return a->last_product = a->multiplied = y;
 }
 
-/* y [B, T, n] with a product of each token's values in one of several places. */
+/* Returns y [B, T, n] combined, in one of several ways, with a product of values of each token. */
 static cr_id with_product(struct model *a, cr_id y, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -228,7 +229,7 @@ static cr_id with_product(struct model *a, cr_id y, cr_id x)
         return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, g),
                         cr_make2(m, CR_OP_mul, multiplied(a, x, n), rest));
     }
-    case 5: { /* its own, which a sum reads, and others may */
+    case 5: { /* a product of its own, which a sum reads, and perhaps other ops */
         cr_id own = cr_make2(m, CR_OP_mul, y, gate(a, x, n));
         cr_id sum = cr_make2(m, CR_OP_add, own, multiplied(a, x, n));
         a->last_product = a->multiplied = own;
@@ -246,7 +247,7 @@ static cr_id maybe_with_product(struct model *a, cr_id y, cr_id x)
     return cr_chance(a->m, a->products) ? with_product(a, y, x) : y;
 }
 
-/* Returns a number for each token, of each of n heads or for all heads, [B, n or 1, T]. */
+/* Returns a number for each token and each of n heads, or for each token: [B, n or 1, T]. */
 static cr_id of_heads(struct model *a, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -255,7 +256,7 @@ static cr_id of_heads(struct model *a, int64_t n)
     return cr_make_swap(m, y);
 }
 
-/* Does the same for keys or values x [B, n, T, d]. */
+/* Returns such a number broadcast to keys or values x [B, n, T, d]. */
 static cr_id for_rows(struct model *a, cr_id x)
 {
     cr_id y = of_heads(a, cr_size_of(a->m, x, 1));
@@ -263,7 +264,7 @@ static cr_id for_rows(struct model *a, cr_id x)
     return cr_make_like(a->m, cr_make_reshape(a->m, y, 4, shape), x);
 }
 
-/* Rows x [B, n, T, d] times a number of each, or with such a product. */
+/* Returns rows x [B, n, T, d] times a number for each row, or plus a product of such a number. */
 static cr_id rows_with_product(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -286,7 +287,7 @@ static cr_id rows_with_product(struct model *a, cr_id x)
     }
 }
 
-/* A number of each query or key like scores [B, H, queries, keys]. */
+/* Returns a number for each query or key, broadcast to the scores [B, H, queries, keys]. */
 static cr_id along_scores(struct model *a, cr_id s, int axis)
 {
     cr_id y = of_heads(a, a->H);
@@ -295,7 +296,7 @@ static cr_id along_scores(struct model *a, cr_id s, int axis)
     return cr_make_like(a->m, cr_make_reshape(a->m, y, 4, shape), s);
 }
 
-/* Scores with a product for each key, or for each key and query. */
+/* Returns scores combined with a number for each key, or for each key and query. */
 static cr_id scores_with_product(struct model *a, cr_id s, bool turned)
 {
     struct cr_maker *m = a->m;
@@ -321,7 +322,7 @@ static cr_id scores_with_product(struct model *a, cr_id s, bool turned)
 
 /* ---- positions ---- */
 
-/* Angles that the layer computes of its source, [B, 1, T, n]. */
+/* Returns rotary angles that the layer computes from its source, [B, 1, T, n]. */
 static cr_id own_angles(struct model *a, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -332,7 +333,7 @@ static cr_id own_angles(struct model *a, int64_t n)
     return a->turns;
 }
 
-/* Angles of rotations [T, n]. */
+/* Returns the angles of rotary positions, [T, n]. */
 static cr_id angles(struct model *a, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -349,7 +350,7 @@ static cr_id part(struct model *a, cr_id x, int64_t start, int64_t n)
     return cr_make_slice(a->m, x, cr_node_of(a->m, x)->rank - 1, start, n);
 }
 
-/* (p, q) turned: p cos - q sin, p sin + q cos. */
+/* Rotates the pair (p, q): p cos - q sin, p sin + q cos. */
 static void turn(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
@@ -359,7 +360,7 @@ static void turn(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
     *q = cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, s), cr_make2(m, CR_OP_mul, y, c));
 }
 
-/* Neighbours are pairs: as [.., d / 2, 2]. */
+/* Rotates adjacent columns as pairs, reshaped to [.., d / 2, 2]. */
 static cr_id turn_neighbours(struct model *a, cr_id x, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
@@ -379,7 +380,7 @@ static cr_id turn_neighbours(struct model *a, cr_id x, cr_id c, cr_id s)
     return cr_make_reshape(m, cr_make_concat(m, 2, (cr_id[]){p, q}, r), r, back);
 }
 
-/* x cos + (-second half, first half) sin, by tables of whole rows. */
+/* Returns x cos + (-second half, first half) sin, where cos and sin are tables of whole rows. */
 static cr_id turn_by_halves(struct model *a, cr_id x, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
@@ -416,7 +417,8 @@ static cr_id rotated(struct model *a, cr_id x, int way, bool own)
     return n == d ? y : cr_make_concat(m, 2, (cr_id[]){y, part(a, x, n, d - n)}, last);
 }
 
-/* Returns x with positions: plus rows of a table, plus sines, times a function of the position; or x as it is. */
+/* Returns x with positions: plus rows of a table, plus sines, or times a function of the position;
+ * or x unchanged. */
 static cr_id placed(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -450,8 +452,8 @@ static cr_id placed(struct model *a, cr_id x)
     }
 }
 
-/* Adds the embeddings of an encoder to x: of segments, and of positions, which count all tokens
- * or only the tokens that are not number 1. */
+/* Adds the embeddings of an encoder to x: for segments, and for positions, which count all tokens
+ * or only tokens other than id 1. */
 static cr_id placed_in_encoder(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -522,7 +524,7 @@ static cr_id sees_around(struct model *a, cr_id like, int query, int key)
     return there == CR_NONE ? near : cr_make2(m, CR_OP_logical_and, near, there);
 }
 
-/* A bool [T, T] or of the scores' shape: which keys a query sees, in some order of axes. */
+/* Returns a mask, a bool [T, T] or of the scores' shape: the keys that a query sees. */
 static cr_id sees(struct model *a, cr_id like, int query, int key)
 {
     struct cr_maker *m = a->m;
@@ -558,8 +560,8 @@ static cr_id sees(struct model *a, cr_id like, int query, int key)
     return cr_make2(m, CR_OP_logical_and, past, near);
 }
 
-/* A node of the queries and keys of scores alone, and of the texts if they have padding, for iotas to be made
- * like. */
+/* Returns a node with the axes of the mask only (queries, keys, and texts if they have padding), or
+ * the scores: iotas get its shape. */
 static cr_id like_mask(struct model *a, cr_id scores)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = 2, .shape = {a->T, a->T}};
@@ -570,8 +572,8 @@ static cr_id like_mask(struct model *a, cr_id scores)
     return cr_make(a->m, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Products of values of a token, layer upon layer, make scores beyond 1e9, which a number of that size does
- * not hide (docs/ir.md). */
+/* Hides scores.  Repeated products of a token's values make scores beyond 1e9, which a mask of that
+ * size does not hide (docs/ir.md). */
 static cr_id masked(struct model *a, cr_id scores, bool turned)
 {
     static const double hides[] = {-INFINITY, -INFINITY, -INFINITY, -1e9, -1e30, -3e38};
@@ -598,7 +600,8 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
     return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
 }
 
-/* Returns a bias that depends on the distance of query and key: a slope a head (ALiBi), or a row of a table. */
+/* Adds a bias that depends on the distance of query and key: a slope for each head (ALiBi), or a
+ * row of a table. */
 static cr_id with_distance(struct model *a, cr_id scores)
 {
     struct cr_maker *m = a->m;
@@ -652,7 +655,8 @@ static cr_id bucket_bias(struct model *a)
     return cr_make_permute(m, rows, (int64_t[]){2, 0, 1});
 }
 
-/* Rows of distances 0, 1, ... to one side, projected for H heads: [T, n]. */
+/* Returns rows of the table for distances 0, 1, ... to one side, projected for all heads: [T,
+ * n]. */
 static cr_id side_of(struct model *a, cr_id w, double sign)
 {
     struct cr_maker *m = a->m;
@@ -664,8 +668,8 @@ static cr_id side_of(struct model *a, cr_id w, double sign)
     return product(a, cr_make2(m, CR_OP_gather, a->distances, at), w, cr_size_of(m, w, 1));
 }
 
-/* Scores [B, H, T, T] and the same of queries, or keys, x [B, H, T, d], taken from products with the rows of all
- * distances. */
+/* Adds to scores [B, H, T, T] products of queries or keys x [B, H, T, d] with rows by distance,
+ * gathered from the products with the rows of all distances. */
 static cr_id with_products_by_distance(struct model *a, cr_id s, cr_id x, bool by_key)
 {
     struct cr_maker *m = a->m;
@@ -687,7 +691,8 @@ static cr_id with_products_by_distance(struct model *a, cr_id s, cr_id x, bool b
     return cr_make2(m, CR_OP_add, s, cr_make_select(m, past, sides[0], sides[1]));
 }
 
-/* Scores [B, H, T, T] and the products of queries, or keys, x [B, H, T, d] with a row for the distance. */
+/* Adds to scores [B, H, T, T] products of queries or keys x [B, H, T, d] with rows gathered by
+ * distance. */
 static cr_id with_rows_by_distance(struct model *a, cr_id s, cr_id x, bool by_key)
 {
     struct cr_maker *m = a->m;
@@ -712,7 +717,7 @@ static cr_id with_rows_by_distance(struct model *a, cr_id s, cr_id x, bool by_ke
 
 /* ---- attention ---- */
 
-/* [B, T, n d] as heads [B, n, T, d], in one of two orders of columns. */
+/* Splits x [B, T, n d] into heads [B, n, T, d], with the columns in one of two orders. */
 static cr_id heads_of(struct model *a, cr_id x, int64_t n, bool inside)
 {
     struct cr_maker *m = a->m;
@@ -725,7 +730,7 @@ static cr_id heads_of(struct model *a, cr_id x, int64_t n, bool inside)
     return cr_make_permute(m, y, (int64_t[]){0, 2, 1, 3});
 }
 
-/* Heads [B, n, T, d] of x [B, T, C] by a matrix for each. */
+/* Projects x [B, T, C] to heads [B, n, T, d] by a matrix for each head. */
 static cr_id by_heads(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
@@ -738,7 +743,7 @@ static cr_id by_heads(struct model *a, cr_id x, int64_t n)
     return cr_make2(m, CR_OP_matmul, rows, w);
 }
 
-/* Weights of values that heads exchange: [B, H, queries, keys]. */
+/* Mixes attention weights [B, H, queries, keys] across heads by a matrix. */
 static cr_id exchanged(struct model *a, cr_id p)
 {
     struct cr_maker *m = a->m;
@@ -747,7 +752,7 @@ static cr_id exchanged(struct model *a, cr_id p)
     return cr_make_permute(m, y, (int64_t[]){0, 3, 1, 2});
 }
 
-/* Keys or values of G heads for all H. */
+/* Repeats keys or values of G heads for all H heads. */
 static cr_id for_all_heads(struct model *a, cr_id x, bool apart)
 {
     struct cr_maker *m = a->m;
@@ -765,7 +770,7 @@ static cr_id for_all_heads(struct model *a, cr_id x, bool apart)
     return cr_make_reshape(m, y, 4, (int64_t[]){a->B, a->H, a->T, d});
 }
 
-/* Queries, keys and values, as projections of their own or parts of one. */
+/* Computes queries, keys and values, by separate projections or as parts of one. */
 static void project(struct model *a, cr_id x, cr_id *qkv)
 {
     const int64_t n[3] = {a->H * a->d, a->G * a->d, a->G * a->d};
@@ -781,7 +786,8 @@ static void project(struct model *a, cr_id x, cr_id *qkv)
         qkv[2] = qkv[1];
 }
 
-/* Heads of queries or keys: normed, turned, in either order, with products before or behind. */
+/* Prepares heads of queries or keys: a norm and rotary positions in either order, with products
+ * before or after. */
 static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way, bool own)
 {
     bool before = cr_chance(a->m, a->products / 2), behind = cr_chance(a->m, a->products / 2);
@@ -818,8 +824,8 @@ static cr_id scored(struct model *a, cr_id s, bool turned)
     return cr_chance(m, 5) ? cr_make_with(m, CR_OP_mul, s, 0.5) : s;
 }
 
-/* Softmax along an axis; where there is padding, most of the time one that is 0 for a query that sees
- * nothing. */
+/* Returns a softmax along an axis; with padding, most often one that gives 0 to a query without
+ * visible keys. */
 static cr_id softmax(struct model *a, cr_id s, int axis)
 {
     struct cr_maker *m = a->m;
@@ -835,7 +841,7 @@ static cr_id softmax(struct model *a, cr_id s, int axis)
     return cr_make2(m, CR_OP_div, e, cr_make_like(m, total, e));
 }
 
-/* Weights of values, of scores [B, H, queries, keys]. */
+/* Returns attention weights computed from scores [B, H, queries, keys]. */
 static cr_id weighted(struct model *a, cr_id s)
 {
     struct cr_maker *m = a->m;
@@ -844,7 +850,7 @@ static cr_id weighted(struct model *a, cr_id s)
         return cr_make_sink(m, s);
     if (way == 3)
         return cr_make1(m, CR_OP_sigmoid, s);
-    if (way == 4) { /* no softmax: hidden scores are 0 */
+    if (way == 4) { /* no softmax: weights of hidden keys are 0 */
         cr_id like = like_mask(a, s);
         int r = cr_node_of(m, like)->rank;
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, r - 2, r - 1));
@@ -861,7 +867,7 @@ static cr_id transposed_softmax(struct model *a, cr_id q, cr_id k)
     return cr_make_swap(m, softmax(a, s, 2));
 }
 
-/* Heads [B, H, T, d] side by side. */
+/* Concatenates heads [B, H, T, d] to [B, T, H d]. */
 static cr_id merged(struct model *a, cr_id y)
 {
     struct cr_maker *m = a->m;
@@ -921,7 +927,7 @@ static cr_id attention(struct model *a, cr_id x)
     return cr_chance(m, 85) || a->H * a->d != a->C ? linear(a, y, a->C) : y;
 }
 
-/* ---- other ways to look back, and ahead ---- */
+/* ---- other ways to read earlier tokens, and later ones ---- */
 
 /* Multiplies x [B, T, C] by its elements at the indices of its largest ones, as the language
  * writes gather(x, index, 3). */
@@ -946,8 +952,8 @@ static cr_id own_elements(struct model *a, cr_id x)
     return cr_make2(m, CR_OP_mul, x, cr_make_like(m, taken, x));
 }
 
-/* x [B, T, C]: means over the past, the largest of it, sums one after another, a shift, its own elements
- * by number. */
+/* Combines x [B, T, C] with earlier tokens: their mean or maximum, running sums, a shift, elements
+ * gathered by index. */
 static cr_id looks_back(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -958,7 +964,7 @@ static cr_id looks_back(struct model *a, cr_id x)
     case 9:
         return own_elements(a, x);
     case 0:
-    case 1: { /* a mean of the visible values */
+    case 1: { /* the mean of the visible values */
         cr_id seen = cr_make1(m, CR_OP_float, sees(a, like, 1, 2));
         cr_id n = cr_make_with(m, CR_OP_add, cr_make_fold(m, CR_OP_sum, seen, 2), 1);
         seen = cr_make2(m, CR_OP_div, seen, cr_make_like(m, n, seen));
@@ -975,23 +981,23 @@ static cr_id looks_back(struct model *a, cr_id x)
         return cr_make_reshape(m, cr_make_fold(m, CR_OP_max, rows, 2), 3,
                                (int64_t[]){a->B, a->T, a->C});
     }
-    case 3: /* scores of tokens themselves */
+    case 3: /* scores computed directly from the tokens */
         return cr_make2(
             m, CR_OP_matmul,
             cr_make_softmax(m, masked(a, cr_make2(m, CR_OP_matmul, x, cr_make_swap(m, x)), false),
                             2),
             x);
-    case 4: /* running sums, which are refused */
+    case 4: /* running sums over tokens, which the incremental form refuses */
         return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 1});
-    case 5: /* running sums of each token's own numbers */
+    case 5: /* running sums over each token's own elements */
         return cr_make(m, CR_OP_cumsum, 1, &x, &(struct cr_attr){.axis = 2});
-    case 6: { /* shifted by one token: the incremental form refuses it */
+    case 6: { /* a shift by one token, which the incremental form refuses */
         if (a->T == 1)
             return x;
         cr_id none = cr_make_const(m, cr_make_slice(m, x, 1, 0, 1), 0);
         return cr_make_concat(m, 2, (cr_id[]){none, cr_make_slice(m, x, 1, 0, a->T - 1)}, 1);
     }
-    default: /* a sum over all tokens: not causal */
+    default: /* a sum over all tokens, so the model is not causal */
         return cr_make_like(m, cr_make_fold(m, CR_OP_sum, x, 1), x);
     }
 }
@@ -1006,7 +1012,7 @@ static cr_id feed_forward(struct model *a, cr_id x)
     cr_id y = linear(a, x, inner);
     if (way < 4) {
         y = cr_make2(m, CR_OP_mul, cr_recipe_activation(m, y), linear(a, x, inner));
-    } else if (way == 4) { /* the better of two experts, by their gates */
+    } else if (way == 4) { /* the expert with the larger gate, of two */
         cr_id gates = linear(a, x, 2), other = linear(a, x, inner);
         cr_id first = cr_make2(m, CR_OP_ge, part(a, gates, 0, 1), part(a, gates, 1, 1));
         y = cr_make_select(m, cr_make_like(m, first, y), y, other);
@@ -1021,7 +1027,7 @@ static cr_id normed(struct model *a, cr_id x, bool there)
     return there ? cr_make_norm(a->m, x, 2) : x;
 }
 
-/* One layer: norms before or behind, two parts one after another or side by side. */
+/* Adds a layer: norms before or after its parts, and two parts, sequential or parallel. */
 static cr_id layer(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1044,7 +1050,7 @@ static cr_id layer(struct model *a, cr_id x)
     return normed(a, cr_make2(m, CR_OP_add, x2, y), behind && !before);
 }
 
-/* Layers alike, of other weights or of some of the same, or each of its own kind. */
+/* Adds layers: equal ones with separate or partly shared weights, or each of its own kind. */
 static cr_id layers(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1064,7 +1070,7 @@ static cr_id layers(struct model *a, cr_id x)
     return x;
 }
 
-/* Returns logits: by a matrix of their own, or by the table of the embedding (tied weights). */
+/* Returns logits: by a separate matrix, or by the embedding table (tied weights). */
 static cr_id head(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1095,8 +1101,8 @@ static void choose_sizes(struct model *a)
     a->products = cr_chance(m, 40) ? 0 : cr_chance(m, 50) ? 20 : 60;
 }
 
-/* The outputs, in the order of names: logits, and seldom a product, or others in which one has a part: the
- * hidden states, a second head. */
+/* Adds outputs in the order of their names: logits, and in rare cases a product of values, or the
+ * hidden states, or a second head. */
 static void add_outputs(struct model *a, cr_id logits, cr_id hidden)
 {
     struct cr_maker *m = a->m;
@@ -1112,7 +1118,7 @@ static void add_outputs(struct model *a, cr_id logits, cr_id hidden)
 
 /* ---- vectors of texts ---- */
 
-/* Returns [B, 1, C], the last token of each text of x [B, T, C] that is not padding. */
+/* Returns [B, 1, C]: the last token that is not padding of each text of x [B, T, C]. */
 static cr_id last_token(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1151,7 +1157,7 @@ static cr_id mean_of_tokens(struct model *a, cr_id x)
     return cr_make2(m, CR_OP_div, sum, cr_make_like(m, total, sum));
 }
 
-/* One vector [B, 1, C] of each text x [B, T, C]. */
+/* Returns one vector [B, 1, C] for each text of x [B, T, C]. */
 static cr_id pooled(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
@@ -1172,8 +1178,8 @@ static cr_id pooled(struct model *a, cr_id x)
     }
 }
 
-/* The output of an encoder, of tokens x [B, T, C]: of each text a vector, which may have the length 1, or
- * numbers of classes. */
+/* Returns the output of an encoder for tokens x [B, T, C]: a vector for each text, perhaps
+ * normalized to length 1, or scores of classes. */
 static cr_id vector_of_text(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;

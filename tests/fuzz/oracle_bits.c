@@ -1,4 +1,4 @@
-/* Oracles: other ways to compile and run, which promise the same bits. */
+/* Oracles: other ways to compile and run a graph, which must give the same bits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "oracles.h"
 #include "runtime/select_runtime.h"
 
-/* Runs the same code a second time. */
+/* Runs the same code with another instruction set or number of threads. */
 static bool check_run(struct cr_subject *s, const char *isa, int threads, struct cr_report *report)
 {
     char how[64];
@@ -40,7 +40,7 @@ bool cr_oracle_again(struct cr_subject *s, struct cr_report *report)
     return check_run(s, NULL, 1, report);
 }
 
-/* Checks the outputs of another program against the error bounds of the nodes that compute them. */
+/* Checks the outputs of another program against the error bounds of their nodes. */
 static bool check_values(struct cr_subject *s, const struct cr_outputs *o, const char *how,
                          struct cr_report *report)
 {
@@ -57,7 +57,7 @@ static int compile_standalone(const struct cr_program *p, struct cr_code *code,
     return cr_compile_standalone(p, 2, code, error);
 }
 
-/* Runs another program, and frees it: it must give the same bits, or values within the bounds. */
+/* Runs another program and frees it; it must give the same bits, or values within the bounds. */
 static bool check_program(struct cr_subject *s, struct cr_program *program,
                           cr_backend_function *backend, bool same, const char *how,
                           struct cr_report *report)
@@ -89,7 +89,7 @@ static bool keeps_bits(const char *pass)
            strcmp(pass, "outline") == 0;
 }
 
-/* Compiles without one of these passes; join needs simplify, so that both are left out together. */
+/* Compiles without a random pass; join needs simplify, so both are skipped together. */
 bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
 {
     const char *name = cr_passes[cr_pick(s, cr_n_passes)].name;
@@ -112,7 +112,8 @@ bool cr_oracle_skip(struct cr_subject *s, struct cr_report *report)
 
 /* ---- printed graphs ---- */
 
-/* Checks that the graph printed after a pass ("script": before all) reads back as the same graph. */
+/* Checks that the graph printed after a pass, or before all ("script"), reads back as the same
+ * graph. */
 bool cr_oracle_dump(struct cr_subject *s, struct cr_report *report)
 {
     int pass = (int)cr_pick(s, cr_n_passes + 1) - 1;
@@ -164,7 +165,7 @@ bool cr_oracle_simplify(struct cr_subject *s, struct cr_report *report)
 
 /* ---- less memory ---- */
 
-/* Returns the smallest arena that is possible: the passes name it when they refuse a limit. */
+/* Returns the smallest possible arena, which the error of a limit that is too small contains. */
 static int64_t least_arena(const struct cr_graph *g, int64_t limit, struct cr_report *report)
 {
     struct cr_error error = {""};
@@ -221,8 +222,8 @@ static bool same_type(const struct cr_node *a, const struct cr_node *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* Returns an input or a parameter of the type and shape of an output whose name no output has,
- * or CR_NONE. */
+/* Returns an input or parameter with the type and shape of an output whose name is not yet an
+ * output's, or CR_NONE. */
 static cr_id free_leaf(struct cr_subject *s, const struct cr_graph *g, cr_id output, const bool *taken)
 {
     cr_id start = (cr_id)cr_pick(s, g->n_nodes);
@@ -236,8 +237,8 @@ static cr_id free_leaf(struct cr_subject *s, const struct cr_graph *g, cr_id out
     return CR_NONE;
 }
 
-/* Gives outputs the names of inputs and parameters, as in a training, and lets cr_run write
- * outputs to the memory of their namesakes where that is allowed. */
+/* Gives outputs the names of inputs and parameters, as a training does, and lets cr_run store
+ * outputs over their namesakes where the compiler allows it. */
 bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
 {
     struct cr_error error = {""};
@@ -258,7 +259,8 @@ bool cr_oracle_over(struct cr_subject *s, struct cr_report *report)
 
 /* ---- other machines ---- */
 
-/* Draws sizes of loops, mostly small ones, so that small graphs have loops over blocks and steps. */
+/* Draws the sizes of a target, mostly small ones, so that small graphs have loops over blocks and
+ * steps. */
 static struct cr_target draw_target(struct cr_subject *s)
 {
     struct cr_target target = cr_target_generic;

@@ -21,7 +21,7 @@
 #include "resize.h"
 #include "runtime/select_runtime.h"
 
-enum { GUARD = 16, PAST = 0x55555555 /* an id past the tokens of a chunk */ };
+enum { GUARD = 16, PAST = 0x55555555 /* an id for places after the chunk */ };
 
 /* The format in which weights are kept and the arithmetic of their products; null means f32. */
 struct keeping {
@@ -29,19 +29,19 @@ struct keeping {
     const char *arithmetic;
 };
 
-/* A model, and its memory, which stays between runs. */
+/* A model, and its memory, which persists between runs. */
 struct session {
     struct cr_compiled code;
     const struct cr_runtime *rt;
     float *weights, *arena, *logits;
     const void **inputs;
     void **outputs;           /* the logits among them */
-    int64_t batch, room, row; /* texts, tokens a run can take, floats of the logits of one token */
+    int64_t batch, room, row; /* texts, greatest number of tokens of a run, floats of one token's logits */
     int32_t *ids, n;
     int64_t floats; /* of logits */
 };
 
-/* The sizes of the chunks of a text. */
+/* How a text is cut into chunks. */
 struct way {
     int64_t chunk;
     int plan;
@@ -50,7 +50,7 @@ struct way {
 
 /* ---- the model ---- */
 
-/* Returns the only input, or CR_NONE. */
+/* Returns the graph's only input, or CR_NONE. */
 static cr_id find_ids(const struct cr_graph *g)
 {
     cr_id found = CR_NONE;
@@ -66,8 +66,8 @@ static cr_id find_ids(const struct cr_graph *g)
     return found;
 }
 
-/* Returns the index of the output that has the logits: of the only output, or of the one with
- * the right name; -1 if there is none, or if it does not have a row for each token. */
+/* Returns the index of the logits: of the only output, or of the output with that name; -1 if there
+ * is none, or it does not have a row for each token. */
 static int find_logits(const struct cr_graph *g, cr_id ids)
 {
     int found = -1;
@@ -81,8 +81,8 @@ static int find_logits(const struct cr_graph *g, cr_id ids)
     return fits ? found : -1;
 }
 
-/* True if an axis of a node is a multiple of a size although no operand's axis is: an axis of a
- * parameter, or a part of an axis that is no multiple. */
+/* True if a node has an axis that is a multiple of a size by chance: an axis of a parameter, or a
+ * slice of an axis that is not a multiple. */
 static bool has_multiple(const struct cr_graph *g, cr_id id, int64_t size)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -96,10 +96,10 @@ static bool has_multiple(const struct cr_graph *g, cr_id id, int64_t size)
     return false;
 }
 
-enum { LEAST_SIZE = 5 }; /* multiples of smaller ones are everywhere */
+enum { LEAST_SIZE = 5 }; /* smaller sizes divide too many others */
 
-/* True if another size, or a number, may be a multiple of a size by chance, or may be computed
- * from it. */
+/* True if another axis or number may be a multiple of a size by chance, or may be computed from
+ * it. */
 static bool is_ambiguous(const struct cr_graph *g, int64_t size)
 {
     for (cr_id id = 0; id < g->n_nodes; id++) {
@@ -112,8 +112,8 @@ static bool is_ambiguous(const struct cr_graph *g, int64_t size)
     return size < LEAST_SIZE;
 }
 
-/* Returns the same model for `batch` texts of `tokens` tokens; null if it cannot be made from
- * the graph alone. */
+/* Returns the model for `batch` texts of `tokens` tokens; null if sizes in the graph do not tell
+ * how to change it. */
 static struct cr_graph *model_of(const struct cr_graph *g, cr_id ids, int output, int64_t batch,
                                  int64_t tokens)
 {
@@ -155,7 +155,7 @@ static void close_session(struct session *s)
     *s = (struct session){0};
 }
 
-/* Memory of the kernels: NaN. */
+/* Allocates memory for kernels, filled with NaN. */
 static float *new_floats(int64_t n)
 {
     float *made;
@@ -166,7 +166,7 @@ static float *new_floats(int64_t n)
     return made;
 }
 
-/* Returns the memory of one input: ids, the number of tokens that come, or a state. */
+/* Returns the data of one input: the ids, the number of new tokens, or a state. */
 static const void *input_of(struct session *s, const struct cr_port *port)
 {
     int64_t n = cr_elements(port->rank, port->shape);
@@ -175,7 +175,7 @@ static const void *input_of(struct session *s, const struct cr_port *port)
     return strcmp(port->name, CR_TOKENS) == 0 ? &s->n : s->ids;
 }
 
-/* Allocates the outputs.  Returns the port of the logits: the output of that name, or the only
+/* Allocates the outputs; returns the port of the logits: the output with that name, or the only
  * one. */
 static const struct cr_port *make_outputs(struct session *s, const struct cr_program *p)
 {
@@ -212,7 +212,7 @@ static void make_memory(struct session *s, const struct cr_case *c)
     cr_load_case(c, p, s->rt, NULL, s->weights);
 }
 
-/* Compiles a graph, which is used up. */
+/* Compiles a graph, which the call frees. */
 static bool open_session(struct session *s, const struct cr_case *c, struct cr_graph *g,
                          const struct keeping *keep, const char *isa, struct cr_report *report)
 {
@@ -235,7 +235,7 @@ static bool open_session(struct session *s, const struct cr_case *c, struct cr_g
 
 /* ---- running ---- */
 
-/* Runs the model on n tokens from `at` on, of the texts of the case from `text` on. */
+/* Runs the model on n tokens from `at` on, of the case's texts from number `text` on. */
 static bool run_tokens(struct session *s, const int32_t *all, int64_t context, int64_t text,
                        int64_t at, int64_t n, struct cr_report *report)
 {
@@ -265,8 +265,8 @@ static bool same_bits(float x, float y)
     return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
 }
 
-/* A later token's value that is NaN or infinite makes NaN of those before, though its weight is 0: of the
- * whole text, as the formula has it, but not where it has not come yet. */
+/* True if all logits are finite.  If a later token has NaN or infinity, its product with the weight
+ * 0 makes earlier tokens NaN in a run of the whole text, but not in chunks. */
 static bool are_finite(const struct session *s)
 {
     for (int64_t i = 0; i < s->floats; i++)
@@ -275,7 +275,7 @@ static bool are_finite(const struct session *s)
     return true;
 }
 
-/* Compares the logits of one token with the logits that the whole text gave. */
+/* Compares one token's logits with those of the whole text. */
 static bool check_token(const float *expected, const float *logits, int64_t row, int64_t token,
                         int64_t text, const char *how, struct cr_report *report)
 {
@@ -294,8 +294,8 @@ static int64_t tokens_at(struct cr_subject *s, const struct way *way, int64_t le
     return n < left ? n : left;
 }
 
-/* Compares all tokens of the texts from `text` on with the results for whole texts, which have
- * `context` tokens each. */
+/* Runs the texts from number `text` on in chunks, and compares all tokens with the results for
+ * whole texts of `context` tokens. */
 static bool check_texts(struct cr_subject *s, struct session *part, const struct way *way,
                         const float *whole, int64_t context, int64_t tokens, int64_t text,
                         const int32_t *ids, const char *how, struct cr_report *report)
@@ -320,8 +320,7 @@ static bool check_texts(struct cr_subject *s, struct session *part, const struct
 
 static const char *const formats[] = {"bf16", "f16", "q8", "q4"};
 
-/* Chooses formats: one for all weights, or one for weights of some names and another for other
- * names. */
+/* Draws formats of weights: one for all, or one for some names and another for other names. */
 static struct keeping choose_keeping(struct cr_subject *s)
 {
     struct keeping keep = {"", NULL};
@@ -340,14 +339,15 @@ static struct keeping choose_keeping(struct cr_subject *s)
     return keep;
 }
 
-/* Checks that a rule for names that no parameter has is refused, and an arithmetic that no
- * format has. */
+/* True if the report is a correct refusal: of a rule whose pattern matches no parameter, or of an
+ * arithmetic that no format has. */
 static bool is_refused_rule(const struct cr_report *report)
 {
     return strstr(report->text, "--format") || strstr(report->text, "--arithmetic");
 }
 
-/* Half of the time all there are, else fewer: but not 1, which is no size to be told from others. */
+/* Returns n in half of the cases, else a smaller number other than 1: axes of size 1 cannot be told
+ * apart. */
 static int64_t fewer(struct cr_subject *s, int64_t n)
 {
     return n <= 2 || cr_pick(s, 2) ? n : 2 + cr_pick(s, n - 2);
@@ -371,8 +371,7 @@ static bool check_refusal(const struct cr_error *error, struct cr_report *report
     return cr_found(report, "refused without a reason: %.400s", error->text);
 }
 
-/* Returns the graph of a model that continues after earlier tokens; null if the model is
- * refused. */
+/* Returns the graph of the incremental model; null if it is refused. */
 static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, struct cr_error *error)
 {
     struct cr_graph *made = NULL;
@@ -382,8 +381,9 @@ static struct cr_graph *in_chunks(struct cr_graph *g, const struct way *way, str
     return status ? NULL : cr_keep_factors(made);
 }
 
-/* Runs the model compiled for so many texts and so many tokens a run, and compares its logits with `whole`, those of
- * the model of all texts and tokens.  The tokens come in chunks or, sometimes, all at once again. */
+/* Compiles the model for a number of texts and of tokens in a run, and compares its logits with
+ * `whole`, the model of all texts and tokens at once.  The tokens come in chunks or, in some cases,
+ * all at once. */
 static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct keeping *keep,
                         const float *whole, int64_t context, int64_t tokens, int64_t texts,
                         const int32_t *ids, struct cr_report *report)
@@ -419,8 +419,7 @@ static bool check_model(struct cr_subject *s, struct cr_graph *g, const struct k
     return good;
 }
 
-/* Runs the whole model in a format, with or without the outputs besides the logits, and a model
- * that takes chunks. */
+/* Runs the whole model in a format, with or without its other outputs, and an incremental model. */
 static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;
@@ -437,7 +436,7 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
         return check_refusal(&error, report);
     cr_graph_free(causal);
     bool beside =
-        cr_pick(s, 2) && !*keep.format; /* they may read weights otherwise than products do */
+        cr_pick(s, 2) && !*keep.format; /* other outputs may read weights in another way than products do */
     struct cr_graph *all = beside ? cr_graph_copy(g) : model_of(g, node, output, texts, context);
     if (!all || !open_session(&whole, s->c, all, &keep, NULL, report))
         return !all || is_refused_rule(report);
@@ -446,7 +445,7 @@ static bool check_way(struct cr_subject *s, cr_id node, int output, struct cr_re
     if (good && are_finite(&whole)) {
         int64_t batch = cr_pick(s, 2) ? 1 : texts, tokens = fewer(s, context);
         struct cr_graph *part = model_of(g, node, output, batch, tokens);
-        if (!part) /* the size of tokens cannot be told from other sizes */
+        if (!part) /* the size of tokens is ambiguous */
             part = model_of(g, node, output, batch, tokens = context);
         if (!part)
             part = model_of(g, node, output, texts, tokens = context);

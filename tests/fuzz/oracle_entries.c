@@ -8,8 +8,9 @@ enum { ENTRIES = 2 };
 
 static const char *const names[ENTRIES] = {"first", "second"};
 
-/* The case's nodes, with the outputs whose sets have one of these bits: of one entry without a
- * name, or of both.  The last entry replaces the states, so all begin with the case's data. */
+/* Returns a graph with the case's nodes and the outputs in the entries whose bits are set: of one
+ * entry, which gets no name, or of both.  The last entry replaces the states, so that each entry's
+ * run starts with the case's data. */
 static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *sets, unsigned bits)
 {
     struct cr_graph *copy = cr_graph_copy_nodes(g);
@@ -25,7 +26,7 @@ static struct cr_graph *graph_with(const struct cr_graph *g, const unsigned *set
     return copy;
 }
 
-/* Compiles and runs a graph, which is used up. */
+/* Compiles and runs a graph, which the call frees. */
 static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_compiled *compiled,
                       struct cr_outputs *o, struct cr_report *report)
 {
@@ -41,7 +42,7 @@ static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_compil
     return good;
 }
 
-/* A subset of the outputs and states of a run. */
+/* Returns n outputs and states of a run, from `first` on. */
 static struct cr_outputs part_of(const struct cr_outputs *all, int first, int n)
 {
     return (struct cr_outputs){.port = all->port + first,
@@ -50,8 +51,7 @@ static struct cr_outputs part_of(const struct cr_outputs *all, int first, int n)
                                .n = n};
 }
 
-/* Compares the outputs of an entry, and the states after it, with the outputs and states of a
- * run of all outputs together. */
+/* Compares an entry's outputs, and the states after it, with a run of all outputs together. */
 static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
                         const struct cr_entry *entry, const struct cr_outputs *all,
                         struct cr_report *report)
@@ -74,7 +74,8 @@ static bool check_entry(struct cr_subject *s, const unsigned *sets, int number,
     return good;
 }
 
-/* Each output is in one entry or in both; each entry has one at least. */
+/* Distributes outputs to two entries: each output to one or both, and at least one to each
+ * entry. */
 bool cr_oracle_entries(struct cr_subject *s, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;

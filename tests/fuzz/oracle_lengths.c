@@ -1,5 +1,5 @@
 /*
- * Oracle: a graph some of whose sizes are lengths has the bits of the graph that has those sizes.
+ * Oracle: a graph with lengths has the bits of the graph that has their values as sizes.
  *
  * Axes that have one size because an op says so are a class; the oracle has rules of its own for
  * that, and asks nothing of compiler/ir/lengths.c.  It chooses classes, makes one graph in which
@@ -22,7 +22,7 @@
 
 enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all its nodes */ };
 
-/* A class of axes that becomes a length. */
+/* A class of axes that is to become a length. */
 struct choice {
     int axis; /* that stands for the class */
     int64_t bound, value;
@@ -52,7 +52,7 @@ static int64_t size_of(struct cr_axes *x, const struct choices *c, cr_id id, int
     return bounds ? choice->bound : choice->value;
 }
 
-/* True if the graph with lengths is small enough to run, and the rows of each write fit its axis. */
+/* True if the graph with lengths is small enough to run, and written rows fit their axis. */
 static bool fits(struct cr_axes *x, const struct choices *c)
 {
     int64_t all = 0;
@@ -175,8 +175,8 @@ static int64_t place_of(int rank, const int64_t *sizes, const int64_t *laid_out,
     return place;
 }
 
-/* Returns the data of a leaf of `exact` in the layout for the bounds; past the lengths there is
- * NaN or a large number. */
+/* Returns the data of a leaf of `exact` laid out for the bounds; elements past the lengths are NaN
+ * or a large number. */
 static void *spread_data(const struct cr_node *leaf, const struct cr_node *exact, const void *data)
 {
     const uint32_t nothing = leaf->dtype == CR_I32 ? 0x7f7f7f7f : 0x7fc0beef;
@@ -295,11 +295,11 @@ static bool run_case(struct cr_case *c, cr_backend_function *backend, const char
     return false;
 }
 
-/* The degree to which the results of two graphs must agree. */
+/* How closely the results of two graphs must agree. */
 enum likeness {
     SAME_BITS,
-    IN_BOUNDS, /* values: weights are joined in one, or gradients added up in another order */
-    SAME_SIZES /* the same of rounded weights, whose values the bounds do not speak of */
+    IN_BOUNDS, /* within bounds: the passes join weights or order sums of gradients differently */
+    SAME_SIZES /* only shapes: weights in rounded formats may be rounded differently */
 };
 
 /* Compares the outputs of two graphs. */
@@ -325,7 +325,7 @@ static bool compare(struct cr_subject *s, struct cr_case *exact, struct cr_case 
     return good;
 }
 
-/* Runs the interpreter; outputs are freed by the caller. */
+/* Runs the interpreter; the caller frees the outputs. */
 static bool interpret(const struct cr_case *c, double **outputs, struct cr_report *report)
 {
     const struct cr_graph *g = c->graph;
@@ -383,7 +383,7 @@ static bool compare_interpreted(const struct cr_case *exact, const struct cr_cas
     return good;
 }
 
-/* Prefixes a finding with the values of the lengths. */
+/* Puts the values of the lengths before the text of a finding. */
 static bool blame(const struct choices *c, struct cr_report *report)
 {
     char text[sizeof report->text], values[100];
@@ -420,8 +420,8 @@ static bool is_table(const struct cr_graph *g, cr_id param)
     return false;
 }
 
-/* True if both graphs keep each parameter in the same format, and no block of a table's row
- * crosses a length, which would change the block's scale. */
+/* True if both graphs keep each parameter in the same format, and no block of a table's row extends
+ * past a length, which would change the block's scale. */
 static bool are_kept_alike(const struct cr_graph *with, const struct cr_graph *exact)
 {
     for (cr_id id = 0; id < with->n_nodes; id++) {
@@ -444,8 +444,8 @@ static void forget_formats(struct cr_graph *g)
             g->nodes[id].format = CR_FORMAT_f32;
 }
 
-/* Has the weights of both graphs kept in a format at random; in f32, and returns false, where a length may end
- * in a block, or where one graph can keep less than the other. */
+/* Draws a format for the weights of both graphs.  Returns false, and keeps f32, if a length may end
+ * inside a block or the graphs cannot keep the same weights in it. */
 static bool keep_in_format(struct cr_subject *s, struct cr_graph *with, struct cr_graph *exact)
 {
     static const char *const formats[] = {"bf16", "f16", "q8", "q4"};

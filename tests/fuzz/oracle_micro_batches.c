@@ -17,7 +17,7 @@
 
 enum { MOST_MICRO_BATCHES = 9, WORD = 4, MOST_VALUES = 24, LEARNED = 2, STATES = 2 };
 
-/* A rank, the step that it trains, and the means that it gets, one after another. */
+/* A rank, its training step, and the means that it computes, concatenated. */
 struct learner {
     struct cr_thread_rank *rank; /* null for one process */
     const struct cr_case *c;
@@ -28,8 +28,8 @@ struct learner {
     char error[400]; /* "" if the step was made */
 };
 
-/* Writes values v[1] .. of an update, each made of two that are there, and the next parameters and states: the last
- * ones.  v[1] .. are the parameters, then the states, then a mean. */
+/* Writes the script of an update: v[1] .. are the parameters, the states and a mean, followed by
+ * values made of two earlier ones; the last ones become the next parameters and states. */
 static void put_update(FILE *out, struct cr_subject *s)
 {
     static const char *const forms[] = {
@@ -40,7 +40,7 @@ static void put_update(FILE *out, struct cr_subject *s)
         "sum(sum(a * a, 1), 2) / 1000 - b"};
     enum { FORMS = sizeof forms / sizeof *forms, ALONG = 11 };
     int n = LEARNED + STATES + 1, more = 2 + (int)cr_pick(s, MOST_VALUES - n - 2);
-    bool apart = cr_pick(s, 2); /* some values do not go along rows */
+    bool apart = cr_pick(s, 2); /* some values are not computed row by row */
     fprintf(out, "local v = {}\nlocal function make(a, b, c) return minimum(maximum(c, -9), 9) end\n");
     for (int i = 0; i < LEARNED + STATES; i++)
         fprintf(out, "v[%d] = %s('own%d', {40, 31}%s)\n", i + 1, i < LEARNED ? "param" : "input", i,
@@ -85,7 +85,7 @@ static const struct cr_node *leaf_of(const struct cr_graph *g, const char *name)
     return NULL;
 }
 
-/* Sets an input: micro-batch k has the case's data from element k on, and then the first k. */
+/* Sets an input: micro-batch k has the case's data rotated by k elements. */
 static int set_input(const struct learner *l, crescent_trainer *trainer, int index, const struct cr_node *leaf)
 {
     size_t n = (size_t)cr_elements(leaf->rank, leaf->shape);
@@ -120,7 +120,7 @@ static int set_leaves(const struct learner *l, crescent_trainer *trainer)
     return 0;
 }
 
-/* Keeps an output of the entry `update` behind the others. */
+/* Appends an output of the entry `update` to the means. */
 static int keep_output(struct learner *l, crescent_trainer *trainer, int output, const crescent_port *port)
 {
     size_t bytes = (size_t)cr_elements(port->rank, port->shape) * WORD;
@@ -145,7 +145,7 @@ static int keep_outputs(struct learner *l, crescent_trainer *trainer)
     return 0;
 }
 
-/* Makes two steps in a context of its own, which leaves the ranks at the end. */
+/* Makes two training steps in a new context, which leaves the group of ranks at the end. */
 static void make_steps(void *argument)
 {
     struct learner *l = argument;

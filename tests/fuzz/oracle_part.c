@@ -1,5 +1,5 @@
 /*
- * Oracle: a part of an output alone - one batch, some rows - has the bits that it has together
+ * Oracle: a part of an output (one batch, some rows) has the same bits computed alone as together
  * with the rest.
  *
  * A graph for the part is made by handing "elements start .. start + size along this axis" from
@@ -13,14 +13,14 @@
 #include "compiler/ir/mem.h"
 #include "oracles.h"
 
-/* Elements start .. start + size of an axis of a node. */
+/* A range of a node: elements start .. start + size along an axis. */
 struct range {
     cr_id id;
     int axis;
     int64_t start, size;
 };
 
-/* The node of the part's graph that stands for a range. */
+/* The node in the part's graph that computes a range. */
 struct part {
     struct range range;
     cr_id made;
@@ -29,11 +29,11 @@ struct part {
 struct parting {
     const struct cr_graph *from;
     struct cr_graph *to;
-    cr_id *whole; /* by node of `from`: all of it in `to`, or CR_NONE */
+    cr_id *whole; /* by node of `from`: the node of `to` that computes all of it, or CR_NONE */
     struct part *parts;
     int n, cap;
     int budget;
-    bool trivial; /* a movement op moves nothing in one graph, so that other rewrites may follow */
+    bool trivial; /* a movement op moves nothing in one of the graphs, so rewrites may differ */
 };
 
 static cr_id part_of(struct parting *p, struct range r);
@@ -75,7 +75,7 @@ static cr_id part_of_leaf(struct parting *p, const struct range *r)
     return cr_build(p->to, CR_OP_slice, 1, &in, &attr);
 }
 
-/* Takes the same range of every operand. */
+/* Adds a node on the same range of every operand. */
 static cr_id part_of_all(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -91,8 +91,8 @@ static cr_id part_of_all(struct parting *p, const struct range *r)
     return narrowed(p, r, in);
 }
 
-/* Rows of a product are rows of the left operand.  Of columns nothing is said: simplify and join
- * may choose another spelling for fewer of them. */
+/* A range of a product's rows is that range of the left operand's rows.  Ranges of columns are not
+ * tested: simplify and join may choose other rewrites for fewer columns. */
 static cr_id part_of_product(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -110,8 +110,8 @@ static cr_id part_of_product(struct parting *p, const struct range *r)
     return narrowed(p, r, in);
 }
 
-/* Returns an axis for which the numbers of elements in front of it and along it are the same as
- * for the given axis. */
+/* Returns an axis of the operand with the same size, and the same number of elements before it, as
+ * an axis of the result. */
 static int same_axis(const struct cr_node *out, const struct cr_node *in, int axis)
 {
     int64_t before = cr_elements(axis, out->shape);
@@ -169,7 +169,7 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     cr_id part = part_of(p, below);
     if (part == CR_NONE)
         return CR_NONE;
-    /* all rows in their order are no movement, some of them are a slice */
+    /* a gather of all rows in order is no movement; of some rows it is a slice */
     p->trivial |= r->axis < axes && cr_same_shape(node, &p->from->nodes[ids[0]]) &&
                   cr_kind_of(p->from, ids[1]) == CR_KIND_LEAF;
     cr_id table = r->axis < axes ? whole_of(p, ids[0]) : part;
@@ -177,7 +177,7 @@ static cr_id part_of_gather(struct parting *p, const struct range *r)
     return narrowed(p, r, (cr_id[]){table, index});
 }
 
-/* Returns the node for a range of a write whose axis is not the axis of the written rows. */
+/* Returns the node for a range of a write, along an axis other than that of the written rows. */
 static cr_id part_of_write(struct parting *p, const struct range *r)
 {
     const struct cr_node *node = &p->from->nodes[r->id];
@@ -219,7 +219,8 @@ static cr_id part_by_kind(struct parting *p, const struct range *r)
     }
 }
 
-/* With the line, the scope and the pass of the whole, which rewrites may go by. */
+/* Makes the node of a range, with the line, scope and pass of the whole node, on which rewrites may
+ * depend. */
 static cr_id make_part(struct parting *p, const struct range *r)
 {
     cr_id made = part_by_kind(p, r);
@@ -246,8 +247,8 @@ static cr_id part_of(struct parting *p, struct range r)
     return made;
 }
 
-/* True if a value is needed twice, whole and in part, or in two parts, as where it is added to
- * its transpose.  Then it is computed twice, and rewrites may change the two in different ways. */
+/* True if a value is needed whole and in part, or in two parts, as if it is added to its transpose.
+ * It is then computed twice, and rewrites may treat the two differently. */
 static bool needs_both(const struct parting *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -308,7 +309,7 @@ static bool compare(const struct cr_node *node, const struct range *r, const flo
     return true;
 }
 
-/* Runs another graph, and frees it. */
+/* Runs another graph and frees it. */
 static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_outputs *o,
                       struct cr_report *report)
 {
@@ -324,7 +325,8 @@ static bool run_graph(struct cr_subject *s, struct cr_graph *g, struct cr_output
     return good;
 }
 
-/* Runs the whole output alone, too: other outputs may change which kernels compute it. */
+/* Compares a range with the whole output, which is run alone first, as other outputs may change
+ * which kernels compute it. */
 static bool check_part(struct cr_subject *s, int output, struct range r, struct cr_report *report)
 {
     const struct cr_graph *g = s->c->graph;

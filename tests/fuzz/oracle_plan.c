@@ -1,5 +1,5 @@
 /*
- * Oracle: the plan of the memory, checked by a walk through the kernels in the order of a run.
+ * Oracle: the plan of the arena is correct, checked by a simulation of the kernels in their order.
  *
  * What a kernel reads from the arena must have been written, and must not have been overwritten
  * since.  The check uses nothing of the compiler's own live ranges.
@@ -11,10 +11,10 @@
 #include "compiler/passes/fuse/in_place.h"
 #include "oracles.h"
 
-/* A module's arena while its kernels run in order. */
+/* The contents of a module's arena while its kernels run in order. */
 struct arena {
     const struct cr_module *m;
-    bool *whole;   /* by node: it was written and nothing was written over it */
+    bool *whole;   /* by node: it is in the arena, and nothing has overwritten it */
     int *last_use; /* by node: the last kernel that reads or writes it, or -1 */
 };
 
@@ -64,7 +64,7 @@ static bool check_reads(struct arena *a, int kernel, struct cr_report *report)
     return true;
 }
 
-/* Notes that a kernel stores a node: what lay at its offset is gone. */
+/* Simulates a store of a node: values that overlap it are lost. */
 static bool write_result(struct arena *a, int kernel, cr_id id, struct cr_report *report)
 {
     if (!is_in_arena(a, id) || a->whole[id])
@@ -101,7 +101,7 @@ static bool is_taken_over(const struct arena *a, int kernel, cr_id id)
     return taken;
 }
 
-/* Returns the most floats that are live at once, a result that is stored over an operand counting once. */
+/* Returns the most floats that are live at once; a result stored over an operand counts once. */
 static int64_t most_live(const struct arena *a)
 {
     int64_t most = 0, live = 0;

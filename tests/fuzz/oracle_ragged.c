@@ -1,6 +1,6 @@
 /*
- * Oracle: where rows of a batch have sizes of their own, each row has the bits that it has where all
- * rows have its size.
+ * Oracle: with a ragged length, each row of a batch has the bits that it has where all rows have
+ * its length.
  *
  * It chooses two classes of axes and makes one graph in which the first is a length and the second a
  * ragged length over it, and another in which both are lengths.  Behind the end of each row there is
@@ -22,15 +22,15 @@
 enum { MOST_ROWS = 12, MOST_ELEMENTS = 200000 /* of all nodes */ };
 
 struct pair {
-    int batch, inner;  /* the axes that stand for the classes */
-    int64_t rows, most; /* their sizes, which are the bounds */
+    int batch, inner;  /* the axes that represent the two classes */
+    int64_t rows, most; /* the sizes of these axes, which are the bounds */
     int32_t n;          /* rows that there are */
     int32_t size[MOST_ROWS];
 };
 
 /* ---- choosing ---- */
 
-/* True if a node that has both axes has the batch once, to the left of the length. */
+/* True unless a node with both axes has the batch axis twice, or behind the ragged axis. */
 static bool fits_node(struct cr_axes *x, const struct pair *p, cr_id id)
 {
     int batches = 0, inner = 0;
@@ -43,7 +43,8 @@ static bool fits_node(struct cr_axes *x, const struct pair *p, cr_id id)
     return inner && batches == 1;
 }
 
-/* Chooses two axes of a node, the batch and the ragged length; false if they cannot be lengths. */
+/* Chooses two axes of a node, for the batch and the ragged length; returns false if they cannot be
+ * lengths. */
 static bool choose(struct cr_subject *s, struct cr_axes *x, struct pair *p)
 {
     cr_id id = (cr_id)cr_pick(s, x->g->n_nodes);
@@ -132,7 +133,7 @@ static struct cr_graph *graph_with(struct cr_axes *x, const struct pair *p, bool
     return to;
 }
 
-/* True if each op accepts the lengths of its operands. */
+/* True if each op accepts its operands' lengths. */
 static bool is_admitted(struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -141,8 +142,8 @@ static bool is_admitted(struct cr_graph *g)
     return true;
 }
 
-/* True if the rows of a product that sums over the ragged length are the batch: then each row
- * becomes a product of its own, which may be fused differently from the product of all rows. */
+/* True if a product's rows are the batch and it sums over the ragged length: each row then becomes
+ * a separate product, which may be fused differently. */
 static bool sums_rows(const struct cr_graph *g, const struct cr_node *node, cr_id left)
 {
     return node->lengths[node->rank - 2] == 1 && g->nodes[left].lengths[node->rank - 1] == 2;
@@ -157,8 +158,7 @@ static bool is_square(const struct cr_node *node)
     return batches > 1;
 }
 
-/* True if a node mixes rows of the batch: it runs along the batch axis, or contains the batch
- * twice. */
+/* True if an op mixes rows of the batch: it works along the batch axis, or has it twice. */
 static bool mixes(const struct cr_graph *g, const struct cr_node *node)
 {
     const cr_id *in = cr_inputs(g, node);
@@ -183,7 +183,7 @@ static bool mixes(const struct cr_graph *g, const struct cr_node *node)
     }
 }
 
-/* By node: its rows depend on other rows. */
+/* Returns for each node whether its rows depend on other rows. */
 static bool *find_mixed(const struct cr_graph *g)
 {
     bool *mixed = cr_calloc((size_t)g->n_nodes + 1, sizeof *mixed);
@@ -197,8 +197,8 @@ static bool *find_mixed(const struct cr_graph *g)
 
 /* ---- data ---- */
 
-/* Sets the axis of the batch, or CR_NONE, and whether the element at `place` is there: it lies before
- * the end of all rows, or of row *row. */
+/* True if the element at `place` exists: its row *row is in the batch, and it lies before the row's
+ * end.  A node without the batch axis exists as far as the longest row; then *row is CR_NONE. */
 static bool is_there(const struct pair *p, const struct cr_node *node, int64_t place, int64_t *row)
 {
     int64_t at[CR_MAX_RANK];
@@ -215,7 +215,7 @@ static bool is_there(const struct pair *p, const struct cr_node *node, int64_t p
     return true;
 }
 
-/* Returns the data of a leaf, with NaN or a large number past the end of rows. */
+/* Returns the data of a leaf; past the ends of rows it is NaN or a large number. */
 static void *data_of(const struct pair *p, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *leaf = &g->nodes[id];
@@ -256,8 +256,8 @@ static struct cr_case *case_of(struct cr_subject *s, const struct pair *p, struc
 
 /* ---- comparing ---- */
 
-/* Compares an element of an output in both runs; past the end of a row, checks that nothing was
- * written. */
+/* Compares an element of an output in both runs, or checks that it was not written if it is past
+ * the end of its row. */
 static bool check_element(const struct cr_case *c, const struct cr_outputs *one,
                           const struct cr_outputs *o, int i, int64_t place, bool there,
                           struct cr_report *report)
@@ -303,7 +303,8 @@ static bool compile(struct cr_case *c, struct cr_compiled *compiled, struct cr_r
     return cr_compile_program(compiled, program, cr_compile_tcc, report);
 }
 
-/* Runs the case with one size for all rows once for each row. */
+/* Runs the case with one length for all rows, once for the length of each row, and compares that
+ * row. */
 static bool compare_rows(const struct pair *p, struct cr_case *c, const bool *mixed,
                          const struct cr_outputs *o, struct cr_case *plain, struct cr_report *report)
 {
@@ -381,7 +382,7 @@ static void free_numbers(const struct cr_graph *g, double **outputs)
     free(outputs);
 }
 
-/* Checks that the interpreter gives the same numbers for a row as where all rows have its size. */
+/* Checks that the interpreter gives the same numbers for a row as if all rows had its length. */
 static bool compare_interpreted(const struct pair *p, const struct cr_case *c,
                                 const struct cr_case *plain, int row, struct cr_report *report)
 {
@@ -410,7 +411,7 @@ static bool compare_interpreted(const struct pair *p, const struct cr_case *c,
 
 /* ---- all of it ---- */
 
-/* Prefixes a finding with the sizes. */
+/* Puts the lengths before the text of a finding. */
 static bool blame(const struct pair *p, struct cr_report *report)
 {
     char text[sizeof report->text], sizes[100];

@@ -1,6 +1,6 @@
 /*
- * Oracles: several ranks together give the bits that one process gives, each with a program of its own, or all with
- * the joined program that is emitted.
+ * Oracles: several ranks give the bits of one process: each with its own program, or all with the
+ * one program for all ranks that is emitted.
  *
  * The ranks are threads of this process, which exchange through its memory.
  */
@@ -11,7 +11,7 @@
 #include "oracles.h"
 #include "thread_ranks.h"
 
-/* A rank, with its program and the result of its run. */
+/* A rank with its program and the results of its run. */
 struct member {
     struct cr_thread_rank *rank;
     const struct cr_case *c;
@@ -31,8 +31,8 @@ static struct cr_program *program_of(const struct cr_graph *g, int rank, int cou
     return program;
 }
 
-/* Returns the joined program, with the layouts of one rank alone, as the engine packs weights by all it finds; null
- * if the programs of the ranks cannot be joined, or with a report. */
+/* Returns the program for all ranks, with this rank's layouts of weights; null if the programs of
+ * the ranks cannot be joined, or, with a report, on an error. */
 static struct cr_program *joined_for(const struct cr_graph *g, int rank, int count, struct cr_report *report)
 {
     struct cr_program *of[CR_MOST_RANKS], *p;
@@ -81,8 +81,8 @@ static bool check_member(const struct cr_subject *s, const struct member *m, int
 
 typedef struct cr_program *program_of_rank(const struct cr_graph *g, int rank, int count, struct cr_report *report);
 
-/* Runs the programs that a function makes.  States are cut, so only graphs without them have the same outputs on each
- * rank. */
+/* Runs the programs that a function makes, one for each rank.  States are distributed, so all ranks
+ * have the same outputs only in graphs without states. */
 static bool check_ranks(struct cr_subject *s, int count, program_of_rank *make, struct cr_report *report)
 {
     struct member members[CR_MOST_RANKS] = {0};
@@ -112,7 +112,7 @@ bool cr_oracle_ranks(struct cr_subject *s, struct cr_report *report)
     return check_ranks(s, 2 + (int)cr_pick(s, CR_MOST_RANKS - 1), program_of, report);
 }
 
-/* Each rank has all programs made and joined, so there are fewer ranks. */
+/* Uses fewer ranks, as each one makes the programs of all ranks and joins them. */
 bool cr_oracle_joined(struct cr_subject *s, struct cr_report *report)
 {
     return check_ranks(s, 2 + (int)cr_pick(s, 2), joined_for, report);

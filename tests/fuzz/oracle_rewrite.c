@@ -1,4 +1,5 @@
-/* Oracles: the same graph with something added - dead nodes, identities, a search. */
+/* Oracles: the same graph with additions that do not change results: dead nodes, identities, a
+ * search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static struct cr_graph *copying_end(struct copying *c)
     return c->to;
 }
 
-/* Checks that the rewritten graph computes the same. */
+/* Checks that the changed graph gives the same results. */
 static bool check_rewritten(struct cr_subject *s, struct cr_graph *g, bool same, const char *how,
                             struct cr_report *report)
 {
@@ -76,7 +77,7 @@ static bool check_rewritten(struct cr_subject *s, struct cr_graph *g, bool same,
 
 /* ---- dead nodes ---- */
 
-/* Adds a few nodes that read x and that no output needs. */
+/* Adds a few dead nodes that read x. */
 static void add_dead(struct copying *c, cr_id x)
 {
     for (int i = 0; i < 4; i++) {
@@ -206,7 +207,7 @@ static cr_id summed_alone(struct cr_graph *g, cr_id x)
     return cr_must(g, CR_OP_reshape, 1, &y, &back);
 }
 
-/* Arithmetic identities, such as x * 1.  Those that the pass simplify removes leave the same bits. */
+/* Arithmetic identities, such as x * 1.  With those that simplify removes, bits must not change. */
 static const struct {
     const char *name;
     cr_id (*make)(struct cr_graph *g, cr_id x);
@@ -226,8 +227,8 @@ static const struct {
     {"summed alone", summed_alone, false},
 };
 
-/* True if an identity leaves the same bits.  The transpose of a product is another product, which may be
- * fused in another way. */
+/* True if an identity must not change bits.  The transpose of a product may be fused in another
+ * way. */
 static bool keeps_bits(const struct cr_node *node, int which)
 {
     bool transposes = identities[which].make == transposed_twice;
@@ -266,7 +267,7 @@ static void add_search(struct cr_graph *g, cr_id x, int axis)
     cr_add_output(g, "fuzz:search", cr_must(g, CR_OP_max, 1, &same, &along));
 }
 
-/* True if no element of a value is NaN or may be. */
+/* True if no element of a value is, or may be, NaN. */
 static bool is_sure(const struct cr_case *c, cr_id id)
 {
     const struct cr_node *node = &c->graph->nodes[id];
@@ -276,7 +277,8 @@ static bool is_sure(const struct cr_case *c, cr_id id)
     return cr_case_is_known(c, id);
 }
 
-/* Checks that a maximum equals an element: a value that is computed twice must have the same bits each time. */
+/* Checks that the maximum of a slice equals one of its elements: a value that is computed twice
+ * must have the same bits both times. */
 bool cr_oracle_search(struct cr_subject *s, struct cr_report *report)
 {
     struct copying c = copying_begin(s);

@@ -1,4 +1,4 @@
-/* Oracles: the interpreter, the bound of a graph, and gradients by differences. */
+/* Oracles: the interpreter, the error bounds of a graph, and gradients by finite differences. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool cr_oracle_bounds(struct cr_subject *s, struct cr_report *report)
 
 /* ---- the interpreter ---- */
 
-/* Runs it; outputs[i] is freed by the caller. */
+/* Runs the interpreter; the caller frees outputs[i]. */
 static bool interpret(const struct cr_case *c, double **outputs, struct cr_report *report)
 {
     const struct cr_graph *g = c->graph;
@@ -65,15 +65,15 @@ bool cr_oracle_interpreter(struct cr_subject *s, struct cr_report *report)
     return good;
 }
 
-/* ---- gradients by differences ---- */
+/* ---- gradients by finite differences ---- */
 
 enum { MOST_WORK = 10000 /* elements of all nodes */ };
 
-/* L, the sum of the outputs times a cotangent each, as a function of a step along a direction
+/* The loss, a sum of the outputs weighted by cotangents, as a function of a step along a direction
  * of one leaf. */
 struct slope {
-    struct cr_case *c; /* with cotangents and gradients */
-    int n_forward;     /* nodes of the graph itself */
+    struct cr_case *c; /* its graph has cotangents and gradients */
+    int n_forward;     /* number of nodes of the forward pass */
     cr_id leaf;
     const struct cr_seed *seeds;
     int n_seeds;
@@ -90,8 +90,8 @@ static double direction(const struct slope *s, int64_t i)
     return (double)(cr_next_number(&state) >> 11) * 0x1p-52 - 1;
 }
 
-/* Returns the sum of the whole numbers that an op such as floor computes, and 0 for any other
- * op. */
+/* Returns the sum of a node's elements if its op jumps between whole numbers, as floor does; else
+ * 0. */
 static double steps_of(const struct cr_graph *g, const struct cr_bounds *all, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
@@ -106,9 +106,8 @@ static double steps_of(const struct cr_graph *g, const struct cr_bounds *all, cr
     return sum;
 }
 
-/* Returns the loss after a step along the direction; detached values keep the values that they
- * have without a step. *steps becomes the sum of the results of ops such as floor, so that it
- * shows a jump. */
+/* Returns the loss after a step along the direction; detached values keep their values of before
+ * the step. *steps becomes the sum of results of ops such as floor, which shows a jump. */
 static double loss(const struct slope *s, double step, double *steps)
 {
     const struct cr_graph *g = s->c->graph;
@@ -162,7 +161,7 @@ static bool agrees(const struct slope *s, cr_id gradient, struct cr_report *repo
                     (int)s->leaf, slope, fine, room);
 }
 
-/* Adds seeds for the f32 outputs: inputs of their shapes. */
+/* Adds an input as cotangent for each f32 output. */
 static int add_seeds(struct cr_graph *g, struct cr_seed *seeds)
 {
     int n = 0;
@@ -196,8 +195,8 @@ static bool check_gradient(struct cr_subject *s, cr_id leaf, struct cr_report *r
     return good;
 }
 
-/* True if a comparison compares equal floats: with a step of any size its result changes, and
- * the branch chosen by it has another gradient. */
+/* True if a comparison compares equal floats: a step of any size changes its result, and the branch
+ * that it selects has another gradient. */
 static bool compares_equals(const struct cr_case *c, cr_id id)
 {
     const struct cr_graph *g = c->graph;

@@ -1,11 +1,12 @@
-/* The table of oracles, and how a case goes through it. */
+/* The table of oracles, and the function that applies them to a case. */
 #include "oracles.h"
 
 #include <string.h>
 
 #include "leaves.h"
 
-/* The first rows come first in what a finding is reported as. */
+/* The table is in the order in which oracles are tried, so a finding is reported as the first row
+ * that fails. */
 const struct cr_oracle cr_oracles[] = {
     {"run", cr_oracle_run, 1, "it compiles and runs, and writes to its own memory only"},
     {"isa", cr_oracle_isa, 1, "the same bits with AVX-512, AVX2, NEON and plain C"},
@@ -39,7 +40,7 @@ const struct cr_oracle cr_oracles[] = {
 
 const int cr_n_oracles = sizeof cr_oracles / sizeof *cr_oracles;
 
-enum { VARIANTS = 8, SELDOM = 100 /* slower ones are tried when asked for */ };
+enum { VARIANTS = 8, SELDOM = 100 /* oracles that are due less often are slow */ };
 
 int cr_oracle_by_name(const char *name)
 {
@@ -54,8 +55,8 @@ int64_t cr_pick(struct cr_subject *s, int64_t n)
     return (int64_t)(cr_next_number(&s->state) % (uint64_t)n);
 }
 
-/* Tries one oracle, in one variant or several.  What it draws depends on its name, not on its place in the
- * table, so that a finding is found again after other oracles came. */
+/* Tries one oracle, in one variant or several.  Its random numbers depend on its name, not on its
+ * row, so that a finding can be reproduced after other oracles are added. */
 static bool try_oracle(struct cr_subject *s, int oracle, int64_t number, struct cr_report *report)
 {
     int variants = number < 0 && cr_oracles[oracle].one_in <= SELDOM ? VARIANTS : 1;
@@ -68,7 +69,7 @@ static bool try_oracle(struct cr_subject *s, int oracle, int64_t number, struct 
     return true;
 }
 
-/* True if the case compiles and runs, which `prepare` below has done already. */
+/* True: `prepare` below has already compiled and run the case. */
 bool cr_oracle_run(struct cr_subject *s, struct cr_report *report)
 {
     return s->plain.program || cr_found(report, "it was not compiled");

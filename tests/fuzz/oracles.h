@@ -1,28 +1,28 @@
 /*
- * oracles.h - what must hold of every graph: a table, and a function for each of its rows.
+ * oracles.h - properties that must hold for every graph: a table with a function for each.
  */
 #ifndef CR_FUZZ_ORACLES_H
 #define CR_FUZZ_ORACLES_H
 
 #include "runner.h"
 
-/* A case that was compiled and run once, for the oracles to hold other ways against. */
+/* A case that was compiled and run once; oracles compare other ways to run it with this result. */
 struct cr_subject {
     struct cr_case *c;
     struct cr_module *module;   /* after all passes */
     struct cr_compiled plain;   /* of it, by TinyCC */
     struct cr_outputs expected; /* of it, by one thread */
-    uint64_t state;             /* of numbers that choose places and ways; differs by variant */
-    bool thorough;              /* a script: several variants of each oracle are tried */
+    uint64_t state;             /* of the random generator; differs by variant */
+    bool thorough;              /* the case is a script: each oracle is tried in several variants */
 };
 
-/* False if the oracle finds something, with the report's text set. */
+/* An oracle: returns false, and sets the report's text, if the property does not hold. */
 typedef bool cr_oracle_function(struct cr_subject *s, struct cr_report *report);
 
 struct cr_oracle {
     const char *name;
     cr_oracle_function *check;
-    int one_in; /* a long run tries it on one in so many graphs */
+    int one_in; /* a long run tries it on one graph in so many */
     const char *doc;
 };
 
@@ -33,9 +33,9 @@ extern const int cr_n_oracles;
 int cr_oracle_by_name(const char *name);
 
 /*
- * Tries oracles on a case: those due for graph `number` of a long run, or all but the slowest in
- * several variants if number is negative; only oracle `only` unless that is negative.  Returns the
- * number of the oracle that finds something, or -1; *at is the one that is being tried.
+ * Tries oracles on a case: those that are due for graph `number` of a long run or, if number is
+ * negative, all but the slowest, in several variants; only oracle `only` unless that is negative.
+ * Returns the number of the oracle that finds an error, or -1; *at is the oracle in progress.
  */
 int cr_try_oracles(struct cr_case *c, int64_t number, int only, volatile int *at,
                    struct cr_report *report);
@@ -69,7 +69,7 @@ cr_oracle_function cr_oracle_ranks, cr_oracle_joined;
 /* oracle_micro_batches.c: several processes share the micro-batches of a step */
 cr_oracle_function cr_oracle_micro_batches;
 
-/* oracle_plan.c: no kernel reads memory that is unwritten or overwritten */
+/* oracle_plan.c: no kernel reads memory that is unwritten or was overwritten */
 cr_oracle_function cr_oracle_plan;
 
 /* oracle_values.c: values agree with the interpreter and its error bounds, gradients with differences */

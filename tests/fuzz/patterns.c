@@ -1,4 +1,4 @@
-/* Random graphs: what models are made of - projections, norms, attention - in many spellings. */
+/* Random graphs: parts of models (projections, norms, attention) in many spellings. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 
 /* ---- projections ---- */
 
-/* A weight matrix [.., K, N] of rank 2 or more for a batch: as it is, transposed, a part of a
- * larger one, side by side with another, or one a batch. */
+/* Returns a weight matrix [.., K, N], of rank 2 or more for a batch: as it is, transposed, a slice
+ * of a larger one, concatenated with another, or one for each batch. */
 static cr_id weight(struct cr_maker *m, cr_id x, int64_t n)
 {
     const struct cr_node *node = cr_node_of(m, x);
@@ -42,7 +42,7 @@ static cr_id weight(struct cr_maker *m, cr_id x, int64_t n)
     return cr_make_leaf(m, CR_OP_param, 2, (int64_t[]){K, n}, size);
 }
 
-/* b repeated for the batch of a. */
+/* Returns b repeated for the batch of a. */
 static cr_id for_batch(struct cr_maker *m, cr_id b, cr_id a)
 {
     const struct cr_node *x = cr_node_of(m, a), *y = cr_node_of(m, b);
@@ -92,7 +92,7 @@ cr_id cr_recipe_activation(struct cr_maker *m, cr_id x)
     }
 }
 
-/* x + W2 act(W1 x), perhaps gated, perhaps without the residual. */
+/* Returns x + W2 act(W1 x), in some cases with a gate, or without the residual. */
 cr_id cr_recipe_feed_forward(struct cr_maker *m, cr_id x)
 {
     int64_t inner = 1 + cr_below(m, 70);
@@ -145,7 +145,7 @@ cr_id cr_make_norm(struct cr_maker *m, cr_id x, int axis)
     return y;
 }
 
-/* Along the last axis or another. */
+/* Returns a norm of x along the last axis or another. */
 cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -156,7 +156,7 @@ cr_id cr_recipe_norm(struct cr_maker *m, cr_id x)
 
 /* ---- softmax ---- */
 
-/* e^x over an axis, and its sum. */
+/* The numerator of a softmax, exp(x), and its sum over an axis. */
 struct softmax {
     cr_id exp, sum;
 };
@@ -166,7 +166,7 @@ static struct softmax exponentials(struct cr_maker *m, cr_id x, int axis)
     struct softmax s;
     if (cr_chance(m, 75)) {
         cr_id max = cr_make_fold(m, CR_OP_max, x, axis);
-        if (cr_chance(m, 75)) /* detached: softmax does not depend on what is subtracted, so no gradient is lost */
+        if (cr_chance(m, 75)) /* softmax does not depend on it, so no gradient is lost */
             max = cr_make1(m, CR_OP_detach, max);
         max = cr_make_like(m, max, x);
         x = cr_chance(m, 80) ? cr_make2(m, CR_OP_sub, x, max)
@@ -181,7 +181,7 @@ static cr_id divided(struct cr_maker *m, cr_id x, cr_id sum)
 {
     cr_id wide;
     switch (cr_below(m, 6)) {
-    case 0: /* times the reciprocal, which is broadcast before or after it is computed */
+    case 0: /* times the reciprocal of the sum, computed before or after it is broadcast */
         wide = cr_make_like(m, cr_make2(m, CR_OP_div, cr_make_const(m, sum, 1), sum), x);
         return cr_make2(m, CR_OP_mul, x, wide);
     case 1:
@@ -225,7 +225,8 @@ cr_id cr_recipe_dropout(struct cr_maker *m, cr_id x)
 
 /* ---- attention ---- */
 
-/* A bool of the scores' shape: which keys (last axis) a query (the axis before) sees. */
+/* Returns a mask, a bool of the scores' shape: the keys (last axis) that a query (the axis before)
+ * sees. */
 static cr_id visible(struct cr_maker *m, cr_id scores)
 {
     cr_id key = cr_make_iota(m, scores, -1), query = cr_make_iota(m, scores, -2);
@@ -242,23 +243,23 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
         cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, query, key), (double)window);
         return cr_make2(m, CR_OP_logical_and, causal, near);
     }
-    case 3: /* the first keys are seen by all */
+    case 3: /* causal, but all queries see the first keys */
         return cr_make2(m, CR_OP_logical_or, causal, cr_make2(m, CR_OP_lt, key, first));
-    case 4: /* only keys that come in as present, and the query's own */
+    case 4: /* keys below a number that is an input, and the query's own */
         first = cr_make_integers(m, 1, (int64_t[]){1}, 0, 30);
         first = cr_make2(m, CR_OP_le, key, cr_make_like(m, first, key));
         return cr_make2(m, CR_OP_logical_or, first, cr_make2(m, CR_OP_eq, key, query));
-    case 5: /* keys from the query's own on */
+    case 5: /* the query's own key and later ones */
         return cr_make2(m, CR_OP_ge, key, query);
     case 6: { /* keys within a distance of the query, on both sides */
         cr_id way = cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, key, query));
         return cr_make_with(m, cr_chance(m, 70) ? CR_OP_lt : CR_OP_ge, way, (double)window);
     }
-    case 7: { /* up to the later of two keys, or the earlier */
+    case 7: { /* keys up to the maximum, or the minimum, of two positions */
         enum cr_op op = cr_chance(m, 70) ? CR_OP_maximum : CR_OP_minimum;
         return cr_make2(m, CR_OP_le, key, cr_make2(m, op, query, first));
     }
-    case 8: { /* a window, and the first keys */
+    case 8: { /* a sliding window, and the first keys */
         cr_id near = cr_make_with(m, CR_OP_lt, cr_make2(m, CR_OP_sub, query, key), (double)window);
         near = cr_make2(m, CR_OP_logical_or, cr_make2(m, CR_OP_lt, key, first), near);
         return cr_chance(m, 70) ? cr_make2(m, CR_OP_logical_and, causal, near) : near;
@@ -268,7 +269,7 @@ static cr_id visible(struct cr_maker *m, cr_id scores)
     }
 }
 
-/* The opposite: which keys are hidden. */
+/* Returns the inverse mask: the keys that are hidden. */
 static cr_id hidden(struct cr_maker *m, cr_id scores)
 {
     if (cr_chance(m, 30))
@@ -302,7 +303,7 @@ static cr_id masked(struct cr_maker *m, cr_id scores)
     return cr_make_select(m, mask, scores, minus);
 }
 
-/* A mask that comes in: numbers to add, -inf among them, or integers that tell. */
+/* Applies a mask that is an input: numbers to add, such as -inf, or integers that select. */
 static cr_id given_mask(struct cr_maker *m, cr_id scores)
 {
     const struct cr_node *node = cr_node_of(m, scores);
@@ -320,8 +321,8 @@ static cr_id given_mask(struct cr_maker *m, cr_id scores)
     return cr_make2(m, CR_OP_add, scores, cr_make_like(m, bias, scores));
 }
 
-/* A bias by the distance of query and key: looked up in a table, for each head another, or in
- * proportion to it. */
+/* Adds a bias that depends on the distance of query and key: from a table for each head, or
+ * proportional to it. */
 static cr_id by_distance(struct cr_maker *m, cr_id scores)
 {
     const struct cr_node *node = cr_node_of(m, scores);
@@ -354,7 +355,7 @@ static cr_id distance(struct cr_maker *m, cr_id scores)
     return cr_chance(m, 70) ? cr_make2(m, CR_OP_sub, key, query) : key;
 }
 
-/* A bias from a table, for each head or for all, by how far query and key are apart. */
+/* Adds a bias from a table, indexed by the distance of query and key, for each head or for all. */
 static cr_id looked_up(struct cr_maker *m, cr_id scores)
 {
     int rank = cr_node_of(m, scores)->rank;
@@ -368,7 +369,7 @@ static cr_id looked_up(struct cr_maker *m, cr_id scores)
     return cr_make_permute(m, bias, (int64_t[]){2, 0, 1});
 }
 
-/* Scores times or plus something that is trained: a temperature, slopes, a bias. */
+/* Multiplies scores by, or adds to them, something trained: a temperature, slopes, a bias. */
 static cr_id trained(struct cr_maker *m, cr_id x)
 {
     cr_id w = cr_make_broadcast(m, x, false);
@@ -408,7 +409,7 @@ static cr_id prepared(struct cr_maker *m, cr_id scores, double scale)
     return cr_chance(m, 75) ? masked(m, x) : x;
 }
 
-/* softmax with one score more: in the denominator, or beside the others. */
+/* Returns a softmax with an additional score: in the denominator, or concatenated to the others. */
 cr_id cr_make_sink(struct cr_maker *m, cr_id x)
 {
     int last = cr_node_of(m, x)->rank - 1;
@@ -429,7 +430,7 @@ cr_id cr_make_sink(struct cr_maker *m, cr_id x)
     return divided(m, e, sum);
 }
 
-/* Weights of values, made of scores without a sum over rows. */
+/* Returns attention weights of scores that are not normalized over rows. */
 static cr_id weights_alone(struct cr_maker *m, cr_id x)
 {
     cr_id zero = cr_make_const(m, x, 0);
@@ -438,7 +439,7 @@ static cr_id weights_alone(struct cr_maker *m, cr_id x)
     return cr_chance(m, 60) ? cr_make_select(m, visible(m, x), y, zero) : y;
 }
 
-/* q k, or as the transpose of k' q'. */
+/* Returns q k, also spelled as the transpose of k' q'. */
 static cr_id first_product(struct cr_maker *m, cr_id q, cr_id k)
 {
     if (cr_chance(m, 92))
@@ -446,8 +447,8 @@ static cr_id first_product(struct cr_maker *m, cr_id q, cr_id k)
     return cr_make_swap(m, cr_make2(m, CR_OP_matmul, cr_make_swap(m, k), cr_make_swap(m, q)));
 }
 
-/* The probabilities also elsewhere: with rows that see nothing chosen away, as a penalty on the
- * result, scaled by a number of each query. */
+/* Applies further ops to the probabilities: 0 for rows that see nothing, a penalty added to the
+ * result, a scale for each query. */
 static cr_id touched(struct cr_maker *m, cr_id p)
 {
     switch (cr_below(m, 3)) {
@@ -461,12 +462,13 @@ static cr_id touched(struct cr_maker *m, cr_id p)
         return cr_make2(m, CR_OP_mul, p, cr_make_like(m, sum, p));
     }
     default:
-        m->spare = p; /* later steps can use it, and it may become an output */
+        m->spare = p; /* later steps can use the probabilities, and they may become an output */
         return p;
     }
 }
 
-/* Two softmaxes side by side along the first axis, each taken out by a slice, behind a reshape or not. */
+/* Computes two softmaxes as one, concatenated along the first axis, and slices them out, in some
+ * cases after a reshape. */
 static void halves_of_softmax(struct cr_maker *m, cr_id q, cr_id k, double scale, cr_id *p)
 {
     cr_id rows = cr_make_concat(m, 2, (cr_id[]){q, cr_make1(m, CR_OP_tanh, q)}, 0);
@@ -485,8 +487,8 @@ static void halves_of_softmax(struct cr_maker *m, cr_id q, cr_id k, double scale
     }
 }
 
-/* The difference of two softmaxes of scores, or their sum, the second maybe times a number, one for all or
- * one for each row. */
+/* Returns the difference or sum of two softmaxes of scores, the second of which may be scaled by
+ * one number, or by one for each row. */
 static cr_id two_softmaxes(struct cr_maker *m, cr_id q, cr_id k, double scale)
 {
     cr_id scores[2] = {first_product(m, q, k), first_product(m, cr_make1(m, CR_OP_tanh, q), k)}, p[2];
@@ -507,7 +509,7 @@ static cr_id two_softmaxes(struct cr_maker *m, cr_id q, cr_id k, double scale)
     return cr_make2(m, cr_chance(m, 75) ? CR_OP_sub : CR_OP_add, p[!first], p[first]);
 }
 
-/* softmax(q k) v, for k [.., d, keys]. */
+/* Returns softmax(q k) v, for k [.., d, keys]. */
 static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
 {
     double scale = 1 / sqrt((double)cr_size_of(m, q, -1));
@@ -534,7 +536,7 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
     return cr_make2(m, CR_OP_matmul, p, v);
 }
 
-/* [B, T, h d] to [B, h, T, d]. */
+/* Splits [B, T, h d] into heads [B, h, T, d]. */
 static cr_id split_heads(struct cr_maker *m, cr_id x, int64_t heads)
 {
     int64_t B = cr_size_of(m, x, 0), T = cr_size_of(m, x, 1), d = cr_size_of(m, x, 2) / heads;
@@ -550,13 +552,13 @@ static cr_id merge_heads(struct cr_maker *m, cr_id y)
     return cr_make_reshape(m, y, 3, (int64_t[]){B, T, C});
 }
 
-/* The first head repeated for all. */
+/* Returns the first head, repeated for all heads. */
 static cr_id one_head(struct cr_maker *m, cr_id x)
 {
     return cr_make_like(m, cr_make_slice(m, x, 1, 0, 1), x);
 }
 
-/* Half of the heads, each repeated. */
+/* Returns half of the heads, each repeated. */
 static cr_id half_of_heads(struct cr_maker *m, cr_id x)
 {
     const struct cr_node node = *cr_node_of(m, x);
@@ -570,8 +572,8 @@ static cr_id half_of_heads(struct cr_maker *m, cr_id x)
     return cr_make_reshape(m, x, 4, node.shape);
 }
 
-/* Rows whose columns are turned in pairs, of halves or of neighbours, or that come in another order;
- * some columns may stay. */
+/* Rotates pairs of columns (of halves, or adjacent ones), or permutes columns; some columns may
+ * stay unchanged. */
 static cr_id rotated(struct cr_maker *m, cr_id x)
 {
     int last = cr_node_of(m, x)->rank - 1;
@@ -603,7 +605,7 @@ static cr_id rotated(struct cr_maker *m, cr_id x)
     return cr_make_concat(m, parts[2] ? 3 : 2, parts, last);
 }
 
-/* Several heads over one projection to queries, keys and values. */
+/* Attention with several heads, over one projection to queries, keys and values. */
 static cr_id fused_heads(struct cr_maker *m, cr_id x)
 {
     int64_t heads = 1 + cr_below(m, 4), C = heads * (1 + cr_below(m, cr_chance(m, 20) ? 66 : 9));
@@ -617,7 +619,7 @@ static cr_id fused_heads(struct cr_maker *m, cr_id x)
         if (cr_size_of(m, q, -1) != cr_size_of(m, k, -1))
             return CR_NONE;
     }
-    if (heads > 1 && cr_chance(m, 20)) { /* one head of keys and values for all queries */
+    if (heads > 1 && cr_chance(m, 20)) { /* one head of keys and values for all heads of queries */
         k = one_head(m, k);
         v = cr_chance(m, 80) ? one_head(m, v) : v;
     } else if (heads % 2 == 0 && cr_chance(m, 40)) {
@@ -629,7 +631,7 @@ static cr_id fused_heads(struct cr_maker *m, cr_id x)
     return merge_heads(m, attend(m, q, cr_make_swap(m, k), v));
 }
 
-/* Heads with projections of their own, side by side. */
+/* Attention with a separate projection for each head; results are concatenated. */
 static cr_id single_heads(struct cr_maker *m, cr_id x)
 {
     int n = 1 + (int)cr_below(m, 3);
@@ -645,7 +647,7 @@ static cr_id single_heads(struct cr_maker *m, cr_id x)
     return cr_make_concat(m, n, y, 2);
 }
 
-/* The rows of x are queries; keys and values are views of leaves or of x itself. */
+/* Attention with rows of x as queries; keys and values are views of leaves or of x itself. */
 static cr_id cross(struct cr_maker *m, cr_id x)
 {
     int64_t B = cr_size_of(m, x, 0), C = cr_size_of(m, x, 2), keys = 1 + cr_below(m, 20);

@@ -1,4 +1,4 @@
-/* Kernels and loops that the graphs of a run have to reach; see reach.h. */
+/* Kinds of kernels and loops that the graphs of a long run must produce; see reach.h. */
 #include "reach.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ static bool is_joined(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && k->n_stored > 1;
 }
 
-/* True if a joined kernel also stores a result of one number a row, such as the statistics of a norm. */
+/* True if a joined kernel also stores one number for each row, such as the statistics of a norm. */
 static bool has_row_numbers(const struct cr_kernel *k)
 {
     bool numbers = false;
@@ -121,7 +121,8 @@ static bool is_long_row(const struct cr_kernel *k)
     return k->kind == CR_KERNEL_TILE && k->col >= 0 && k->atoms.extent[k->col] > 1024;
 }
 
-/* True if tiles of AVX2 share a long k; see cr_has_long_k in runtime/gemm.inc. */
+/* True if AVX2 computes a product of a long k in several tiles of rows; see cr_has_long_k in
+ * runtime/gemm.inc. */
 static bool has_long_k(const struct cr_kernel *k)
 {
     return k->kind == CR_KERNEL_GEMM && k->gemm.K > 1024 && k->row >= 0 &&
@@ -357,7 +358,7 @@ static int maker_of(const struct cr_module *m, cr_id id)
     return maker;
 }
 
-/* Returns how many values of the first iteration the second one reads. */
+/* Returns the number of values of the first iteration that the second one reads. */
 static int handed_on(const struct cr_module *m, const struct cr_loop *loop)
 {
     int n = 0;
@@ -387,7 +388,8 @@ static bool is_handing_on_two(const struct cr_module *m, const struct cr_loop *l
     return handed_on(m, loop) > 1;
 }
 
-/* True if a loop reads values from the arena that another loop has stored for each of its iterations. */
+/* True if a loop reads values in the arena that another loop has stored, one for each of its
+ * iterations. */
 static bool is_reading_kept(const struct cr_module *m, const struct cr_loop *loop)
 {
     for (int at = 0; at < loop->period; at++) {

@@ -1,5 +1,5 @@
 /*
- * Making a graph smaller, change by change, as long as the same oracle finds something.
+ * Reduces a graph by one change after another, as long as the same oracle finds an error.
  *
  * A change is tried by building the graph anew with it, without what nothing needs any more; one
  * that does not fit is no change.
@@ -17,11 +17,11 @@ enum what {
     CLEAN,       /* no taps, lines and scopes */
     KEEP_OUTPUT, /* only output `node` */
     DROP_OUTPUT, /* without output `node` */
-    LOWER,       /* operand `which` instead of output `node` */
-    BYPASS,      /* operand `which` of the node instead of it */
-    LEAF,        /* an input instead of the node */
+    LOWER,       /* replaces output `node` by its operand `which` */
+    BYPASS,      /* replaces the node by its operand `which` */
+    LEAF,        /* replaces the node by an input */
     CONST,       /* ones instead of the node */
-    EXTENT,      /* axes of size `from`, `which`: and multiples, of size `to` */
+    EXTENT,      /* changes axes of size `from`, and with `which` of its multiples, to `to` */
 };
 
 struct change {
@@ -47,7 +47,7 @@ static int64_t changed_extent(const struct change *c, int64_t extent)
     return extent / c->from * c->to;
 }
 
-/* Starts of slices move so that a slice stays inside. */
+/* Changes sizes, and starts of slices, so that slices stay inside their operand. */
 static void change_extents(const struct change *c, const struct cr_graph *g, cr_id id,
                            const cr_id *in, const struct cr_graph *to, struct cr_attr *attr)
 {
@@ -156,7 +156,7 @@ static bool add_output(struct cr_graph *to, const struct cr_output *output, cr_i
     return true;
 }
 
-/* Returns the graph with a change, or null. */
+/* Returns the graph after a change, or null if the change does not fit it. */
 static struct cr_graph *rebuild(struct reduction *r, const struct change *c)
 {
     struct cr_graph *to = cr_graph_new(r->g->name);
@@ -180,7 +180,7 @@ static struct cr_graph *rebuild(struct reduction *r, const struct change *c)
 
 /* ---- trying ---- */
 
-/* Keeps the change if the same is found with it. */
+/* Makes a change, and keeps it if the oracle still finds an error. */
 static bool attempt(struct reduction *r, const struct change *c)
 {
     struct cr_verdict verdict;
@@ -220,7 +220,7 @@ static bool is_bypass(const struct cr_graph *g, cr_id id, int i)
     return node->dtype == in->dtype && cr_same_shape(node, in);
 }
 
-/* Each node from the last on; a change makes numbers smaller only behind it. */
+/* Tries changes of each node, from the last on: a change renumbers only the nodes behind it. */
 static bool try_nodes(struct reduction *r)
 {
     bool any = false;
@@ -229,7 +229,7 @@ static bool try_nodes(struct reduction *r)
             continue;
         enum cr_op op = r->g->nodes[id].op;
         bool changed = op != CR_OP_input && op != CR_OP_param && op != CR_OP_const &&
-                       r->g->nodes[id].dtype != CR_BOOL && /* scripts have no such inputs */
+                       r->g->nodes[id].dtype != CR_BOOL && /* a script cannot declare bool inputs */
                        attempt(r, &(struct change){.what = LEAF, .node = id});
         for (int i = 0; !changed && i < r->g->nodes[id].n_in; i++)
             changed = is_bypass(r->g, id, i) &&
@@ -241,7 +241,7 @@ static bool try_nodes(struct reduction *r)
     return any;
 }
 
-/* To 1, to a half, by one; with and without its multiples. */
+/* Tries to change a size to 1, to its half, and by one, with and without its multiples. */
 static bool try_extent(struct reduction *r, int64_t size)
 {
     const int64_t smaller[] = {1, size / 2, (size + 1) / 2, size - 1};

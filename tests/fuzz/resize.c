@@ -1,4 +1,4 @@
-/* The same model of other sizes; see resize.h. */
+/* Changes the sizes of a model; see resize.h. */
 #include "resize.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static bool *live_nodes(const struct cr_graph *g, cr_id output)
     return live;
 }
 
-/* The node with other sizes, or CR_NONE; weights and tables keep theirs. */
+/* Adds a node with other sizes, or returns CR_NONE; weights and tables keep their sizes. */
 static cr_id resize_node(struct cr_graph *to, const struct cr_graph *g, cr_id id,
                          const struct cr_resize *sizes, int n, const cr_id *map)
 {

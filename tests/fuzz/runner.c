@@ -1,4 +1,4 @@
-/* Compiling and running; see runner.h. */
+/* Compiles and runs graphs; see runner.h. */
 #include "runner.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "runtime/pool.h"
 #include "runtime/select_runtime.h"
 
-/* How much farther than its bound a result may be off: sums are bounded by their likely, not
- * their greatest error, and an online softmax rounds at other places. */
+/* Results may exceed their bounds by this factor: the bound of a sum is its likely error, not the
+ * greatest one, and an online softmax rounds in another order. */
 static const double slack = 8;
 
 enum { GUARD = 16, LINE = 16 /* floats */, MAX_THREADS = 8 };
@@ -83,7 +83,7 @@ bool cr_same_program(const struct cr_program *a, const struct cr_program *b)
 
 static const uint32_t canary = 0x7fc0dead;
 
-/* The parts of one piece of memory, with guards between them. */
+/* The parts of one allocation, with guard words between them. */
 struct layout {
     float *memory;
     int64_t floats;
@@ -150,7 +150,8 @@ void cr_load_case(const struct cr_case *c, const struct cr_program *p, const str
     }
 }
 
-/* Pools are kept, as starting threads takes as long as a small graph. */
+/* Returns a pool of threads, which is kept, as starting threads takes as long as running a small
+ * graph. */
 static struct cr_pool *pool_of(int threads)
 {
     static struct cr_pool *pools[MAX_THREADS + 1];
@@ -161,7 +162,7 @@ static struct cr_pool *pool_of(int threads)
     return pools[threads];
 }
 
-/* The input of the program that is the state of that name, or null. */
+/* Returns the program's input for the state with a name, or null. */
 static const struct cr_port *state_of(const struct cr_program *p, const char *name)
 {
     for (int i = 0; i < p->n_inputs; i++)
@@ -170,7 +171,8 @@ static const struct cr_port *state_of(const struct cr_program *p, const char *na
     return NULL;
 }
 
-/* The states come in the order in which the case's graph replaces them. */
+/* Finds the ports of outputs and states; states are in the order in which the case's graph replaces
+ * them. */
 static void find_ports(const struct cr_program *p, const struct cr_graph *g, struct cr_outputs *o)
 {
     int most = p->n_outputs + g->n_replaced;
@@ -216,7 +218,8 @@ static const void *input_of(const struct cr_case *c, const struct cr_outputs *o,
     return cr_case_data(c, port->name);
 }
 
-/* Stores an output over the input of its name: the input lies in the output's memory. */
+/* Stores an output over the input of the same name: the input's data is put into the output's
+ * memory. */
 static void place_over_input(const struct cr_program *p, const struct cr_outputs *o, int i, const void **in)
 {
     for (int j = 0; j < p->n_inputs; j++)
@@ -226,7 +229,7 @@ static void place_over_input(const struct cr_program *p, const struct cr_outputs
         }
 }
 
-/* Stores an output over the parameter of its name, if kernels read that unpacked. */
+/* Stores an output over the parameter of the same name, if kernels read that unpacked. */
 static void place_over_param(const struct cr_program *p, const struct cr_outputs *o, int i, float *weights)
 {
     for (int j = 0; j < p->n_params; j++) {

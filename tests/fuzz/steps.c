@@ -1,4 +1,4 @@
-/* Random graphs: steps of one op or a few. */
+/* Random graphs: steps of one op or of a few. */
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static cr_id step_elementwise(struct cr_maker *m, cr_id x)
     for (int i = 1; i < cr_ops[op].arity; i++)
         in[i] = cr_make_partner(m, x);
     cr_id *last = &in[cr_ops[op].arity - 1];
-    if (rule == CR_RULE_FLOAT && cr_chance(m, 60)) /* a positive number, so that logarithms and quotients are finite */
+    if (rule == CR_RULE_FLOAT && cr_chance(m, 60)) /* positive, so that logarithms are finite */
         *last = cr_make_with(m, CR_OP_add, cr_make1(m, CR_OP_abs, *last), 0.5);
     else if (cr_ops[op].arity == 2 && cr_chance(m, 50))
         *last = in[0], in[0] = in[1] == x ? cr_make_partner(m, x) : in[0];
@@ -74,7 +74,7 @@ static cr_id step_convert(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_add, x, number);
 }
 
-/* Applies a small elementwise expression, between the views of other steps. */
+/* Applies a small elementwise expression: work between views. */
 static cr_id some_work(struct cr_maker *m, cr_id x)
 {
     switch (cr_below(m, 4)) {
@@ -268,13 +268,13 @@ static cr_id step_symmetry(struct cr_maker *m, cr_id x)
     return cr_make2(m, CR_OP_add, x, cr_make_swap(m, x));
 }
 
-/* ---- steps with a matrix, a table ---- */
+/* ---- steps with a matrix or a table ---- */
 
 static cr_id step_linear(struct cr_maker *m, cr_id x)
 {
     x = cr_make_matrix(m, x);
     int64_t rows = cr_size_of(m, x, -2);
-    if (rows > 1 && rows <= 70 && cr_chance(m, 20)) /* one element of the product in two places */
+    if (rows > 1 && rows <= 70 && cr_chance(m, 20)) /* the product is read as it is and transposed */
         return step_symmetry(m, cr_make_linear(m, x, rows));
     return cr_make_linear(m, x, cr_random_size(m, 140));
 }
@@ -383,7 +383,7 @@ static cr_id step_scatter(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_scatter_add, 2, (cr_id[]){some_work(m, x), index}, &attr);
 }
 
-/* Overwrites rows of x from a row on that is an input or computed; some rows are out of range. */
+/* Overwrites rows of x from a row that is an input or computed; some rows are out of range. */
 static cr_id step_write(struct cr_maker *m, cr_id x)
 {
     int rank = cr_node_of(m, x)->rank;
@@ -401,7 +401,8 @@ static cr_id step_write(struct cr_maker *m, cr_id x)
     return cr_make(m, CR_OP_write, 3, (cr_id[]){x, rows, at}, &(struct cr_attr){.axis = axis});
 }
 
-/* Combines x with a new state whose next value is computed from x, or into which rows of x are written. */
+/* Combines x with a new state, whose next value is computed from x, or into which rows of x are
+ * written. */
 static cr_id step_state(struct cr_maker *m, cr_id x)
 {
     const struct cr_node *node = cr_node_of(m, x);

@@ -1,4 +1,4 @@
-/* thread_ranks.c - exchanges between threads; see thread_ranks.h. */
+/* Ranks that are threads and exchange data through memory; see thread_ranks.h. */
 #include "thread_ranks.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void gather_blocks(struct cr_ranks *ranks, void *to, const void *from, lo
     pthread_barrier_wait(&group->barrier);
     for (int r = 0; r < ranks->count; r++)
         memcpy((char *)to + r * stride, group->given[r], (size_t)bytes);
-    pthread_barrier_wait(&group->barrier); /* the others may still read what this rank gives */
+    pthread_barrier_wait(&group->barrier); /* others may still be reading this rank's data */
 }
 
 static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
@@ -41,7 +41,7 @@ static void broadcast(struct cr_ranks *ranks, void *data, size_t bytes, int from
     pthread_barrier_wait(&group->barrier);
 }
 
-/* Waits until a message is there, or is not. */
+/* Waits until a message is present (`there`), or until it is taken. */
 static void wait_for(struct cr_thread_group *group, const void *const *message, int there)
 {
     while ((*message != NULL) != there)
@@ -72,7 +72,8 @@ static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
     pthread_mutex_unlock(&group->mutex);
 }
 
-/* One after another: the earliest message of all is the next one of both its ranks. */
+/* Sends and receives messages one by one.  There is no deadlock: the earliest message that is not
+ * done is the next one of both its ranks. */
 static void exchange(struct cr_ranks *ranks, const struct cr_message *messages, int n)
 {
     for (const struct cr_message *m = messages; m < messages + n; m++)
@@ -87,7 +88,7 @@ static void barrier(struct cr_ranks *ranks)
     pthread_barrier_wait(&group_of(ranks)->barrier);
 }
 
-/* The thread ends with its work. */
+/* Does nothing: the thread ends when its work returns. */
 static void close_rank(struct cr_ranks *ranks)
 {
     (void)ranks;

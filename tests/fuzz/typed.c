@@ -1,5 +1,5 @@
 /*
- * Values of any type, from ops of the whole table.
+ * Random values of any type, by ops of the whole table.
  *
  * An expression is made from the result back to its leaves: a function a kind of op, which asks
  * for operands of the types and shapes that give the result asked for.
@@ -42,7 +42,7 @@ static cr_id new_leaf(struct cr_maker *m, const struct wish *w)
     enum cr_op op = w->dtype == CR_F32 && cr_chance(m, 40) ? CR_OP_param : CR_OP_input;
     if (w->dtype == CR_F32)
         return cr_make_leaf(m, op, w->rank, w->shape, sizes[cr_below(m, 4)]);
-    if (w->dtype == CR_BOOL) { /* scripts have no such inputs */
+    if (w->dtype == CR_BOOL) { /* a script cannot declare bool inputs */
         cr_id number = cr_make_integers(m, w->rank, w->shape, 0, 1);
         return cr_make2(m, CR_OP_ne, number, cr_make_const(m, number, 0));
     }
@@ -69,7 +69,7 @@ static cr_id new_constant(struct cr_maker *m, const struct wish *w)
     return cr_make(m, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Few values, so that they meet again, or any. */
+/* Returns a random word: one of a few, so that equal values occur, or any. */
 static uint32_t random_word(struct cr_maker *m, enum cr_dtype dtype)
 {
     float value = (float)(cr_below(m, 17) - 8) / 4;
@@ -112,7 +112,7 @@ static cr_id grant_leaf(struct cr_maker *m, const struct wish *w)
 
 /* ---- elementwise ---- */
 
-/* Operands for an op whose result has the type that was asked for. */
+/* Applies an elementwise op whose result has the wanted type. */
 static cr_id grant_elementwise(struct cr_maker *m, const struct wish *w)
 {
     static const enum cr_rule numbers[] = {CR_RULE_ARITH, CR_RULE_FLOAT, CR_RULE_SELECT,
@@ -163,7 +163,7 @@ static cr_id grant_permuted(struct cr_maker *m, const struct wish *w)
     return cr_make_permute(m, grant(m, &below), axes);
 }
 
-/* From one axis, from two, or without axes of size 1. */
+/* Reshapes a value with one axis, with two, or without axes of size 1. */
 static cr_id grant_reshaped(struct cr_maker *m, const struct wish *w)
 {
     struct wish below = *w;
@@ -242,7 +242,7 @@ static cr_id grant_join(struct cr_maker *m, const struct wish *w)
     return cr_make_concat(m, n, parts, axis);
 }
 
-/* A reduction over an axis of another size, repeated where the axis is to be wide. */
+/* Reduces an axis of another size; a wanted axis of size above 1 is then made by an expand. */
 static cr_id grant_reduce(struct cr_maker *m, const struct wish *w)
 {
     struct wish below = *w;
@@ -271,7 +271,7 @@ static cr_id grant_product(struct cr_maker *m, const struct wish *w)
     return cr_make2(m, CR_OP_matmul, left, grant(m, &b));
 }
 
-/* Rows of a table of any type; some indices may lie outside. */
+/* Gathers rows of a table of any type; some indices are out of range. */
 static cr_id grant_gather(struct cr_maker *m, const struct wish *w)
 {
     struct wish table = *w;
@@ -317,7 +317,7 @@ static cr_id grant_random(struct cr_maker *m, const struct wish *w)
     return cr_make(m, CR_OP_random, 1, &seed, &attr);
 }
 
-/* By kind; kinds that stand for most of a graph several times. */
+/* The functions that make a value, by kind of op; frequent ones are listed several times. */
 static cr_id (*const by_kind[])(struct cr_maker *, const struct wish *) = {
     grant_elementwise, grant_elementwise, grant_elementwise, grant_elementwise, grant_move,
     grant_move,        grant_move,        grant_join,        grant_reduce,      grant_reduce,

@@ -1,4 +1,4 @@
-/* Processes that try graphs; see workers.h. */
+/* Processes that try graphs in parallel; see workers.h. */
 #include "workers.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ enum {
     MAX_FINDINGS = 1000,
     SHOWN = 12,
     MOST_LINES = 60,
-    PATIENCE = 1200 /* seconds a graph: a C compiler may run, beside much other work */
+    PATIENCE = 1200 /* seconds for one graph, as a C compiler may run on a busy machine */
 };
 
 struct finding {
@@ -34,12 +34,12 @@ struct finding {
     atomic_bool told; /* the rest is there */
 };
 
-/* The memory that workers and the parent process share. */
+/* Memory that the workers and the parent process share. */
 struct shared {
     atomic_llong next, done;
     atomic_ullong reached;
     atomic_int n_findings;
-    int64_t number[MAX_JOBS]; /* that a worker is at, or -1 */
+    int64_t number[MAX_JOBS]; /* by worker: the number of its graph, or -1 */
     volatile int oracle[MAX_JOBS];
     struct finding findings[MAX_FINDINGS];
 };
@@ -65,9 +65,9 @@ static void add_finding(struct shared *s, int64_t number, int oracle, int signal
     atomic_store(&f->told, true);
 }
 
-/* ---- what a process says before it ends ---- */
+/* ---- the stderr of a process ---- */
 
-/* Sends stderr to a file that is nowhere. */
+/* Makes a file without a name for stderr. */
 static int hide_stderr(void)
 {
     int fd = memfd_create("stderr", MFD_CLOEXEC);
@@ -76,7 +76,7 @@ static int hide_stderr(void)
     return fd;
 }
 
-/* The first line in such a file. */
+/* Reads the first line of such a file. */
 static void first_line(int fd, char *line, size_t size)
 {
     ssize_t n = pread(fd, line, size - 1, 0);
@@ -139,7 +139,7 @@ static void start(struct shared *s, const struct cr_fuzz_settings *o, struct wor
         work(s, o, i, workers[i].complaints);
 }
 
-/* A worker ended; one that crashed is a finding, and has a successor. */
+/* Handles the end of a worker: one that crashed is a finding, and another takes its place. */
 static bool settle(struct shared *s, const struct cr_fuzz_settings *o, struct worker *workers,
                    int i, int status)
 {
@@ -155,7 +155,7 @@ static bool settle(struct shared *s, const struct cr_fuzz_settings *o, struct wo
     return true;
 }
 
-/* All the time on a terminal, once a minute elsewhere. */
+/* Shows progress: continuously on a terminal, else once a minute. */
 static void show_progress(struct shared *s, const struct cr_fuzz_settings *o, time_t started)
 {
     static time_t shown;
@@ -172,7 +172,7 @@ static void show_progress(struct shared *s, const struct cr_fuzz_settings *o, ti
             live ? " " : "\n");
 }
 
-/* The findings that were not shown yet, as they come. */
+/* Prints the findings that were not printed yet. */
 static void show_findings(struct shared *s, const struct cr_fuzz_settings *o, int *shown)
 {
     for (; *shown < atomic_load(&s->n_findings) && *shown < MAX_FINDINGS; ++*shown) {
@@ -272,7 +272,7 @@ static int by_oracle(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Reduces one, prints it, and leaves it in the folder. */
+/* Reduces a finding, prints it, and saves it in the folder. */
 static void show(const struct cr_fuzz_settings *o, const struct finding *f, int64_t seconds)
 {
     char path[4096];

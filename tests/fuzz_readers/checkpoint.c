@@ -1,5 +1,5 @@
-/* checkpoint.c - any bytes as the file of `crescent train --resume`: refused with a line, or
- * taken over whole. */
+/* checkpoint.c - fuzz target: any bytes as the file of `crescent train --resume` are refused with a
+ * line, or resume the training completely. */
 #include "compiler/crescent.h"
 
 #include "target.h"
@@ -7,7 +7,7 @@
 static crescent_context *context;
 static crescent_trainer *trainer;
 
-/* What stands behind NAME= in a variable of the environment. */
+/* Returns the path in an environment variable of the form NAME=PATH. */
 static const char *path_in(const char *variable)
 {
     const char *text = getenv(variable), *equals = text ? strchr(text, '=') : NULL;
@@ -15,7 +15,7 @@ static const char *path_in(const char *variable)
     return equals + 1;
 }
 
-/* The training that all inputs are resumed for; made once. */
+/* Opens the training that every input resumes; called once. */
 static void open_training(void)
 {
     const crescent_input_file files[] = {{"ids", path_in("FUZZ_IDS")},

@@ -1,5 +1,5 @@
-/* config.c - any bytes as a file of values for options, as JSON and as Lua: refused with a line, or
- * the script's options have values of their types. */
+/* config.c - fuzz target: any bytes as a file of options, in JSON and in Lua, are refused with a
+ * line, or give the script's options values of their types. */
 #include "compiler/frontend/script.h"
 
 #include "target.h"
@@ -11,14 +11,14 @@ static const char model[] =
     "assert(type(o.b) == 'boolean' and type(o.s) == 'string')\n"
     "return {y = input('x', {1})}\n";
 
-/* True if one of the asserts of `model` ended the script.  A file of values may say the same words: its
- * errors begin with its own name. */
+/* True if an assert of the script `model` failed.  An option file can contain the same words, but
+ * its errors begin with its own name. */
 static bool is_assertion(const char *error)
 {
     return strncmp(error, "model.lua:", 10) == 0 && strstr(error, "assertion failed");
 }
 
-/* Writes the bytes to a file whose name ends as it should; the file is gone afterwards. */
+/* Runs the script with the bytes in a file with a suffix, which is removed afterwards. */
 static void run_with(const uint8_t *data, size_t size, const char *suffix)
 {
     char path[64];

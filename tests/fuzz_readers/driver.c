@@ -21,7 +21,7 @@ static struct {
 static int n_seeds;
 static uint64_t state = 88172645463325252u;
 
-/* xorshift64; below `limit`, which is not 0. */
+/* Returns a random number below `limit`, which is not 0, by xorshift64. */
 static size_t draw(size_t limit)
 {
     state ^= state << 13;
@@ -44,7 +44,7 @@ static void add_seed(const char *path)
     fclose(file);
 }
 
-/* Makes room for n bytes at `at`, if there is room for them at all. */
+/* Makes room for n bytes at `at`, unless the input would be too large. */
 static size_t widen(uint8_t *bytes, size_t size, size_t at, size_t n)
 {
     if (n > MAX_SIZE - size)
@@ -53,7 +53,7 @@ static size_t widen(uint8_t *bytes, size_t size, size_t at, size_t n)
     return size + n;
 }
 
-/* Puts a piece of any seed at `at`, over what is there or between. */
+/* Copies a piece of a random seed to `at`, over the bytes there or between them. */
 static size_t splice_in(uint8_t *bytes, size_t size, size_t at)
 {
     size_t other = draw((size_t)n_seeds), from, n;
@@ -68,7 +68,7 @@ static size_t splice_in(uint8_t *bytes, size_t size, size_t at)
     return size;
 }
 
-/* A little-endian number that is at a limit, of 1 to 8 bytes. */
+/* Writes a little-endian number of 1 to 8 bytes that is at a limit of its type. */
 static void put_limit(uint8_t *bytes, size_t size, size_t at)
 {
     static const uint64_t limits[] = {
@@ -113,7 +113,7 @@ static size_t mutate_once(uint8_t *bytes, size_t size)
     }
 }
 
-/* Runs one input; the target gets a copy that ends where its memory does. */
+/* Runs one input; the target gets a copy that ends at the end of its allocation. */
 static void run_one(const uint8_t *bytes, size_t size, const char *crash)
 {
     FILE *file = crash ? fopen(crash, "wb") : NULL;
@@ -126,7 +126,7 @@ static void run_one(const uint8_t *bytes, size_t size, const char *crash)
     free(copy);
 }
 
-/* Whether an argument is NAME=VALUE. */
+/* Returns the value of an argument NAME=VALUE, or null. */
 static const char *value_of(const char *argument, const char *name)
 {
     size_t n = strlen(name);

@@ -1,6 +1,6 @@
-/* family.c - the config.json of a published model, some of whose keys and values are others, for the script
- * of its family.  The bytes of an input say which file of tests/configs, and what is changed: refused
- * with a line, or a graph that the passes take. */
+/* family.c - fuzz target: the config.json of a published model with changed keys and values, for
+ * the script of its family, is refused with a line, or gives a graph that the passes accept.  The
+ * bytes of an input choose the file in tests/configs and the changes. */
 #include <dirent.h>
 #include <stdbool.h>
 
@@ -25,7 +25,7 @@ static struct config files[MAX_FILES];
 static int n_files;
 static char folder[] = "/tmp/crescent-family-XXXXXX", path[64];
 
-/* Values of other types, at limits, and of other keys. */
+/* Values of other types, at limits, and for other keys. */
 static const char *const values[] = {
     "null", "true", "false", "0", "1", "-1", "2", "3", "0.5", "1.0", "1e-5", "-0.0", "1e308", "1e999",
     "7", "8", "64", "100", "1048576", "1048577", "2147483647", "2147483648", "4294967296", "1e15",
@@ -36,7 +36,7 @@ static const char *const values[] = {
     "[\"full_attention\", \"sliding_attention\"]", "{\"a\": 1}", "{\"a\": {\"b\": [1, {\"c\": null}]}}",
     "{\"quant_method\": \"gptq\", \"bits\": 4}"};
 
-/* Tables of rope_scaling and of rope_parameters. */
+/* Tables for rope_scaling and rope_parameters. */
 static const char *const ropes[] = {
     "{\"type\": \"linear\", \"factor\": 2.0}", "{\"type\": \"linear\", \"rope_type\": \"yarn\"}",
     "{\"rope_type\": \"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": 16}",
@@ -48,7 +48,7 @@ static const char *const ropes[] = {
     " \"original_max_position_embeddings\": 8192}",
     "{\"rope_theta\": 1e4, \"rope_type\": \"default\", \"partial_rotary_factor\": 0.3}"};
 
-/* Keys of any family, and of none. */
+/* Keys of all families, and an unknown one. */
 static const char *const keys[] = {
     "model_type", "architectures", "vocab_size", "hidden_size", "n_embd", "intermediate_size", "n_inner",
     "num_hidden_layers", "n_layer", "num_attention_heads", "n_head", "num_key_value_heads", "head_dim",
@@ -75,7 +75,7 @@ static char *copy_of(const char *from, const char *to)
     return memcpy(copy, from, (size_t)(to - from));
 }
 
-/* Where the JSON value at `at` ends. */
+/* Returns the end of the JSON value that begins at `at`. */
 static const char *end_of_value(const char *at)
 {
     int depth = 0;
@@ -89,7 +89,7 @@ static const char *end_of_value(const char *at)
     return at;
 }
 
-/* Models are made of two layers, so that they take little time. */
+/* Sets a number of layers to two, so that compiling takes little time. */
 static void make_short(struct member *m)
 {
     if (strcmp(m->key, "num_hidden_layers") == 0 || strcmp(m->key, "n_layer") == 0)
@@ -108,7 +108,7 @@ static void read_members(struct config *c, const char *text)
     }
 }
 
-/* tests/configs, or the folder that FUZZ_CONFIGS names. */
+/* Reads the files of tests/configs, or of the folder that FUZZ_CONFIGS names. */
 static void read_files(void)
 {
     const char *name = getenv("FUZZ_CONFIGS");
@@ -139,7 +139,7 @@ static void remove_folder(void)
 
 /* ---- one input ---- */
 
-/* The next byte, below `limit`; 0 where there is none. */
+/* Returns the next byte modulo `limit`; 0 after the last one. */
 static size_t draw(const uint8_t **data, size_t *size, size_t limit)
 {
     if (*size == 0)
@@ -157,7 +157,7 @@ static int place_of(const struct config *c, const char *key)
     return i;
 }
 
-/* Changes, drops or adds a member, or gives it the value of another; the texts in `c` belong to others. */
+/* Changes, drops or adds a member, or gives it the value of another; `c` does not own its texts. */
 static void change(struct config *c, const uint8_t **data, size_t *size)
 {
     size_t kind = draw(data, size, 6), i = c->n ? draw(data, size, (size_t)c->n) : 0;
@@ -199,7 +199,8 @@ static void write_config(const void *bytes, size_t size)
     close(fd);
 }
 
-/* Whether a line says what Lua itself cannot do: a script that takes a value for another. */
+/* Returns true if an error is Lua's own, such as arithmetic on a nil value: the script did not
+ * check a value. */
 static bool is_of_lua(const char *error)
 {
     static const char *const parts[] = {"attempt to ", "found no argument", "found nothing in",
@@ -210,7 +211,8 @@ static bool is_of_lua(const char *error)
     return false;
 }
 
-/* Whether a call went well; else the user is at fault, and the line is about the file. */
+/* Returns true if a call succeeded; otherwise it must be an error of the user, with a line about
+ * the file. */
 static bool went_well(crescent_context *context, int status)
 {
     if (status == CRESCENT_OK)
@@ -223,7 +225,7 @@ static bool went_well(crescent_context *context, int status)
     return false;
 }
 
-/* The graph goes through all passes, as it is or token by token. */
+/* Runs all passes on the graph or on its incremental form. */
 static void compile(crescent_context *context, crescent_graph *graph, bool incremental)
 {
     const crescent_incremental how = {2, 1};
@@ -251,7 +253,7 @@ static void open_model(bool compiles, bool incremental)
     crescent_context_free(context);
 }
 
-/* The first byte chooses the file, the second how far it goes; passes take long. */
+/* The first byte chooses the file, the second whether the graph is compiled, which takes long. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char text[2 * MAX_TEXT];

@@ -1,5 +1,6 @@
-/* folder.c - any bytes as the files of JSON of a folder in Hugging Face's layout: config.json, and the
- * index of shards, of which two are there.  Refused with a line, or what they say is so. */
+/* folder.c - fuzz target: any bytes as the JSON files of a folder in Hugging Face's layout
+ * (config.json, or the index of shards, two of which exist) are refused with a line, or read
+ * correctly. */
 #include "compiler/exec/weight_files.h"
 #include "compiler/json/config_file.h"
 #include "compiler/library/folder_model_type.h"
@@ -17,7 +18,7 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
     free(path);
 }
 
-/* A shard with one tensor, which is called as its file is. */
+/* Writes a shard with one tensor, named after the file. */
 static void write_shard(const char *name)
 {
     char bytes[256] = {0};
@@ -47,7 +48,7 @@ static void make_folder(void)
     write_shard("b.safetensors");
 }
 
-/* Every shard that is open is one of the two. */
+/* Opens the folder as weights: every shard that is opened must be one of the two. */
 static void read_shards(void)
 {
     const char *const paths[] = {folder};

@@ -1,5 +1,5 @@
-/* gguf.c - any bytes as a GGUF file: refused with a line, or all that is in it can be read, as a model, as
- * weights and as a tokenizer, too. */
+/* gguf.c - fuzz target: any bytes as a GGUF file are refused with a line, or all contents can be
+ * read, also as a model, as weights and as a tokenizer. */
 #include "compiler/files/gguf.h"
 #include "compiler/exec/weight_files.h"
 #include "compiler/library/gguf_model.h"
@@ -42,7 +42,7 @@ static void read_tensors(const struct cr_gguf *file)
     }
 }
 
-/* All tensors by the names they get, as a loader reads them. */
+/* Reads all tensors under their parameters' names, as a loader does. */
 static void read_weights(const char *path)
 {
     const char *const paths[] = {path};
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         read_values(&file);
         read_tensors(&file);
-        file.mapping = (struct cr_mapping){.size = 0}; /* the caller's, not to be unmapped */
+        file.mapping = (struct cr_mapping){.size = 0}; /* the caller owns the bytes, so nothing is unmapped */
         cr_gguf_close(&file);
     }
     int fd = memory_file(data, size, path);

@@ -1,10 +1,11 @@
-/* json.c - any bytes as JSON text, taken piece by piece in whatever order they ask for. */
+/* json.c - fuzz target: any bytes as JSON text, whose values are read in the order that the bytes
+ * choose. */
 #include "compiler/files/json.h"
 #include "compiler/files/utf8.h"
 
 #include "target.h"
 
-/* What was decoded is valid UTF-8 without a NUL inside. */
+/* Asserts that a decoded string is valid UTF-8 without NUL. */
 static void promise_string(const char *string, size_t n)
 {
     const char *end = string + n - 1, *at = string;

@@ -1,9 +1,10 @@
-/* npy.c - any bytes as a .npy file: refused with a line, or every element can be read. */
+/* npy.c - fuzz target: any bytes as a .npy file are refused with a line, or every element can be
+ * read. */
 #include "compiler/files/npy.h"
 
 #include "target.h"
 
-/* The integers, read from an array without a mapping to unmap. */
+/* Reads the array as integers; it is not mapped, so nothing is unmapped. */
 static void read_integers(const struct cr_npy *file, char *error, size_t size)
 {
     int32_t *out = malloc((size_t)file->elements * sizeof *out + 1);

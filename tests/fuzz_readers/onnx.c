@@ -1,4 +1,5 @@
-/* onnx.c - any bytes as an ONNX file: refused with a line, or a graph that is translated or refused. */
+/* onnx.c - fuzz target: any bytes as an ONNX file are refused with a line, or give a graph that is
+ * translated or refused. */
 #include "compiler/import/print_script.h"
 #include "compiler/import/translate.h"
 

@@ -1,6 +1,7 @@
 /*
- * onnx_nodes.c - any bytes as a list of ONNX nodes over a few tensors: refused with a line, or a script that
- * the front end takes, and whose outputs are those of the nodes as they stand, before passes rewrite them.
+ * onnx_nodes.c - fuzz target: any bytes choose a list of ONNX nodes over a few tensors, which is
+ * refused with a line, or gives a script that the front end accepts, and whose outputs agree with a
+ * translation of the nodes without rewrites.
  *
  * A node that is refused is left out, so that most inputs have some that are translated, folded, recognised
  * and printed.  Numbers are small halves, and sums of few of them exact.
@@ -25,7 +26,7 @@ enum {
     MOST_VALUES = 64,
     MOST_OUTPUTS = 8,
     RANK = 5,
-    SAID = 3 /* the size that the symbol n has */
+    SAID = 3 /* the value of the symbolic size n */
 };
 
 /* ---- bytes as choices ---- */
@@ -35,7 +36,7 @@ struct bytes {
     size_t left;
 };
 
-/* 0 to limit - 1; 0 once there are no bytes left. */
+/* Returns the next byte modulo `limit`; 0 after the last one. */
 static int choose(struct bytes *b, int limit)
 {
     if (!b->left)
@@ -44,7 +45,7 @@ static int choose(struct bytes *b, int limit)
     return *b->at++ % limit;
 }
 
-/* ---- a graph on its way ---- */
+/* ---- a graph under construction ---- */
 
 struct value {
     char name[16];
@@ -84,7 +85,7 @@ static void add_input(struct nodes *g, struct bytes *b)
     put_value(&g->inputs, 11, new_value(g, "x")->name, type, rank, shape);
 }
 
-/* A number for a tensor: small, and sometimes one at a limit. */
+/* Returns a number for a tensor: small, or in some cases at a limit. */
 static int64_t choose_number(struct bytes *b)
 {
     static const int64_t far[] = {7,  8,  16,      100,       -5,       -100,      256,      65536,
@@ -108,7 +109,7 @@ static void put_element(struct message *data, int type, int64_t number)
     data->n += n;
 }
 
-/* Numbers of known tensors are often one row of integers, as shapes and axes are. */
+/* Appends a constant; often a row of integers, which can be a shape or a list of axes. */
 static void put_known(struct message *out, int field, const char *name, struct bytes *b)
 {
     static const int types[] = {INT64, INT64, INT64, INT64, FLOAT, FLOAT, FLOAT, INT32, BOOL, UINT8, INT8};
@@ -194,14 +195,14 @@ static void put_attribute(struct message *node, struct bytes *b)
 
 /* ---- nodes ---- */
 
-/* The newest values are read most. */
+/* Returns one of the last values; the newest are the most likely. */
 static struct value *choose_value(struct nodes *g, struct bytes *b)
 {
     int n = choose(b, 32), last = g->n_values < 16 ? g->n_values : 16;
     return &g->values[g->n_values - 1 - n % last];
 }
 
-/* A node whose outputs are values from `outputs` on. */
+/* Appends a random node, and its outputs to the values. */
 static void add_node(struct nodes *g, struct bytes *b)
 {
     struct message node = {.n = 0};
@@ -227,7 +228,7 @@ static void add_node(struct nodes *g, struct bytes *b)
 
 /* ---- the model ---- */
 
-/* Outputs are the values that no node reads, the last first. */
+/* Writes the model; its outputs are the values that no node reads, the last ones first. */
 static struct message write_model(const struct nodes *g)
 {
     struct message graph = {.n = 0}, domain = {.n = 0};
@@ -253,7 +254,7 @@ static struct message write_model(const struct nodes *g)
 
 static const struct cr_onnx_pin pins[] = {{"n", "3", true}};
 
-/* A script and the weights that go with it, without passes or with all. */
+/* A translated model: the script and its weights, without rewrites or with all. */
 struct made {
     struct cr_onnx_model model;
     struct cr_onnx_graph graph;
@@ -262,7 +263,7 @@ struct made {
     bool is_ready;
 };
 
-/* The script of the nodes as they stand. */
+/* Translates the nodes without rewrites. */
 static void translate(struct made *m, const struct message *model)
 {
     struct cr_error error = {""};
@@ -286,7 +287,7 @@ static void free_made(struct made *m)
 
 /* ---- running ---- */
 
-/* The largest model that is run. */
+/* The largest models that are run. */
 enum { MOST_RUN = 1 << 14, MOST_PORTS = 32 };
 
 struct run {
@@ -378,7 +379,8 @@ static void set_imported(struct run *r, const struct cr_import *made)
     }
 }
 
-/* Numbers that rounding may make very different, and NaN and infinities (docs/onnx.md), are passed over. */
+/* Compares elements.  NaN, infinities and large numbers, which rounding may change much
+ * (docs/onnx.md), count as equal. */
 static bool are_close(const crescent_port *port, const void *a, const void *b, int64_t i)
 {
     if (port->type != CRESCENT_F32)
@@ -404,7 +406,8 @@ static void compare(const struct run *a, const struct run *b)
     }
 }
 
-/* Of a run that is refused, as for an index outside, the other is, too. */
+/* Runs both translations; if one run is refused, as for an index out of range, so must be the
+ * other. */
 static void run_both(const struct made *plain, const struct cr_import *made)
 {
     struct run a, b = {.context = NULL};
@@ -423,7 +426,7 @@ static void run_both(const struct made *plain, const struct cr_import *made)
         close_run(&b);
 }
 
-/* As a verb imports the file, with n as a size or as a length. */
+/* Imports the file as a verb does, with n as a constant or as a length. */
 static void import(const struct message *model, bool is_length, const struct made *plain)
 {
     const struct cr_onnx_pin lengths[] = {{"n", "8", false}};

@@ -1,5 +1,5 @@
-/* pattern.c - any bytes as a regular expression of a tokenizer.json: refused with a line, or it cuts texts
- * into pieces that are these texts. */
+/* pattern.c - fuzz target: any bytes as a regular expression of a tokenizer.json are refused with a
+ * line, or give a pattern that splits texts into adjacent pieces. */
 #include "compiler/tokenizer/pieces.h"
 #include "compiler/tokenizer/unicode.h"
 
@@ -7,7 +7,7 @@
 
 static const char *const texts[] = {"a", " ab\r\n\xc3\xa9 1234", "A\xcc\x81\xf0\x9f\x91\x8d'S ss\n"};
 
-/* Pieces lie side by side; a pattern that takes too much work says so. */
+/* Splits a text: pieces must be adjacent; a pattern may fail because it takes too many steps. */
 static void cut(const struct cr_pattern *pattern, const char *text)
 {
     struct cr_pieces pieces = {0};

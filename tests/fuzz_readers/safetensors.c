@@ -1,5 +1,5 @@
-/* safetensors.c - any bytes as a .safetensors file: refused with a line, or all that is in it
- * can be read, and a file written of it is read back as the same. */
+/* safetensors.c - fuzz target: any bytes as a .safetensors file are refused with a line, or all
+ * contents can be read, and a file written from them reads back as the same. */
 #include "compiler/files/safetensors.h"
 
 #include "target.h"
@@ -37,7 +37,7 @@ static void read_metadata(const struct cr_safetensors *file)
     PROMISE(n == file->n_metadata);
 }
 
-/* Tensors and metadata of the two are the same. */
+/* Asserts that two files have the same tensors and metadata. */
 static void promise_same(const struct cr_safetensors *a, const struct cr_safetensors *b)
 {
     PROMISE(a->n_tensors == b->n_tensors && a->n_metadata == b->n_metadata);
@@ -53,7 +53,7 @@ static void promise_same(const struct cr_safetensors *a, const struct cr_safeten
                 strcmp(a->metadata[i].value, b->metadata[i].value) == 0);
 }
 
-/* Writes into a buffer of the test's own, and reads that. */
+/* Writes the file's contents to memory, and reads them back. */
 static void write_and_read(const struct cr_safetensors *file)
 {
     struct cr_writer writer = {.path = "fuzz"};
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_tensors(&file, data, size);
     read_metadata(&file);
     write_and_read(&file);
-    file.mapping = (struct cr_mapping){0}; /* the caller's, not to be unmapped */
+    file.mapping = (struct cr_mapping){0}; /* the caller owns the bytes, so nothing is unmapped */
     cr_safetensors_close(&file);
     return 0;
 }

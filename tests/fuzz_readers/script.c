@@ -1,11 +1,11 @@
-/* script.c - any text as a model script, and as a printed graph: refused with a line, or a
- * graph, which is printed, read back and printed as the same text. */
+/* script.c - fuzz target: any text as a model script is refused with a line, or gives a graph whose
+ * printed text reads back as a graph with the same text. */
 #include "compiler/frontend/script.h"
 #include "compiler/ir/print_graph.h"
 
 #include "target.h"
 
-/* Runs a text; its graph belongs to the caller.  Null if it is refused. */
+/* Runs a text; the caller owns the graph.  Returns null if it is refused. */
 static struct cr_graph *run_text(const void *text, size_t size, struct cr_error *error)
 {
     struct cr_script script = {0};

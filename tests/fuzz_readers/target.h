@@ -1,5 +1,5 @@
 /*
- * target.h - what the fuzz targets have in common.
+ * target.h - functions that all fuzz targets share.
  *
  * A target is a function of libFuzzer's interface; driver.c calls it where libFuzzer is not
  * at hand.  It must return 0 for any bytes: a target aborts where a promise is broken.
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the program unless a promise holds. */
+/* Aborts the program unless a condition holds. */
 #define PROMISE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                          \
     } while (0)
 
-/* A message is "PATH: something" on one line, without control characters. */
+/* Asserts that a message is "PATH: something" on one line, without control characters. */
 static inline void promise_message(const char *message)
 {
     PROMISE(*message);
@@ -34,7 +34,8 @@ static inline void promise_message(const char *message)
         PROMISE((unsigned char)*message >= 0x20 && *message != 0x7f);
 }
 
-/* A file in memory that holds the bytes; its path in path[32].  To be closed. */
+/* Returns the descriptor of a file in memory with these bytes, which the caller closes; its path is
+ * in path[32]. */
 static inline int memory_file(const void *bytes, size_t size, char *path)
 {
     int fd = memfd_create("fuzz", 0);

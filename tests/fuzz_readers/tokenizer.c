@@ -1,5 +1,6 @@
-/* tokenizer.c - any bytes as a tokenizer.json, or as a tokenizer.model if they do not begin with {: refused with a line, or texts have ids that are tokens,
- * and the ids a text. */
+/* tokenizer.c - fuzz target: any bytes as a tokenizer.json, or as a tokenizer.model if they do not
+ * begin with {, are refused with a line, or give a tokenizer whose ids are in its vocabulary and
+ * decode to a text. */
 #include "compiler/emit/standalone_tokenizer.h"
 #include "compiler/ir/unwind.h"
 
@@ -7,7 +8,7 @@
 
 static const char *const texts[] = {"", " a  the end\r\n", "don't 1234 \xc3\xa9\xe6\xbc\xa2 <s>", "\xff"};
 
-/* Encodes a text, and decodes what comes of it. */
+/* Encodes a text, and decodes the ids. */
 static void run_text(struct cr_tokenizer *t, const char *text)
 {
     struct cr_ids ids = {0};
@@ -26,7 +27,7 @@ static void run_text(struct cr_tokenizer *t, const char *text)
     free(out.data);
 }
 
-/* Its tables as C, or why there are none. */
+/* Emits the tokenizer's tables as C, or asserts an error of one line. */
 static void run_emit(const struct cr_tokenizer *t, enum cr_tokenizer_use use)
 {
     struct cr_text out = {0};

@@ -1,5 +1,5 @@
 /*
- * mark_point.c - writes less of libcheck's marks.
+ * mark_point.c - reduces the file writes of libcheck.
  *
  * For every assertion that holds libcheck writes its place to a file, so that it can tell where a test
  * crashed.  In a loop over elements that takes more time than the test.  Programs are linked so that they

@@ -21,7 +21,7 @@
 
 enum { ROUNDS = 6 };
 
-/* The memory of one caller; the weights are shared. */
+/* The memory of one caller; all callers share the weights. */
 struct caller {
     struct model_pool *pool;
     void *arena, *room; /* of the pool */
@@ -50,7 +50,7 @@ static void make_up(float *numbers, long n)
     }
 }
 
-/* Memory that nobody frees before the end. */
+/* Allocates memory that is not freed before the program ends. */
 static void *room_for(size_t bytes)
 {
     void *room = aligned_alloc(64, bytes);
@@ -91,7 +91,8 @@ static void close_caller(struct caller *c)
     free(c->room);
 }
 
-/* A run of both entries; whatever was there before. */
+/* Runs both entries, whose outputs are overwritten before, and compares them with a run on one
+ * thread. */
 static void run(struct caller *c)
 {
     memset(c->y, 0x55, sizeof c->y);
@@ -109,7 +110,8 @@ static void rest(long ns)
     nanosleep(&t, NULL);
 }
 
-/* With rests so long that threads fall asleep, and so short that they do not. */
+/* Runs often, with rests so long that the pool's threads fall asleep, and so short that they do
+ * not. */
 static void *run_often(void *argument)
 {
     struct caller *c = argument;
@@ -130,7 +132,7 @@ static void check_threads(int threads)
     close_caller(&c);
 }
 
-/* Runs without a pool: the function starts threads of its own. */
+/* Runs without a pool: the emitted function starts threads of its own. */
 static void check_own(void)
 {
     struct caller c = open_caller(0);
@@ -171,7 +173,7 @@ static void check_two_pools(void)
     }
 }
 
-/* A pool that polled would take a second of processor time, or several. */
+/* Checks that an idle pool takes no processor time; polling threads would take seconds. */
 static void check_idle(void)
 {
     struct caller c = open_caller(2);
@@ -188,7 +190,7 @@ static void check_idle(void)
 
 #ifdef __linux__
 
-/* A thread that was joined may still be listed for a moment. */
+/* Counts the threads of the process; a joined thread may still be listed for a moment. */
 static int count_threads(void)
 {
     int n = 0;

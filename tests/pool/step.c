@@ -16,7 +16,7 @@ static void *room_for(size_t bytes)
     return room;
 }
 
-/* A state of made-up parameters and zeros. */
+/* Allocates a training state: made-up parameters, and zeros. */
 static char *begin(void)
 {
     char *state = room_for(TRAIN_ADD_STATE_BYTES);
@@ -30,7 +30,8 @@ static char *begin(void)
     return state;
 }
 
-/* The state after some steps on a pool of so many threads; 0: without a pool.  To be freed. */
+/* Returns the state after some steps on a pool of some threads (0: without a pool); the caller
+ * frees it. */
 static char *train(int threads)
 {
     char *state = begin(), *next = begin(), *old;
