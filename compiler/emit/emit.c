@@ -1,6 +1,7 @@
 /* Prints the whole text of a program: its kernels' functions, and the functions of its entries. */
 #include "emit.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,30 +190,45 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints the functions of kernels and of entries. */
-static void print_functions(struct cr_text *text, const struct cr_program *program)
+/* Prints the functions of kernels and of entries; stores the positions of all pieces in `spans` unless
+ * that is null. */
+static void print_functions(struct cr_text *text, const struct cr_program *program, struct cr_spans *spans)
 {
-    for (int i = 0; i < program->n_functions; i++)
+    for (int i = 0; i < program->n_functions; i++) {
+        size_t begin = text->length;
         if (program->functions[i].n_body)
-            cr_emit_function(text, &program->functions[i], NULL);
+            cr_emit_function(text, &program->functions[i], spans ? spans->statements[i] : NULL);
+        if (spans)
+            spans->functions[i] = (struct cr_span){begin, text->length};
+    }
     for (int i = 0; i < program->n_entries; i++)
-        print_entry(text, program, &program->entries[i], NULL);
+        print_entry(text, program, &program->entries[i], spans ? spans->steps : NULL);
 }
 
-/* Prints an enum of the options, and one of the named sums of sizes that occur in the functions. */
-static void put_names(struct cr_text *text, const struct cr_program *program)
+static bool is_of_identifier(char c)
 {
-    const struct cr_named_sizes *sizes = program->sizes;
-    struct cr_text options = {0}, sums = {0}, functions = {0};
-    bool has_sums = false;
-    for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++)
-        has_sums |= *sizes->names[i].sum != 0;
-    if (has_sums)
-        print_functions(&functions, program);
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* True if an identifier occurs in a text, other than as a part of a longer one. */
+static bool has_identifier(const char *text, const char *identifier)
+{
+    size_t length = strlen(identifier);
+    for (const char *at = text; (at = strstr(at, identifier)); at += length)
+        if ((at == text || !is_of_identifier(at[-1])) && !is_of_identifier(at[length]))
+            return true;
+    return false;
+}
+
+/* Prints an enum of the options, and one of the named sums of sizes that occur in the text of the
+ * functions. */
+static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, const char *functions)
+{
+    struct cr_text options = {0}, sums = {0};
     for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++) {
         const struct cr_size_name *name = &sizes->names[i];
         struct cr_text *line = *name->sum ? &sums : &options;
-        if (*name->sum && !strstr(functions.data, name->text))
+        if (*name->sum && !has_identifier(functions, name->text))
             continue;
         cr_put(line, "%s%s = ", line->length ? ", " : "enum { ", name->text);
         if (*name->sum)
@@ -227,17 +243,17 @@ static void put_names(struct cr_text *text, const struct cr_program *program)
         cr_put_line(text, 0, "%s }; /* sums of sizes */", sums.data);
     free(options.data);
     free(sums.data);
-    free(functions.data);
 }
 
-/* Prints the names of sizes and of the distance of prefetches, if there are any. */
-static void put_sizes(struct cr_text *text, const struct cr_program *program)
+/* Prints the names of sizes and of the distance of prefetches, if there are any.  `functions` is the text
+ * that uses them. */
+static void put_sizes(struct cr_text *text, const struct cr_program *program, const char *functions)
 {
     struct cr_named_sizes *sizes = program->sizes;
     if (!sizes)
         return;
     cr_put(text, "\n");
-    put_names(text, program);
+    put_names(text, sizes, functions);
     if (sizes->names[CR_NAME_AHEAD].value > 0)
         cr_put(text, "enum { %s = %lld }; /* floats from a weight that is read to one that is prefetched */\n",
                sizes->names[CR_NAME_AHEAD].text, (long long)sizes->names[CR_NAME_AHEAD].value);
@@ -252,30 +268,39 @@ static void put_sizes(struct cr_text *text, const struct cr_program *program)
 
 void cr_emit(struct cr_text *text, const struct cr_program *program)
 {
-    put_sizes(text, program);
-    print_functions(text, program);
+    struct cr_text functions = {0};
+    print_functions(&functions, program, NULL);
+    put_sizes(text, program, functions.data);
+    cr_put_bytes(text, functions.data, functions.length);
+    free(functions.data);
+}
+
+static void shift_spans(struct cr_span *spans, int n, size_t by)
+{
+    for (int i = 0; i < n; i++) {
+        spans[i].begin += by;
+        spans[i].end += by;
+    }
 }
 
 /* Prints the same text as cr_emit, and keeps only the positions of its pieces. */
 void cr_spans_find(struct cr_spans *spans, const struct cr_program *program)
 {
-    struct cr_text text = {0};
+    struct cr_text functions = {0}, sizes = {0};
     spans->n = program->n_functions;
     spans->functions = cr_calloc((size_t)program->n_functions, sizeof *spans->functions);
     spans->statements = cr_calloc((size_t)program->n_functions, sizeof *spans->statements);
     spans->steps = cr_calloc((size_t)program->n_steps, sizeof *spans->steps);
-    put_sizes(&text, program);
-    for (int i = 0; i < program->n_functions; i++) {
-        const struct cr_function *f = &program->functions[i];
-        spans->functions[i].begin = text.length;
-        spans->statements[i] = cr_calloc((size_t)f->n_body, sizeof *spans->statements[i]);
-        if (f->n_body)
-            cr_emit_function(&text, f, spans->statements[i]);
-        spans->functions[i].end = text.length;
-    }
-    for (int i = 0; i < program->n_entries; i++)
-        print_entry(&text, program, &program->entries[i], spans->steps);
-    free(text.data);
+    for (int i = 0; i < program->n_functions; i++)
+        spans->statements[i] = cr_calloc((size_t)program->functions[i].n_body, sizeof *spans->statements[i]);
+    print_functions(&functions, program, spans);
+    put_sizes(&sizes, program, functions.data);
+    shift_spans(spans->functions, program->n_functions, sizes.length);
+    shift_spans(spans->steps, program->n_steps, sizes.length);
+    for (int i = 0; i < program->n_functions; i++)
+        shift_spans(spans->statements[i], program->functions[i].n_body, sizes.length);
+    free(functions.data);
+    free(sizes.data);
 }
 
 void cr_spans_free(struct cr_spans *spans)
