@@ -396,6 +396,7 @@ static void set_place(struct joining *j, int function, int place, int first, int
     int n_arguments = f->n_arguments;
     if (place < n_arguments) {
         f->arguments[place].address.size = 0;
+        f->arguments[place].address.part = 0;
         add_term(f, &f->arguments[place].address, find_var(f, slot));
     } else {
         f->exprs[place - n_arguments].size = 0;

@@ -194,6 +194,17 @@ static void print_start(const struct cr_expr_printer *p, const struct cr_address
     }
 }
 
+/* Prints the absolute value of an address's base: in C "HIDDEN_SIZE + HEAD_DIM / 2" if it has two parts. */
+static void print_base(const struct cr_expr_printer *p, const struct cr_address *a)
+{
+    int64_t part = p->as_c ? a->part : 0;
+    print_number(p, llabs(a->base) - part, a->size, false);
+    if (part) {
+        cr_put(p->text, " + ");
+        print_number(p, part, a->part_size, false);
+    }
+}
+
 /* Prints an address: "slot + i * 48 + 96" in C, "slot[i * 48 + 96]" in a dump. */
 static void print_address(const struct cr_expr_printer *p, const struct cr_address *a)
 {
@@ -217,7 +228,7 @@ static void print_address(const struct cr_expr_printer *p, const struct cr_addre
         cr_put(p->text, "%lld", (long long)a->base);
     else if (a->base) {
         cr_put(p->text, a->base < 0 ? " - " : " + ");
-        print_number(p, llabs(a->base), a->size, false);
+        print_base(p, a);
     }
     cr_put(p->text, indexed ? "]" : "");
 }

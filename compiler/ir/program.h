@@ -111,6 +111,8 @@ struct cr_address {
                  name */
     int64_t base;
     int size; /* the named size that base is, or that a constant is; or 0 */
+    int64_t part;  /* if not 0: emitted C has base as a sum, base - part of the size `size` and part */
+    int part_size; /* ... of this size */
     int first_term, n_terms; /* in cr_function.terms */
 };
 

@@ -525,25 +525,59 @@ static void name_call(struct naming *n, const struct cr_call *call)
     }
 }
 
-/* Names the offset of an address, as a multiple of one of the slot's own strides: the one that makes
- * the shortest product; of several, the largest stride. */
+/* Returns the number of factors of a multiple of a stride, and sets *size to the multiple; INT_MAX if it has
+ * no name. */
+static int multiple_of(const struct naming *n, const struct strides *s, int stride, int64_t value, int *size)
+{
+    char text[512];
+    int64_t times = value / s->items[stride].value;
+    *size = cr_size_product(n->table, s->items[stride].size, cr_plain_size(n->table, times));
+    return *size ? cr_size_text(n->table, *size, text, sizeof text) : INT_MAX;
+}
+
+/* Finds the multiple of one of a slot's own strides that is a value: the one that makes the shortest
+ * product; of several, the one of the largest stride.  Returns its number of factors, INT_MAX if there is
+ * none. */
+static int shortest_multiple(const struct naming *n, const struct strides *s, int64_t value, int *size)
+{
+    int64_t largest = 0;
+    int fewest = INT_MAX, found;
+    for (int i = 0; i < s->n_own; i++) {
+        int64_t stride = s->items[i].value;
+        int factors = value % stride ? INT_MAX : multiple_of(n, s, i, value, &found);
+        if (factors < fewest || (factors == fewest && factors < INT_MAX && stride > largest)) {
+            *size = found;
+            fewest = factors;
+            largest = stride;
+        }
+    }
+    return fewest;
+}
+
+/* Names the offset of an address.  It is a multiple of one of the slot's own strides, or a sum of two
+ * multiples if that is not longer than a product of three factors: half a head behind the queries is
+ * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
-    int64_t best = 0;
-    int fewest = INT_MAX;
-    for (int i = 0; i < s->n_own; i++) {
-        int64_t value = s->items[i].value;
-        char text[512];
-        if (address->base <= 0 || address->base % value)
+    int size, rest, fewest = INT_MAX;
+    if (address->base <= 0)
+        return;
+    fewest = shortest_multiple(n, s, address->base, &size);
+    if (fewest == INT_MAX)
+        return;
+    address->size = size;
+    for (int i = 0; i < s->n_own && fewest > 2; i++) {
+        int64_t stride = s->items[i].value, part = address->base % stride;
+        if (stride >= address->base || !part)
             continue;
-        int size = cr_size_product(n->table, s->items[i].size,
-                                   cr_plain_size(n->table, address->base / value));
-        int factors = size ? cr_size_text(n->table, size, text, sizeof text) : INT_MAX;
-        if (factors < fewest || (factors == fewest && value > best)) {
+        int factors = multiple_of(n, s, i, address->base - part, &size);
+        int more = shortest_multiple(n, s, part, &rest);
+        if (factors < INT_MAX && more < INT_MAX && factors + more <= fewest) {
+            fewest = factors + more;
             address->size = size;
-            fewest = factors;
-            best = value;
+            address->part = part;
+            address->part_size = rest;
         }
     }
 }
