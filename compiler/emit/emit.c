@@ -114,21 +114,24 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
  * ragged length it checks the size of each row. */
 static void print_lengths(struct cr_text *t, const struct cr_program *p)
 {
-    char plain[128];
+    char plain[128], name[CR_LENGTH_VARIABLE], rows[CR_LENGTH_VARIABLE];
     for (int i = 0; i < p->n_lengths; i++) {
         cr_plain_scope(plain, sizeof plain, p->lengths[i].name);
-        cr_put(t, "    const %s%d = %s(const int *)inputs[%d]; /* %s */\n",
-               p->lengths[i].batch ? "int *const length" : "long length", i,
-               p->lengths[i].batch ? "" : "*", p->input_of_length[i], plain);
+        cr_length_variable(name, sizeof name, p, i);
+        cr_put(t, "    const %s%s = %s(const int *)inputs[%d]; /* %s */\n",
+               p->lengths[i].batch ? "int *const " : "long ", name, p->lengths[i].batch ? "" : "*",
+               p->input_of_length[i], plain);
     }
     for (int i = 0; i < p->n_lengths; i++) {
-        char size[32];
-        snprintf(size, sizeof size, p->lengths[i].batch ? "length%d[row]" : "length%d", i);
-        if (p->lengths[i].batch)
-            cr_put(t, "    for (long row = 0; row < length%d; row++)\n    ",
-                   p->lengths[i].batch - 1);
-        cr_put(t, "    if (%s < 1 || %s > %lld)\n%s        return %d;\n", size, size,
-               (long long)p->lengths[i].bound, p->lengths[i].batch ? "    " : "", i + 1);
+        bool ragged = p->lengths[i].batch > 0;
+        const char *row = ragged ? "[row]" : "";
+        cr_length_variable(name, sizeof name, p, i);
+        if (ragged) {
+            cr_length_variable(rows, sizeof rows, p, p->lengths[i].batch - 1);
+            cr_put(t, "    for (long row = 0; row < %s; row++)\n    ", rows);
+        }
+        cr_put(t, "    if (%s%s < 1 || %s%s > %lld)\n%s        return %d;\n", name, row, name, row,
+               (long long)p->lengths[i].bound, ragged ? "    " : "", i + 1);
     }
 }
 

@@ -23,9 +23,11 @@ void cr_emit_step_all_gather(struct cr_text *t, const struct cr_step *step, cons
 {
     const struct cr_exchanged *x = &step->all_gather;
     int indent = walk->loop ? 8 : 4;
-    char rows[32];
-    snprintf(rows, sizeof rows, x->length == CR_NONE ? "%lld" : "length%lld",
-             (long long)(x->length == CR_NONE ? x->rows : x->length));
+    char rows[CR_LENGTH_VARIABLE];
+    if (x->length == CR_NONE)
+        snprintf(rows, sizeof rows, "%lld", (long long)x->rows);
+    else
+        cr_length_variable(rows, sizeof rows, walk->program, x->length);
     cr_put(t, "%*s{ /* what every rank has */\n", indent, "");
     print_pointers(t, step, walk, indent + 4);
     cr_put_line(t, indent + 4, "for (long piece = 0; piece < %lld; piece++)", (long long)x->pieces);

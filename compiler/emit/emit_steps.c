@@ -1,6 +1,7 @@
 /* emit_steps.c - prints steps and the arguments bound to their operands; see emit_steps.h. */
 #include "emit_steps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,26 @@ static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format fo
         cr_put(t, "(%s%s *)", space == CR_SPACE_WEIGHTS ? "const " : "", type);
 }
 
+void cr_length_variable(char *name, size_t size, const struct cr_program *p, int length)
+{
+    char plain[32], other[32];
+    cr_identifier(plain, sizeof plain, p->lengths[length].name);
+    bool unique = *plain != 0;
+    for (int i = 0; i < p->n_lengths; i++) {
+        cr_identifier(other, sizeof other, p->lengths[i].name);
+        unique &= i == length || strcmp(other, plain) != 0;
+    }
+    if (unique)
+        snprintf(name, size, "length_%s", plain);
+    else
+        snprintf(name, size, "length%d", length);
+}
+
 /* Prints a location that is the same for all layers. */
-static void print_location(struct cr_text *t, struct cr_location at, enum cr_format format)
+static void print_location(struct cr_text *t, const struct cr_program *p, struct cr_location at, enum cr_format format)
 {
     long long offset = in_units(at.space, at.offset, format);
+    char name[CR_LENGTH_VARIABLE];
     print_cast(t, at.space, format);
     switch (at.space) {
     case CR_SPACE_ARENA:
@@ -67,7 +84,8 @@ static void print_location(struct cr_text *t, struct cr_location at, enum cr_for
         cr_put(t, "out%lld", offset);
         break;
     case CR_SPACE_LENGTH:
-        cr_put(t, "length%lld", offset);
+        cr_length_variable(name, sizeof name, p, (int)offset);
+        cr_put(t, "%s", name);
         break;
     case CR_SPACE_STATE:
         cr_put(t, "state%lld", offset);
@@ -194,18 +212,18 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
         cr_put(t, "(");
     if (b->first_differs) {
         cr_put(t, "layer == %d ? ", loop->start);
-        print_location(t, b->first, format);
+        print_location(t, p, b->first, format);
         cr_put(t, " : ");
     }
     if (b->last_differs) {
         cr_put(t, "layer == %d ? ", loop->start + (loop->count - 1) * loop->direction);
-        print_location(t, b->last, format);
+        print_location(t, p, b->last, format);
         cr_put(t, " : ");
     }
     print_cast_of_port(t, b, format);
     switch (b->form) {
     case CR_FORM_SAME:
-        print_location(t, (struct cr_location){b->space, b->start, 0}, format);
+        print_location(t, p, (struct cr_location){b->space, b->start, 0}, format);
         break;
     case CR_FORM_EVEN:
         print_even(t, b, format);
