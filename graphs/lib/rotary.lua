@@ -77,9 +77,11 @@ function rotary.angles(T, w, scale)
     return {cos = cos(angle) * scale, sin = sin(angle) * scale}
 end
 
--- (a cos - b sin, b cos + a sin)
+-- (a cos - b sin, b cos + a sin), which have the scope "rotary".
 local function turn(a, b, angles)
-    return a * angles.cos - b * angles.sin, b * angles.cos + a * angles.sin
+    return scope("rotary", function()
+        return a * angles.cos - b * angles.sin, b * angles.cos + a * angles.sin
+    end)
 end
 
 -- The part of the last axis from `start` on.
