@@ -85,24 +85,8 @@ same 'a checkpoint in the middle' "$T/twenty" "$T/rest"
 
 # ---- C ----
 
-# docs/call_training.c for a step with data: micro-batches of a .npy file behind a header of 128 bytes.
-sed 's/train_add/micro_batches/g; s/TRAIN_ADD/MICRO_BATCHES/g
-    s/step_with(pool, state, state, &loss, arena)/step_with(pool, state, state,\
-            data[0] + (i - 1) * MICRO_BATCHES_IN_IDS_ELEMENTS,\
-            data[1] + (i - 1) * MICRO_BATCHES_IN_TARGET_ELEMENTS, \&loss, arena)/
-    s/^static int read_state/static int data[2][20 * MICRO_BATCHES_IN_IDS_ELEMENTS];\
-\
-static int read_data(const char *path, int *data)\
-{\
-    FILE *file = fopen(path, "rb");\
-    int good = file \&\& fseek(file, 128, SEEK_SET) == 0 \&\& fread(data, sizeof data[0], 20 * MICRO_BATCHES_IN_IDS_ELEMENTS, file);\
-    if (file)\
-        fclose(file);\
-    return good;\
-}\
-\
-static int read_state/; s/argc != 4/argc != 6 || !read_data(argv[4], data[0]) || !read_data(argv[5], data[1])/' \
-    docs/call_training.c >"$T/call.c"
+# docs/call_training.c for a step with data: each step reads its part of both files.
+inputs='data[0] + i * MICRO_BATCHES_IN_IDS_ELEMENTS, data[1] + i * MICRO_BATCHES_IN_TARGET_ELEMENTS,'
 ids 120 9 3 "$T/ids.npy"
 ids 120 9 4 "$T/target.npy"
 own="--set micro_batches=6 --input ids=$T/ids.npy --input target=$T/target.npy"
@@ -115,13 +99,15 @@ apart=$T/apart
 mkdir "$apart" && apart "$(fastest "$crescent")" "$T/micro_batches.c" "$apart" &&
     runtime_object "$apart/micro_batches_runtime.c" "$apart/runtime.o" >"$log" 2>&1
 report $? 'emit --train: the runtime'
+call="-I$T -DMODEL=micro_batches -DMODEL_CAPITALS=MICRO_BATCHES"
 for how in 'gcc -O1' 'clang -O2 -DMICRO_BATCHES_THREADS=2' tcc; do
     if command -v ${how%% *} >/dev/null 2>&1; then
         case $how in
         tcc) files=$T/micro_batches.c ;; # which compiles the whole file in a moment
         *) files="$apart/micro_batches.c $apart/runtime.o" ;;
         esac
-        $how -std=c11 -Wall -Wextra -pthread -I"$T" "$T/call.c" $files -o "$T/call" -lm >"$log" 2>&1 &&
+        $how -std=c11 -Wall -Wextra -pthread $call "-DINPUTS=$inputs" docs/call_training.c $files \
+            -o "$T/call" -lm >"$log" 2>&1 &&
             [ ! -s "$log" ] &&
             "$T/call" "$T/start" 20 "$T/tensors" "$T/ids.npy" "$T/target.npy" >"$log" 2>&1
         report $? "twenty steps in C by $how"
@@ -138,7 +124,8 @@ tried=0
 for family in openmpi mpich; do
     mpicc=$(command -v mpicc.$family) && mpirun=$(command -v mpirun.$family) || continue
     tried=1
-    "$mpicc" -O1 -Wall -Wextra -DMICRO_BATCHES_MPI -I"$T" "$T/call.c" "$apart/micro_batches.c" "$apart/runtime.o" \
+    "$mpicc" -O1 -Wall -Wextra -DMICRO_BATCHES_MPI $call "-DINPUTS=$inputs" docs/call_training.c \
+        "$apart/micro_batches.c" "$apart/runtime.o" \
         -o "$T/call_ranks" -lm >"$log" 2>&1 && [ ! -s "$log" ]
     report $? "emit --train by mpicc.$family"
     options=

@@ -164,10 +164,8 @@ refused 'train: a byte less' "graphs/train_sort.lua: the arena takes at least $l
 
 "$crescent" train $sort --steps 0 --checkpoint "$T/start" >"$log" 2>&1
 "$crescent" emit --train $sort --max-arena "$lowest" --isa plain -o "$T/train_sort.c" >"$log" 2>&1 &&
-    sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g
-        s/float loss;/float loss, rate, tokens;/; s/&loss, arena/\&loss, \&rate, \&tokens, arena/' \
-        docs/call_training.c >"$T/call_training.c" &&
-    cc -O1 -I"$T" "$T/call_training.c" "$T/train_sort.c" -lm -o "$T/steps_in_c" >"$log" 2>&1 &&
+    cc -O1 -I"$T" -DMODEL=train_sort -DMODEL_CAPITALS=TRAIN_SORT '-DOUTPUTS=&loss, other, other' \
+        docs/call_training.c "$T/train_sort.c" -lm -o "$T/steps_in_c" >"$log" 2>&1 &&
     "$T/steps_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
 report $? 'a step in C within the least arena: built and run'
 tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"

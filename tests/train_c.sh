@@ -24,14 +24,14 @@ symbols() {
         }'
 }
 
-# docs/call_training.c, for a step that has two more outputs.
-sed 's/train_add/train_sort/g; s/TRAIN_ADD/TRAIN_SORT/g; s/float loss;/float loss, rate;\n    int tokens;/
-    s/&loss, arena/\&loss, \&rate, \&tokens, arena/' docs/call_training.c >"$T/call_training.c"
+# docs/call_training.c for the two steps, one of which has two more outputs.
+sorting='-DMODEL=train_sort -DMODEL_CAPITALS=TRAIN_SORT -DOUTPUTS=&loss,other,other'
+replacing='-DMODEL=replaced_states -DMODEL_CAPITALS=REPLACED_STATES'
 
 # ten_in_c FILES COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
 ten_in_c() {
     what="ten steps in C by $2 $3"
-    $2 -Wall -Werror -I"$T" $3 "$T/call_training.c" $1 -o "$T/ten_in_c" -lm \
+    $2 -Wall -Werror -I"$T" $3 $sorting docs/call_training.c $1 -o "$T/ten_in_c" -lm \
         >"$log" 2>&1 && "$T/ten_in_c" "$T/start" 10 "$T/tensors" >"$log" 2>&1
     report $? "$what: built and run"
     tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
@@ -73,9 +73,9 @@ else
     echo 'skipped: sanitizers need /proc'
 fi
 
-# steps_of_states HOW: 24 steps in C of states that are read in every order have the bits of `crescent train`.
+# steps_of_states HOW [OPTION]: 24 steps in C of states that are read in every order have the bits of `crescent train`.
 steps_of_states() {
-    cc -Wall -Wextra -Werror -O1 -I"$T" "$T/replace.c" "$T/replaced_states.c" -lm -o "$T/replace" >"$log" 2>&1 &&
+    cc -Wall -Wextra -Werror -O1 -I"$T" $replacing ${2-} docs/call_training.c "$T/replaced_states.c" -lm -o "$T/replace" >"$log" 2>&1 &&
         "$T/replace" "$T/start" 24 "$T/tensors" >"$log" 2>&1
     report $? "states are stored $1: built and run"
     tail -c "$(wc -c <"$T/tensors")" "$T/steps" >"$T/expected"
@@ -88,22 +88,8 @@ script=tests/scripts/replaced_states.lua
     "$crescent" train $script --steps 24 --checkpoint "$T/steps" >"$log" 2>&1 &&
     "$crescent" emit --train $script --isa plain -o "$T/replaced_states.c" >"$log" 2>&1
 report $? 'a step that replaces states'
-sed 's/train_add/replaced_states/g; s/TRAIN_ADD/REPLACED_STATES/g' docs/call_training.c >"$T/replace.c"
 steps_of_states 'over their old values'
-sed -i 's/replaced_states_step_with(/step_apart(/
-    s/^static int train(/static int step_apart(struct replaced_states_pool *pool, char *state, char *next, float *loss,\
-    void *arena)\
-{\
-    char *apart = aligned_alloc(64, REPLACED_STATES_STATE_BYTES);\
-    int status = !apart || replaced_states_step_with(pool, state, apart, loss, arena);\
-    for (long i = 0; !status \&\& i < REPLACED_STATES_STATE_BYTES; i++)\
-        next[i] = apart[i];\
-    free(apart);\
-    return status;\
-}\
-\
-&/' "$T/replace.c"
-steps_of_states 'elsewhere'
+steps_of_states 'elsewhere' -DTWO_STATES
 
 cc -O0 -fno-pic -fno-pie -c "$T/plain/train_sort.c" -o "$T/train_sort.o" >"$log" 2>&1
 report $? 'a step in C, without PIC'

@@ -136,13 +136,12 @@ build() {
     "$crescent" emit --train ${shared% --threads 1} --ranks $1 --isa plain -o "$T/shared_states.c" >"$T/out" 2>"$log" &&
         apart plain "$T/shared_states.c" "$T/apart" &&
         runtime_object "$T/apart/shared_states_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
-        $mpicc -std=c11 -O1 -Wall -Wextra -Werror -DSHARED_STATES_MPI -I"$T" "$T/call.c" \
-            "$T/apart/shared_states.c" "$T/apart/runtime.o" -lm -o "$T/call" >"$log" 2>&1
+        $mpicc -std=c11 -O1 -Wall -Wextra -Werror -DSHARED_STATES_MPI -I"$T" \
+            -DMODEL=shared_states -DMODEL_CAPITALS=SHARED_STATES docs/call_training.c "$T/apart/shared_states.c" "$T/apart/runtime.o" -lm -o "$T/call" >"$log" 2>&1
 }
 
 # emitted: steps of docs/call_training.c with the bits of one process; rows divide by 2 and 4, not by 3.
 emitted() {
-    sed 's/train_add/shared_states/g; s/TRAIN_ADD/SHARED_STATES/g' docs/call_training.c >"$T/call.c"
     "$crescent" train $shared --steps 0 --checkpoint "$T/start" >"$log" 2>&1
     report $? 'a checkpoint of no steps'
     for n in 2 3 4; do
