@@ -39,7 +39,7 @@ static void emit_steps(struct cr_text *text, const struct cr_program *program,
 
 /* ---- the function of an entry ---- */
 
-/* Marks the ports that have a variable in3, state3 or out3: each is one argument in all layers. */
+/* Marks the ports that have a variable in_x, state_x or out_x: each is one argument in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
 };
@@ -95,15 +95,16 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
             continue;
         const char *type = cr_c_type(p->inputs[i].dtype);
         if (p->inputs[i].state)
-            cr_put(t, "    %s *const state%d = (void *)inputs[%d];", type, i, i);
+            cr_put(t, "    %s *const state_%s = (void *)inputs[%d];", type, p->inputs[i].identifier, i);
         else
-            cr_put(t, "    const %s *const in%d = inputs[%d];", type, i, i);
+            cr_put(t, "    const %s *const in_%s = inputs[%d];", type, p->inputs[i].identifier, i);
         print_port_comment(t, &p->inputs[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
         if (!named.outputs[i])
             continue;
-        cr_put(t, "    %s *const out%d = outputs[%d];", cr_c_type(p->outputs[i].dtype), i, i);
+        cr_put(t, "    %s *const out_%s = outputs[%d];", cr_c_type(p->outputs[i].dtype),
+               p->outputs[i].identifier, i);
         print_port_comment(t, &p->outputs[i]);
     }
     free(named.inputs);
@@ -114,23 +115,20 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
  * ragged length it checks the size of each row. */
 static void print_lengths(struct cr_text *t, const struct cr_program *p)
 {
-    char plain[128], name[CR_LENGTH_VARIABLE], rows[CR_LENGTH_VARIABLE];
+    char plain[128];
     for (int i = 0; i < p->n_lengths; i++) {
         cr_plain_scope(plain, sizeof plain, p->lengths[i].name);
-        cr_length_variable(name, sizeof name, p, i);
-        cr_put(t, "    const %s%s = %s(const int *)inputs[%d]; /* %s */\n",
-               p->lengths[i].batch ? "int *const " : "long ", name, p->lengths[i].batch ? "" : "*",
-               p->input_of_length[i], plain);
+        cr_put(t, "    const %slength_%s = %s(const int *)inputs[%d]; /* %s */\n",
+               p->lengths[i].batch ? "int *const " : "long ", cr_length_identifier(p, i),
+               p->lengths[i].batch ? "" : "*", p->input_of_length[i], plain);
     }
     for (int i = 0; i < p->n_lengths; i++) {
         bool ragged = p->lengths[i].batch > 0;
-        const char *row = ragged ? "[row]" : "";
-        cr_length_variable(name, sizeof name, p, i);
-        if (ragged) {
-            cr_length_variable(rows, sizeof rows, p, p->lengths[i].batch - 1);
-            cr_put(t, "    for (long row = 0; row < %s; row++)\n    ", rows);
-        }
-        cr_put(t, "    if (%s%s < 1 || %s%s > %lld)\n%s        return %d;\n", name, row, name, row,
+        const char *name = cr_length_identifier(p, i), *row = ragged ? "[row]" : "";
+        if (ragged)
+            cr_put(t, "    for (long row = 0; row < length_%s; row++)\n    ",
+                   cr_length_identifier(p, p->lengths[i].batch - 1));
+        cr_put(t, "    if (length_%s%s < 1 || length_%s%s > %lld)\n%s        return %d;\n", name, row, name, row,
                (long long)p->lengths[i].bound, ragged ? "    " : "", i + 1);
     }
 }

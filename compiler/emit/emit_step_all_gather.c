@@ -1,4 +1,5 @@
 /* emit_step_all_gather.c - ALL_GATHER: an exchange between ranks, as C. */
+#include "compiler/ir/identifiers.h"
 #include "emit_steps.h"
 
 #include <stdio.h>
@@ -23,11 +24,11 @@ void cr_emit_step_all_gather(struct cr_text *t, const struct cr_step *step, cons
 {
     const struct cr_exchanged *x = &step->all_gather;
     int indent = walk->loop ? 8 : 4;
-    char rows[CR_LENGTH_VARIABLE];
+    char rows[CR_C_NAME + sizeof "length_"];
     if (x->length == CR_NONE)
         snprintf(rows, sizeof rows, "%lld", (long long)x->rows);
     else
-        cr_length_variable(rows, sizeof rows, walk->program, x->length);
+        snprintf(rows, sizeof rows, "length_%s", cr_length_identifier(walk->program, x->length));
     cr_put(t, "%*s{ /* what every rank has */\n", indent, "");
     print_pointers(t, step, walk, indent + 4);
     cr_put_line(t, indent + 4, "for (long piece = 0; piece < %lld; piece++)", (long long)x->pieces);

@@ -1,7 +1,6 @@
 /* emit_steps.c - prints steps and the arguments bound to their operands; see emit_steps.h. */
 #include "emit_steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,26 +49,10 @@ static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format fo
         cr_put(t, "(%s%s *)", space == CR_SPACE_WEIGHTS ? "const " : "", type);
 }
 
-void cr_length_variable(char *name, size_t size, const struct cr_program *p, int length)
-{
-    char plain[32], other[32];
-    cr_identifier(plain, sizeof plain, p->lengths[length].name);
-    bool unique = *plain != 0;
-    for (int i = 0; i < p->n_lengths; i++) {
-        cr_identifier(other, sizeof other, p->lengths[i].name);
-        unique &= i == length || strcmp(other, plain) != 0;
-    }
-    if (unique)
-        snprintf(name, size, "length_%s", plain);
-    else
-        snprintf(name, size, "length%d", length);
-}
-
 /* Prints a location that is the same for all layers. */
 static void print_location(struct cr_text *t, const struct cr_program *p, struct cr_location at, enum cr_format format)
 {
     long long offset = in_units(at.space, at.offset, format);
-    char name[CR_LENGTH_VARIABLE];
     print_cast(t, at.space, format);
     switch (at.space) {
     case CR_SPACE_ARENA:
@@ -78,17 +61,16 @@ static void print_location(struct cr_text *t, const struct cr_program *p, struct
         print_plus(t, offset);
         break;
     case CR_SPACE_INPUT:
-        cr_put(t, "in%lld", offset);
+        cr_put(t, "in_%s", p->inputs[offset].identifier);
         break;
     case CR_SPACE_OUTPUT:
-        cr_put(t, "out%lld", offset);
+        cr_put(t, "out_%s", p->outputs[offset].identifier);
         break;
     case CR_SPACE_LENGTH:
-        cr_length_variable(name, sizeof name, p, (int)offset);
-        cr_put(t, "%s", name);
+        cr_put(t, "length_%s", cr_length_identifier(p, (int)offset));
         break;
     case CR_SPACE_STATE:
-        cr_put(t, "state%lld", offset);
+        cr_put(t, "state_%s", p->inputs[offset].identifier);
         break;
     case CR_SPACE_LITERAL:
         cr_put(t, "literal%lld", offset);

@@ -12,10 +12,12 @@ void cr_emit_binding(struct cr_text *text, const struct cr_program *program,
                      const struct cr_layers *loop, const struct cr_binding *binding,
                      enum cr_format format);
 
-/* Writes the variable in the function of an entry that has the value of a length: length_T for T; length0 and so
- * on for lengths whose names make no identifier or the same one. */
-enum { CR_LENGTH_VARIABLE = 48 };
-void cr_length_variable(char *name, size_t size, const struct cr_program *program, int length);
+/* Returns the identifier of the input that holds a length: its variable in the function of an entry is
+ * length_IDENTIFIER. */
+static inline const char *cr_length_identifier(const struct cr_program *program, int length)
+{
+    return program->inputs[program->input_of_length[length]].identifier;
+}
 
 /* Prints a step of the kind, indented by 8 inside a loop. */
 #define STEP(NAME, name, traits, description)                                                      \
