@@ -29,7 +29,7 @@ enum { CR_ONNX_LENGTHS = 8, CR_ONNX_LEAST_BOUND = 4 };
 
 struct cr_symbols {
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
-    int n_lengths, n_samples; /* 0 samples: symbols are not used */
+    int n_lengths, n_samples; /* n_samples: sets of values for the lengths; 0: there are no lengths */
     double *values;           /* by symbol: its value in each sample; the lengths come first */
     struct cr_table table;    /* of symbols, by their values */
     int n, cap;

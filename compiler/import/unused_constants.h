@@ -8,9 +8,10 @@
 #include "translate.h"
 
 /*
- * Call between nodes; `done` marks translated ones.  Keeps elements that a later node or a graph in
- * its attributes reads, elements of the model's outputs and of statements, and elements that a node
- * with unknown outputs reads, as passes look at them.  Other known values lose their tensors.
+ * Frees the elements of known values that nothing will read.  Call it between nodes; `done` is true
+ * for translated nodes.  Values keep their elements if a later node or a subgraph in its attributes
+ * reads them, if they are outputs of the model or occur in statements, or if a node with unknown
+ * outputs reads them, since passes look at such operands.
  */
 void cr_onnx_free_unread(struct cr_onnx_script *script, const bool *done, int n_done);
 

@@ -178,7 +178,8 @@ static bool find_expand(struct finder *f)
     return true;
 }
 
-/* Infers a move: it has the lengths of its operand, on the axes that those become. */
+/* Infers a movement op: an axis of its result has the length of the operand's axis that it comes
+ * from. */
 static bool find_move(struct finder *f)
 {
     const struct cr_node *node = f->node;

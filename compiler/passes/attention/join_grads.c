@@ -61,8 +61,8 @@ static bool complete(const struct cr_search *s, struct cr_graph *g, cr_id t)
     return g->n_nodes > n;
 }
 
-/* True if a node may be the T of some gradients: it is elementwise, and a matmul reads the node
- * or its transpose. */
+/* True if a node may be the gradient of scores, of which the gradients of queries and keys are
+ * products: it is elementwise, and a matmul reads the node or its transpose. */
 static bool may_be_dscores(const struct cr_search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {

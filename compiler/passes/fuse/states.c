@@ -250,7 +250,8 @@ static void add_copied(struct cr_module *m, struct cr_output *o)
     m->materialised[o->id] = true;
 }
 
-/* Appends the copies: for a write first the old value of the state, then the result. */
+/* Appends the kernels that copy: for a write, from the state to the buffer into which rows are
+ * written; then from the buffer to the state. */
 static void copy_values(struct cr_module *m, const bool *copied)
 {
     const struct cr_graph *g = m->graph;

@@ -624,7 +624,7 @@ static bool settle_states(struct shard *s)
 enum need {
     NEEDS_WHOLE,
     NEEDS_PART, /* with the cut of the node */
-    NEEDS_OWN,  /* with the operand's own cut, from which the node's cut was derived */
+    NEEDS_OWN,  /* with the cut of the operand, from which the cut of the node follows */
     NEEDS_TABLE /* the columns of a table of which the node gathers rows */
 };
 
