@@ -255,7 +255,7 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
     if (bytes < 0)
-        return CR_NPY_FAIL(t, "the shape needs more than 2^63 bytes, expected %zu", left);
+        return CR_NPY_FAIL(t, "found a shape of more than 2^63 bytes, expected the %zu bytes behind the header", left);
     if ((uint64_t)bytes != left)
         return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
                            left, bytes);
