@@ -535,16 +535,18 @@ static int multiple_of(const struct naming *n, const struct strides *s, int stri
     return *size ? cr_size_text(n->table, *size, text, sizeof text) : INT_MAX;
 }
 
-/* Finds the multiple of one of a slot's own strides that is a value: the one that makes the shortest
- * product; of several, the one of the largest stride.  Returns its number of factors, INT_MAX if there is
- * none. */
+/* Finds the multiple of one of a slot's strides that is a value: the one that makes the shortest product;
+ * of several, the one of the largest of the kernel's own strides.  A stride of a view alone names nothing.
+ * Returns the number of factors, INT_MAX if there is no multiple. */
 static int shortest_multiple(const struct naming *n, const struct strides *s, int64_t value, int *size)
 {
     int64_t largest = 0;
     int fewest = INT_MAX, found;
-    for (int i = 0; i < s->n_own; i++) {
+    for (int i = 0; i < s->n; i++) {
         int64_t stride = s->items[i].value;
         int factors = value % stride ? INT_MAX : multiple_of(n, s, i, value, &found);
+        if (i >= s->n_own && (factors >= fewest || fewest == INT_MAX))
+            continue;
         if (factors < fewest || (factors == fewest && factors < INT_MAX && stride > largest)) {
             *size = found;
             fewest = factors;
@@ -554,7 +556,7 @@ static int shortest_multiple(const struct naming *n, const struct strides *s, in
     return fewest;
 }
 
-/* Names the offset of an address.  It is a multiple of one of the slot's own strides, or a sum of two
+/* Names the offset of an address.  It is a multiple of one of the slot's strides, or a sum of two
  * multiples if that is not longer than a product of three factors: half a head behind the queries is
  * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2. */
 static void name_base(const struct naming *n, struct cr_address *address)
@@ -567,7 +569,7 @@ static void name_base(const struct naming *n, struct cr_address *address)
     if (fewest == INT_MAX)
         return;
     address->size = size;
-    for (int i = 0; i < s->n_own && fewest > 2; i++) {
+    for (int i = 0; i < s->n && fewest > 2; i++) {
         int64_t stride = s->items[i].value, part = address->base % stride;
         if (stride >= address->base || !part)
             continue;
