@@ -1458,7 +1458,7 @@ END_TEST
 
 /* ---- reports ---- */
 
-START_TEST(reports)
+START_TEST(reports_of_the_library)
 {
     crescent_model *model = open_small(CRESCENT_TCC), *ref = open_small(CRESCENT_REF);
     crescent_report report;
@@ -1637,7 +1637,7 @@ END_TEST
 
 /* ---- what there is ---- */
 
-START_TEST(tables)
+START_TEST(tables_of_the_library)
 {
     crescent_op op;
     crescent_pass pass;
@@ -1859,7 +1859,7 @@ START_TEST(null_handles)
 END_TEST
 
 /* Queries of a null handle return null, 0 or CRESCENT_NONE. */
-START_TEST(questions_to_null)
+START_TEST(queries_of_null_handles)
 {
     ck_assert_ptr_null(crescent_graph_name(NULL));
     ck_assert_int_eq(crescent_graph_time(NULL), 0);
@@ -1963,7 +1963,7 @@ START_TEST(null_arguments)
 END_TEST
 
 /* A handle keeps the handles that it depends on alive, in whatever order they are closed. */
-START_TEST(lives)
+START_TEST(handles_keep_what_they_need)
 {
     crescent_context *own = crescent_context_new();
     crescent_graph *graph;
@@ -2029,7 +2029,7 @@ static int run_within(size_t more)
 }
 
 /* With any amount of memory, a call fails with a message of one line and the process goes on. */
-START_TEST(little_memory)
+START_TEST(calls_fail_with_little_memory)
 {
     const char *forks = getenv("CK_FORK");
     int failed = 0, status = CRESCENT_FAILED;
@@ -2069,19 +2069,19 @@ static void add_tests(TCase *all)
     tcase_add_test(all, a_training);
     tcase_add_test(all, data_and_validation);
     tcase_add_test(all, training_in_the_wrong_order);
-    tcase_add_test(all, reports);
+    tcase_add_test(all, reports_of_the_library);
     tcase_add_test(all, the_machine);
     tcase_add_loop_test(all, c_is_the_programs, 0, sizeof emissions / sizeof *emissions);
     tcase_add_test(all, dumps_are_the_programs);
     tcase_add_test(all, files_appear_whole);
-    tcase_add_test(all, tables);
+    tcase_add_test(all, tables_of_the_library);
     tcase_add_test(all, configurations_that_are_wrong);
     tcase_add_test(all, null_handles);
-    tcase_add_test(all, questions_to_null);
+    tcase_add_test(all, queries_of_null_handles);
     tcase_add_test(all, null_arguments);
-    tcase_add_test(all, lives);
+    tcase_add_test(all, handles_keep_what_they_need);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-    tcase_add_test(all, little_memory);
+    tcase_add_test(all, calls_fail_with_little_memory);
 #endif
 }
 

@@ -319,7 +319,7 @@ START_TEST(sizes_are_inside_the_shape)
 END_TEST
 
 /* `run` writes arrays of the lengths' values, and `compare` reads them. */
-START_TEST(the_program_takes_and_writes_what_there_is)
+START_TEST(the_program_uses_arrays_of_the_lengths)
 {
     const char *program = getenv("CRESCENT");
     char command[2048];
@@ -355,7 +355,7 @@ int main(void)
     tcase_add_test(cases, arrays_have_to_agree);
     tcase_add_loop_test(cases, packing_and_spreading_are_inverse, 0, 6);
     tcase_add_test(cases, sizes_are_inside_the_shape);
-    tcase_add_test(cases, the_program_takes_and_writes_what_there_is);
+    tcase_add_test(cases, the_program_uses_arrays_of_the_lengths);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

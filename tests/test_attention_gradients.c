@@ -289,7 +289,7 @@ static double dot(int64_t n, const float *a, const float *b)
 /* The compiled gradients are equal to the interpreter's within a tolerance, which is relative to the
  * output's root mean square where that exceeds 1.  An assertion that holds writes a line to a file, so
  * elements are asserted only where they fail. */
-START_TEST(what_the_interpreter_says)
+START_TEST(agrees_with_the_interpreter)
 {
     const struct model m = model_at(_i);
     struct run expected = run(&m, &interpreted), found = run(&m, &compiled);
@@ -308,7 +308,7 @@ END_TEST
 
 enum { G = 3 }; /* the input that y is multiplied by, of the first script; of the second it is 1 */
 
-static int number_of_g(const struct model *m)
+static int input_of_g(const struct model *m)
 {
     return m->script[0] && strcmp(m->script, VARIANTS) == 0 ? 1 : G;
 }
@@ -321,7 +321,7 @@ static double loss_after(const struct model *m, struct step step)
     forward.settings[forward.n++] = (crescent_setting){"wanted", "loss"};
     struct run r = run_from(&forward, &interpreted, step);
     int y = output(&r, "y");
-    float *g = numbers(r.size[y], (uint32_t)number_of_g(m));
+    float *g = numbers(r.size[y], (uint32_t)input_of_g(m));
     double loss = dot(r.size[y], r.out[y], g);
     free(g);
     release(&r);
@@ -331,7 +331,7 @@ static double loss_after(const struct model *m, struct step step)
 /* The difference quotient of the loss along a direction is equal to the gradients times that
  * direction: for queries, keys and values at once, and for w, which may be a single number. g has
  * no gradient. */
-START_TEST(what_differences_say)
+START_TEST(agrees_with_differences)
 {
     static const char *const names[2][MAX_PORTS] = {{"dq", "dk", "dv"},
                                                     {"dq", "", "dk", "dv", "dw"}};
@@ -343,7 +343,7 @@ START_TEST(what_differences_say)
         double expected = 0, gradients = 0, directions = 0;
         struct step ahead = {0, h}, back = {0, -h};
         for (int i = 0; i < MAX_PORTS; i++) {
-            const char *name = names[number_of_g(&m) == 1][i];
+            const char *name = names[input_of_g(&m) == 1][i];
             if (!name || !*name || !(together[w] >> i & 1))
                 continue;
             const int gradient = output(&found, name);
@@ -531,8 +531,8 @@ int main(void)
     Suite *suite = suite_create("attention_gradients");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
-    tcase_add_loop_test(all, what_the_interpreter_says, 0, N_MODELS);
-    tcase_add_loop_test(all, what_differences_say, 0, N_MODELS);
+    tcase_add_loop_test(all, agrees_with_the_interpreter, 0, N_MODELS);
+    tcase_add_loop_test(all, agrees_with_differences, 0, N_MODELS);
     tcase_add_loop_test(all, the_same_bits, 0, N_MODELS);
     tcase_add_loop_test(all, the_bits_of_one_batch, 0, COUNT(variants));
     tcase_add_loop_test(all, memory_grows_as_the_sequence, 0, COUNT(spellings));

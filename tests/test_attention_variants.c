@@ -167,7 +167,7 @@ static float *run(const char *variant, bool odd, crescent_backend backend, int t
     return out;
 }
 
-START_TEST(what_the_interpreter_says)
+START_TEST(agrees_with_the_interpreter)
 {
     int64_t n;
     const char *name = variants[_i / 2].name;
@@ -194,7 +194,7 @@ START_TEST(the_same_bits)
 END_TEST
 
 /* A mask that depends on data hides the same keys as a constant mask. */
-START_TEST(the_bits_of_what_is_known)
+START_TEST(a_mask_of_data_has_the_bits_of_a_constant)
 {
     int64_t n;
     float *first = run("prefixTensor", _i, CRESCENT_TCC, 1, NULL, &n);
@@ -234,7 +234,7 @@ static double number_in_dump(const char *variant, int tokens, const char *pass, 
     return number;
 }
 
-START_TEST(so_many_kernels)
+START_TEST(numbers_of_kernels)
 {
     const struct variant *v = &variants[_i];
     ck_assert_int_eq((int)number_in_dump(v->name, 300, "fuse", "", " kernels"), v->kernels);
@@ -260,7 +260,7 @@ END_TEST
 
 /* The work of the attention is proportional to the visible keys; only blocks at the edges compute hidden
  * keys, too. */
-START_TEST(work_of_what_is_seen)
+START_TEST(work_is_that_of_visible_keys)
 {
     const struct variant *v = &variants[_i];
     double seen = 0;
@@ -314,12 +314,12 @@ int main(void)
     Suite *suite = suite_create("attention_variants");
     TCase *tests = tcase_create("variants");
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, what_the_interpreter_says, 0, 2 * COUNT(variants));
+    tcase_add_loop_test(tests, agrees_with_the_interpreter, 0, 2 * COUNT(variants));
     tcase_add_loop_test(tests, the_same_bits, 0, COUNT(variants));
-    tcase_add_loop_test(tests, the_bits_of_what_is_known, 0, 2);
-    tcase_add_loop_test(tests, so_many_kernels, 0, COUNT(variants));
+    tcase_add_loop_test(tests, a_mask_of_data_has_the_bits_of_a_constant, 0, 2);
+    tcase_add_loop_test(tests, numbers_of_kernels, 0, COUNT(variants));
     tcase_add_loop_test(tests, memory_grows_as_the_sequence, 0, COUNT(variants));
-    tcase_add_loop_test(tests, work_of_what_is_seen, 0, COUNT(variants));
+    tcase_add_loop_test(tests, work_is_that_of_visible_keys, 0, COUNT(variants));
     tcase_add_loop_test(tests, blocks_that_are_computed, 0, COUNT(conditions));
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

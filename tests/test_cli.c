@@ -336,7 +336,7 @@ static int count_lines(const char *text)
     return lines;
 }
 
-START_TEST(a_fault_gets_one_line)
+START_TEST(errors_are_one_line)
 {
     const struct outcome *o = run(faults[_i].arguments);
     ck_assert_msg(o->status == 2, "%s: status %d, %s", faults[_i].arguments, o->status, o->err);
@@ -358,7 +358,7 @@ static const char *const unread[] = {
 
 /* If the reader of stdout closes it early, the program ends without a message, with the same status as
  * otherwise. */
-START_TEST(nobody_reads)
+START_TEST(stdout_is_closed)
 {
     char command[512];
     int ends[2];
@@ -458,7 +458,7 @@ START_TEST(progress_fits_the_terminal)
 END_TEST
 
 /* $CC may be anything. */
-START_TEST(compilers_that_are_none)
+START_TEST(missing_compilers)
 {
     static const struct {
         const char *cc, *message;
@@ -583,7 +583,7 @@ static const struct {
 };
 
 /* `bench --turns` prints a line of JSON for each line of input, and nothing else. */
-START_TEST(turns)
+START_TEST(bench_prints_json)
 {
     const struct outcome *o =
         run("bench " COMPILED "--turns --seconds 0 --threads 1 <tests/fixtures/demo/case.txt");
@@ -598,7 +598,7 @@ END_TEST
 
 /* Runs the command lines of the table in one test, since later rows read files that earlier rows
  * wrote. */
-START_TEST(what_works)
+START_TEST(command_lines_that_succeed)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct outcome *o = run(cases[i].arguments);
@@ -737,7 +737,7 @@ END_TEST
 
 /* At points without a derivative, gradients are PyTorch's: ReLU at 0.  A learning rate is never
  * negative. */
-START_TEST(edges)
+START_TEST(gradients_at_kinks)
 {
     const float slopes[] = {0, 1}, rates[] = {0, 0};
     write_npy("zero.npy", (const float[]){0, 3});
@@ -882,19 +882,19 @@ int main(void)
     Suite *suite = suite_create("cli");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
-    tcase_add_loop_test(all, a_fault_gets_one_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(all, errors_are_one_line, 0, sizeof faults / sizeof *faults);
     tcase_add_loop_test(all, help_fits_the_terminal, 0, sizeof helps / sizeof *helps);
     tcase_add_loop_test(all, help_has_examples, 0, sizeof helps / sizeof *helps);
     tcase_add_test(all, progress_fits_the_terminal);
-    tcase_add_loop_test(all, nobody_reads, 0, sizeof unread / sizeof *unread);
-    tcase_add_test(all, compilers_that_are_none);
-    tcase_add_test(all, what_works);
-    tcase_add_test(all, turns);
+    tcase_add_loop_test(all, stdout_is_closed, 0, sizeof unread / sizeof *unread);
+    tcase_add_test(all, missing_compilers);
+    tcase_add_test(all, command_lines_that_succeed);
+    tcase_add_test(all, bench_prints_json);
     tcase_add_test(all, all_outputs_or_none);
     tcase_add_test(all, a_script_prints_once);
     tcase_add_test(all, surplus_tensors);
     tcase_add_test(all, gradients);
-    tcase_add_test(all, edges);
+    tcase_add_test(all, gradients_at_kinks);
     tcase_add_test(all, same_gradients);
     tcase_add_test(all, same_training);
     tcase_add_test(all, inputs_begin_as_they_say);

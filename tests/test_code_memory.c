@@ -114,7 +114,7 @@ START_TEST(pages_are_executable_or_writable)
 END_TEST
 
 /* Code memory can be freed before it becomes executable. */
-START_TEST(given_up_while_writable)
+START_TEST(freed_while_writable)
 {
     struct cr_code_memory memory;
     ck_assert(cr_code_memory_new(&memory, 5000));
@@ -199,7 +199,7 @@ static bool filter(const struct rule *rules)
 enum { GOOD = 0, BAD = 1, NOT_HERE = 77 };
 
 /* Compiles, runs and frees a model under the rules of system i. */
-static int live_on(int i)
+static int run_on_system(int i)
 {
     struct cr_code code = {0};
     struct cr_error error = {""};
@@ -228,7 +228,7 @@ START_TEST(systems_that_forbid)
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (!child)
-        _exit(live_on(_i));
+        _exit(run_on_system(_i));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_msg(WIFEXITED(status), "%s: signal %d", systems[_i].what, WTERMSIG(status));
     if (WEXITSTATUS(status) == NOT_HERE)
@@ -265,7 +265,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_test(all, pages_are_executable_or_writable);
-    tcase_add_test(all, given_up_while_writable);
+    tcase_add_test(all, freed_while_writable);
     tcase_add_test(all, filters_catch);
     tcase_add_loop_test(all, systems_that_forbid, 0, N_SYSTEMS);
     suite_add_tcase(suite, all);

@@ -17,7 +17,7 @@ static crescent_difference compare(const double *got, const double *want, int64_
     return d;
 }
 
-static crescent_difference of_one(double got, double want, crescent_tolerance tolerance)
+static crescent_difference difference_of_one(double got, double want, crescent_tolerance tolerance)
 {
     return compare(&got, &want, 1, &tolerance);
 }
@@ -36,7 +36,7 @@ START_TEST(values_that_are_no_numbers)
     static const crescent_tolerance tolerances[] = {{0, 0, -1}, {0, 0, 0}, {1e300, 1, -1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; j < sizeof tolerances / sizeof *tolerances; j++) {
-            crescent_difference d = of_one(rows[i].got, rows[i].want, tolerances[j]);
+            crescent_difference d = difference_of_one(rows[i].got, rows[i].want, tolerances[j]);
             ck_assert_msg(d.failures == !rows[i].agree, "%g, %g", rows[i].got, rows[i].want);
             ck_assert_int_eq(d.nans, isnan(rows[i].got) != isnan(rows[i].want));
             ck_assert_int_eq(isnan(d.max_abs), d.nans);
@@ -78,9 +78,9 @@ START_TEST(ulps_of_large_elements)
     const double want[] = {1024, 0, 0, 0}, got[] = {1024 + 0x1p-12, 0, 0, 0};
     crescent_difference d = compare(got, want, 4, &(crescent_tolerance){0, 0, 2});
     ck_assert(d.failures == 0 && d.max_ulp == 2 && d.max_ulp_each == 2);
-    d = of_one(1, 1 + 0x1p-23, (crescent_tolerance){0, 0, 1});
+    d = difference_of_one(1, 1 + 0x1p-23, (crescent_tolerance){0, 0, 1});
     ck_assert(d.failures == 0 && d.max_ulp == 1 && d.max_ulp_each == 1);
-    d = of_one(0x1p-149, 0, (crescent_tolerance){0, 0, 0});
+    d = difference_of_one(0x1p-149, 0, (crescent_tolerance){0, 0, 0});
     ck_assert(d.failures == 1 && d.max_ulp == 1 && d.max_ulp_each == 1);
 }
 END_TEST

@@ -97,7 +97,7 @@ static const struct {
 };
 
 /* A missing compiler is reported as an error of the user. */
-START_TEST(trouble_is_reported)
+START_TEST(missing_compiler_is_reported)
 {
     struct cr_program p = program();
     struct cr_code code;
@@ -135,7 +135,7 @@ static const char *in_folder(const char *name)
 }
 
 /* No temporary file remains, whether the compiler succeeds, fails or is missing. */
-START_TEST(nothing_is_left_behind)
+START_TEST(no_temporary_file_remains)
 {
     struct cr_program p = program();
     struct cr_code code, none;
@@ -306,8 +306,8 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, compiled_code_runs, 0, sizeof rows / sizeof *rows);
     tcase_add_loop_test(all, only_what_is_called_is_declared, 0, 2);
-    tcase_add_loop_test(all, trouble_is_reported, 0, sizeof troubles / sizeof *troubles);
-    tcase_add_test(all, nothing_is_left_behind);
+    tcase_add_loop_test(all, missing_compiler_is_reported, 0, sizeof troubles / sizeof *troubles);
+    tcase_add_test(all, no_temporary_file_remains);
     tcase_add_test(all, objects_are_told_apart);
     tcase_add_test(all, folder_for_compilers_that_need_one);
     tcase_add_loop_test(all, bug_is_reported, 0, sizeof bugs / sizeof *bugs);

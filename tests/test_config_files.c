@@ -193,7 +193,7 @@ static const struct {
     {"{\"old\": 7, \"older\": 7, \"any\": 1}", "7", ": passed over keys that m.lua does not know: any"},
 };
 
-START_TEST(passes_over)
+START_TEST(ignores_keys)
 {
     struct cr_script script;
     struct cr_error error = {""};
@@ -211,7 +211,7 @@ START_TEST(passes_over)
 END_TEST
 
 /* A note that lists ignored keys is cut after some of them. */
-START_TEST(ends_a_long_note)
+START_TEST(cuts_a_long_note)
 {
     static char config[20000] = "{";
     struct cr_script script;
@@ -262,7 +262,7 @@ START_TEST(ignores)
 END_TEST
 
 /* A setting takes precedence over the file, and the file over an optional setting. */
-START_TEST(is_overridden)
+START_TEST(is_overridden_by_settings)
 {
     const struct cr_setting settings[] = {{"eps", "7", true}, {"whole", "9", true},
                                           {"text", "mine", false}};
@@ -362,10 +362,10 @@ int main(void)
     TCase *tests = tcase_create("config");
     tcase_add_loop_test(tests, gives_values, 0, COUNT(good));
     tcase_add_loop_test(tests, refuses, 0, COUNT(bad));
-    tcase_add_loop_test(tests, passes_over, 0, COUNT(passed_over));
-    tcase_add_test(tests, ends_a_long_note);
+    tcase_add_loop_test(tests, ignores_keys, 0, COUNT(passed_over));
+    tcase_add_test(tests, cuts_a_long_note);
     tcase_add_loop_test(tests, ignores, 0, COUNT(ignoring));
-    tcase_add_test(tests, is_overridden);
+    tcase_add_test(tests, is_overridden_by_settings);
     tcase_add_test(tests, needs_a_script_with_options);
     tcase_add_test(tests, is_a_field_of_the_library);
     tcase_add_test(tests, is_noted_by_the_context);

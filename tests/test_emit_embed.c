@@ -224,7 +224,7 @@ END_TEST
 
 /* Emitted reranking decoders give the scores of crescent rank: one with a template of its own, also
  * where documents are cut, and one that is known as a Qwen3-Reranker only by its class. */
-START_TEST(asks_alike)
+START_TEST(reranks_alike)
 {
     static const char fixture[] = "tests/fixtures/embed_qwen3_score";
     static const char weights[] = "tests/fixtures/embed_qwen3_score/model.safetensors";
@@ -283,7 +283,7 @@ END_TEST
 
 /* For a text with a word that has no token, the program prints null and a note; the other texts get
  * their vectors. */
-START_TEST(goes_on_behind_a_text_that_fails)
+START_TEST(continues_after_a_text_that_fails)
 {
     make_bert("bert", "bert_uncased.json");
     RUN("echo '{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"a\":0,\"b\":1}}}' >$T/bert/tokenizer.json");
@@ -331,9 +331,9 @@ int main(void)
     tcase_add_test(t, takes_packed_and_embedded_weights);
     tcase_add_test(t, makes_the_same_scores);
     tcase_add_test(t, ranks_alike);
-    tcase_add_test(t, asks_alike);
+    tcase_add_test(t, reranks_alike);
     tcase_add_test(t, classifies_from_c);
-    tcase_add_test(t, goes_on_behind_a_text_that_fails);
+    tcase_add_test(t, continues_after_a_text_that_fails);
     tcase_add_loop_test(t, refuses_in_one_line, 0, COUNT(refused));
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

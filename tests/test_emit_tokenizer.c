@@ -757,7 +757,7 @@ static const struct refused {
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
-START_TEST(refuses_by_name)
+START_TEST(refuses_unsupported_parts)
 {
     struct cr_error error;
     struct cr_text out = {0};
@@ -786,7 +786,7 @@ int main(void)
     tcase_add_test(t, ends_graphemes_as_utf8proc);
     tcase_add_loop_test(t, emits_what_encodes_alike, 0, N_EMITTED);
     tcase_add_loop_test(t, emits_what_lays_texts_alike, 0, N_OF_TEXTS);
-    tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
+    tcase_add_loop_test(t, refuses_unsupported_parts, 0, N_REFUSED);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -139,7 +139,7 @@ START_TEST(sums_are_those_of_the_definition)
 }
 END_TEST
 
-START_TEST(nothing_lies_between_a_model_and_itself)
+START_TEST(a_model_has_no_divergence_from_itself)
 {
     crescent_generator *a = open_model(3, 1, "37"), *b = open_model(3, 1, "37");
     const crescent_window how = {CONTEXT, CRESCENT_NONE};
@@ -181,7 +181,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, sums_are_those_of_the_definition, 0,
                         sizeof windows / sizeof *windows);
-    tcase_add_test(tests, nothing_lies_between_a_model_and_itself);
+    tcase_add_test(tests, a_model_has_no_divergence_from_itself);
     tcase_add_test(tests, what_is_refused);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);

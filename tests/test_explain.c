@@ -219,7 +219,7 @@ END_TEST
 
 /* The lists of nodes that a pass removed and added are equal to the difference of the two
  * graphs. */
-START_TEST(passes_add_up)
+START_TEST(removed_and_added_nodes_add_up)
 {
     crescent_explanation *e = explain(_i, NULL);
     json_t *document = read_json(e, NULL, CRESCENT_EXPLAIN_JSON);
@@ -392,7 +392,7 @@ static struct life life_of(const json_t *arena, size_t i)
 
 /* Values that are live at the same time do not overlap; a result may overwrite an operand that its
  * call is the last to read. */
-START_TEST(the_arena_has_room)
+START_TEST(values_in_the_arena_do_not_overlap)
 {
     crescent_explanation *e = explain(_i, NULL);
     json_t *document = read_json(e, NULL, CRESCENT_EXPLAIN_JSON);
@@ -559,7 +559,7 @@ END_TEST
 
 /* The document shows errors: with weights of 16 bits they are more than a hundred times as
  * large. */
-START_TEST(what_errs_is_seen)
+START_TEST(errors_are_shown)
 {
     const crescent_config narrow = {.format = "bf16"};
     ck_assert_double_gt(greatest_error(2, &narrow), 100 * greatest_error(2, NULL));
@@ -579,7 +579,7 @@ static size_t count(const char *text, const char *word)
 }
 
 /* The page contains the document, and loads no other file. */
-START_TEST(a_page_needs_nothing)
+START_TEST(a_page_loads_no_file)
 {
     crescent_explanation *e = explain(_i, NULL);
     char *page = text_of(e, NULL, CRESCENT_EXPLAIN_HTML),
@@ -657,18 +657,18 @@ int main(void)
     TCase *cases = tcase_create("document");
     tcase_add_checked_fixture(cases, open_context, close_context);
     tcase_add_loop_test(cases, nodes_have_their_lines, 0, COUNT(models));
-    tcase_add_loop_test(cases, passes_add_up, 0, COUNT(models));
+    tcase_add_loop_test(cases, removed_and_added_nodes_add_up, 0, COUNT(models));
     tcase_add_loop_test(cases, kernels_have_their_c, 0, COUNT(models));
     tcase_add_loop_test(cases, lines_of_c_are_for_nodes_of_their_kernel, 0, COUNT(models));
     tcase_add_loop_test(cases, every_op_is_in_a_kernel, 0, COUNT(models));
     tcase_add_loop_test(cases, every_output_is_stored, 0, COUNT(models));
-    tcase_add_loop_test(cases, the_arena_has_room, 0, COUNT(models));
+    tcase_add_loop_test(cases, values_in_the_arena_do_not_overlap, 0, COUNT(models));
     tcase_add_loop_test(cases, layers_are_a_loop, 0, COUNT(models));
     tcase_add_loop_test(cases, kernels_are_measured, 2, 3);
     tcase_add_loop_test(cases, kernels_agree_with_the_interpreter, 0, 4);
     tcase_add_loop_test(cases, kernels_agree_with_the_interpreter, SESSION, SESSION + 1);
-    tcase_add_test(cases, what_errs_is_seen);
-    tcase_add_loop_test(cases, a_page_needs_nothing, 0, COUNT(models));
+    tcase_add_test(cases, errors_are_shown);
+    tcase_add_loop_test(cases, a_page_loads_no_file, 0, COUNT(models));
     tcase_add_test(cases, two_stand_side_by_side);
     tcase_add_test(cases, mistakes_are_refused);
     tcase_set_timeout(cases, 60);

@@ -35,7 +35,7 @@ static char folder[64];
 
 /* The number of allocations so far: the linker redirects the library's calls of malloc to functions
  * here that count. */
-static long blocks;
+static long n_allocations;
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 void *__libc_malloc(size_t size);
@@ -44,19 +44,19 @@ void *__libc_realloc(void *block, size_t size);
 
 void *malloc(size_t size)
 {
-    __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED);
     return __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED);
     return __libc_calloc(n, size);
 }
 
 void *realloc(void *block, size_t size)
 {
-    __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED);
     return __libc_realloc(block, size);
 }
 #endif
@@ -324,10 +324,10 @@ START_TEST(allocates_nothing_between_tokens)
     crescent_generator *g = open_generator(folder, NULL, &config, NULL);
     int32_t id = 4;
     GOOD(crescent_generator_feed(g, &id, 1, NULL));
-    long before = blocks, status = 0; /* assertions allocate, too */
+    long before = n_allocations, status = 0; /* assertions allocate, too */
     for (int i = 1; i < CONTEXT; i++)
         status |= crescent_generator_choose(g, &how, &id) | crescent_generator_feed(g, &id, 1, NULL);
-    long after = blocks;
+    long after = n_allocations;
     ck_assert_int_eq(status, CRESCENT_OK);
     ck_assert_int_eq(after, before);
     crescent_generator_close(g);

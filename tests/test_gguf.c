@@ -59,7 +59,7 @@ static int64_t integer(const struct cr_gguf *file, const char *key)
     return value;
 }
 
-START_TEST(has_what_is_in_it)
+START_TEST(reads_values_and_tensors)
 {
     struct cr_gguf file;
     struct bytes b = good_file();
@@ -376,7 +376,7 @@ int main(void)
 {
     Suite *suite = suite_create("gguf");
     TCase *tests = tcase_create("gguf");
-    tcase_add_test(tests, has_what_is_in_it);
+    tcase_add_test(tests, reads_values_and_tensors);
     tcase_add_test(tests, converts_blocks);
     tcase_add_test(tests, converts_large_blocks);
     tcase_add_test(tests, puts_rows_in_order);

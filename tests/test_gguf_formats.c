@@ -207,7 +207,7 @@ END_TEST
 /* ---- the command line ---- */
 
 /* Each verb prints the formats that it uses for a file in Q8_0 with a tensor in Q4_0. */
-START_TEST(is_said_by_every_verb)
+START_TEST(every_verb_prints_formats)
 {
     static const char *const cases[][2] = {
         {"crescent params $M",
@@ -395,7 +395,7 @@ int main(void)
     tcase_add_test(tests, gives_the_same_bits_everywhere);
     tcase_add_test(tests, is_written_as_a_program);
     tcase_add_test(tests, follows_rules_first);
-    tcase_add_test(tests, is_said_by_every_verb);
+    tcase_add_test(tests, every_verb_prints_formats);
     tcase_add_test(tests, is_evaluated_beside_floats);
     tcase_add_test(tests, refuses_files_that_are_cut);
     tcase_add_test(tests, refuses_files_that_are_corrupt);

@@ -50,7 +50,7 @@ END_TEST
 
 /* A GGUF file serves as the weight file of a folder's model with the same layout, and not of a
  * model with another layout. */
-START_TEST(is_a_place_of_weights)
+START_TEST(is_a_source_of_weights)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
     struct gguf g = {.n_values = 0};
@@ -69,7 +69,7 @@ START_TEST(is_a_place_of_weights)
 END_TEST
 
 /* Weights can be read from a GGUF file in memory, whose bytes the caller may change after the call. */
-START_TEST(is_a_place_of_weights_in_memory)
+START_TEST(is_a_source_of_weights_in_memory)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
     struct gguf g = {.n_values = 0};
@@ -163,7 +163,7 @@ END_TEST
 
 /* Checks that a text has the ids "1 2 3", and that these decode to the text or, if it is not null,
  * to `back`. */
-static void check_ids_and(crescent_tokenizer *t, const char *text, const char *expected,
+static void check_ids_and_text(crescent_tokenizer *t, const char *text, const char *expected,
                           const char *back)
 {
     char found[256] = "", *decoded;
@@ -182,7 +182,7 @@ static void check_ids_and(crescent_tokenizer *t, const char *text, const char *e
 
 static void check_ids(crescent_tokenizer *t, const char *text, const char *expected)
 {
-    check_ids_and(t, text, expected, text);
+    check_ids_and_text(t, text, expected, text);
 }
 
 static void put_numbers(struct gguf *g, const char *key, uint32_t type, const void *numbers, int n)
@@ -231,7 +231,7 @@ START_TEST(merges_by_scores)
     check_ids(t, "aaaa", "1 6 11 11");
     check_ids(t, "b\n", "1 6 8 3");
     check_ids(t, "\xc3\xa9", "1 6 4 5");
-    check_ids_and(t, "b<tool>b", "1 6 8 14 6 8", "b<tool> b");
+    check_ids_and_text(t, "b<tool>b", "1 6 8 14 6 8", "b<tool> b");
     ck_assert_int_eq(crescent_end_count(t), 1);
     ck_assert_int_eq(crescent_end_at(t, 0), 2);
     crescent_tokenizer_close(t);
@@ -261,7 +261,7 @@ START_TEST(cuts_words_as_bert)
         put_integer(&g, "tokenizer.ggml.cls_token_id", 2);
         put_integer(&g, "tokenizer.ggml.seperator_token_id", 3);
         crescent_tokenizer *t = open_tokenizer(&g);
-        check_ids_and(t, "The gr\xc3\xa4phs, [SEP]graph", cased ? "2 8 1 7 3 5 3" : "2 4 5 6 7 3 5 3",
+        check_ids_and_text(t, "The gr\xc3\xa4phs, [SEP]graph", cased ? "2 8 1 7 3 5 3" : "2 4 5 6 7 3 5 3",
                       cased ? "The [UNK], [SEP] graph" : "the graphs, [SEP] graph");
         crescent_tokenizer_close(t);
     }
@@ -390,8 +390,8 @@ START_TEST(finds_the_likeliest_tokens)
     put_integer(&g, "tokenizer.ggml.unknown_token_id", 2);
     crescent_tokenizer *t = open_tokenizer(&g);
     check_ids(t, "ab", "3 7 1");
-    check_ids_and(t, " a  <x>b ", "6 3 8 5 1", "a <x>b");
-    check_ids_and(t, "az", "6 2 1", "a<unk>");
+    check_ids_and_text(t, " a  <x>b ", "6 3 8 5 1", "a <x>b");
+    check_ids_and_text(t, "az", "6 2 1", "a<unk>");
     crescent_tokenizer_close(t);
 }
 END_TEST
@@ -563,8 +563,8 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, gives_the_bits_of_a_folder, 0, COUNT(families) * COUNT(types));
     tcase_add_loop_test(tests, keeps_blocks_as_they_are, 0, 3 * COUNT(families));
-    tcase_add_test(tests, is_a_place_of_weights);
-    tcase_add_test(tests, is_a_place_of_weights_in_memory);
+    tcase_add_test(tests, is_a_source_of_weights);
+    tcase_add_test(tests, is_a_source_of_weights_in_memory);
     tcase_add_loop_test(tests, generates_as_a_folder, 0, COUNT(families));
     tcase_add_test(tests, is_a_model_for_every_verb);
     tcase_add_test(tests, merges_by_scores);

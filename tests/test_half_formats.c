@@ -25,7 +25,7 @@ struct half {
 
 /* Returns the runtime of the instruction set of test i, and sets its format; null if the machine lacks
  * it. */
-static const struct cr_runtime *take(int i, struct half *half)
+static const struct cr_runtime *select_runtime_and_format(int i, struct half *half)
 {
     const struct cr_runtime *rt = cr_runtime_select(isas[i / 2]);
     if (rt && i % 2)
@@ -60,7 +60,7 @@ START_TEST(rounds_to_nearest_even)
     struct half half;
     unsigned short panel[2 * CR_PANEL];
     float x;
-    for (size_t i = 0; take(_i, &half) && i < sizeof rounded / sizeof *rounded; i++) {
+    for (size_t i = 0; select_runtime_and_format(_i, &half) && i < sizeof rounded / sizeof *rounded; i++) {
         memcpy(&x, &rounded[i][0], sizeof x);
         half.pack(1, 1, panel, sizeof panel / sizeof *panel, 0, 1, &x, 0, 0);
         ck_assert_msg(panel[0] == rounded[i][1 + _i % 2], "%#x becomes %#x, expected %#x",
@@ -70,11 +70,11 @@ START_TEST(rounds_to_nearest_even)
 END_TEST
 
 /* Every number of 16 bits is rounded to itself, except signalling NaNs. */
-START_TEST(numbers_are_kept)
+START_TEST(rounding_keeps_numbers)
 {
     struct half half;
     int infinity = _i % 2 ? 0x7c00 : 0x7f80, quiet = _i % 2 ? 0x200 : 0x40;
-    for (int x = 0; take(_i, &half) && x < 1 << 16; x++) {
+    for (int x = 0; select_runtime_and_format(_i, &half) && x < 1 << 16; x++) {
         unsigned short panel[2 * CR_PANEL] = {(unsigned short)x}, again[2 * CR_PANEL];
         float value;
         if ((x & 0x7fff) > infinity && !(x & quiet))
@@ -110,7 +110,7 @@ START_TEST(keeps_what_is_beside)
     static unsigned short panels[STRIDE * COLUMNS / CR_PANEL], again[sizeof panels / 2];
     static float y[K * COLUMNS];
     int last = _i / 2 % 2;
-    if (!take(_i % 2 + _i / 4 * 2, &half))
+    if (!select_runtime_and_format(_i % 2 + _i / 4 * 2, &half))
         return;
     pack(&half, panels, last, 0);
     pack(&half, again, last, 1);
@@ -138,7 +138,7 @@ START_TEST(gathers_columns)
     static unsigned short panels[STRIDE * COLUMNS / CR_PANEL];
     static float y[K * COLUMNS], rows[5 * K];
     const int index[5] = {95, 0, -1, 33, 96};
-    if (!take(_i, &half))
+    if (!select_runtime_and_format(_i, &half))
         return;
     pack(&half, panels, 1, 0);
     half.unpack(K, COLUMNS, y, COLUMNS, panels, STRIDE);
@@ -173,7 +173,7 @@ START_TEST(multiplies_as_gemm_does)
     static unsigned short panels[STRIDE * COLUMNS / CR_PANEL];
     static float wide[K * COLUMNS];
     float bias[COLUMNS];
-    const struct cr_runtime *rt = take(_i, &half);
+    const struct cr_runtime *rt = select_runtime_and_format(_i, &half);
     if (!rt)
         return;
     pack(&half, panels, 1, 0);
@@ -194,7 +194,7 @@ int main(void)
     TCase *tests = tcase_create("half");
     SRunner *runner = srunner_create(suite);
     tcase_add_loop_test(tests, rounds_to_nearest_even, 0, 2 * ISAS);
-    tcase_add_loop_test(tests, numbers_are_kept, 0, 2 * ISAS);
+    tcase_add_loop_test(tests, rounding_keeps_numbers, 0, 2 * ISAS);
     tcase_add_loop_test(tests, keeps_what_is_beside, 0, 4 * ISAS);
     tcase_add_loop_test(tests, gathers_columns, 0, 2 * ISAS);
     tcase_add_loop_test(tests, multiplies_as_gemm_does, 0, 2 * ISAS);

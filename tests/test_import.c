@@ -160,7 +160,7 @@ static const struct {
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
 /* Appends the weight as an initializer in encoding `way`. */
-static void put_way(struct message *graph, int way)
+static void put_encoded_weight(struct message *graph, int way)
 {
     struct message tensor = {.n = 0};
     put_integer(&tensor, 1, 3);
@@ -181,7 +181,7 @@ START_TEST(reads_weights_of_each_type)
     float y[3];
     struct message graph = {.n = 0}, to_float = {.n = 0};
     put_integer_attribute(&to_float, "to", FLOAT);
-    put_way(&graph, _i);
+    put_encoded_weight(&graph, _i);
     put_node(&graph, "Cast", "w", "floats", &to_float);
     put_node(&graph, "Mul", "x floats", "y", NULL);
     put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){3});

@@ -144,7 +144,7 @@ static char *print(struct cr_tokenizer *t, int n_texts)
 
 /* Opens a tokenizer and returns its output; sets whether its tables were mapped from a cached
  * file. */
-static char *answers_of(const char *name, int64_t most, bool *is_mapped, int n_texts)
+static char *output_of(const char *name, int64_t most, bool *is_mapped, int n_texts)
 {
     struct cr_kept_image image;
     struct cr_error error;
@@ -161,17 +161,17 @@ static char *answers_of(const char *name, int64_t most, bool *is_mapped, int n_t
 static void expect(const char *answers, int64_t most, bool is_mapped)
 {
     bool was_mapped;
-    char *found = answers_of(path, most, &was_mapped, 20);
+    char *found = output_of(path, most, &was_mapped, 20);
     ck_assert_str_eq(found, answers);
     ck_assert(was_mapped == is_mapped);
     free(found);
 }
 
 /* Returns the tokenizer's output without a cache. */
-static char *plain_answers(void)
+static char *output_without_cache(void)
 {
     bool is_mapped;
-    return answers_of(path, 0, &is_mapped, 20);
+    return output_of(path, 0, &is_mapped, 20);
 }
 
 /* ---- the same ids ---- */
@@ -180,7 +180,7 @@ static const char *const models[] = {bpe, wordpiece, unigram};
 enum { N_MODELS = sizeof models / sizeof *models };
 
 /* All tokenizers of the fixtures give the same output from cached tables. */
-START_TEST(fixtures)
+START_TEST(fixtures_are_cached)
 {
     char name[400], kept[400];
     struct dirent *entry;
@@ -194,10 +194,10 @@ START_TEST(fixtures)
             strcmp(entry->d_name, "pairs.json") == 0)
             continue;
         snprintf(name, sizeof name, "tests/tokenizers/%s", entry->d_name);
-        char *plain = answers_of(name, 0, &is_mapped, 300);
+        char *plain = output_of(name, 0, &is_mapped, 300);
         ck_assert(!is_mapped);
         for (int i = 0; i < 2; i++) {
-            char *found = answers_of(name, PLENTY, &is_mapped, 300);
+            char *found = output_of(name, PLENTY, &is_mapped, 300);
             ck_assert_msg(strcmp(found, plain) == 0, "%s", name);
             ck_assert(is_mapped == (i > 0));
             free(found);
@@ -237,16 +237,16 @@ static void make_gguf(const char *name, const char *model)
 }
 
 /* Tokenizers of GGUF files give the same output from cached tables. */
-START_TEST(gguf)
+START_TEST(gguf_tokenizers_are_cached)
 {
     static const char *const kinds[] = {"gpt2", "llama", "bert", "t5"};
     char name[96], kept[400];
     bool is_mapped;
     snprintf(name, sizeof name, "%s/t.gguf", folder);
     make_gguf(name, kinds[_i]);
-    char *plain = answers_of(name, 0, &is_mapped, 50);
+    char *plain = output_of(name, 0, &is_mapped, 50);
     for (int i = 0; i < 2; i++) {
-        char *found = answers_of(name, PLENTY, &is_mapped, 50);
+        char *found = output_of(name, PLENTY, &is_mapped, 50);
         ck_assert_str_eq(found, plain);
         ck_assert(is_mapped == (i > 0));
         free(found);
@@ -262,11 +262,11 @@ START_TEST(added_tokens)
     static const char two[] = "{\"added_tokens_decoder\": {\"10\": {\"content\": \"<two>\"}}}";
     bool is_mapped;
     write_json(bpe);
-    char *one = answers_of(folder, PLENTY, &is_mapped, 20);
+    char *one = output_of(folder, PLENTY, &is_mapped, 20);
     write_whole(config, two, strlen(two));
-    char *kept = answers_of(folder, PLENTY, &is_mapped, 20);
+    char *kept = output_of(folder, PLENTY, &is_mapped, 20);
     ck_assert(is_mapped);
-    char *plain = answers_of(folder, 0, &is_mapped, 20);
+    char *plain = output_of(folder, 0, &is_mapped, 20);
     ck_assert_str_eq(kept, plain);
     ck_assert_str_ne(kept, one);
     free(one);
@@ -279,12 +279,12 @@ END_TEST
 
 /* A tokenizer.json with other contents is read although its size and time are those of the cached
  * one. */
-START_TEST(changed)
+START_TEST(a_changed_file_is_read)
 {
     struct stat before;
     char other[sizeof bpe], kept[400];
     write_json(bpe);
-    char *first = plain_answers();
+    char *first = output_without_cache();
     expect(first, PLENTY, false);
     expect(first, PLENTY, true);
     ck_assert_int_eq(stat(path, &before), 0);
@@ -296,7 +296,7 @@ START_TEST(changed)
     write_json(other);
     const struct timespec times[] = {before.st_atim, before.st_mtim};
     ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
-    char *second = plain_answers();
+    char *second = output_without_cache();
     ck_assert_str_ne(first, second);
     expect(second, PLENTY, false);
     expect(second, PLENTY, true);
@@ -321,13 +321,13 @@ static unsigned char *read_bytes(const char *name, size_t *n)
 }
 
 /* A cached file with any one byte changed, or cut off anywhere, is not used. */
-START_TEST(damaged)
+START_TEST(a_damaged_file_is_ignored)
 {
     enum { FEW = 1, PAGE = 4096 }; /* nothing is written */
     char kept[400];
     size_t n;
     write_json(models[_i]);
-    char *answers = plain_answers();
+    char *answers = output_without_cache();
     expect(answers, PLENTY, false);
     ck_assert_int_eq(count_kept(kept), 1);
     unsigned char *bytes = read_bytes(kept, &n);
@@ -350,11 +350,11 @@ START_TEST(damaged)
 END_TEST
 
 /* A damaged cached file is replaced. */
-START_TEST(replaced)
+START_TEST(a_damaged_file_is_replaced)
 {
     char kept[400];
     write_json(bpe);
-    char *answers = plain_answers();
+    char *answers = output_without_cache();
     expect(answers, PLENTY, false);
     ck_assert_int_eq(count_kept(kept), 1);
     ck_assert_int_eq(truncate(kept, 5000), 0);
@@ -368,12 +368,12 @@ END_TEST
 
 /* Without a limit, without a cache folder, or with one that is read-only, tokenizer.json is read as
  * usual. */
-START_TEST(no_cache)
+START_TEST(works_without_a_cache)
 {
     static const char *const caches[] = {"relative", "/dev/null/below", "/proc"};
     char kept[400];
     write_json(bpe);
-    char *answers = plain_answers();
+    char *answers = output_without_cache();
     ck_assert_int_eq(count_kept(kept), 0);
     for (int i = 0; i < 3; i++) {
         setenv("XDG_CACHE_HOME", caches[i], 1);
@@ -390,18 +390,18 @@ START_TEST(no_cache)
 END_TEST
 
 /* All cached files together take at most the limit: the least recently used one is removed. */
-START_TEST(room)
+START_TEST(the_cache_has_a_limit)
 {
     char first[400], second[400];
     struct stat status;
     write_json(bpe);
-    char *answers = plain_answers();
+    char *answers = output_without_cache();
     expect(answers, PLENTY, false);
     ck_assert_int_eq(count_kept(first), 1);
     ck_assert_int_eq(stat(first, &status), 0);
     free(answers);
     write_json(wordpiece);
-    answers = plain_answers();
+    answers = output_without_cache();
     expect(answers, status.st_size + 100, false);
     ck_assert_int_eq(count_kept(second), 1);
     ck_assert_str_ne(first, second);
@@ -412,17 +412,17 @@ END_TEST
 
 /* Several processes open a tokenizer at the same time, while its cached file is removed and written
  * again. */
-START_TEST(processes)
+START_TEST(several_processes_share_a_file)
 {
     enum { PROCESSES = 4, TIMES = 40 };
     write_json(unigram);
-    char *answers = plain_answers(), kept[400];
+    char *answers = output_without_cache(), kept[400];
     for (int i = 0; i < PROCESSES; i++)
         if (fork() == 0) {
             int wrong = 0;
             for (int k = 0; k < TIMES; k++) {
                 bool is_mapped;
-                char *found = answers_of(path, PLENTY, &is_mapped, 20);
+                char *found = output_of(path, PLENTY, &is_mapped, 20);
                 wrong += strcmp(found, answers) != 0;
                 free(found);
                 if (k % PROCESSES == i && count_kept(kept))
@@ -454,7 +454,7 @@ static void write_numbers(int n)
 }
 
 /* A large tokenizer.json is cached if the context has a limit; a small one never is. */
-START_TEST(context)
+START_TEST(only_large_files_are_cached)
 {
     static const struct {
         int tokens, n_kept;
@@ -486,16 +486,16 @@ int main(void)
     TCase *tests = tcase_create("kept tokenizers");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, fixtures);
-    tcase_add_loop_test(tests, gguf, 0, 4);
+    tcase_add_test(tests, fixtures_are_cached);
+    tcase_add_loop_test(tests, gguf_tokenizers_are_cached, 0, 4);
     tcase_add_test(tests, added_tokens);
-    tcase_add_test(tests, changed);
-    tcase_add_loop_test(tests, damaged, 0, N_MODELS);
-    tcase_add_test(tests, replaced);
-    tcase_add_test(tests, no_cache);
-    tcase_add_test(tests, room);
-    tcase_add_test(tests, processes);
-    tcase_add_test(tests, context);
+    tcase_add_test(tests, a_changed_file_is_read);
+    tcase_add_loop_test(tests, a_damaged_file_is_ignored, 0, N_MODELS);
+    tcase_add_test(tests, a_damaged_file_is_replaced);
+    tcase_add_test(tests, works_without_a_cache);
+    tcase_add_test(tests, the_cache_has_a_limit);
+    tcase_add_test(tests, several_processes_share_a_file);
+    tcase_add_test(tests, only_large_files_are_cached);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -55,7 +55,7 @@ static void run(crescent_model *model, float *y)
 }
 
 /* Opens, loads and runs a model, which caches its weights; returns true if they were cached before. */
-static bool was_kept(const char *format, float *y)
+static bool was_cached(const char *format, float *y)
 {
     crescent_model *model = open_model(PLENTY, format, CRESCENT_TCC);
     int64_t written, least = crescent_uncached_weights(model);
@@ -136,13 +136,13 @@ START_TEST(gives_the_same_bits)
 {
     float first[N], second[N], third[N];
     char path[400];
-    ck_assert(!was_kept(formats[_i], first));
-    ck_assert(was_kept(formats[_i], second));
+    ck_assert(!was_cached(formats[_i], first));
+    ck_assert(was_cached(formats[_i], second));
     ck_assert_mem_eq(first, second, sizeof first);
     ck_assert_int_eq(count_files(path), 1);
-    ck_assert(!was_kept(formats[(_i + 1) % N_FORMATS], third));
+    ck_assert(!was_cached(formats[(_i + 1) % N_FORMATS], third));
     ck_assert_int_eq(count_files(path), 2);
-    ck_assert(was_kept(formats[_i], third));
+    ck_assert(was_cached(formats[_i], third));
     ck_assert_mem_eq(first, third, sizeof first);
 }
 END_TEST
@@ -152,7 +152,7 @@ START_TEST(keeps_what_is_set_apart)
 {
     float first[N], second[N], third[N];
     crescent_port port;
-    ck_assert(!was_kept(NULL, first));
+    ck_assert(!was_cached(NULL, first));
     crescent_model *model = open_model(PLENTY, NULL, CRESCENT_TCC),
                    *other = open_model(PLENTY, NULL, CRESCENT_TCC);
     load(model);
@@ -170,7 +170,7 @@ START_TEST(keeps_what_is_set_apart)
     ck_assert_int_eq(crescent_uncached_weights(model), 0);
     crescent_close(model);
     crescent_close(other);
-    ck_assert(was_kept(NULL, third));
+    ck_assert(was_cached(NULL, third));
     ck_assert_mem_eq(first, third, sizeof first);
     free(ones);
 }
@@ -197,15 +197,15 @@ static void change_a_byte(void)
 START_TEST(sees_other_weights)
 {
     float first[N], second[N], third[N];
-    ck_assert(!was_kept(NULL, first));
+    ck_assert(!was_cached(NULL, first));
     save_weights(4);
-    ck_assert(!was_kept(NULL, second));
+    ck_assert(!was_cached(NULL, second));
     ck_assert(memcmp(first, second, sizeof first) != 0);
     usleep(20000); /* waits for a tick of the file system's clock */
     change_a_byte();
-    ck_assert(!was_kept(NULL, third));
+    ck_assert(!was_cached(NULL, third));
     ck_assert(memcmp(second, third, sizeof first) != 0);
-    ck_assert(was_kept(NULL, second));
+    ck_assert(was_cached(NULL, second));
     ck_assert_mem_eq(second, third, sizeof first);
 }
 END_TEST
@@ -216,18 +216,18 @@ START_TEST(passes_over_damaged_files)
     float first[N], second[N];
     char path[400];
     struct stat status;
-    ck_assert(!was_kept(NULL, first));
+    ck_assert(!was_cached(NULL, first));
     ck_assert_int_eq(count_files(path), 1);
     ck_assert(stat(path, &status) == 0 && truncate(path, status.st_size - 1) == 0);
-    ck_assert(!was_kept(NULL, second));
+    ck_assert(!was_cached(NULL, second));
     ck_assert_mem_eq(first, second, sizeof first);
-    ck_assert(was_kept(NULL, second));
+    ck_assert(was_cached(NULL, second));
     int fd = open(path, O_WRONLY);
     ck_assert(fd >= 0 && pwrite(fd, "X", 1, 40) == 1);
     close(fd);
-    ck_assert(!was_kept(NULL, second));
+    ck_assert(!was_cached(NULL, second));
     ck_assert_mem_eq(first, second, sizeof first);
-    ck_assert(was_kept(NULL, second));
+    ck_assert(was_cached(NULL, second));
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(removes_the_oldest)
     }
     ck_assert(written[0] > 0 && written[1] > written[0]);
     ck_assert_int_eq(count_files(path), 2);
-    ck_assert(was_kept("q4", y)); /* so that q8 is the oldest */
+    ck_assert(was_cached("q4", y)); /* so that q8 is the oldest */
     usleep(20000);
     int64_t page = 4096, key = written[0] - bytes[0], bound = written[0] + bytes[2] + key + page;
     crescent_model *model = open_model(bound, NULL, CRESCENT_TCC);
@@ -301,9 +301,9 @@ START_TEST(removes_the_oldest)
     ck_assert(written[2] > 0 && written[2] + written[0] <= bound);
     crescent_close(model);
     ck_assert_int_eq(count_files(path), 2);
-    ck_assert(was_kept("q4", y));
-    ck_assert(was_kept(NULL, y));
-    ck_assert(!was_kept("q8", y));
+    ck_assert(was_cached("q4", y));
+    ck_assert(was_cached(NULL, y));
+    ck_assert(!was_cached("q8", y));
 }
 END_TEST
 
@@ -445,7 +445,7 @@ static void write_onnx(const struct contents *c, const char *far)
 
 /* Runs the model with a setting such as "n=40" and caches its weights, unless `bytes` is 0; returns
  * true if they were cached before. */
-static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float *y)
+static bool onnx_was_cached(const char *set, int64_t bytes, bool is_length, float *y)
 {
     char path[128], name[] = {*set, '\0'};
     float x[ROWS * 4];
@@ -461,8 +461,8 @@ static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float 
     const char *own = crescent_weights_path(model);
     GOOD(context, crescent_load_weights(model, &own, 1, CRESCENT_ANY_TENSORS, NULL));
     int64_t due = crescent_uncached_weights(model);
-    bool was_kept = crescent_cached_weights(model) > 0;
-    ck_assert(was_kept ? due == 0 : (due > 0) == (bytes > 0));
+    bool was_cached = crescent_cached_weights(model) > 0;
+    ck_assert(was_cached ? due == 0 : (due > 0) == (bytes > 0));
     for (int i = 0; i < ROWS * 4; i++)
         x[i] = (float)(i % 7) - 3;
     int32_t rows = (int32_t)strtol(set + 2, NULL, 10);
@@ -477,7 +477,7 @@ static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float 
     ck_assert(due ? written > due : written == 0);
     crescent_close(model);
     crescent_context_free(context);
-    return was_kept;
+    return was_cached;
 }
 
 /* Returns true if the results of a run differ from `y`.  Asserts that a run without cache, a run that
@@ -485,9 +485,9 @@ static bool onnx_was_kept(const char *set, int64_t bytes, bool is_length, float 
 static bool onnx_differs(const char *set, const float *y)
 {
     float off[TABLE] = {0}, first[TABLE] = {0}, second[TABLE] = {0};
-    ck_assert(!onnx_was_kept(set, 0, false, off));
-    ck_assert(!onnx_was_kept(set, PLENTY, false, first));
-    ck_assert(onnx_was_kept(set, PLENTY, false, second));
+    ck_assert(!onnx_was_cached(set, 0, false, off));
+    ck_assert(!onnx_was_cached(set, PLENTY, false, first));
+    ck_assert(onnx_was_cached(set, PLENTY, false, second));
     ck_assert_mem_eq(off, first, sizeof off);
     ck_assert_mem_eq(off, second, sizeof off);
     return memcmp(off, y, sizeof off) != 0;
@@ -521,7 +521,7 @@ START_TEST(sees_other_initializers)
     float y[TABLE] = {0};
     write_onnx(&c, "far.bin");
     ck_assert(onnx_differs("n=40", y));
-    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
+    ck_assert(onnx_was_cached("n=40", PLENTY, false, y));
     new.layer[5] += 1, new.bias[1] += 1, new.square[2] += 1, new.far[2] += 1, new.table[70] += 5;
     switch (_i) {
     case 0:
@@ -552,7 +552,7 @@ START_TEST(sees_other_external_data)
     float y[TABLE] = {0};
     write_onnx(&c, "far.bin");
     ck_assert(onnx_differs("n=40", y));
-    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
+    ck_assert(onnx_was_cached("n=40", PLENTY, false, y));
     snprintf(from, sizeof from, "%s/new.bin", folder);
     snprintf(to, sizeof to, "%s/far.bin", folder);
     write_file("new.bin", c.far, sizeof c.far);
@@ -580,12 +580,12 @@ START_TEST(sees_other_sizes)
     ck_assert(onnx_differs("n=39", y));
     ck_assert(onnx_differs("n=30", y));
     ck_assert_int_eq(count_files(path), 3);
-    ck_assert(onnx_was_kept("n=40", PLENTY, false, y));
-    bool was_kept = onnx_was_kept("n=40", PLENTY, true, z);
+    ck_assert(onnx_was_cached("n=40", PLENTY, false, y));
+    bool was_cached = onnx_was_cached("n=40", PLENTY, true, z);
     ck_assert_mem_eq(y, z, sizeof y);
-    ck_assert_int_eq(count_files(path), was_kept ? 3 : 4);
+    ck_assert_int_eq(count_files(path), was_cached ? 3 : 4);
     memset(z, 0, sizeof z);
-    ck_assert(onnx_was_kept("n=40", PLENTY, true, z));
+    ck_assert(onnx_was_cached("n=40", PLENTY, true, z));
     ck_assert_mem_eq(y, z, sizeof y);
 }
 END_TEST
@@ -612,7 +612,7 @@ START_TEST(sees_other_numbers)
     struct message model = model_of(&graph, 17);
     write_file("m.onnx", model.at, model.n);
     ck_assert(onnx_differs("k=3", y));
-    ck_assert(onnx_was_kept("k=3", PLENTY, false, y));
+    ck_assert(onnx_was_cached("k=3", PLENTY, false, y));
     ck_assert(onnx_differs("k=4", y));
     ck_assert_int_eq(count_files(path), 2);
 }
@@ -631,8 +631,8 @@ START_TEST(shares_a_file_between_sizes)
     put_value(&graph, 12, "y", FLOAT, 2, (int64_t[]){SYMBOL('n'), COLS});
     struct message model = model_of(&graph, 17);
     write_file("m.onnx", model.at, model.n);
-    ck_assert(!onnx_was_kept("n=40", PLENTY, false, y));
-    ck_assert(onnx_was_kept("n=7", PLENTY, false, y));
+    ck_assert(!onnx_was_cached("n=40", PLENTY, false, y));
+    ck_assert(onnx_was_cached("n=7", PLENTY, false, y));
     ck_assert_int_eq(count_files(path), 1);
 }
 END_TEST

@@ -186,7 +186,7 @@ static int length_of(const struct cr_kernel *k)
 }
 
 /* After obstacles are stored, every kernel can be lowered, and none exceeds a limit. */
-START_TEST(what_has_no_obstacle_is_lowered)
+START_TEST(kernels_without_obstacles_are_lowered)
 {
     cr_id root;
     struct cr_module *m = make_module(_i, &root);
@@ -322,7 +322,7 @@ int main(void)
     Suite *suite = suite_create("kernel_limits");
     TCase *tests = tcase_create("lower");
     tcase_add_loop_test(tests, an_obstacle_is_named, 0, N_LIMITS);
-    tcase_add_loop_test(tests, what_has_no_obstacle_is_lowered, 0, N_LIMITS);
+    tcase_add_loop_test(tests, kernels_without_obstacles_are_lowered, 0, N_LIMITS);
     tcase_add_test(tests, sums_of_rows_count_all_columns);
     tcase_add_loop_test(tests, fuse_leaves_no_obstacle, 0, N_MODELS);
     tcase_add_test(tests, kinds_are_what_their_rows_say);

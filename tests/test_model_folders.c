@@ -319,7 +319,7 @@ START_TEST(has_one_table_for_both)
 END_TEST
 
 /* A folder without config.json serves as a source of weights for any script. */
-START_TEST(is_a_place_of_weights)
+START_TEST(is_a_source_of_weights)
 {
     static float expected[MAX_OUTPUT], found[MAX_OUTPUT];
     crescent_model *model;
@@ -616,7 +616,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, finds_the_weights, 0, COUNT(namings));
     tcase_add_loop_test(tests, has_one_table_for_both, 0, COUNT(heads));
-    tcase_add_loop_test(tests, is_a_place_of_weights, 0, 2);
+    tcase_add_loop_test(tests, is_a_source_of_weights, 0, 2);
     tcase_add_test(tests, takes_a_script_of_ones_own);
     tcase_add_test(tests, refuses_a_script);
     tcase_add_test(tests, needs_no_files_beside);

@@ -100,11 +100,11 @@ static void run(struct model *m)
 }
 
 /* Fills inputs with whole numbers from -4 to 4, different in each run. */
-static void fill_inputs(struct model *m, int turn)
+static void fill_inputs(struct model *m, int run_number)
 {
     for (int i = 0; i < m->engine.n_inputs; i++)
         for (int64_t j = 0; j < cr_port_elements(&m->engine.inputs[i]); j++) {
-            int32_t value = (int32_t)((j * 7 + turn * 5 + i * 3) % 9) - 4;
+            int32_t value = (int32_t)((j * 7 + run_number * 5 + i * 3) % 9) - 4;
             if (m->engine.inputs[i].dtype == CR_I32)
                 memcpy(&m->in[i][j], &value, sizeof value);
             else
@@ -145,9 +145,9 @@ static void assert_same_runs(struct model *m, struct model *ref, int runs, const
     static float found[MAX_ELEMENTS], expected[MAX_ELEMENTS];
     fill_states(m);
     fill_states(ref);
-    for (int turn = 0; turn < runs; turn++) {
-        fill_inputs(m, turn);
-        fill_inputs(ref, turn);
+    for (int run_number = 0; run_number < runs; run_number++) {
+        fill_inputs(m, run_number);
+        fill_inputs(ref, run_number);
         run(m);
         run(ref);
         for (int i = 0; i < ref->engine.n_outputs; i++)
@@ -300,13 +300,13 @@ START_TEST(test_counter)
                                  "return {y = n:float() * 10, n = n}",
                                  (enum cr_backend)_i, 1);
     int32_t n;
-    for (int turn = 0; turn < 5; turn++) {
+    for (int run_number = 0; run_number < 5; run_number++) {
         run(m);
         memcpy(&n, &m->out[0][0], sizeof n);
-        ck_assert_int_eq(n, turn);
-        ck_assert(m->out[1][0] == (float)(turn * 10));
+        ck_assert_int_eq(n, run_number);
+        ck_assert(m->out[1][0] == (float)(run_number * 10));
         cr_engine_get_state(&m->engine, 0, &n);
-        ck_assert_int_eq(n, turn + 1);
+        ck_assert_int_eq(n, run_number + 1);
     }
     n = 41;
     cr_engine_set_state(&m->engine, 0, &n);
@@ -329,10 +329,10 @@ START_TEST(test_swap)
     const float one[] = {1, 2, 3}, two[] = {4, 5, 6};
     cr_engine_set_state(&m->engine, 0, one);
     cr_engine_set_state(&m->engine, 1, two);
-    for (int turn = 0; turn < 5; turn++) {
+    for (int run_number = 0; run_number < 5; run_number++) {
         run(m);
-        ck_assert_mem_eq(m->out[0], turn % 2 ? two : one, sizeof one);
-        ck_assert_mem_eq(m->out[1], turn % 2 ? one : two, sizeof one);
+        ck_assert_mem_eq(m->out[0], run_number % 2 ? two : one, sizeof one);
+        ck_assert_mem_eq(m->out[1], run_number % 2 ? one : two, sizeof one);
     }
     close_model(m);
 }
@@ -614,9 +614,9 @@ START_TEST(test_layers)
         ck_assert_msg(!i || p->text_length < length + 1000, "%d bytes after %d",
                       (int)p->text_length, (int)length);
         length = p->text_length;
-        for (int turn = 0; turn < 3; turn++) {
-            fill_inputs(m, turn);
-            fill_inputs(ref, turn);
+        for (int run_number = 0; run_number < 3; run_number++) {
+            fill_inputs(m, run_number);
+            fill_inputs(ref, run_number);
             run(m);
             run(ref);
             for (int j = 0; j < 64; j++)
@@ -804,9 +804,9 @@ START_TEST(test_entries)
     fill_states(m);
     fill_states(alone[0]);
     fill_states(alone[1]);
-    for (int turn = 0; turn < 12; turn++) {
-        fill_inputs(m, turn);
-        run_both(m, alone, 0x9ac >> turn & 1, text);
+    for (int run_number = 0; run_number < 12; run_number++) {
+        fill_inputs(m, run_number);
+        run_both(m, alone, 0x9ac >> run_number & 1, text);
     }
     for (int i = 0; i < 2; i++)
         close_model(alone[i]);
@@ -1178,9 +1178,9 @@ START_TEST(test_lengths)
                                  "return {y = w + 1}",
                                  (enum cr_backend)_i, 1);
     float cache[6][3] = {{0}};
-    for (int turn = 0; turn < 40; turn++) {
-        int32_t n = turn % 4 + 1, at = turn * 5 % 11 - 3;
-        fill_inputs(m, turn);
+    for (int run_number = 0; run_number < 40; run_number++) {
+        int32_t n = run_number % 4 + 1, at = run_number * 5 % 11 - 3;
+        fill_inputs(m, run_number);
         memcpy(m->in[0], &n, sizeof n);
         memcpy(m->in[2], &at, sizeof at);
         run(m);

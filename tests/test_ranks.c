@@ -16,23 +16,23 @@
 /* ---- under mpirun ---- */
 
 /* Returns byte i of the message that rank r sends. */
-static unsigned char said(int r, size_t i)
+static unsigned char byte_of_message(int r, size_t i)
 {
     return (unsigned char)(r * 31 + (int)(i % 251));
 }
 
-static bool says(const unsigned char *data, size_t n, int r)
+static bool has_message(const unsigned char *data, size_t n, int r)
 {
     for (size_t i = 0; i < n; i++)
-        if (data[i] != said(r, i))
+        if (data[i] != byte_of_message(r, i))
             return false;
     return true;
 }
 
-static void say(unsigned char *data, size_t n, int r)
+static void make_message(unsigned char *data, size_t n, int r)
 {
     for (size_t i = 0; i < n; i++)
-        data[i] = said(r, i);
+        data[i] = byte_of_message(r, i);
 }
 
 /* Tests gathering: rank r has r * `each` bytes, so rank 0 has none. */
@@ -42,11 +42,11 @@ static bool gathers(struct cr_ranks *ranks, size_t each)
     for (int r = 0; r < ranks->count; r++)
         first[r + 1] = first[r] + (size_t)r * each;
     unsigned char *data = calloc(first[ranks->count] + 1, 1);
-    say(data + first[ranks->rank], (size_t)ranks->rank * each, ranks->rank);
+    make_message(data + first[ranks->rank], (size_t)ranks->rank * each, ranks->rank);
     ranks->all_gather(ranks, data, first);
     bool right = data[first[ranks->count]] == 0;
     for (int r = 0; r < ranks->count; r++)
-        right &= says(data + first[r], (size_t)r * each, r);
+        right &= has_message(data + first[r], (size_t)r * each, r);
     free(data);
     free(first);
     return right;
@@ -56,25 +56,25 @@ static bool broadcasts(struct cr_ranks *ranks, size_t n, int from)
 {
     unsigned char *data = calloc(n, 1);
     if (ranks->rank == from)
-        say(data, n, from);
+        make_message(data, n, from);
     ranks->broadcast(ranks, data, n, from);
-    bool right = says(data, n, from);
+    bool right = has_message(data, n, from);
     free(data);
     return right;
 }
 
 /* Tests sending from each rank to the next: even ranks send first. */
-static bool passes_on(struct cr_ranks *ranks, size_t n)
+static bool sends_to_next(struct cr_ranks *ranks, size_t n)
 {
     int to = (ranks->rank + 1) % ranks->count, from = (ranks->rank + ranks->count - 1) % ranks->count;
     unsigned char *mine = calloc(n, 1), *other = calloc(n, 1);
-    say(mine, n, ranks->rank);
+    make_message(mine, n, ranks->rank);
     if (ranks->rank % 2 == 0)
         ranks->send(ranks, mine, n, to);
     ranks->receive(ranks, other, n, from);
     if (ranks->rank % 2)
         ranks->send(ranks, mine, n, to);
-    bool right = says(other, n, from);
+    bool right = has_message(other, n, from);
     free(mine);
     free(other);
     return right;
@@ -90,7 +90,7 @@ static bool exchanges(struct cr_ranks *ranks, size_t n)
     unsigned char *mine = calloc(BLOCKS, n), *theirs = calloc((size_t)(BLOCKS * ranks->count), n);
     bool right = true;
     for (int block = 0; block < BLOCKS; block++)
-        say(mine + (size_t)block * n, n, ranks->rank + block);
+        make_message(mine + (size_t)block * n, n, ranks->rank + block);
     for (int block = 0; block < BLOCKS; block++)
         for (int from = 0; from < ranks->count; from++)
             for (int to = 0; to < ranks->count; to++)
@@ -102,7 +102,7 @@ static bool exchanges(struct cr_ranks *ranks, size_t n)
     ranks->exchange(ranks, list, (int)at);
     for (size_t i = 0; i < at; i++)
         if (list[i].is_received)
-            right &= says(list[i].data, n,
+            right &= has_message(list[i].data, n,
                           list[i].other + (int)((unsigned char *)list[i].data - theirs) / (int)n /
                                               ranks->count);
     free(list);
@@ -123,7 +123,7 @@ static int exchange(struct cr_ranks *ranks)
 {
     bool right = gathers(ranks, 1) && gathers(ranks, 1000000) && broadcasts(ranks, 12345, 0) &&
                  broadcasts(ranks, 7, ranks->count - 1) &&
-                 (ranks->count == 1 || passes_on(ranks, 100001)) && exchanges(ranks, 5003) &&
+                 (ranks->count == 1 || sends_to_next(ranks, 100001)) && exchanges(ranks, 5003) &&
                  ranks->sent == sent_in_all(ranks);
     ranks->barrier(ranks);
     if (!right) {
@@ -138,7 +138,7 @@ static int exchange(struct cr_ranks *ranks)
 }
 
 /* Lets rank `failing` fail, or all if it is -1; the others wait at a barrier. */
-static int let_fail(struct cr_ranks *ranks, int failing)
+static int fail_rank(struct cr_ranks *ranks, int failing)
 {
     if (failing < 0 || ranks->rank == failing) {
         cr_ranks_wait_to_fail(ranks);
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s\n", error.text);
             return 2;
         }
-        return argc > 2 ? let_fail(ranks, atoi(argv[2])) : exchange(ranks);
+        return argc > 2 ? fail_rank(ranks, atoi(argv[2])) : exchange(ranks);
     }
     Suite *suite = suite_create("ranks");
     TCase *tcase = tcase_create("ranks");

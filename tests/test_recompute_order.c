@@ -35,7 +35,7 @@ static void add_read(struct program *p, int read)
 
 /* Returns the next call after `call` that reads or recomputes the value; the number of calls if there is
  * none. */
-static int next_of(const struct program *p, const struct cr_order *s, int call, int value,
+static int next_use(const struct program *p, const struct cr_order *s, int call, int value,
                    bool *reads)
 {
     for (int i = call + 1; i < s->n; i++) {
@@ -61,7 +61,7 @@ static int64_t live_at(const struct program *p, const struct cr_order *s, int ca
         bool made = false, reads;
         for (int i = 0; i < call; i++)
             made |= s->calls[i] == v;
-        next_of(p, s, call - 1, v, &reads);
+        next_use(p, s, call - 1, v, &reads);
         if (s->calls[call] == v || (made && reads))
             live += p->values[v].floats;
     }
@@ -80,7 +80,7 @@ static void check_order(const struct program *p, const struct cr_order *s, int64
         for (int r = 0; r < value->n_reads; r++)
             ck_assert_msg(made[value->reads[r]] > 0, "call %d reads what is not made", i);
         made[s->calls[i]]++;
-        next_of(p, s, i, s->calls[i], &reads);
+        next_use(p, s, i, s->calls[i], &reads);
         ck_assert_msg(value->wanted || reads, "call %d is for nothing", i);
         int64_t live = live_at(p, s, i);
         peak = live > peak ? live : peak;
@@ -160,7 +160,7 @@ END_TEST
 
 static uint64_t state;
 
-static int below(int n)
+static int random_below(int n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (int)((state >> 33) % (uint64_t)n);
@@ -168,20 +168,20 @@ static int below(int n)
 
 static void make_random(struct program *p)
 {
-    int n = 2 + below(MOST - 2);
+    int n = 2 + random_below(MOST - 2);
     p->n = 0;
     for (int v = 0; v < n; v++) {
-        add_value(p, 1 + below(20), false);
-        p->values[v].wanted = v == n - 1 || below(8) == 0;
-        p->values[v].work = 1 + below(100);
+        add_value(p, 1 + random_below(20), false);
+        p->values[v].wanted = v == n - 1 || random_below(8) == 0;
+        p->values[v].work = 1 + random_below(100);
         for (int read = 0; read < v; read++)
-            if (below(v) < 3 || (read == v - 1 && below(2)))
+            if (random_below(v) < 3 || (read == v - 1 && random_below(2)))
                 add_read(p, read);
     }
     bool read[MOST] = {false}; /* a value that nobody reads is an output, and may take no memory in the arena */
     for (int v = n - 1; v >= 0; v--) {
         p->values[v].wanted |= !read[v];
-        if (p->values[v].wanted && below(3))
+        if (p->values[v].wanted && random_below(3))
             p->values[v].floats = 0;
         for (int r = 0; r < p->values[v].n_reads; r++)
             read[p->values[v].reads[r]] = true;

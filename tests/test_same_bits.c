@@ -143,7 +143,7 @@ static const struct way ways[] = {
     {CRESCENT_TCC, 2, "avx512"}, {CRESCENT_CC, 1, "plain"},
 };
 
-START_TEST(any_way_to_run)
+START_TEST(every_configuration)
 {
     const struct script *script = &scripts[_i];
     enum { B = 3, T = 31 };
@@ -278,7 +278,7 @@ int main(void)
     Suite *suite = suite_create("same_bits");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
-    tcase_add_loop_test(all, any_way_to_run, 0, SCRIPTS);
+    tcase_add_loop_test(all, every_configuration, 0, SCRIPTS);
     tcase_add_loop_test(all, weights_from_a_seed, 0, COUNT(drawn));
     tcase_add_loop_test(all, alone_as_in_a_batch, 0, SCRIPTS * COUNT(batches));
     tcase_add_loop_test(all, beginning_of_a_longer_sequence, 0, SCRIPTS * COUNT(lengths));

@@ -86,7 +86,7 @@ static void must_fail(const struct cr_limits *limits, const char *text, const ch
 
 /* Runs a script that must stop soon after the limit of time, unless the expected error is about
  * another limit. */
-static void must_hold(const char *text, const char *expected)
+static void must_stop(const char *text, const char *expected)
 {
     struct cr_limits limits = small;
     if (strstr(expected, "MB"))
@@ -246,7 +246,7 @@ static const struct limit_case {
 
 START_TEST(holds_limits)
 {
-    must_hold(limit_cases[_i].text, limit_cases[_i].error);
+    must_stop(limit_cases[_i].text, limit_cases[_i].error);
 }
 END_TEST
 
@@ -284,13 +284,13 @@ START_TEST(holds_limits_while_parsing)
     for (; at + part + strlen(c->tail) + 1 < SIZE; at += part)
         memcpy(text + at, c->part, part);
     memcpy(text + at, c->tail, strlen(c->tail));
-    must_hold(text, "t.lua");
+    must_stop(text, "t.lua");
     free(text);
 }
 END_TEST
 
 /* A script just within a limit runs. */
-START_TEST(leaves_room)
+START_TEST(allows_what_is_within_limits)
 {
     must_run("local x, o = input('x', {1}), {} for i = 1, 60000 do o['y' .. i] = x end return o");
     must_run("for i = 1, 70000 do param('p' .. i, {1}) end local n = 0\n"
@@ -595,7 +595,7 @@ static Suite *suite(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, holds_limits, 0, COUNT(limit_cases));
     tcase_add_loop_test(tests, holds_limits_while_parsing, 0, COUNT(parser_cases));
-    tcase_add_test(tests, leaves_room);
+    tcase_add_test(tests, allows_what_is_within_limits);
     tcase_add_loop_test(tests, keeps_libraries_as_they_are, 0, COUNT(change_cases));
     tcase_add_test(tests, shows_libraries_a_clean_world);
     tcase_add_test(tests, keeps_metatables);

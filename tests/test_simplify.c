@@ -55,7 +55,7 @@ static uint64_t hash_after(struct cr_module *m, const char *pass)
     return hash;
 }
 
-START_TEST(once_is_enough)
+START_TEST(simplify_is_idempotent)
 {
     struct cr_module *m = load(scripts[_i]);
     int script_nodes = m->graph->n_nodes;
@@ -97,7 +97,7 @@ int main(void)
 {
     Suite *suite = suite_create("simplify");
     TCase *tests = tcase_create("simplify");
-    tcase_add_loop_test(tests, once_is_enough, 0, N_SCRIPTS);
+    tcase_add_loop_test(tests, simplify_is_idempotent, 0, N_SCRIPTS);
     tcase_add_loop_test(tests, no_pass_undoes_another, 0, N_SCRIPTS);
     tcase_add_test(tests, joins_what_fits);
     tcase_set_timeout(tests, 60);

@@ -111,7 +111,7 @@ END_TEST
 /* ---- results ---- */
 
 /* Sets all matrices of the stack to NaN, except the matrix `chosen`. */
-static void spoil(crescent_model *model, int chosen)
+static void set_others_to_nan(crescent_model *model, int chosen)
 {
     crescent_port port;
     int w = crescent_port_find(model, CRESCENT_PARAM, "w");
@@ -149,7 +149,7 @@ static float *run(const char *text, crescent_backend backend, int id, int more, 
             ((int32_t *)in[i])[j] = (int32_t)((uint32_t)id - (uint32_t)more);
     }
     if (spoiled)
-        spoil(model, id);
+        set_others_to_nan(model, id);
     for (int i = 0; i < crescent_port_count(model, CRESCENT_OUTPUT); i++) {
         GOOD(crescent_port_at(model, CRESCENT_OUTPUT, i, &port));
         GOOD(crescent_memory(context, crescent_port_elements(&port) * 4, port.name, &out[i]));

@@ -430,7 +430,7 @@ END_TEST
 
 /* A header with too many values is refused: parsed, they would take fifty times its size in memory.
  * A string of the same bytes is accepted. */
-START_TEST(bounds_values)
+START_TEST(limits_the_number_of_values)
 {
     static const char *const heads[] = {"{\"a\":[", "{\"__metadata__\":{\"a\":\"\\\""};
     static const char *const tails[] = {"1]}", "\"}}"};
@@ -502,7 +502,7 @@ END_TEST
 static const char *const rude_names[] = {"%s%n%p", "\\n\\u001b[2J",    "\\u202e",
                                          "\\\"",   "../../etc/passwd", ""};
 
-START_TEST(shows_rude_names)
+START_TEST(escapes_names)
 {
     char header[400];
 
@@ -828,7 +828,7 @@ START_TEST(replaces_file)
 }
 END_TEST
 
-START_TEST(discards)
+START_TEST(removes_drafts)
 {
     struct cr_writer writer;
 
@@ -878,7 +878,7 @@ END_TEST
 
 /* A writer keeps the drafts that other programs are writing, and removes abandoned drafts, but no files
  * whose names are only similar. */
-START_TEST(sweeps)
+START_TEST(removes_abandoned_drafts)
 {
     struct cr_writer writer;
     const char *path = put_file(".crescent-0.tmp", "abc", 3);
@@ -1712,10 +1712,10 @@ static void add_safetensors(Suite *suite)
     tcase_add_loop_test(t, refuses_length, 0, COUNT(bad_lengths));
     tcase_add_test(t, refuses_huge_header);
     tcase_add_loop_test(t, refuses_deep_nesting, 0, 2);
-    tcase_add_loop_test(t, bounds_values, 0, 2);
+    tcase_add_loop_test(t, limits_the_number_of_values, 0, 2);
     tcase_add_test(t, refuses_any_other_size);
     tcase_add_loop_test(t, names_other_formats, 0, COUNT(other_formats));
-    tcase_add_loop_test(t, shows_rude_names, 0, COUNT(rude_names));
+    tcase_add_loop_test(t, escapes_names, 0, COUNT(rude_names));
     tcase_add_test(t, shortens_names);
     tcase_add_loop_test(t, accepts_header, 0, COUNT(good_headers));
     tcase_add_loop_test(t, decodes_names, 0, COUNT(long_names));
@@ -1732,9 +1732,9 @@ static void add_writing(Suite *suite)
     tcase_add_loop_test(t, refuses_path, 0, COUNT(bad_paths));
     tcase_add_test(t, full_disk_leaves_old_file);
     tcase_add_test(t, replaces_file);
-    tcase_add_test(t, discards);
+    tcase_add_test(t, removes_drafts);
     tcase_add_test(t, killed_writer_leaves_nothing);
-    tcase_add_test(t, sweeps);
+    tcase_add_test(t, removes_abandoned_drafts);
     tcase_add_test(t, follows_umask);
     tcase_add_test(t, refuses_names_to_write);
 }

@@ -126,7 +126,7 @@ static float *hidden_states(const int32_t *ids, size_t n)
 }
 
 /* Returns element c of a text's vector under a kind of pooling, in double precision. */
-static double pooled(const float *states, size_t n, const char *how, int c)
+static double expected_pooling(const float *states, size_t n, const char *how, int c)
 {
     double sum = 0, weights = 0, most = -INFINITY;
     for (size_t t = 0; t < n; t++) {
@@ -163,8 +163,8 @@ START_TEST(pools_what_the_encoder_gives)
     ck_assert_int_eq(what.truncated, 0);
     const float *states = hidden_states(ids, n);
     for (int c = 0; c < C; c++)
-        ck_assert_msg(fabs((double)vector[c] - pooled(states, n, kinds[_i], c)) < 1e-5, "%s: element %d is %g, expected %g",
-                      kinds[_i], c, (double)vector[c], pooled(states, n, kinds[_i], c));
+        ck_assert_msg(fabs((double)vector[c] - expected_pooling(states, n, kinds[_i], c)) < 1e-5, "%s: element %d is %g, expected %g",
+                      kinds[_i], c, (double)vector[c], expected_pooling(states, n, kinds[_i], c));
     crescent_free(ids);
     crescent_tokenizer_close(tokenizer);
     crescent_embedder_close(e);
@@ -423,7 +423,7 @@ static const float *pooler_output(const crescent_encoding *e)
 {
     char tokens[20];
     crescent_model *model;
-    static float states[40 * C], pooled[C];
+    static float states[40 * C], expected_pooling[C];
     snprintf(tokens, sizeof tokens, "%d", (int)e->n);
     const crescent_setting settings[] = {{"T", tokens}};
     const crescent_script script = {.settings = settings, .n_settings = 1};
@@ -431,10 +431,10 @@ static const float *pooler_output(const crescent_encoding *e)
     const char *path = crescent_weights_path(model);
     GOOD(crescent_load_weights(model, &path, 1, CRESCENT_ANY_TENSORS, NULL));
     const void *inputs[] = {e->ids, e->types};
-    void *outputs[] = {states, pooled};
+    void *outputs[] = {states, expected_pooling};
     GOOD(crescent_run(model, inputs, outputs));
     crescent_close(model);
-    return pooled;
+    return expected_pooling;
 }
 
 /* The logits of a pair are those computed here, and each kind of problem turns them into its
@@ -452,13 +452,13 @@ START_TEST(classifies_a_pair)
     crescent_encoding encoding;
     GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
     GOOD(crescent_encode_text(tokenizer, &text, &encoding));
-    const float *pooled = pooler_output(&encoding);
+    const float *expected_pooling = pooler_output(&encoding);
     for (int i = 0; i < 3; i++) {
         const double *bias = tensor_of("classifier.bias");
         logits[i] = bias[i];
         const double *weights = tensor_of("classifier.weight");
         for (int c = 0; c < C; c++)
-            logits[i] += weights[i * C + c] * (double)pooled[c];
+            logits[i] += weights[i * C + c] * (double)expected_pooling[c];
         sum += exp(logits[i]);
     }
     for (int how = CRESCENT_LOGITS; how <= CRESCENT_PROBABILITIES; how++) {
@@ -574,18 +574,18 @@ START_TEST(goes_through_dense_layers)
         NORMALIZE DENSE("2_Dense") DENSE("3_Dense"), DENSE("2_Dense") NORMALIZE DENSE("3_Dense") NORMALIZE};
     static const char text[] = "a graph compiler";
     static double first[WIDE * C], bias[WIDE], second[NARROW * WIDE];
-    float pooled[C], found[NARROW];
+    float expected_pooling[C], found[NARROW];
     double x[C], y[WIDE], z[NARROW] = {0};
     write_two();
     write_modules("{\"pooling_mode_cls_token\":true}", 0);
     crescent_embedder *e = open_embedder(NULL, 1);
-    GOOD(crescent_embed(e, text, strlen(text), pooled, NULL));
+    GOOD(crescent_embed(e, text, strlen(text), expected_pooling, NULL));
     crescent_embedder_close(e);
     read_tensor("2_Dense/model.safetensors", "linear.weight", first);
     read_tensor("2_Dense/model.safetensors", "linear.bias", bias);
     read_tensor("3_Dense/model.safetensors", "linear.weight", second);
     for (int i = 0; i < C; i++)
-        x[i] = (double)pooled[i];
+        x[i] = (double)expected_pooling[i];
     if (_i == 2)
         normalize(x, C);
     for (int i = 0; i < WIDE; i++) {
@@ -620,20 +620,20 @@ END_TEST
 START_TEST(goes_through_a_layer_norm)
 {
     static const char text[] = "a graph compiler";
-    float pooled[C], found[C];
+    float expected_pooling[C], found[C];
     double weight[C], bias[C], mean = 0, variance = 0;
     write_dense("3_LayerNorm", "{\"dimension\":32}",
                 "w = param(\"norm.weight\", {32}, {normal = 0.5}), b = param(\"norm.bias\", {32}, {normal = 0.5})");
     write_modules("{\"pooling_mode_cls_token\":true}", 0);
     crescent_embedder *e = open_embedder(NULL, 1);
-    GOOD(crescent_embed(e, text, strlen(text), pooled, NULL));
+    GOOD(crescent_embed(e, text, strlen(text), expected_pooling, NULL));
     crescent_embedder_close(e);
     read_tensor("3_LayerNorm/model.safetensors", "norm.weight", weight);
     read_tensor("3_LayerNorm/model.safetensors", "norm.bias", bias);
     for (int i = 0; i < C; i++)
-        mean += (double)pooled[i] / C;
+        mean += (double)expected_pooling[i] / C;
     for (int i = 0; i < C; i++)
-        variance += ((double)pooled[i] - mean) * ((double)pooled[i] - mean) / C;
+        variance += ((double)expected_pooling[i] - mean) * ((double)expected_pooling[i] - mean) / C;
     write_all_modules("{\"pooling_mode_cls_token\":true}",
                       MODULE("2_Dropout", "Dropout") MODULE("3_LayerNorm", "LayerNorm") MODULE("4", "Dropout"));
     e = open_embedder(NULL, 1);
@@ -641,7 +641,7 @@ START_TEST(goes_through_a_layer_norm)
     crescent_embedder_close(e);
     for (int i = 0; i < C; i++)
         ck_assert_double_eq_tol((double)found[i],
-                                ((double)pooled[i] - mean) / sqrt(variance + 1e-5) * weight[i] + bias[i], 1e-5);
+                                ((double)expected_pooling[i] - mean) / sqrt(variance + 1e-5) * weight[i] + bias[i], 1e-5);
     write_text("3_LayerNorm/config.json", "{\"dimension\":31}");
     expect_refusal(NULL, "3_LayerNorm/config.json: found dimension 31, expected 32, the size of the vector before it");
     write_text("3_LayerNorm/config.json", "{}");
@@ -952,7 +952,7 @@ END_TEST
     "{\"path\":\"1\",\"type\":\"sentence_transformers.cross_encoder.modules.logit_score.LogitScore\"}]"
 
 /* Writes a small Qwen3ForCausalLM whose tokens are letters, "yes" and "no". */
-static void write_judge(void)
+static void write_reranker(void)
 {
     crescent_model *model;
     write_text("tokenizer.json",
@@ -988,10 +988,10 @@ static float score_of(const char *document, int64_t most, size_t *tokens)
 
 /* A Qwen3ForCausalLM without modules is prompted as Qwen3-Reranker is; modules.json and a template
  * with the same contents give the same score. */
-START_TEST(judges_without_modules)
+START_TEST(reranks_without_modules)
 {
     size_t n, m;
-    write_judge();
+    write_reranker();
     float first = score_of("b a b", 0, &n);
     write_text("modules.json", LOGIT_SCORE);
     write_text("chat_template.jinja",
@@ -1010,7 +1010,7 @@ END_TEST
 START_TEST(cuts_documents_before_the_answer)
 {
     size_t n;
-    write_judge();
+    write_reranker();
     write_text("modules.json", LOGIT_SCORE);
     write_text("tokenizer_config.json",
                "{\"chat_template\":\"" PLACE("query") " " PLACE("document") "<|im_end|>assistant\"}");
@@ -1026,7 +1026,7 @@ START_TEST(cuts_documents_before_the_answer)
 END_TEST
 
 /* Opens a reranking decoder, which must fail with an error. */
-static void expect_no_judge(const char *expected)
+static void expect_no_reranker(const char *expected)
 {
     crescent_embedder *e;
     const crescent_embedder_options options = {.classify = CRESCENT_LOGITS};
@@ -1048,10 +1048,10 @@ enum { N_WRONG_TEMPLATES = sizeof wrong_templates / sizeof *wrong_templates };
 
 START_TEST(refuses_templates)
 {
-    write_judge();
+    write_reranker();
     write_text("modules.json", LOGIT_SCORE);
     write_text("chat_template.jinja", wrong_templates[_i].template);
-    expect_no_judge(wrong_templates[_i].found);
+    expect_no_reranker(wrong_templates[_i].found);
 }
 END_TEST
 
@@ -1061,15 +1061,15 @@ START_TEST(refuses_what_does_not_rank)
     float score;
     crescent_embedder *e;
     crescent_embedder_facts facts;
-    write_judge();
+    write_reranker();
     write_text("modules.json", LOGIT_SCORE);
-    expect_no_judge(": found no chat_template.jinja, expected it");
+    expect_no_reranker(": found no chat_template.jinja, expected it");
     write_text("chat_template.jinja", PLACE("query") PLACE("document") "<|im_end|>assistant");
     expect_refusal(NULL, ": found a reranking decoder (LogitScore), expected a model of vectors");
     write_text("1/config.json", "{\"true_token_id\":12}");
-    expect_no_judge("option score: found '12', expected an id from 0 to 11");
+    expect_no_reranker("option score: found '12', expected an id from 0 to 11");
     write_text("1/config.json", "{\"false_token_id\":1}");
-    expect_no_judge("1/config.json: found true_token_id -1 and false_token_id 1, expected ids of tokens");
+    expect_no_reranker("1/config.json: found true_token_id -1 and false_token_id 1, expected ids of tokens");
     write_text("1/config.json", "{\"true_token_id\":1}");
     e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS, .most = 2}, 1);
     crescent_embedder_look(e, &facts);
@@ -1081,7 +1081,7 @@ START_TEST(refuses_what_does_not_rank)
     crescent_embedder_close(e);
     remove(in_folder("modules.json"));
     write_text("tokenizer.json", "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0}}}");
-    expect_no_judge(": found a tokenizer without \"yes\" and \"no\", expected these tokens of a reranking decoder");
+    expect_no_reranker(": found a tokenizer without \"yes\" and \"no\", expected these tokens of a reranking decoder");
 }
 END_TEST
 
@@ -1194,7 +1194,7 @@ START_TEST(has_a_vector_and_classes_in_each_family)
     crescent_embedder_close(e);
     const float *expected = run_batch(ids, n, "0");
     for (int c = 0; c < C; c++)
-        ck_assert_double_eq_tol((double)found[c], pooled(expected, n, "mean", c), 1e-5);
+        ck_assert_double_eq_tol((double)found[c], expected_pooling(expected, n, "mean", c), 1e-5);
     crescent_free(families[_i].positions ? NULL : ids);
     if (!families[_i].positions)
         return;
@@ -1504,7 +1504,7 @@ int main(void)
     tcase_add_loop_test(t, takes_limits_of_tokenizers, 0, 4);
     tcase_add_loop_test(t, refuses_positions_of_lengths, 0, 2);
     tcase_add_loop_test(t, puts_prompts_in_front, 0, 2);
-    tcase_add_test(t, judges_without_modules);
+    tcase_add_test(t, reranks_without_modules);
     tcase_add_test(t, cuts_documents_before_the_answer);
     tcase_add_loop_test(t, refuses_templates, 0, N_WRONG_TEMPLATES);
     tcase_add_test(t, refuses_what_does_not_rank);

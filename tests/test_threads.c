@@ -252,7 +252,7 @@ END_TEST
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The work of a thread that shares a context with others: each job once, under a lock. */
-static void *work_in_turns(void *argument)
+static void *work_with_a_lock(void *argument)
 {
     struct worker *w = argument;
     for (int j = 0; j < ALL_JOBS; j++) {
@@ -267,8 +267,8 @@ START_TEST(threads_share_a_context)
 {
     shared = crescent_context_new();
     ck_assert_ptr_nonnull(shared);
-    start_workers(work_in_turns);
-    work_in_turns(&alone);
+    start_workers(work_with_a_lock);
+    work_with_a_lock(&alone);
     compare_workers();
     crescent_context_free(shared);
     shared = NULL;

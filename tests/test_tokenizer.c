@@ -229,7 +229,7 @@ START_TEST(lays_pairs_as_the_library)
 END_TEST
 
 /* Text that cannot be encoded is refused with one line, and truncation is reported. */
-START_TEST(tells_what_it_cuts)
+START_TEST(reports_truncation)
 {
     crescent_tokenizer *tokenizer = open_at("tests/tokenizers/bert_uncased.json");
     crescent_text text = {.text = "one two", .length = 7, .framing = CRESCENT_FRAMED, .most = 3};
@@ -485,7 +485,7 @@ END_TEST
 
 /* A letter has four tokens, for its place in a piece: at the beginning or later, at the end or
  * before. */
-START_TEST(takes_letters_by_their_places)
+START_TEST(has_tokens_for_places_in_a_word)
 {
     crescent_tokenizer *t = open_text(
         "{\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"</w>\"}," MODEL(
@@ -617,7 +617,7 @@ START_TEST(finds_each_of_many)
 }
 END_TEST
 
-START_TEST(stands_in_for_the_unknown)
+START_TEST(encodes_unknown_words)
 {
     crescent_tokenizer *t =
         open_text("{" MODEL("\"unk_token\":\"?\",\"fuse_unk\":true,", "\"a\":0,\"?\":1", "") "}");
@@ -636,7 +636,7 @@ END_TEST
 #define DECODER "\"decoder\":{\"type\":\"ByteLevel\"},"
 
 /* Bytes that are not UTF-8 are decoded unchanged. */
-START_TEST(gives_bytes_back)
+START_TEST(decodes_bytes)
 {
     crescent_tokenizer *t =
         open_text("{" DECODER MODEL("", "\"\303\242\":0,\"\304\242\":1,\"a\":2", "") "}");
@@ -667,7 +667,7 @@ END_TEST
     "\"added_tokens\":[{\"id\":3,\"content\":\"ab\",\"special\":true},{\"id\":4,\"content\":"      \
     "\"abc\",\"special\":true},{\"id\":9,\"content\":\"new\"}],"
 
-START_TEST(puts_a_frame_around)
+START_TEST(adds_tokens_around)
 {
     crescent_tokenizer *t = open_text("{" FRAME ADDED DECODER MODEL("", ABC, "") "}");
     int32_t *ids;
@@ -954,7 +954,7 @@ START_TEST(bounds_added_tokens)
 }
 END_TEST
 
-START_TEST(bounds_what_it_makes)
+START_TEST(limits_the_size_of_results)
 {
     const struct bomb *b = &bombs[_i];
     crescent_tokenizer *t = open_text(b->json);
@@ -1474,27 +1474,27 @@ int main(void)
     tcase_add_loop_test(t, agrees_with_the_library, 0, N_FIXTURES);
     tcase_add_loop_test(t, streams_what_it_decodes, 0, N_FIXTURES);
     tcase_add_test(t, lays_pairs_as_the_library);
-    tcase_add_test(t, tells_what_it_cuts);
+    tcase_add_test(t, reports_truncation);
     tcase_add_loop_test(t, refuses_texts_without_tokens, 0, 4);
     tcase_add_test(t, closes_in_any_order);
     tcase_add_test(t, cuts_by_patterns_of_oniguruma);
     tcase_add_test(t, refuses_patterns_by_what_is_in_them);
     tcase_add_test(t, refuses_patterns_without_end);
     tcase_add_test(t, bounds_the_steps_of_a_pattern);
-    tcase_add_loop_test(t, bounds_what_it_makes, 0, N_BOMBS);
+    tcase_add_loop_test(t, limits_the_size_of_results, 0, N_BOMBS);
     tcase_add_test(t, bounds_added_tokens);
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
-    tcase_add_test(t, takes_letters_by_their_places);
+    tcase_add_test(t, has_tokens_for_places_in_a_word);
     tcase_add_test(t, cuts_by_number);
     tcase_add_test(t, passes_over_the_version_of_merges);
     tcase_add_test(t, leaves_out_half_a_pair);
     tcase_add_loop_test(t, falls_back_on_the_bytes_of_affixes, 0, sizeof affixed_bytes / sizeof *affixed_bytes);
     tcase_add_test(t, finds_whole_tokens_without_merges);
     tcase_add_test(t, finds_each_of_many);
-    tcase_add_test(t, stands_in_for_the_unknown);
-    tcase_add_test(t, gives_bytes_back);
-    tcase_add_test(t, puts_a_frame_around);
+    tcase_add_test(t, encodes_unknown_words);
+    tcase_add_test(t, decodes_bytes);
+    tcase_add_test(t, adds_tokens_around);
     tcase_add_test(t, shows_special_tokens_that_normalizing_changes);
     tcase_add_loop_test(t, refuses_by_name, 0, N_REFUSED);
     tcase_add_test(t, refuses_any_prefix);

@@ -111,7 +111,7 @@ static float train(struct training *t)
 
 /* Each output that is passed to the next step has the shape of its parameter or input, and none of
  * these is left out. */
-START_TEST(the_state_goes_round)
+START_TEST(outputs_become_inputs)
 {
     struct training *t = begin(CRESCENT_REF, 1);
     int handed_on = 0;
@@ -383,7 +383,7 @@ int main(void)
     Suite *suite = suite_create("training");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
-    tcase_add_test(all, the_state_goes_round);
+    tcase_add_test(all, outputs_become_inputs);
     tcase_add_test(all, a_net_learns);
     tcase_add_loop_test(all, ten_steps_are_the_same, 0, sizeof ways / sizeof *ways);
     tcase_add_test(all, outputs_lie_over_inputs);

@@ -57,7 +57,7 @@ struct run {
     const struct cr_reach *reaches; /* by slot */
     int64_t found;                  /* the result of each call that is used as a number */
     int steps;                      /* the number of statements that may still run */
-    char flaw[160];                 /* the first error found, or "" */
+    char first_error[160];          /* the first error found, or "" */
 };
 
 /* A strided area of a slot: rows x cols elements. */
@@ -74,10 +74,10 @@ static int64_t size_value(struct run *r, const struct cr_call *call, const struc
     return value_of(r, cr_argument_of(r->f, call, size->argument)->number);
 }
 
-static void flaw(struct run *r, const char *what, const char *where)
+static void report_error(struct run *r, const char *what, const char *where)
 {
-    if (!*r->flaw)
-        snprintf(r->flaw, sizeof r->flaw, "%s: %s", where, what);
+    if (!*r->first_error)
+        snprintf(r->first_error, sizeof r->first_error, "%s: %s", where, what);
 }
 
 /* Returns the area that a call accesses through a parameter.  Each panel counts as one row. */
@@ -94,7 +94,7 @@ static struct area area_of(struct run *r, const struct cr_call *call, const stru
     area.row_stride = size_value(r, call, &p->row_stride);
     area.col_stride = size_value(r, call, &p->col_stride);
     if (area.rows < 0 || area.cols < 0)
-        flaw(r, "a count is negative", "call");
+        report_error(r, "a count is negative", "call");
     if (p->panels) {
         int64_t depth = area.rows;
         area.rows = (area.cols + CR_PANEL - 1) / CR_PANEL;
@@ -105,19 +105,19 @@ static struct area area_of(struct run *r, const struct cr_call *call, const stru
 
 /* Records a read or write of an element that the body computes.  Only one item may write an element of an
  * argument. */
-static void note(struct run *r, const struct cr_parameter *p, const struct cr_slot *s, int *writer)
+static void record_element(struct run *r, const struct cr_parameter *p, const struct cr_slot *s, int *writer)
 {
     int item = 1 + (int)r->vars[CR_VAR_ITEM];
     if (p->read && !*writer)
-        flaw(r, "an element is read before it is written", s->name);
+        report_error(r, "an element is read before it is written", s->name);
     if (s->kind == CR_SLOT_ARGUMENT && *writer && *writer != item)
-        flaw(r, "an element is of two items", s->name);
+        report_error(r, "an element is of two items", s->name);
     if (p->written)
         *writer = item;
 }
 
 /* Records a read or write of an area: its lowest and highest element, which are corners, and who writes what. */
-static void touch(struct run *r, const struct cr_parameter *p, int slot, const struct area *a)
+static void record_area(struct run *r, const struct cr_parameter *p, int slot, const struct area *a)
 {
     const struct cr_slot *s = &r->f->slots[slot];
     int64_t elements = s->kind == CR_SLOT_CONSTANT ? 1 : s->elements;
@@ -132,14 +132,14 @@ static void touch(struct run *r, const struct cr_parameter *p, int slot, const s
         r->highest[slot] = highest;
     r->touched[slot] = true;
     if (s->kind != CR_SLOT_ARGUMENT && (lowest < 0 || highest >= elements)) {
-        flaw(r, "an element that is not there", s->name);
+        report_error(r, "an element that is not there", s->name);
         return;
     }
     if (!r->writers || !r->writers[slot])
         return;
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = 0; j < a->cols; j++)
-            note(r, p, s, &r->writers[slot][a->at + i * a->row_stride + j * a->col_stride]);
+            record_element(r, p, s, &r->writers[slot][a->at + i * a->row_stride + j * a->col_stride]);
 }
 
 static void run_call(struct run *r, const struct cr_call *call)
@@ -147,11 +147,11 @@ static void run_call(struct run *r, const struct cr_call *call)
     struct cr_signature s;
     cr_parse_signature(&s, call);
     for (int pass = 0; pass < 2; pass++) /* first reads, then writes */
-        for (int i = 0; i < s.n && !*r->flaw; i++) {
+        for (int i = 0; i < s.n && !*r->first_error; i++) {
             const struct cr_parameter *p = &s.parameters[i];
             const struct cr_argument *a = cr_argument_of(r->f, call, i);
             if (p->kind == CR_PARAMETER_COUNT && value_of(r, a->number) < 0)
-                flaw(r, "a count is negative", "call");
+                report_error(r, "a count is negative", "call");
             if (a->kind != CR_ARGUMENT_ADDRESS || p->read == pass ||
                 (a->number != CR_NONE && !value_of(r, a->number)))
                 continue;
@@ -159,14 +159,14 @@ static void run_call(struct run *r, const struct cr_call *call)
             if (area.rows > 1 << 20 || area.cols > 1 << 20 || area.rows * area.cols > 1 << 20)
                 r->steps = 0; /* it can only be an area of an argument, and takes too long */
             else
-                touch(r, p, a->address.slot, &area);
+                record_area(r, p, a->address.slot, &area);
         }
 }
 
 static int64_t binary(struct run *r, enum cr_expr_op op, int64_t a, int64_t b)
 {
     if ((op == CR_EXPR_DIV || op == CR_EXPR_MOD) && (a < 0 || b < 1)) {
-        flaw(r, "a division", "expression");
+        report_error(r, "a division", "expression");
         return 0;
     }
     switch (op) {
@@ -218,7 +218,7 @@ static int64_t value_of(struct run *r, cr_expr expr)
 }
 
 /* Returns the index of the statement after the block that a statement begins. */
-static int behind(const struct cr_function *f, int begin)
+static int after_block(const struct cr_function *f, int begin)
 {
     int depth = 0;
     do {
@@ -238,8 +238,8 @@ static void run_loop(struct run *r, int at)
     for (*i = value_of(r, s->value);
          *i < value_of(r, s->last) && (s->until == CR_NONE || value_of(r, s->until));
          *i += s->step) {
-        run_block(r, at + 1, behind(r->f, at) - 1);
-        if (*r->flaw || --r->steps < 0)
+        run_block(r, at + 1, after_block(r->f, at) - 1);
+        if (*r->first_error || --r->steps < 0)
             return;
     }
 }
@@ -251,9 +251,9 @@ static int run_statement(struct run *r, int at)
     switch (s->kind) {
     case CR_STATEMENT_LOOP:
         run_loop(r, at);
-        return behind(r->f, at);
+        return after_block(r->f, at);
     case CR_STATEMENT_IF:
-        return value_of(r, s->value) ? at + 1 : behind(r->f, at);
+        return value_of(r, s->value) ? at + 1 : after_block(r->f, at);
     case CR_STATEMENT_LET:
     case CR_STATEMENT_SET:
         r->vars[s->var] = value_of(r, s->value);
@@ -269,12 +269,12 @@ static int run_statement(struct run *r, int at)
 
 static void run_block(struct run *r, int begin, int end)
 {
-    while (begin < end && !*r->flaw && r->steps-- > 0)
+    while (begin < end && !*r->first_error && r->steps-- > 0)
         begin = run_statement(r, begin);
 }
 
 /* Returns the number of elements of a slot that the body writes; 0 if it only reads the slot. */
-static size_t made(const struct run *r, int slot)
+static size_t written_elements(const struct run *r, int slot)
 {
     const struct cr_slot *s = &r->f->slots[slot];
     if (s->kind == CR_SLOT_SCRATCH)
@@ -287,7 +287,7 @@ static void run_share(struct run *r, int64_t begin, int64_t end)
 {
     for (int i = 0; r->writers && i < r->f->n_slots; i++) {
         free(r->writers[i]);
-        r->writers[i] = made(r, i) ? calloc(made(r, i), sizeof **r->writers) : NULL;
+        r->writers[i] = written_elements(r, i) ? calloc(written_elements(r, i), sizeof **r->writers) : NULL;
     }
     r->vars[CR_VAR_BEGIN] = begin;
     r->vars[CR_VAR_END] = end;
@@ -296,7 +296,7 @@ static void run_share(struct run *r, int64_t begin, int64_t end)
 
 /* Runs all items: in one share, then in two, with both possible results of calls. */
 static void run_function(struct run *r, const struct cr_function *f, const struct cr_reach *reaches,
-                         bool made)
+                         bool track_writers)
 {
     size_t vars = (size_t)f->n_vars, slots = (size_t)f->n_slots;
     *r = (struct run){.f = f, .reaches = reaches, .steps = MOST_STEPS};
@@ -304,7 +304,7 @@ static void run_function(struct run *r, const struct cr_function *f, const struc
     r->lowest = calloc(slots, sizeof *r->lowest);
     r->highest = calloc(slots, sizeof *r->highest);
     r->touched = calloc(slots, sizeof *r->touched);
-    r->writers = made ? calloc(slots, sizeof *r->writers) : NULL;
+    r->writers = track_writers ? calloc(slots, sizeof *r->writers) : NULL;
     int64_t items = value_of(r, f->items), third = (items + 1) / 3;
     for (r->found = 0; r->found < 2; r->found++) {
         run_share(r, 0, items);
@@ -332,9 +332,9 @@ static void compare_reaches(struct run *r, const struct cr_reach *reaches, bool 
         if (r->f->slots[i].kind != CR_SLOT_ARGUMENT || !r->touched[i])
             continue;
         if (!v->touched || v->lowest > r->lowest[i] || v->highest < r->highest[i])
-            flaw(r, "it reaches farther than the verifier says", r->f->slots[i].name);
+            report_error(r, "it reaches farther than the verifier says", r->f->slots[i].name);
         if (exact && (v->lowest != r->lowest[i] || v->highest != r->highest[i]))
-            flaw(r, "it does not reach as far as the verifier says", r->f->slots[i].name);
+            report_error(r, "it does not reach as far as the verifier says", r->f->slots[i].name);
     }
 }
 
@@ -342,7 +342,7 @@ static void compare_reaches(struct run *r, const struct cr_reach *reaches, bool 
 
 /* Every address of every body is in the range that the verifier finds, and this range is exact.  A body
  * reads only elements of its results that it wrote before, and no two items write the same element. */
-START_TEST(bodies_do_as_is_said)
+START_TEST(verified_ranges_are_exact)
 {
     struct cr_error error = {""};
     struct cr_module *m = make_module(_i);
@@ -353,8 +353,8 @@ START_TEST(bodies_do_as_is_said)
         const struct cr_reach *reaches = &c->reaches[c->first_reach[i]];
         run_function(&r, &m->program->functions[i], reaches, true);
         compare_reaches(&r, reaches, true);
-        ck_assert_msg(r.steps > 0 && !*r.flaw, "%s, function %d: %s", subjects[_i].path, i + 1,
-                      r.flaw);
+        ck_assert_msg(r.steps > 0 && !*r.first_error, "%s, function %d: %s", subjects[_i].path, i + 1,
+                      r.first_error);
         free_run(&r);
     }
     cr_check_end(c);
@@ -364,18 +364,18 @@ END_TEST
 
 /* Runs a function of GPT-2's block with the original ranges and compares the error found; "" stands for
  * none. */
-static void expect_flaw(struct cr_module *m, const struct cr_reach *reaches, int function,
+static void expect_error(struct cr_module *m, const struct cr_reach *reaches, int function,
                         const char *expected)
 {
     struct run r;
     run_function(&r, &m->program->functions[function], reaches, true);
-    ck_assert_str_eq(r.flaw, expected);
+    ck_assert_str_eq(r.first_error, expected);
     free_run(&r);
 }
 
 /* The simulated run finds planted errors: columns of an item that begin too early, rows that are not
  * written, a scratch slot that is too small. */
-START_TEST(flaws_are_found)
+START_TEST(planted_errors_are_found)
 {
     struct cr_error error = {""};
     struct cr_module *m = make_module(1);
@@ -387,15 +387,15 @@ START_TEST(flaws_are_found)
         mul++;
     while (f->body[loop].until == CR_NONE || f->body[loop].kind != CR_STATEMENT_LOOP)
         loop++;
-    expect_flaw(m, c->reaches, 0, "");
+    expect_error(m, c->reaches, 0, "");
     f->exprs[f->exprs[mul].b].number /= 2;
-    expect_flaw(m, c->reaches, 0, "out: an element is of two items");
+    expect_error(m, c->reaches, 0, "out: an element is of two items");
     f->exprs[f->exprs[mul].b].number *= 2;
     f->exprs[f->body[loop].until].op = CR_EXPR_AND;
-    expect_flaw(m, c->reaches, 0, "rows: an element is read before it is written");
+    expect_error(m, c->reaches, 0, "rows: an element is read before it is written");
     f->exprs[f->body[loop].until].op = CR_EXPR_OR;
     f->slots[f->n_bound].elements--;
-    expect_flaw(m, c->reaches, 0, "rows: an element that is not there");
+    expect_error(m, c->reaches, 0, "rows: an element that is not there");
     cr_check_end(c);
     cr_module_free(m);
 }
@@ -541,7 +541,7 @@ static struct change change_something(struct cr_function *f, uint32_t *state)
 
 /* The verifier refuses a changed body, or its run is correct: many changes are of numbers that are not
  * used or that nothing depends on.  A body that takes too long is run in part. */
-START_TEST(no_harm_is_let_pass)
+START_TEST(changed_bodies_are_refused_or_correct)
 {
     struct cr_error error = {""};
     struct cr_module *m = make_module(_i);
@@ -558,8 +558,8 @@ START_TEST(no_harm_is_let_pass)
             const struct cr_reach *reaches = &c->reaches[c->first_reach[function]];
             run_function(&r, &m->program->functions[function], reaches, false);
             compare_reaches(&r, reaches, false);
-            ck_assert_msg(!*r.flaw, "%s, change %d, function %d: %s", subjects[_i].path, n,
-                          function + 1, r.flaw);
+            ck_assert_msg(!*r.first_error, "%s, change %d, function %d: %s", subjects[_i].path, n,
+                          function + 1, r.first_error);
             free_run(&r);
         }
         cr_check_end(c);
@@ -575,9 +575,9 @@ int main(void)
     Suite *suite = suite_create("verify_bodies");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 300);
-    tcase_add_loop_test(all, bodies_do_as_is_said, 0, N_SUBJECTS);
-    tcase_add_test(all, flaws_are_found);
-    tcase_add_loop_test(all, no_harm_is_let_pass, 0, N_SUBJECTS);
+    tcase_add_loop_test(all, verified_ranges_are_exact, 0, N_SUBJECTS);
+    tcase_add_test(all, planted_errors_are_found);
+    tcase_add_loop_test(all, changed_bodies_are_refused_or_correct, 0, N_SUBJECTS);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

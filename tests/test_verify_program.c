@@ -123,7 +123,7 @@ static struct cr_statement *statement_of(struct cr_function *f, enum cr_statemen
 }
 
 /* Returns the statement that contains a call. */
-static struct cr_statement *doing(struct site s)
+static struct cr_statement *statement_with(struct site s)
 {
     for (int i = 0; i < s.f->n_body; i++)
         if (s.f->body[i].kind == CR_STATEMENT_CALL && s.f->body[i].call == s.call - s.f->calls)
@@ -147,7 +147,7 @@ static struct cr_expr_node *node_of_op(struct cr_function *f, enum cr_expr_op op
 }
 
 /* Returns the first loop whose condition caches its result from item to item. */
-static struct cr_statement *keeping_loop(struct cr_module *m, struct cr_function **f)
+static struct cr_statement *caching_loop(struct cr_module *m, struct cr_function **f)
 {
     for (int i = 0; i < m->program->n_functions; i++) {
         *f = &m->program->functions[i];
@@ -239,7 +239,7 @@ DAMAGE(end_left_out)
 {
     statement_of(first_function(m), CR_STATEMENT_END)->kind = CR_STATEMENT_NOTE;
 }
-DAMAGE(end_too_many) { doing(gemm_of(m))->kind = CR_STATEMENT_END; }
+DAMAGE(end_too_many) { statement_with(gemm_of(m))->kind = CR_STATEMENT_END; }
 DAMAGE(not_in_scope)
 {
     struct site s = gemm_of(m);
@@ -259,7 +259,7 @@ DAMAGE(set_though_fixed)
 DAMAGE(counter_is_set) { first_function(m)->vars[CR_VAR_ITEM].changes = true; }
 DAMAGE(loop_without_step) { statement_of(first_function(m), CR_STATEMENT_LOOP)->step = 0; }
 DAMAGE(no_such_statement) { first_function(m)->body[0].kind = (enum cr_statement_kind)42; }
-DAMAGE(no_such_call) { doing(gemm_of(m))->call = gemm_of(m).f->n_calls; }
+DAMAGE(no_such_call) { statement_with(gemm_of(m))->call = gemm_of(m).f->n_calls; }
 DAMAGE(items_of_a_variable)
 {
     struct cr_function *f = first_function(m);
@@ -347,14 +347,14 @@ DAMAGE(divided_by_zero)
 DAMAGE(divides_negative)
 {
     struct cr_function *f;
-    (void)keeping_loop(m, &f);
+    (void)caching_loop(m, &f);
     struct cr_expr_node *e = node_of_op(f, CR_EXPR_DIV);
     f->exprs[e->a] = (struct cr_expr_node){.op = CR_EXPR_NUMBER, .number = -1};
 }
 DAMAGE(panels_too_close) { number_at(gemm_of(m), 7)->number -= CR_PANEL; }
 DAMAGE(not_packed)
 {
-    struct cr_statement *s = doing(site_of(m, CR_CALLEE_pack, 0));
+    struct cr_statement *s = statement_with(site_of(m, CR_CALLEE_pack, 0));
     s->kind = CR_STATEMENT_NOTE;
 }
 DAMAGE(result_left_out)
@@ -365,13 +365,13 @@ DAMAGE(result_left_out)
 DAMAGE(kept_seldom)
 {
     struct cr_function *f;
-    struct cr_statement *loop = keeping_loop(m, &f);
+    struct cr_statement *loop = caching_loop(m, &f);
     f->exprs[loop->until].op = CR_EXPR_AND;
 }
 DAMAGE(kept_of_a_group)
 {
     struct cr_function *f;
-    struct cr_statement *loop = keeping_loop(m, &f);
+    struct cr_statement *loop = caching_loop(m, &f);
     int j0 = var_named(f, "col0");
     while (loop->kind != CR_STATEMENT_CALL)
         loop++;
@@ -402,7 +402,7 @@ DAMAGE(kept_written_over)
 {
     struct cr_function *f;
     int rows = (int)(slot_at(gemm_of(m), 3) - gemm_of(m).f->slots);
-    (void)keeping_loop(m, &f);
+    (void)caching_loop(m, &f);
     argument_of(gemm_of(m), 8)->address = (struct cr_address){.slot = rows};
     number_at(gemm_of(m), 9)->number = 128;
 }

@@ -100,7 +100,7 @@ static uint64_t layer_seed(struct cr_maker *m, cr_id x, int n_steps)
 }
 
 /* Returns a second value that layers pass on: the earlier one plus half a projection of x. */
-static cr_id remember(struct cr_maker *m, cr_id memory, cr_id x)
+static cr_id second_value(struct cr_maker *m, cr_id memory, cr_id x)
 {
     m->in_layer = true;
     cr_id more = cr_make_linear(m, x, cr_size_of(m, x, -1));
@@ -124,7 +124,7 @@ static cr_id step_block(struct cr_maker *m, cr_id x)
             x = cr_make2(m, CR_OP_add, x, memory);
         x = layer(m, x, n_steps, i);
         if (x != CR_NONE && memory != CR_NONE)
-            memory = remember(m, memory, x);
+            memory = second_value(m, memory, x);
         made[i] = x;
     }
     m->state = seed ^ 1;

@@ -27,7 +27,7 @@ struct model {
     int norms, biases; /* of 100 */
     int products;      /* percentage of values combined with another of the same token */
     cr_id source;      /* the input of a layer's attention or feed-forward part, [B, T, C] */
-    cr_id turns;       /* rotary angles that a layer computes from its source, or CR_NONE */
+    cr_id layer_angles;       /* rotary angles that a layer computes from its source, or CR_NONE */
     cr_id multiplied;  /* the last product of two values of each token, or CR_NONE */
     cr_id last_product; /* the last such product of any layer */
     bool encoder;
@@ -135,7 +135,7 @@ static cr_id biased(struct model *a, cr_id y)
 
 /* Returns the same product for the transpose of x, whose columns are tokens, as a convolution of
  * width 1: (W' x' + b)'. */
-static cr_id turned(struct model *a, cr_id x, int64_t n)
+static cr_id transposed_product(struct model *a, cr_id x, int64_t n)
 {
     struct cr_maker *m = a->m;
     struct cr_attr attr = cr_attr_of(cr_node_of(m, x));
@@ -151,7 +151,7 @@ static cr_id turned(struct model *a, cr_id x, int64_t n)
 static cr_id linear(struct model *a, cr_id x, int64_t n)
 {
     if (cr_chance(a->m, 4))
-        return turned(a, x, n);
+        return transposed_product(a, x, n);
     cr_id y = product(a, x, matrix(a, cr_size_of(a->m, x, -1), n), n);
     return cr_chance(a->m, a->biases) ? biased(a, y) : y;
 }
@@ -178,7 +178,7 @@ static cr_id gate(struct model *a, cr_id x, int64_t n)
 }
 
 /* Returns a number for each position, broadcast to y [B, T, n]: the position times 0.1, or a weight. */
-static cr_id places(struct model *a, cr_id y)
+static cr_id position_numbers(struct model *a, cr_id y)
 {
     struct cr_maker *m = a->m;
     if (cr_chance(m, 50))
@@ -197,7 +197,7 @@ static cr_id multiplied(struct model *a, cr_id x, int64_t n)
     cr_id left = gate(a, x, n), right;
     int64_t way = cr_below(m, 10);
     if (way == 0)
-        right = places(a, left);
+        right = position_numbers(a, left);
     else if (way == 1 && n == cr_size_of(m, x, -1))
         right = x;
     else if (way == 2)
@@ -236,7 +236,7 @@ static cr_id with_product(struct model *a, cr_id y, cr_id x)
         return sum;
     }
     case 6:
-        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, places(a, y)), gate(a, x, n));
+        return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, position_numbers(a, y)), gate(a, x, n));
     default:
         return cr_make2(m, CR_OP_mul, y, cr_make_like(m, gate(a, x, cr_chance(m, 50) ? n : 1), y));
     }
@@ -297,10 +297,10 @@ static cr_id along_scores(struct model *a, cr_id s, int axis)
 }
 
 /* Returns scores combined with a number for each key, or for each key and query. */
-static cr_id scores_with_product(struct model *a, cr_id s, bool turned)
+static cr_id scores_with_product(struct model *a, cr_id s, bool transposed)
 {
     struct cr_maker *m = a->m;
-    int key = turned ? 2 : 3, query = turned ? 3 : 2;
+    int key = transposed ? 2 : 3, query = transposed ? 3 : 2;
     cr_id y = along_scores(a, s, key);
     switch (cr_below(m, 6)) {
     case 0:
@@ -326,11 +326,11 @@ static cr_id scores_with_product(struct model *a, cr_id s, bool turned)
 static cr_id own_angles(struct model *a, int64_t n)
 {
     struct cr_maker *m = a->m;
-    if (a->turns == CR_NONE || cr_size_of(m, a->turns, -1) != n)
-        a->turns = cr_make_reshape(
+    if (a->layer_angles == CR_NONE || cr_size_of(m, a->layer_angles, -1) != n)
+        a->layer_angles = cr_make_reshape(
             m, cr_chance(m, 50) ? multiplied(a, a->source, n) : gate(a, a->source, n), 4,
             (int64_t[]){a->B, 1, a->T, n});
-    return a->turns;
+    return a->layer_angles;
 }
 
 /* Returns the angles of rotary positions, [T, n]. */
@@ -351,7 +351,7 @@ static cr_id part(struct model *a, cr_id x, int64_t start, int64_t n)
 }
 
 /* Rotates the pair (p, q): p cos - q sin, p sin + q cos. */
-static void turn(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
+static void rotate_pair(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
     cr_id x = *p, y = *q;
@@ -361,7 +361,7 @@ static void turn(struct model *a, cr_id *p, cr_id *q, cr_id c, cr_id s)
 }
 
 /* Rotates adjacent columns as pairs, reshaped to [.., d / 2, 2]. */
-static cr_id turn_neighbours(struct model *a, cr_id x, cr_id c, cr_id s)
+static cr_id rotate_adjacent(struct model *a, cr_id x, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
     struct cr_node node = *cr_node_of(m, x);
@@ -374,23 +374,23 @@ static cr_id turn_neighbours(struct model *a, cr_id x, cr_id c, cr_id s)
     cr_id pairs = cr_make_reshape(m, x, r + 1, shape);
     cr_id p = cr_make_reshape(m, part(a, pairs, 0, 1), r, shape);
     cr_id q = cr_make_reshape(m, part(a, pairs, 1, 1), r, shape);
-    turn(a, &p, &q, c, s);
+    rotate_pair(a, &p, &q, c, s);
     shape[r] = 1;
     p = cr_make_reshape(m, p, r + 1, shape), q = cr_make_reshape(m, q, r + 1, shape);
     return cr_make_reshape(m, cr_make_concat(m, 2, (cr_id[]){p, q}, r), r, back);
 }
 
 /* Returns x cos + (-second half, first half) sin, where cos and sin are tables of whole rows. */
-static cr_id turn_by_halves(struct model *a, cr_id x, cr_id c, cr_id s)
+static cr_id rotate_by_tables(struct model *a, cr_id x, cr_id c, cr_id s)
 {
     struct cr_maker *m = a->m;
     int last = cr_node_of(m, x)->rank - 1;
     int64_t n = cr_size_of(m, x, -1);
-    cr_id turned[] = {cr_make1(m, CR_OP_neg, part(a, x, n / 2, n / 2)), part(a, x, 0, n / 2)};
+    cr_id halves[] = {cr_make1(m, CR_OP_neg, part(a, x, n / 2, n / 2)), part(a, x, 0, n / 2)};
     int axis = cr_node_of(m, c)->rank - 1;
     c = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){c, c}, axis), x);
     s = cr_make_like(m, cr_make_concat(m, 2, (cr_id[]){s, s}, axis), x);
-    cr_id y = cr_make_concat(m, 2, turned, last);
+    cr_id y = cr_make_concat(m, 2, halves, last);
     return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, x, c), cr_make2(m, CR_OP_mul, y, s));
 }
 
@@ -409,17 +409,17 @@ static cr_id rotated(struct model *a, cr_id x, int way, bool own)
     int last = cr_node_of(m, x)->rank - 1;
     if (way % 4 == 0) {
         cr_id p = part(a, y, 0, n / 2), q = part(a, y, n / 2, n / 2);
-        turn(a, &p, &q, c, s);
+        rotate_pair(a, &p, &q, c, s);
         y = cr_make_concat(m, 2, (cr_id[]){p, q}, last);
     } else {
-        y = way % 4 == 1 ? turn_by_halves(a, y, c, s) : turn_neighbours(a, y, c, s);
+        y = way % 4 == 1 ? rotate_by_tables(a, y, c, s) : rotate_adjacent(a, y, c, s);
     }
     return n == d ? y : cr_make_concat(m, 2, (cr_id[]){y, part(a, x, n, d - n)}, last);
 }
 
 /* Returns x with positions: plus rows of a table, plus sines, or times a function of the position;
  * or x unchanged. */
-static cr_id placed(struct model *a, cr_id x)
+static cr_id with_positions(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
     int64_t ahead = cr_below(m, 4), rows[2] = {a->T + ahead, a->C};
@@ -454,7 +454,7 @@ static cr_id placed(struct model *a, cr_id x)
 
 /* Adds the embeddings of an encoder to x: for segments, and for positions, which count all tokens
  * or only tokens other than id 1. */
-static cr_id placed_in_encoder(struct model *a, cr_id x)
+static cr_id with_encoder_positions(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
     if (cr_chance(m, 30)) {
@@ -463,7 +463,7 @@ static cr_id placed_in_encoder(struct model *a, cr_id x)
                      cr_make2(m, CR_OP_gather, weight(a, 2, (int64_t[]){2, a->C}, 1), types));
     }
     if (cr_chance(m, 75))
-        return placed(a, x);
+        return with_positions(a, x);
     cr_id there = cr_make1(m, CR_OP_int, cr_make_with(m, CR_OP_ne, a->ids, 1));
     cr_id at = cr_make(m, CR_OP_cumsum, 1, &there, &(struct cr_attr){.axis = 1});
     at = cr_make_with(m, CR_OP_add, cr_make2(m, CR_OP_mul, at, there), 1);
@@ -574,7 +574,7 @@ static cr_id like_mask(struct model *a, cr_id scores)
 
 /* Hides scores.  Repeated products of a token's values make scores beyond 1e9, which a mask of that
  * size does not hide (docs/ir.md). */
-static cr_id masked(struct model *a, cr_id scores, bool turned)
+static cr_id masked(struct model *a, cr_id scores, bool transposed)
 {
     static const double hides[] = {-INFINITY, -INFINITY, -INFINITY, -1e9, -1e30, -3e38};
     struct cr_maker *m = a->m;
@@ -582,7 +582,7 @@ static cr_id masked(struct model *a, cr_id scores, bool turned)
         return scores;
     cr_id like = like_mask(a, scores);
     int r = cr_node_of(m, like)->rank;
-    cr_id mask = sees(a, like, turned ? r - 1 : r - 2, turned ? r - 2 : r - 1);
+    cr_id mask = sees(a, like, transposed ? r - 1 : r - 2, transposed ? r - 2 : r - 1);
     double least = hides[cr_below(m, 6)], low = a->products ? -1e30 : -1e10;
     if (a->products && least > low)
         least = low;
@@ -803,7 +803,7 @@ static cr_id prepared(struct model *a, cr_id x, bool norm, bool first, int way, 
 }
 
 /* Applies the ops that stand between scores and softmax. */
-static cr_id scored(struct model *a, cr_id s, bool turned)
+static cr_id scored(struct model *a, cr_id s, bool transposed)
 {
     struct cr_maker *m = a->m;
     double scale = 1 / sqrt((double)a->d);
@@ -813,14 +813,14 @@ static cr_id scored(struct model *a, cr_id s, bool turned)
     if (cr_chance(m, 15))
         s = cr_make_with(m, CR_OP_mul, cr_make1(m, CR_OP_tanh, cr_make_with(m, CR_OP_div, s, 5)),
                          5);
-    if (cr_chance(m, 20) && !turned)
+    if (cr_chance(m, 20) && !transposed)
         s = with_distance(a, s);
     if (cr_chance(m, a->products / 2))
-        s = scores_with_product(a, s, turned);
+        s = scores_with_product(a, s, transposed);
     if (a->bias != CR_NONE)
         s = cr_make2(m, CR_OP_add, s,
-                     cr_make_like(m, turned ? cr_make_swap(m, a->bias) : a->bias, s));
-    s = masked(a, s, turned);
+                     cr_make_like(m, transposed ? cr_make_swap(m, a->bias) : a->bias, s));
+    s = masked(a, s, transposed);
     return cr_chance(m, 5) ? cr_make_with(m, CR_OP_mul, s, 0.5) : s;
 }
 
@@ -885,7 +885,7 @@ static cr_id attention(struct model *a, cr_id x)
     bool norms = cr_chance(m, a->norms);
     bool own = cr_chance(m, a->products / 2);
     a->source = x;
-    a->turns = CR_NONE;
+    a->layer_angles = CR_NONE;
     project(a, x, qkv);
     for (int i = 0; i < 3; i++)
         qkv[i] = maybe_with_product(a, qkv[i], x);
@@ -954,7 +954,7 @@ static cr_id own_elements(struct model *a, cr_id x)
 
 /* Combines x [B, T, C] with earlier tokens: their mean or maximum, running sums, a shift, elements
  * gathered by index. */
-static cr_id looks_back(struct model *a, cr_id x)
+static cr_id reads_earlier_tokens(struct model *a, cr_id x)
 {
     struct cr_maker *m = a->m;
     struct cr_attr square = {.dtype = CR_F32, .rank = 3, .shape = {a->B, a->T, a->T}};
@@ -1035,7 +1035,7 @@ static cr_id layer(struct model *a, cr_id x)
     bool besides = cr_chance(m, 15), feeds = cr_chance(m, 70);
     cr_id in = normed(a, x, before);
     a->multiplied = CR_NONE;
-    cr_id y = cr_chance(m, 10) ? looks_back(a, in) : attention(a, in);
+    cr_id y = cr_chance(m, 10) ? reads_earlier_tokens(a, in) : attention(a, in);
     y = maybe_with_product(a, y, in);
     y = normed(a, y, behind && cr_chance(m, 50));
     cr_id x2 = cr_chance(m, 85) ? cr_make2(m, CR_OP_add, x, y) : y;
@@ -1225,7 +1225,7 @@ void cr_make_model(struct cr_maker *m)
     cr_id x = cr_make2(m, CR_OP_gather, a.table, a.ids);
     if (cr_chance(m, 15))
         x = cr_make_with(m, CR_OP_mul, x, sqrt((double)a.C));
-    x = a.encoder ? placed_in_encoder(&a, x) : placed(&a, x);
+    x = a.encoder ? with_encoder_positions(&a, x) : with_positions(&a, x);
     x = normed(&a, x, cr_chance(m, a.encoder ? 60 : 15));
     x = layers(&a, x);
     a.multiplied = CR_NONE;

@@ -384,7 +384,7 @@ static bool compare_interpreted(const struct cr_case *exact, const struct cr_cas
 }
 
 /* Puts the values of the lengths before the text of a finding. */
-static bool blame(const struct choices *c, struct cr_report *report)
+static bool prefix_with_lengths(const struct choices *c, struct cr_report *report)
 {
     char text[sizeof report->text], values[100];
     memcpy(text, report->text, sizeof text);
@@ -478,7 +478,7 @@ static bool try_lengths(struct cr_subject *s, cr_backend_function *backend,
         if (good && !has_gradients(s->c->graph) && cr_pick(s, 2) &&
             keep_in_format(s, with->graph, exact->graph) && likeness == IN_BOUNDS)
             likeness = SAME_SIZES;
-        good = (good && compare(s, exact, with, likeness, backend, report)) || blame(&c, report);
+        good = (good && compare(s, exact, with, likeness, backend, report)) || prefix_with_lengths(&c, report);
         cr_case_free(exact);
         cr_case_free(with);
     }

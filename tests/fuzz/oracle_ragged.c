@@ -412,7 +412,7 @@ static bool compare_interpreted(const struct pair *p, const struct cr_case *c,
 /* ---- all of it ---- */
 
 /* Puts the lengths before the text of a finding. */
-static bool blame(const struct pair *p, struct cr_report *report)
+static bool prefix_with_lengths(const struct pair *p, struct cr_report *report)
 {
     char text[sizeof report->text], sizes[100];
     int at = 0;
@@ -439,7 +439,7 @@ bool cr_oracle_ragged(struct cr_subject *s, struct cr_report *report)
             struct cr_case *c = case_of(s, &p, ragged);
             good = (compare_interpreted(&p, c, plain, (int)cr_pick(s, p.n), report) &&
                     compare(s, &p, c, plain, report)) ||
-                   blame(&p, report);
+                   prefix_with_lengths(&p, report);
             cr_case_free(plain);
             cr_case_free(c);
         } else {

@@ -449,7 +449,7 @@ static cr_id first_product(struct cr_maker *m, cr_id q, cr_id k)
 
 /* Applies further ops to the probabilities: 0 for rows that see nothing, a penalty added to the
  * result, a scale for each query. */
-static cr_id touched(struct cr_maker *m, cr_id p)
+static cr_id with_more_ops(struct cr_maker *m, cr_id p)
 {
     switch (cr_below(m, 3)) {
     case 0: {
@@ -532,7 +532,7 @@ static cr_id attend(struct cr_maker *m, cr_id q, cr_id k, cr_id v)
     else if (cr_chance(m, 20))
         p = cr_recipe_dropout(m, p);
     else if (cr_chance(m, 8) && !m->in_layer)
-        p = touched(m, p);
+        p = with_more_ops(m, p);
     return cr_make2(m, CR_OP_matmul, p, v);
 }
 

@@ -350,7 +350,7 @@ static const struct cr_kernel *second(const struct cr_module *m, const struct cr
 }
 
 /* Returns the kernel that computes a node, or -1. */
-static int maker_of(const struct cr_module *m, cr_id id)
+static int kernel_of_node(const struct cr_module *m, cr_id id)
 {
     int maker = m->n_kernels - 1;
     while (maker >= 0 && cr_find_stored_node(&m->kernels[maker], id) < 0)
@@ -359,7 +359,7 @@ static int maker_of(const struct cr_module *m, cr_id id)
 }
 
 /* Returns the number of values of the first iteration that the second one reads. */
-static int handed_on(const struct cr_module *m, const struct cr_loop *loop)
+static int n_values_passed(const struct cr_module *m, const struct cr_loop *loop)
 {
     int n = 0;
     for (int made = loop->first; made < loop->first + loop->period; made++) {
@@ -380,12 +380,12 @@ static bool is_down(const struct cr_module *m, const struct cr_loop *loop)
 
 static bool is_handing_on(const struct cr_module *m, const struct cr_loop *loop)
 {
-    return handed_on(m, loop) > 0;
+    return n_values_passed(m, loop) > 0;
 }
 
 static bool is_handing_on_two(const struct cr_module *m, const struct cr_loop *loop)
 {
-    return handed_on(m, loop) > 1;
+    return n_values_passed(m, loop) > 1;
 }
 
 /* True if a loop reads values in the arena that another loop has stored, one for each of its
@@ -395,7 +395,7 @@ static bool is_reading_kept(const struct cr_module *m, const struct cr_loop *loo
     for (int at = 0; at < loop->period; at++) {
         for (int r = 0; r < second(m, loop, at)->n_refs; r++) {
             cr_id id = second(m, loop, at)->refs[r];
-            int maker = maker_of(m, id);
+            int maker = kernel_of_node(m, id);
             const struct cr_loop *made = maker < 0 ? NULL : cr_loop_of(m, maker);
             if (made && made != loop && m->storage[id].space == CR_SPACE_ARENA && made->count > 2)
                 return true;

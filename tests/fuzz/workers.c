@@ -140,7 +140,7 @@ static void start(struct shared *s, const struct cr_fuzz_settings *o, struct wor
 }
 
 /* Handles the end of a worker: one that crashed is a finding, and another takes its place. */
-static bool settle(struct shared *s, const struct cr_fuzz_settings *o, struct worker *workers,
+static bool handle_end_of_worker(struct shared *s, const struct cr_fuzz_settings *o, struct worker *workers,
                    int i, int status)
 {
     char text[300], line[400];
@@ -201,7 +201,7 @@ static void run_workers(struct shared *s, const struct cr_fuzz_settings *o)
         show_findings(s, o, &shown);
         pid_t pid = waitpid(-1, &status, WNOHANG);
         for (int i = 0; i < n && pid > 0; i++)
-            if (workers[i].pid == pid && !settle(s, o, workers, i, status))
+            if (workers[i].pid == pid && !handle_end_of_worker(s, o, workers, i, status))
                 running--;
         if (pid == 0) {
             nanosleep(&(struct timespec){0, 20000000}, NULL);
