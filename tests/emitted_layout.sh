@@ -185,6 +185,16 @@ count 1 ' * out[1, MAX_T, HIDDEN_SIZE] = softmax(q[MAX_T, HEAD_DIM] x k[HEAD_DIM
 count 4 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/texts.c"
 count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL, rows, 1, HEAD_DIM);' "$T/texts.c"
 
+# An offset of two strides is the sum of both, the kernels of rotary positions have names, and so have pointers of ports
+# and variables of lengths.
+count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * T * HEAD_DIM) + HIDDEN_SIZE +' "$T/experts.c"
+count 1 '    const int *const in_ids = inputs[0]; /* ids[2, 9] */' "$T/experts.c"
+"$crescent" emit graphs/llama.lua --generate --ids --isa plain -o "$T/llama.c" >"$log" 2>&1
+report $? "emit graphs/llama.lua --generate --ids"
+count 1 '    const long length_n = *(const int *)inputs[0]; /* n */' "$T/llama.c"
+count 1 'static void k9_model_layers_0_self_attn_rotary_sub(' "$T/llama.c"
+count 4 '            a->k7_layers_self_attn_q_proj_k_proj_v_proj + head * HEAD_DIM + HIDDEN_SIZE' "$T/llama.c"
+
 # An imported model has no options: the bounds of its lengths have names, and distances of panels.
 "$crescent" emit tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=12 --isa plain -o "$T/imported.c" \
     >"$log" 2>&1
