@@ -188,6 +188,7 @@ count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL,
 # An offset of two strides is the sum of both, the kernels of rotary positions have names, and so have pointers of ports
 # and variables of lengths.
 count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * T * HEAD_DIM) + HIDDEN_SIZE +' "$T/experts.c"
+count 1 '    rt->i32->iota(B * T, NUM_LOCAL_EXPERTS,' "$T/experts.c"
 count 1 '    const int *const in_ids = inputs[0]; /* ids[2, 9] */' "$T/experts.c"
 "$crescent" emit graphs/llama.lua --generate --ids --isa plain -o "$T/llama.c" >"$log" 2>&1
 report $? "emit graphs/llama.lua --generate --ids"

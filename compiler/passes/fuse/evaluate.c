@@ -237,11 +237,25 @@ static int evaluate_score(struct cr_evaluate *ev, cr_id id, const struct cr_map 
     return push(ev, &(struct cr_value){.source = CR_SCORE, .node = id}, map);
 }
 
+/* Returns the value of an iota at an index, or -1: iotas of several shapes may count along one axis. */
+static int find_iota(const struct cr_evaluate *ev, const struct cr_affine *at)
+{
+    for (int i = 0; i < ev->tiles->n; i++) {
+        const struct cr_value *value = &ev->tiles->values[i];
+        if (value->source == CR_IOTA && memcmp(&value->at, at, sizeof *at) == 0)
+            return i;
+    }
+    return -1;
+}
+
 static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
     struct cr_value value = {.source = CR_CONST, .node = id, .number = node->value};
     if (node->op == CR_OP_iota) {
+        int same = find_iota(ev, &map->axis[node->axis]);
+        if (same >= 0)
+            return same;
         value.source = CR_IOTA;
         value.at = map->axis[node->axis];
     }
