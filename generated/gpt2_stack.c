@@ -368,8 +368,8 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in0 = inputs[0]; /* x[2, 8, 48] */
-    float *const out0 = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
+    float *const out_y = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 2; layer++) {
         const float *const layer_weights = weights + layer * 32880;
@@ -377,7 +377,7 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             const struct k1_args args = {
                 .rt = rt,
                 .h_attn_c_attn_bias = layer_weights, /* h.#.attn.c_attn.bias[144] */
-                .x = layer == 0 ? in0 : arena + 3072, /* x[2, 8, 48] */
+                .x = layer == 0 ? in_x : arena + 3072, /* x[2, 8, 48] */
                 .h_ln_1_weight = layer_weights + 144, /* h.#.ln_1.weight[48] */
                 .h_ln_1_bias = layer_weights + 192, /* h.#.ln_1.bias[48] */
                 .h_attn_c_attn_weight = layer_weights + 240, /* h.#.attn.c_attn.weight[48, 160], whole panels */
@@ -396,7 +396,7 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + 3072, /* x[2, 8, 48] */
+                .x = layer == 0 ? in_x : arena + 3072, /* x[2, 8, 48] */
                 .h_attn_c_proj_bias = layer_weights + 7920, /* h.#.attn.c_proj.bias[48] */
                 .h_attn_y = arena + 2304, /* h.#.attn.y[2, 8, 48] */
                 .h_attn_c_proj_weight = layer_weights + 7968, /* h.#.attn.c_proj.weight[48, 64], whole panels */
@@ -423,7 +423,7 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
                 .h_mlp_c_proj_bias = layer_weights + 20544, /* h.#.mlp.c_proj.bias[48] */
                 .h_mlp_act = arena, /* h.#.mlp.act[2, 8, 192] */
                 .h_mlp_c_proj_weight = layer_weights + 20592, /* h.#.mlp.c_proj.weight[192, 64], whole panels */
-                .out = layer == 0 ? arena + 3072 : out0, /* h.#.ffn_residual[2, 8, 48] */
+                .out = layer == 0 ? arena + 3072 : out_y, /* h.#.ffn_residual[2, 8, 48] */
             };
             rt->parallel(pool, 2, 2, k5_h_ffn_residual, &args, scratch, scratch_floats);
         }
@@ -2635,7 +2635,7 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
     if (bytes < 0)
-        return CR_NPY_FAIL(t, "the shape needs more than 2^63 bytes, expected %zu", left);
+        return CR_NPY_FAIL(t, "found a shape of more than 2^63 bytes, expected the %zu bytes behind the header", left);
     if ((uint64_t)bytes != left)
         return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
                            left, bytes);

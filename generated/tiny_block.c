@@ -368,14 +368,14 @@ int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in0 = inputs[0]; /* x[2, 8, 48] */
-    float *const out0 = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
+    float *const out_y = outputs[0]; /* y[2, 8, 48] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .attn_c_attn_bias = weights, /* attn.c_attn.bias[144] */
-            .x = in0, /* x[2, 8, 48] */
+            .x = in_x, /* x[2, 8, 48] */
             .ln1_weight = weights + 144, /* ln1.weight[48] */
             .ln1_bias = weights + 192, /* ln1.bias[48] */
             .attn_c_attn_weight = weights + 240, /* attn.c_attn.weight[48, 160], whole panels */
@@ -394,7 +394,7 @@ int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 8, 48] */
+            .x = in_x, /* x[2, 8, 48] */
             .attn_c_proj_bias = weights + 7920, /* attn.c_proj.bias[48] */
             .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
             .attn_c_proj_weight = weights + 7968, /* attn.c_proj.weight[48, 64], whole panels */
@@ -421,7 +421,7 @@ int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .mlp_c_proj_bias = weights + 20544, /* mlp.c_proj.bias[48] */
             .mlp_act = arena, /* mlp.act[2, 8, 192] */
             .mlp_c_proj_weight = weights + 20592, /* mlp.c_proj.weight[192, 64], whole panels */
-            .out = out0, /* ffn_residual[2, 8, 48] */
+            .out = out_y, /* ffn_residual[2, 8, 48] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }
@@ -2625,7 +2625,7 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     int64_t bytes = cr_npy_bytes(file->type, file->rank, file->shape);
     size_t left = file->mapping.size - (size_t)(t->end - (const char *)file->mapping.bytes);
     if (bytes < 0)
-        return CR_NPY_FAIL(t, "the shape needs more than 2^63 bytes, expected %zu", left);
+        return CR_NPY_FAIL(t, "found a shape of more than 2^63 bytes, expected the %zu bytes behind the header", left);
     if ((uint64_t)bytes != left)
         return CR_NPY_FAIL(t, "%zu bytes of elements, expected %" PRId64 " from shape and dtype",
                            left, bytes);

@@ -1032,51 +1032,51 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
 {
     const long scratch_floats = 10240; /* for each thread */
     float *const scratch = arena + 11664;
-    const int *const in0 = inputs[0]; /* step[] */
-    const float *const in1 = inputs[1]; /* adam.part1[] */
-    const float *const in2 = inputs[2]; /* adam.part2[] */
-    const float *const in3 = inputs[3]; /* adam.m.embedding.weight[10, 16] */
-    const float *const in4 = inputs[4]; /* adam.v.embedding.weight[10, 16] */
-    const float *const in5 = inputs[5]; /* adam.m.hidden.bias[64] */
-    const float *const in6 = inputs[6]; /* adam.v.hidden.bias[64] */
-    const float *const in7 = inputs[7]; /* adam.m.hidden.weight[64, 32] */
-    const float *const in8 = inputs[8]; /* adam.v.hidden.weight[64, 32] */
-    const float *const in9 = inputs[9]; /* adam.m.output.bias[10] */
-    const float *const in10 = inputs[10]; /* adam.v.output.bias[10] */
-    const float *const in11 = inputs[11]; /* adam.m.output.weight[10, 64] */
-    const float *const in12 = inputs[12]; /* adam.v.output.weight[10, 64] */
-    float *const out0 = outputs[0]; /* adam.m.embedding.weight[10, 16] */
-    float *const out1 = outputs[1]; /* adam.m.hidden.bias[64] */
-    float *const out2 = outputs[2]; /* adam.m.hidden.weight[64, 32] */
-    float *const out3 = outputs[3]; /* adam.m.output.bias[10] */
-    float *const out4 = outputs[4]; /* adam.m.output.weight[10, 64] */
-    float *const out5 = outputs[5]; /* adam.part1[] */
-    float *const out6 = outputs[6]; /* adam.part2[] */
-    float *const out7 = outputs[7]; /* adam.v.embedding.weight[10, 16] */
-    float *const out8 = outputs[8]; /* adam.v.hidden.bias[64] */
-    float *const out9 = outputs[9]; /* adam.v.hidden.weight[64, 32] */
-    float *const out10 = outputs[10]; /* adam.v.output.bias[10] */
-    float *const out11 = outputs[11]; /* adam.v.output.weight[10, 64] */
-    float *const out12 = outputs[12]; /* embedding.weight[10, 16] */
-    float *const out13 = outputs[13]; /* hidden.bias[64] */
-    float *const out14 = outputs[14]; /* hidden.weight[64, 32] */
-    float *const out15 = outputs[15]; /* loss[] */
-    float *const out16 = outputs[16]; /* output.bias[10] */
-    float *const out17 = outputs[17]; /* output.weight[10, 64] */
-    int *const out18 = outputs[18]; /* step[] */
+    const int *const in_step = inputs[0]; /* step[] */
+    const float *const in_adam_part1 = inputs[1]; /* adam.part1[] */
+    const float *const in_adam_part2 = inputs[2]; /* adam.part2[] */
+    const float *const in_adam_m_embedding_weight = inputs[3]; /* adam.m.embedding.weight[10, 16] */
+    const float *const in_adam_v_embedding_weight = inputs[4]; /* adam.v.embedding.weight[10, 16] */
+    const float *const in_adam_m_hidden_bias = inputs[5]; /* adam.m.hidden.bias[64] */
+    const float *const in_adam_v_hidden_bias = inputs[6]; /* adam.v.hidden.bias[64] */
+    const float *const in_adam_m_hidden_weight = inputs[7]; /* adam.m.hidden.weight[64, 32] */
+    const float *const in_adam_v_hidden_weight = inputs[8]; /* adam.v.hidden.weight[64, 32] */
+    const float *const in_adam_m_output_bias = inputs[9]; /* adam.m.output.bias[10] */
+    const float *const in_adam_v_output_bias = inputs[10]; /* adam.v.output.bias[10] */
+    const float *const in_adam_m_output_weight = inputs[11]; /* adam.m.output.weight[10, 64] */
+    const float *const in_adam_v_output_weight = inputs[12]; /* adam.v.output.weight[10, 64] */
+    float *const out_adam_m_embedding_weight = outputs[0]; /* adam.m.embedding.weight[10, 16] */
+    float *const out_adam_m_hidden_bias = outputs[1]; /* adam.m.hidden.bias[64] */
+    float *const out_adam_m_hidden_weight = outputs[2]; /* adam.m.hidden.weight[64, 32] */
+    float *const out_adam_m_output_bias = outputs[3]; /* adam.m.output.bias[10] */
+    float *const out_adam_m_output_weight = outputs[4]; /* adam.m.output.weight[10, 64] */
+    float *const out_adam_part1 = outputs[5]; /* adam.part1[] */
+    float *const out_adam_part2 = outputs[6]; /* adam.part2[] */
+    float *const out_adam_v_embedding_weight = outputs[7]; /* adam.v.embedding.weight[10, 16] */
+    float *const out_adam_v_hidden_bias = outputs[8]; /* adam.v.hidden.bias[64] */
+    float *const out_adam_v_hidden_weight = outputs[9]; /* adam.v.hidden.weight[64, 32] */
+    float *const out_adam_v_output_bias = outputs[10]; /* adam.v.output.bias[10] */
+    float *const out_adam_v_output_weight = outputs[11]; /* adam.v.output.weight[10, 64] */
+    float *const out_embedding_weight = outputs[12]; /* embedding.weight[10, 16] */
+    float *const out_hidden_bias = outputs[13]; /* hidden.bias[64] */
+    float *const out_hidden_weight = outputs[14]; /* hidden.weight[64, 32] */
+    float *const out_loss = outputs[15]; /* loss[] */
+    float *const out_output_bias = outputs[16]; /* output.bias[10] */
+    float *const out_output_weight = outputs[17]; /* output.weight[10, 64] */
+    int *const out_step = outputs[18]; /* step[] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .step = in0, /* step[] */
-            .out = out18, /* next step[] */
+            .step = in_step, /* step[] */
+            .out = out_step, /* next step[] */
         };
         rt->parallel(pool, 1, 1, k1_next_step, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .step = in0, /* step[] */
+            .step = in_step, /* step[] */
             .stream0 = 0,
             .out = (int *)arena + 11520, /* digits[64, 2] */
         };
@@ -1153,7 +1153,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .loss_exp_sum = arena + 11008, /* loss[64, 1] */
             .k8_loss_where_sum = arena + 11072, /* loss.where.sum[64, 1] */
             .loss_float_sum = arena + 11200, /* loss[1] */
-            .out = out15, /* loss[] */
+            .out = out_loss, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k10_loss, &args, scratch, scratch_floats);
     }
@@ -1243,91 +1243,91 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k20_args args = {
             .rt = rt,
-            .adam_part1 = in1, /* adam.part1[] */
-            .out = out5, /* next adam.part1[] */
+            .adam_part1 = in_adam_part1, /* adam.part1[] */
+            .out = out_adam_part1, /* next adam.part1[] */
         };
         rt->parallel(pool, 1, 1, k20_next_adam_part1, &args, scratch, scratch_floats);
     }
     {
         const struct k21_args args = {
             .rt = rt,
-            .adam_part2 = in2, /* adam.part2[] */
-            .out = out6, /* next adam.part2[] */
+            .adam_part2 = in_adam_part2, /* adam.part2[] */
+            .out = out_adam_part2, /* next adam.part2[] */
         };
         rt->parallel(pool, 1, 1, k21_next_adam_part2, &args, scratch, scratch_floats);
     }
     {
         const struct k22_args args = {
             .rt = rt,
-            .adam_m_embedding_weight = in3, /* adam.m.embedding.weight[10, 16] */
+            .adam_m_embedding_weight = in_adam_m_embedding_weight, /* adam.m.embedding.weight[10, 16] */
             .d_embedding_weight = arena, /* gradient of embedding.weight[10, 16] */
-            .adam_v_embedding_weight = in4, /* adam.v.embedding.weight[10, 16] */
+            .adam_v_embedding_weight = in_adam_v_embedding_weight, /* adam.v.embedding.weight[10, 16] */
             .embedding_weight = weights, /* embedding.weight[10, 16] */
-            .k20_next_adam_part1 = out5, /* next adam.part1[] */
-            .k21_next_adam_part2 = out6, /* next adam.part2[] */
-            .next_adam_m_embedding_weight = out0, /* next adam.m.embedding.weight[10, 16] */
-            .next_adam_v_embedding_weight = out7, /* next adam.v.embedding.weight[10, 16] */
-            .out = out12, /* next embedding.weight[10, 16] */
+            .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
+            .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
+            .next_adam_m_embedding_weight = out_adam_m_embedding_weight, /* next adam.m.embedding.weight[10, 16] */
+            .next_adam_v_embedding_weight = out_adam_v_embedding_weight, /* next adam.v.embedding.weight[10, 16] */
+            .out = out_embedding_weight, /* next embedding.weight[10, 16] */
         };
         rt->parallel(pool, 1, 1, k22_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k23_args args = {
             .rt = rt,
-            .adam_m_hidden_bias = in5, /* adam.m.hidden.bias[64] */
+            .adam_m_hidden_bias = in_adam_m_hidden_bias, /* adam.m.hidden.bias[64] */
             .d_hidden_bias = arena + 10240, /* gradient of hidden.bias[64] */
-            .adam_v_hidden_bias = in6, /* adam.v.hidden.bias[64] */
+            .adam_v_hidden_bias = in_adam_v_hidden_bias, /* adam.v.hidden.bias[64] */
             .hidden_bias = weights + 160, /* hidden.bias[64] */
-            .k20_next_adam_part1 = out5, /* next adam.part1[] */
-            .k21_next_adam_part2 = out6, /* next adam.part2[] */
-            .next_adam_m_hidden_bias = out1, /* next adam.m.hidden.bias[64] */
-            .next_adam_v_hidden_bias = out8, /* next adam.v.hidden.bias[64] */
-            .out = out13, /* next hidden.bias[64] */
+            .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
+            .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
+            .next_adam_m_hidden_bias = out_adam_m_hidden_bias, /* next adam.m.hidden.bias[64] */
+            .next_adam_v_hidden_bias = out_adam_v_hidden_bias, /* next adam.v.hidden.bias[64] */
+            .out = out_hidden_bias, /* next hidden.bias[64] */
         };
         rt->parallel(pool, 1, 1, k23_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k24_args args = {
             .rt = rt,
-            .adam_m_hidden_weight = in7, /* adam.m.hidden.weight[64, 32] */
+            .adam_m_hidden_weight = in_adam_m_hidden_weight, /* adam.m.hidden.weight[64, 32] */
             .d_hidden_weight = arena + 6144, /* gradient of hidden.weight[64, 32] */
-            .adam_v_hidden_weight = in8, /* adam.v.hidden.weight[64, 32] */
+            .adam_v_hidden_weight = in_adam_v_hidden_weight, /* adam.v.hidden.weight[64, 32] */
             .hidden_weight = weights + 2928, /* hidden.weight[64, 32] */
-            .k20_next_adam_part1 = out5, /* next adam.part1[] */
-            .k21_next_adam_part2 = out6, /* next adam.part2[] */
-            .next_adam_m_hidden_weight = out2, /* next adam.m.hidden.weight[64, 32] */
-            .next_adam_v_hidden_weight = out9, /* next adam.v.hidden.weight[64, 32] */
-            .out = out14, /* next hidden.weight[64, 32] */
+            .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
+            .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
+            .next_adam_m_hidden_weight = out_adam_m_hidden_weight, /* next adam.m.hidden.weight[64, 32] */
+            .next_adam_v_hidden_weight = out_adam_v_hidden_weight, /* next adam.v.hidden.weight[64, 32] */
+            .out = out_hidden_weight, /* next hidden.weight[64, 32] */
         };
         rt->parallel(pool, 1, 1, k24_next_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k25_args args = {
             .rt = rt,
-            .adam_m_output_bias = in9, /* adam.m.output.bias[10] */
+            .adam_m_output_bias = in_adam_m_output_bias, /* adam.m.output.bias[10] */
             .d_output_bias = arena + 11648, /* gradient of output.bias[10] */
-            .adam_v_output_bias = in10, /* adam.v.output.bias[10] */
+            .adam_v_output_bias = in_adam_v_output_bias, /* adam.v.output.bias[10] */
             .output_bias = weights + 224, /* output.bias[10] */
-            .k20_next_adam_part1 = out5, /* next adam.part1[] */
-            .k21_next_adam_part2 = out6, /* next adam.part2[] */
-            .next_adam_m_output_bias = out3, /* next adam.m.output.bias[10] */
-            .next_adam_v_output_bias = out10, /* next adam.v.output.bias[10] */
-            .out = out16, /* next output.bias[10] */
+            .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
+            .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
+            .next_adam_m_output_bias = out_adam_m_output_bias, /* next adam.m.output.bias[10] */
+            .next_adam_v_output_bias = out_adam_v_output_bias, /* next adam.v.output.bias[10] */
+            .out = out_output_bias, /* next output.bias[10] */
         };
         rt->parallel(pool, 1, 1, k25_next_output_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k26_args args = {
             .rt = rt,
-            .adam_m_output_weight = in11, /* adam.m.output.weight[10, 64] */
+            .adam_m_output_weight = in_adam_m_output_weight, /* adam.m.output.weight[10, 64] */
             .d_output_weight = arena + 10880, /* gradient of output.weight[10, 64] */
-            .adam_v_output_weight = in12, /* adam.v.output.weight[10, 64] */
+            .adam_v_output_weight = in_adam_v_output_weight, /* adam.v.output.weight[10, 64] */
             .output_weight = weights + 4976, /* output.weight[10, 64] */
-            .k20_next_adam_part1 = out5, /* next adam.part1[] */
-            .k21_next_adam_part2 = out6, /* next adam.part2[] */
-            .next_adam_m_output_weight = out4, /* next adam.m.output.weight[10, 64] */
-            .next_adam_v_output_weight = out11, /* next adam.v.output.weight[10, 64] */
-            .out = out17, /* next output.weight[10, 64] */
+            .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
+            .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
+            .next_adam_m_output_weight = out_adam_m_output_weight, /* next adam.m.output.weight[10, 64] */
+            .next_adam_v_output_weight = out_adam_v_output_weight, /* next adam.v.output.weight[10, 64] */
+            .out = out_output_weight, /* next output.weight[10, 64] */
         };
         rt->parallel(pool, 1, 1, k26_next_output_weight, &args, scratch, scratch_floats);
     }

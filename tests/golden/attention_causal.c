@@ -64,18 +64,18 @@ int attention_causal_execute(const struct cr_runtime *rt, struct cr_pool *pool, 
 {
     const long scratch_floats = 11648; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* q[2, 200, 8] */
-    const float *const in1 = inputs[1]; /* k[2, 200, 8] */
-    const float *const in2 = inputs[2]; /* v[2, 200, 8] */
-    float *const out0 = outputs[0]; /* y[2, 200, 8] */
+    const float *const in_q = inputs[0]; /* q[2, 200, 8] */
+    const float *const in_k = inputs[1]; /* k[2, 200, 8] */
+    const float *const in_v = inputs[2]; /* v[2, 200, 8] */
+    float *const out_y = outputs[0]; /* y[2, 200, 8] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .q = in0, /* q[2, 200, 8] */
-            .k = in1, /* k[2, 200, 8] */
-            .v = in2, /* v[2, 200, 8] */
-            .out = out0, /* y[2, 200, 8] */
+            .q = in_q, /* q[2, 200, 8] */
+            .k = in_k, /* k[2, 200, 8] */
+            .v = in_v, /* v[2, 200, 8] */
+            .out = out_y, /* y[2, 200, 8] */
         };
         rt->parallel(pool, 8, 8, k1_y, &args, scratch, scratch_floats);
     }

@@ -128,43 +128,43 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
 {
     const long scratch_floats = 1312; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* x[3, 50, 40] */
-    const float *const in1 = inputs[1]; /* b[40] */
-    float *const out0 = outputs[0]; /* first[1, 50, 40] */
-    float *const out1 = outputs[1]; /* largest[3, 1, 40] */
-    float *const out2 = outputs[2]; /* middle[3, 1, 40] */
-    float *const out3 = outputs[3]; /* row[1, 40] */
+    const float *const in_x = inputs[0]; /* x[3, 50, 40] */
+    const float *const in_b = inputs[1]; /* b[40] */
+    float *const out_first = outputs[0]; /* first[1, 50, 40] */
+    float *const out_largest = outputs[1]; /* largest[3, 1, 40] */
+    float *const out_middle = outputs[2]; /* middle[3, 1, 40] */
+    float *const out_row = outputs[3]; /* row[1, 40] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[3, 50, 40] */
-            .b = in1, /* b[40] */
-            .out = out2, /* middle[3, 1, 40] */
+            .x = in_x, /* x[3, 50, 40] */
+            .b = in_b, /* b[40] */
+            .out = out_middle, /* middle[3, 1, 40] */
         };
         rt->parallel(pool, 3, 3, k1_middle, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .x = in0, /* x[3, 50, 40] */
-            .out = out0, /* first[1, 50, 40] */
+            .x = in_x, /* x[3, 50, 40] */
+            .out = out_first, /* first[1, 50, 40] */
         };
         rt->parallel(pool, 50, 3, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in0, /* x[3, 50, 40] */
-            .b = in1, /* b[40] */
-            .out = out1, /* largest[3, 1, 40] */
+            .x = in_x, /* x[3, 50, 40] */
+            .b = in_b, /* b[40] */
+            .out = out_largest, /* largest[3, 1, 40] */
         };
         rt->parallel(pool, 3, 3, k3_largest, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .out = out3, /* row[1, 40] */
+            .out = out_row, /* row[1, 40] */
         };
         rt->parallel(pool, 1, 1, k4_row, &args, scratch, scratch_floats);
     }

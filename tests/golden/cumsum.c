@@ -149,15 +149,15 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
 {
     const long scratch_floats = 48; /* for each thread */
     float *const scratch = arena + 14016;
-    const float *const in0 = inputs[0]; /* x[2, 5, 700] */
-    float *const out0 = outputs[0]; /* g[2, 5, 700] */
-    int *const out1 = outputs[1]; /* i[5, 9] */
-    float *const out2 = outputs[2]; /* y[2, 5, 700] */
+    const float *const in_x = inputs[0]; /* x[2, 5, 700] */
+    float *const out_g = outputs[0]; /* g[2, 5, 700] */
+    int *const out_i = outputs[1]; /* i[5, 9] */
+    float *const out_y = outputs[2]; /* y[2, 5, 700] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 5, 700] */
+            .x = in_x, /* x[2, 5, 700] */
             .out = arena, /* cumsum.mul[2, 5, 700] */
         };
         rt->parallel(pool, 10, 6, k1_cumsum_mul, &args, scratch, scratch_floats);
@@ -166,14 +166,14 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k2_args args = {
             .rt = rt,
             .k1_cumsum_mul = arena, /* cumsum.mul[2, 5, 700] */
-            .out = out2, /* y[2, 5, 700] */
+            .out = out_y, /* y[2, 5, 700] */
         };
         rt->parallel(pool, 4, 4, k2_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k2_y = out2, /* y[2, 5, 700] */
+            .k2_y = out_y, /* y[2, 5, 700] */
             .out = arena, /* gradient of cumsum.add[2, 5, 700] */
         };
         rt->parallel(pool, 10, 5, k3_d_cumsum_add, &args, scratch, scratch_floats);
@@ -190,7 +190,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k1_args args = {
             .rt = rt,
             .x = arena + 7008, /* gradient of cumsum.cumsum[2, 5, 700] */
-            .out = out0, /* gradient of x[2, 5, 700] */
+            .out = out_g, /* gradient of x[2, 5, 700] */
         };
         rt->parallel(pool, 10, 6, k1_cumsum_mul, &args, scratch, scratch_floats);
     }
@@ -205,7 +205,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k6_args args = {
             .rt = rt,
             .k5_cumsum_iota = (int *)arena, /* cumsum.iota[5, 9] */
-            .out = out1, /* i[5, 9] */
+            .out = out_i, /* i[5, 9] */
         };
         rt->parallel(pool, 5, 1, k6_i, &args, scratch, scratch_floats);
     }

@@ -161,15 +161,15 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
 {
     const long scratch_floats = 384; /* for each thread */
     float *const scratch = arena + 96;
-    const float *const in0 = inputs[0]; /* x[2, 3, 8] */
-    const int *const in1 = inputs[1]; /* step[] */
-    float *const out0 = outputs[0]; /* w[8, 5] */
-    float *const out1 = outputs[1]; /* y[2, 3, 5] */
+    const float *const in_x = inputs[0]; /* x[2, 3, 8] */
+    const int *const in_step = inputs[1]; /* step[] */
+    float *const out_w = outputs[0]; /* w[8, 5] */
+    float *const out_y = outputs[1]; /* y[2, 3, 5] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .step = in1, /* step[] */
+            .step = in_step, /* step[] */
             .stream0 = 0,
             .out = arena, /* dropout.ge[2, 3, 5] */
         };
@@ -179,7 +179,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
         const struct k2_args args = {
             .rt = rt,
             .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
-            .x = in0, /* x[2, 3, 8] */
+            .x = in_x, /* x[2, 3, 8] */
             .w = weights, /* w[8, 32], whole panels */
             .out = arena + 32, /* dropout.where[2, 3, 5] */
         };
@@ -198,7 +198,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
             .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
-            .out = out1, /* y[2, 3, 5] */
+            .out = out_y, /* y[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k4_y, &args, scratch, scratch_floats);
     }
@@ -207,7 +207,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
             .k3_dropout_ge = arena + 64, /* dropout.ge[2, 3, 5] */
-            .k4_y = out1, /* y[2, 3, 5] */
+            .k4_y = out_y, /* y[2, 3, 5] */
             .k2_dropout_where = arena + 32, /* dropout.where[2, 3, 5] */
             .out = arena + 32, /* gradient of dropout[2, 3, 5] */
         };
@@ -216,9 +216,9 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     {
         const struct k6_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 3, 8] */
+            .x = in_x, /* x[2, 3, 8] */
             .k5_d_dropout = arena + 32, /* gradient of dropout[2, 3, 5] */
-            .out = out0, /* gradient of w[8, 5] */
+            .out = out_w, /* gradient of w[8, 5] */
         };
         rt->parallel(pool, 1, 1, k6_d_w, &args, scratch, scratch_floats);
     }

@@ -100,15 +100,15 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 256;
-    const float *const in0 = inputs[0]; /* x[8, 32] */
-    float *const out0 = outputs[0]; /* both.loss[] */
-    float *const out1 = outputs[1]; /* both.y[8, 32] */
+    const float *const in_x = inputs[0]; /* x[8, 32] */
+    float *const out_both_loss = outputs[0]; /* both.loss[] */
+    float *const out_both_y = outputs[1]; /* both.y[8, 32] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
-            .x = in0, /* x[8, 32] */
+            .x = in_x, /* x[8, 32] */
             .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
             .out = arena, /* entries.maximum[8, 4] */
         };
@@ -120,15 +120,15 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
             .k1_entries_maximum = arena, /* entries.maximum[8, 4] */
             .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
-            .out = out1, /* decoder_2[8, 32] */
+            .out = out_both_y, /* decoder_2[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .decoder_2 = out1, /* decoder_2[8, 32] */
-            .x = in0, /* x[8, 32] */
+            .decoder_2 = out_both_y, /* decoder_2[8, 32] */
+            .x = in_x, /* x[8, 32] */
             .out = arena, /* entries.mul[256] */
         };
         rt->parallel(pool, 1, 1, k3_entries_mul, &args, scratch, scratch_floats);
@@ -137,7 +137,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
         const struct k4_args args = {
             .rt = rt,
             .k3_entries_mul = arena, /* entries.mul[256] */
-            .out = out0, /* loss[] */
+            .out = out_both_loss, /* loss[] */
         };
         rt->parallel(pool, 1, 1, k4_loss, &args, scratch, scratch_floats);
     }
@@ -150,16 +150,16 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
 {
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in1 = inputs[1]; /* code[8, 4] */
-    float *const out2 = outputs[2]; /* decode.y[8, 32] */
+    const float *const in_code = inputs[1]; /* code[8, 4] */
+    float *const out_decode_y = outputs[2]; /* decode.y[8, 32] */
     (void)weights, (void)inputs;
     {
         const struct k2_args args = {
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
-            .k1_entries_maximum = in1, /* code[8, 4] */
+            .k1_entries_maximum = in_code, /* code[8, 4] */
             .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
-            .out = out2, /* decoder[8, 32] */
+            .out = out_decode_y, /* decoder[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
     }
@@ -172,16 +172,16 @@ int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
 {
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* x[8, 32] */
-    float *const out3 = outputs[3]; /* encode.z[8, 4] */
+    const float *const in_x = inputs[0]; /* x[8, 32] */
+    float *const out_encode_z = outputs[3]; /* encode.z[8, 4] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
-            .x = in0, /* x[8, 32] */
+            .x = in_x, /* x[8, 32] */
             .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
-            .out = out3, /* z[8, 4] */
+            .out = out_encode_z, /* z[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
     }

@@ -35,16 +35,16 @@ int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
 {
     const long scratch_floats = 80; /* for each thread */
     float *const scratch = arena + 0;
-    const int *const in0 = inputs[0]; /* tokens[2, 5] */
-    float *const out0 = outputs[0]; /* y[2, 5, 6] */
+    const int *const in_tokens = inputs[0]; /* tokens[2, 5] */
+    float *const out_y = outputs[0]; /* y[2, 5, 6] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .wte = weights, /* wte[11, 6] */
-            .tokens = in0, /* tokens[2, 5] */
+            .tokens = in_tokens, /* tokens[2, 5] */
             .wpe = weights + 80, /* wpe[8, 6] */
-            .out = out0, /* y[2, 5, 6] */
+            .out = out_y, /* y[2, 5, 6] */
         };
         rt->parallel(pool, 2, 1, k1_y, &args, scratch, scratch_floats);
     }

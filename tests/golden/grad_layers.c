@@ -282,15 +282,15 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 {
     const long scratch_floats = 768; /* for each thread */
     float *const scratch = arena + 864;
-    const float *const in0 = inputs[0]; /* x[6, 8] */
-    const int *const in1 = inputs[1]; /* step[] */
-    float *const out0 = outputs[0]; /* h.#.fc.bias[8] */
-    float *const out1 = outputs[1]; /* h.#.fc.weight[8, 8] */
-    float *const out2 = outputs[2]; /* h.#.fc.bias[8] */
-    float *const out3 = outputs[3]; /* h.#.fc.weight[8, 8] */
-    float *const out5 = outputs[5]; /* h.#.fc.weight[8, 8] */
-    float *const out10 = outputs[10]; /* h.#.fc.bias[8] */
-    float *const out12 = outputs[12]; /* y[6, 8] */
+    const float *const in_x = inputs[0]; /* x[6, 8] */
+    const int *const in_step = inputs[1]; /* step[] */
+    float *const out_h_0_fc_bias = outputs[0]; /* h.#.fc.bias[8] */
+    float *const out_h_0_fc_weight = outputs[1]; /* h.#.fc.weight[8, 8] */
+    float *const out_h_1_fc_bias = outputs[2]; /* h.#.fc.bias[8] */
+    float *const out_h_1_fc_weight = outputs[3]; /* h.#.fc.weight[8, 8] */
+    float *const out_h_2_fc_weight = outputs[5]; /* h.#.fc.weight[8, 8] */
+    float *const out_h_5_fc_bias = outputs[10]; /* h.#.fc.bias[8] */
+    float *const out_y = outputs[12]; /* y[6, 8] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 6; layer++) {
         const float *const layer_weights = weights + layer * 272;
@@ -299,7 +299,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k1_args args = {
                 .rt = rt,
                 .h_fc_bias = layer_weights, /* h.#.fc.bias[8] */
-                .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
+                .x = layer == 0 ? in_x : layer_arena - 48, /* x[6, 8] */
                 .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 32], whole panels */
                 .out = layer_arena, /* h.#.fc[6, 8] */
             };
@@ -308,7 +308,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .step = in1, /* step[] */
+                .step = in_step, /* step[] */
                 .stream0 = layer,
                 .out = layer_arena + 48, /* h.#.ge[6, 8] */
             };
@@ -317,10 +317,10 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : layer_arena - 48, /* x[6, 8] */
+                .x = layer == 0 ? in_x : layer_arena - 48, /* x[6, 8] */
                 .k2_h_ge = layer_arena + 48, /* h.#.ge[6, 8] */
                 .h_fc = layer_arena, /* h.#.fc[6, 8] */
-                .out = layer == 5 ? out12 : layer_arena + 96, /* h.#[6, 8] */
+                .out = layer == 5 ? out_y : layer_arena + 96, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k3_h, &args, scratch, scratch_floats);
         }
@@ -329,7 +329,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k4_args args = {
             .rt = rt,
             .k2_h_ge = arena + 768, /* h.#.ge[6, 8] */
-            .h = out12, /* h.#[6, 8] */
+            .h = out_y, /* h.#[6, 8] */
             .h_fc = arena + 720, /* h.#.fc[6, 8] */
             .out = arena + 816, /* gradient of h.#.fc[6, 8] */
         };
@@ -339,14 +339,14 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k5_args args = {
             .rt = rt,
             .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
-            .out = out10, /* gradient of h.#.fc.bias[8] */
+            .out = out_h_5_fc_bias, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .h = out12, /* h.#[6, 8] */
+            .h = out_y, /* h.#[6, 8] */
             .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
             .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32], whole panels */
             .out = arena + 720, /* gradient of h.#[6, 8] */
@@ -398,7 +398,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .rt = rt,
             .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
             .h = arena + 240, /* h.#[6, 8] */
-            .out = out5, /* gradient of h.#.fc.weight[8, 8] */
+            .out = out_h_2_fc_weight, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
@@ -416,7 +416,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k5_args args = {
             .rt = rt,
             .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
-            .out = out2, /* gradient of h.#.fc.bias[8] */
+            .out = out_h_1_fc_bias, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
@@ -425,7 +425,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .rt = rt,
             .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
             .h = arena + 96, /* h.#[6, 8] */
-            .out = out3, /* gradient of h.#.fc.weight[8, 8] */
+            .out = out_h_1_fc_weight, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }
@@ -445,7 +445,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k5_args args = {
             .rt = rt,
             .d_h_fc = arena + 720, /* gradient of h.#.fc[6, 8] */
-            .out = out0, /* gradient of h.#.fc.bias[8] */
+            .out = out_h_0_fc_bias, /* gradient of h.#.fc.bias[8] */
         };
         rt->parallel(pool, 1, 1, k5_d_h_fc_bias, &args, scratch, scratch_floats);
     }
@@ -453,8 +453,8 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         const struct k7_args args = {
             .rt = rt,
             .d_h_fc = arena + 720, /* gradient of h.#.fc[6, 8] */
-            .h = in0, /* x[6, 8] */
-            .out = out1, /* gradient of h.#.fc.weight[8, 8] */
+            .h = in_x, /* x[6, 8] */
+            .out = out_h_0_fc_weight, /* gradient of h.#.fc.weight[8, 8] */
         };
         rt->parallel(pool, 1, 1, k7_d_h_fc_weight, &args, scratch, scratch_floats);
     }

@@ -284,15 +284,15 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
 {
     const long scratch_floats = 15424; /* for each thread */
     float *const scratch = arena + 26112;
-    const float *const in0 = inputs[0]; /* x[2, 150, 12] */
-    const float *const in1 = inputs[1]; /* g[2, 150, 12] */
-    float *const out0 = outputs[0]; /* dx[2, 150, 12] */
-    float *const out1 = outputs[1]; /* y[2, 150, 12] */
+    const float *const in_x = inputs[0]; /* x[2, 150, 12] */
+    const float *const in_g = inputs[1]; /* g[2, 150, 12] */
+    float *const out_dx = outputs[0]; /* dx[2, 150, 12] */
+    float *const out_y = outputs[1]; /* y[2, 150, 12] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 150, 12] */
+            .x = in_x, /* x[2, 150, 12] */
             .qkv_weight = weights, /* qkv.weight[12, 64], whole panels */
             .out = arena, /* qkv[2, 150, 36] */
         };
@@ -311,14 +311,14 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .rt = rt,
             .y = arena + 10800, /* y[2, 150, 12] */
             .out_weight = weights + 768, /* out.weight[12, 32], whole panels */
-            .out = out1, /* out[2, 150, 12] */
+            .out = out_y, /* out[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .y = in1, /* g[2, 150, 12] */
+            .y = in_g, /* g[2, 150, 12] */
             .out_weight = weights + 1152, /* out.weight[12, 32], whole panels */
             .out = arena + 21600, /* gradient of y[2, 150, 12] */
         };
@@ -348,7 +348,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .rt = rt,
             .d_qkv = arena + 10800, /* gradient of qkv[2, 150, 36] */
             .qkv_weight = weights + 1536, /* qkv.weight[36, 32], whole panels */
-            .out = out0, /* gradient of x[2, 150, 12] */
+            .out = out_dx, /* gradient of x[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k6_d_x, &args, scratch, scratch_floats);
     }

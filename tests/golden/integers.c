@@ -135,54 +135,54 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
 {
     const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 0;
-    const int *const in0 = inputs[0]; /* ids[6] */
-    const int *const in1 = inputs[1]; /* table[9, 5] */
-    const float *const in2 = inputs[2]; /* x[9, 5] */
-    int *const out0 = outputs[0]; /* along[6, 1] */
-    int *const out1 = outputs[1]; /* down[1, 5] */
-    int *const out2 = outputs[2]; /* first[9, 1] */
-    int *const out3 = outputs[3]; /* rows[6, 5] */
-    float *const out4 = outputs[4]; /* scaled[9, 5] */
+    const int *const in_ids = inputs[0]; /* ids[6] */
+    const int *const in_table = inputs[1]; /* table[9, 5] */
+    const float *const in_x = inputs[2]; /* x[9, 5] */
+    int *const out_along = outputs[0]; /* along[6, 1] */
+    int *const out_down = outputs[1]; /* down[1, 5] */
+    int *const out_first = outputs[2]; /* first[9, 1] */
+    int *const out_rows = outputs[3]; /* rows[6, 5] */
+    float *const out_scaled = outputs[4]; /* scaled[9, 5] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .table = in1, /* table[9, 5] */
-            .ids = in0, /* ids[6] */
-            .out = out3, /* rows[6, 5] */
+            .table = in_table, /* table[9, 5] */
+            .ids = in_ids, /* ids[6] */
+            .out = out_rows, /* rows[6, 5] */
         };
         rt->parallel(pool, 1, 1, k1_rows, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .x = in2, /* x[9, 5] */
-            .out = out2, /* first[9, 1] */
+            .x = in_x, /* x[9, 5] */
+            .out = out_first, /* first[9, 1] */
         };
         rt->parallel(pool, 1, 1, k2_first, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_rows = out3, /* rows[6, 5] */
-            .out = out0, /* along[6, 1] */
+            .k1_rows = out_rows, /* rows[6, 5] */
+            .out = out_along, /* along[6, 1] */
         };
         rt->parallel(pool, 1, 1, k3_along, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .table = in1, /* table[9, 5] */
-            .out = out1, /* down[1, 5] */
+            .table = in_table, /* table[9, 5] */
+            .out = out_down, /* down[1, 5] */
         };
         rt->parallel(pool, 1, 1, k4_down, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .x = in2, /* x[9, 5] */
-            .table = in1, /* table[9, 5] */
-            .out = out4, /* scaled[9, 5] */
+            .x = in_x, /* x[9, 5] */
+            .table = in_table, /* table[9, 5] */
+            .out = out_scaled, /* scaled[9, 5] */
         };
         rt->parallel(pool, 1, 1, k5_scaled, &args, scratch, scratch_floats);
     }

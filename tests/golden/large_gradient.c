@@ -41,16 +41,16 @@ int large_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
 {
     const long scratch_floats = 1280; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* x[2, 1024] */
-    const float *const in1 = inputs[1]; /* dy[2, 512] */
-    float *const out0 = outputs[0]; /* dw[1024, 512] */
+    const float *const in_x = inputs[0]; /* x[2, 1024] */
+    const float *const in_dy = inputs[1]; /* dy[2, 512] */
+    float *const out_dw = outputs[0]; /* dw[1024, 512] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 1024] */
-            .dy = in1, /* dy[2, 512] */
-            .out = out0, /* dw[1024, 512] */
+            .x = in_x, /* x[2, 1024] */
+            .dy = in_dy, /* dy[2, 512] */
+            .out = out_dw, /* dw[1024, 512] */
         };
         rt->parallel(pool, 4, 4, k1_dw, &args, scratch, scratch_floats);
     }

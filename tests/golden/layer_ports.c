@@ -72,10 +72,10 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 {
     const long scratch_floats = 64; /* for each thread */
     float *const scratch = arena + 64;
-    const float *const in0 = inputs[0]; /* x[1, 4] */
-    const float *const in5 = inputs[5]; /* c3[4, 4] */
-    float *const state6 = (void *)inputs[6]; /* s3[4, 4] */
-    float *const out2 = outputs[2]; /* y3[4, 4] */
+    const float *const in_x = inputs[0]; /* x[1, 4] */
+    const float *const in_c3 = inputs[5]; /* c3[4, 4] */
+    float *const state_s3 = (void *)inputs[6]; /* s3[4, 4] */
+    float *const out_y3 = outputs[2]; /* y3[4, 4] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 2; layer++) {
         const float *const layer_weights = weights + layer * 128;
@@ -84,7 +84,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .rt = rt,
                 .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
                 .s1 = (void *)inputs[2 + layer * 2], /* s1[4, 4] */
-                .x = layer == 0 ? in0 : arena + 48, /* x[1, 4] */
+                .x = layer == 0 ? in_x : arena + 48, /* x[1, 4] */
                 .w1 = layer_weights, /* w1[4, 32], whole panels */
                 .out = arena, /* layer_ports.copy[1, 4] */
             };
@@ -161,8 +161,8 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = in5 + layer * 4, /* c3[4, 4] */
-                .s1 = state6 + layer * 4, /* s3[4, 4] */
+                .c1 = in_c3 + layer * 4, /* c3[4, 4] */
+                .s1 = state_s3 + layer * 4, /* s3[4, 4] */
                 .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports.copy[1, 4] */
                 .w1 = weights + 256, /* w3[4, 32], whole panels */
                 .out = layer_arena, /* layer_ports.copy[1, 4] */
@@ -176,7 +176,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k2_args args = {
                 .rt = rt,
                 .k1_layer_ports_copy = layer_arena, /* layer_ports.copy[1, 4] */
-                .out = out2 + layer * 4, /* y3[4, 4] */
+                .out = out_y3 + layer * 4, /* y3[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
@@ -184,11 +184,11 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k1_args args = {
             .rt = rt,
-            .c1 = in5 + 12, /* c3[4, 4] */
-            .s1 = state6 + 12, /* s3[4, 4] */
+            .c1 = in_c3 + 12, /* c3[4, 4] */
+            .s1 = state_s3 + 12, /* s3[4, 4] */
             .x = arena + 32, /* layer_ports.copy[1, 4] */
             .w1 = weights + 256, /* w3[4, 32], whole panels */
-            .out = out2 + 12, /* y3[4, 4] */
+            .out = out_y3 + 12, /* y3[4, 4] */
         };
         rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
     }

@@ -76,8 +76,8 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
 {
     const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 144;
-    const float *const in0 = inputs[0]; /* x[6, 8] */
-    float *const out0 = outputs[0]; /* y[6, 8] */
+    const float *const in_x = inputs[0]; /* x[6, 8] */
+    float *const out_y = outputs[0]; /* y[6, 8] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 832;
@@ -85,7 +85,7 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
             const struct k1_args args = {
                 .rt = rt,
                 .h_in_bias = layer_weights, /* h.#.in.bias[16] */
-                .x = layer == 0 ? in0 : arena + 96, /* x[6, 8] */
+                .x = layer == 0 ? in_x : arena + 96, /* x[6, 8] */
                 .h_norm_weight = layer_weights + 16, /* h.#.norm.weight[8] */
                 .h_norm_bias = layer_weights + 32, /* h.#.norm.bias[8] */
                 .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32], whole panels */
@@ -96,11 +96,11 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         {
             const struct k2_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + 96, /* x[6, 8] */
+                .x = layer == 0 ? in_x : arena + 96, /* x[6, 8] */
                 .h_out_bias = layer_weights + 304, /* h.#.out.bias[8] */
                 .k1_h_maximum = arena, /* h.#.maximum[6, 16] */
                 .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32], whole panels */
-                .out = layer == 3 ? out0 : arena + 96, /* h.#[6, 8] */
+                .out = layer == 3 ? out_y : arena + 96, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
         }

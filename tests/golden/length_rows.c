@@ -44,19 +44,19 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 {
     const long scratch_floats = 8192; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in1 = inputs[1]; /* x[512, 64] */
-    float *const out0 = outputs[0]; /* y[512, 48] */
-    const long length0 = *(const int *)inputs[0]; /* n */
-    if (length0 < 1 || length0 > 512)
+    const float *const in_x = inputs[1]; /* x[512, 64] */
+    float *const out_y = outputs[0]; /* y[512, 48] */
+    const long length_n = *(const int *)inputs[0]; /* n */
+    if (length_n < 1 || length_n > 512)
         return 1;
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in1, /* x[512, 64] */
+            .x = in_x, /* x[512, 64] */
             .w = weights, /* w[64, 64], whole panels */
-            .n = length0,
-            .out = out0, /* y[512, 48] */
+            .n = length_n,
+            .out = out_y, /* y[512, 48] */
         };
         rt->parallel(pool, (args.n + 127) / 128, 4, k1_y, &args, scratch, scratch_floats);
     }

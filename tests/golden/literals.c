@@ -111,15 +111,15 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 32;
-    const float *const in0 = inputs[0]; /* x[4, 3] */
-    float *const out0 = outputs[0]; /* t[2, 3] */
-    float *const out1 = outputs[1]; /* y[4, 3] */
+    const float *const in_x = inputs[0]; /* x[4, 3] */
+    float *const out_t = outputs[0]; /* t[2, 3] */
+    float *const out_y = outputs[1]; /* y[4, 3] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .literal = literal3, /* literal[3] */
-            .x = in0, /* x[4, 3] */
+            .x = in_x, /* x[4, 3] */
             .v2_literal = literal0, /* literal[2, 3] */
             .v3_literal = literal2, /* literal[4] */
             .h_w = weights, /* h.#.w[3, 32], whole panels */
@@ -148,7 +148,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .v2_literal = literal9, /* literal[3] */
             .h = arena + 16, /* h.#[4, 3] */
             .h_w = weights + 480, /* h.#.w[3, 32], whole panels */
-            .out = out1, /* y[4, 3] */
+            .out = out_y, /* y[4, 3] */
         };
         rt->parallel(pool, 1, 1, k3_y, &args, scratch, scratch_floats);
     }
@@ -156,7 +156,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k4_args args = {
             .rt = rt,
             .literal = literal0, /* literal[2, 3] */
-            .out = out0, /* t[2, 3] */
+            .out = out_t, /* t[2, 3] */
         };
         rt->parallel(pool, 1, 1, k4_t, &args, scratch, scratch_floats);
     }

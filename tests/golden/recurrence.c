@@ -126,13 +126,13 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 {
     const long scratch_floats = 208; /* for each thread */
     float *const scratch = arena + 128;
-    const float *const in0 = inputs[0]; /* x[3, 8, 4] */
-    float *const out0 = outputs[0]; /* y[3, 8, 5] */
+    const float *const in_x = inputs[0]; /* x[3, 8, 4] */
+    float *const out_y = outputs[0]; /* y[3, 8, 5] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[3, 8, 4] */
+            .x = in_x, /* x[3, 8, 4] */
             .out = arena, /* recurrence.sum[3, 1] */
         };
         rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
@@ -151,7 +151,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = in0 + 4 + layer * 4, /* x[3, 8, 4] */
+                .x = in_x + 4 + layer * 4, /* x[3, 8, 4] */
                 .out = arena + 96, /* recurrence.sum[3, 1] */
             };
             rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
@@ -170,7 +170,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0 + 28, /* x[3, 8, 4] */
+            .x = in_x + 28, /* x[3, 8, 4] */
             .out = arena + 96, /* recurrence.sum[3, 1] */
         };
         rt->parallel(pool, 1, 1, k1_recurrence_sum, &args, scratch, scratch_floats);
@@ -180,7 +180,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             const struct k4_args args = {
                 .rt = rt,
                 .k2_recurrence_tanh_3x5 = layer == 0 ? arena + 112 : arena + -16 + layer * 16, /* recurrence.tanh_3x5[3, 5] */
-                .out = out0 + layer * 5, /* y[3, 8, 5] */
+                .out = out_y + layer * 5, /* y[3, 8, 5] */
             };
             rt->parallel(pool, 1, 1, k4_recurrence_copy, &args, scratch, scratch_floats);
         }
@@ -191,7 +191,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
             .k3_recurrence_tanh_3x5 = arena + 80, /* recurrence.tanh_3x5[3, 5] */
             .w = weights, /* w[5, 32], whole panels */
-            .out = out0, /* y[3, 8, 5] */
+            .out = out_y, /* y[3, 8, 5] */
         };
         rt->parallel(pool, 1, 1, k5_recurrence_tanh_3x1x5, &args, scratch, scratch_floats);
     }

@@ -58,14 +58,14 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
 {
     const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 64;
-    const int *const in0 = inputs[0]; /* tokens[2, 5] */
-    float *const out0 = outputs[0]; /* wte[11, 6] */
+    const int *const in_tokens = inputs[0]; /* tokens[2, 5] */
+    float *const out_wte = outputs[0]; /* wte[11, 6] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .wte = weights, /* wte[11, 6] */
-            .tokens = in0, /* tokens[2, 5] */
+            .tokens = in_tokens, /* tokens[2, 5] */
             .out = arena, /* gradient of scatter[2, 5, 6] */
         };
         rt->parallel(pool, 1, 1, k1_d_scatter, &args, scratch, scratch_floats);
@@ -74,8 +74,8 @@ int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
         const struct k2_args args = {
             .rt = rt,
             .k1_d_scatter = arena, /* gradient of scatter[2, 5, 6] */
-            .tokens = in0, /* tokens[2, 5] */
-            .out = out0, /* gradient of wte[11, 6] */
+            .tokens = in_tokens, /* tokens[2, 5] */
+            .out = out_wte, /* gradient of wte[11, 6] */
         };
         rt->parallel(pool, 11, 1, k2_d_wte, &args, scratch, scratch_floats);
     }

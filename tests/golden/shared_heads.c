@@ -159,56 +159,56 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
 {
     const long scratch_floats = 8768; /* for each thread */
     float *const scratch = arena + 0;
-    const int *const in0 = inputs[0]; /* n[] */
-    int *const state1 = (void *)inputs[1]; /* at[] */
-    const float *const in2 = inputs[2]; /* queries[4, 3, 40, 16] */
-    float *const state3 = (void *)inputs[3]; /* keys[4, 1, 96, 16] */
-    const float *const in4 = inputs[4]; /* new_keys[4, 1, 40, 16] */
-    float *const state5 = (void *)inputs[5]; /* values[4, 1, 96, 16] */
-    const float *const in6 = inputs[6]; /* new_values[4, 1, 40, 16] */
-    float *const out0 = outputs[0]; /* values[4, 3, 40, 16] */
-    const long length0 = *(const int *)inputs[0]; /* n */
-    if (length0 < 1 || length0 > 40)
+    const int *const in_n = inputs[0]; /* n[] */
+    int *const state_at = (void *)inputs[1]; /* at[] */
+    const float *const in_queries = inputs[2]; /* queries[4, 3, 40, 16] */
+    float *const state_keys = (void *)inputs[3]; /* keys[4, 1, 96, 16] */
+    const float *const in_new_keys = inputs[4]; /* new_keys[4, 1, 40, 16] */
+    float *const state_values = (void *)inputs[5]; /* values[4, 1, 96, 16] */
+    const float *const in_new_values = inputs[6]; /* new_values[4, 1, 40, 16] */
+    float *const out_values = outputs[0]; /* values[4, 3, 40, 16] */
+    const long length_n = *(const int *)inputs[0]; /* n */
+    if (length_n < 1 || length_n > 40)
         return 1;
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .new_keys = in4, /* new_keys[4, 1, 40, 16] */
-            .at = state1, /* at[] */
-            .n = length0,
-            .out = state3, /* next keys[4, 1, 96, 16] */
+            .new_keys = in_new_keys, /* new_keys[4, 1, 40, 16] */
+            .at = state_at, /* at[] */
+            .n = length_n,
+            .out = state_keys, /* next keys[4, 1, 96, 16] */
         };
         rt->parallel(pool, args.n, 2, k1_next_keys, &args, scratch, scratch_floats);
     }
     {
         const struct k1_args args = {
             .rt = rt,
-            .new_keys = in6, /* new_values[4, 1, 40, 16] */
-            .at = state1, /* at[] */
-            .n = length0,
-            .out = state5, /* next values[4, 1, 96, 16] */
+            .new_keys = in_new_values, /* new_values[4, 1, 40, 16] */
+            .at = state_at, /* at[] */
+            .n = length_n,
+            .out = state_values, /* next values[4, 1, 96, 16] */
         };
         rt->parallel(pool, args.n, 2, k1_next_keys, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .at = state1, /* at[] */
-            .queries = in2, /* queries[4, 3, 40, 16] */
-            .k1_next_keys = state3, /* next keys[4, 1, 96, 16] */
-            .v3_k1_next_keys = state5, /* next values[4, 1, 96, 16] */
-            .n = length0,
-            .out = out0, /* values[4, 3, 40, 16] */
+            .at = state_at, /* at[] */
+            .queries = in_queries, /* queries[4, 3, 40, 16] */
+            .k1_next_keys = state_keys, /* next keys[4, 1, 96, 16] */
+            .v3_k1_next_keys = state_values, /* next values[4, 1, 96, 16] */
+            .n = length_n,
+            .out = out_values, /* values[4, 3, 40, 16] */
         };
         rt->parallel(pool, 12, 12, k2_values, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .at = state1, /* at[] */
-            .n = in0, /* n[] */
-            .out = state1, /* next at[] */
+            .at = state_at, /* at[] */
+            .n = in_n, /* n[] */
+            .out = state_at, /* next at[] */
         };
         rt->parallel(pool, 1, 1, k3_next_at, &args, scratch, scratch_floats);
     }

@@ -34,18 +34,18 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
 {
     const long scratch_floats = 32; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* x[4, 8] */
-    float *const out0 = outputs[0]; /* both[4, 8] */
-    float *const out1 = outputs[1]; /* gelu[4, 8] */
-    float *const out2 = outputs[2]; /* silu[4, 8] */
+    const float *const in_x = inputs[0]; /* x[4, 8] */
+    float *const out_both = outputs[0]; /* both[4, 8] */
+    float *const out_gelu = outputs[1]; /* gelu[4, 8] */
+    float *const out_silu = outputs[2]; /* silu[4, 8] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[4, 8] */
-            .gelu = out1, /* gelu[4, 8] */
-            .silu = out2, /* silu[4, 8] */
-            .out = out0, /* both[4, 8] */
+            .x = in_x, /* x[4, 8] */
+            .gelu = out_gelu, /* gelu[4, 8] */
+            .silu = out_silu, /* silu[4, 8] */
+            .out = out_both, /* both[4, 8] */
         };
         rt->parallel(pool, 1, 1, k1_both, &args, scratch, scratch_floats);
     }

@@ -96,15 +96,15 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 16;
-    const float *const in0 = inputs[0]; /* x[2, 8] */
-    int *const state1 = (void *)inputs[1]; /* at[] */
-    float *const state2 = (void *)inputs[2]; /* keys[16, 8] */
-    float *const out0 = outputs[0]; /* scores[2, 16] */
+    const float *const in_x = inputs[0]; /* x[2, 8] */
+    int *const state_at = (void *)inputs[1]; /* at[] */
+    float *const state_keys = (void *)inputs[2]; /* keys[16, 8] */
+    float *const out_scores = outputs[0]; /* scores[2, 16] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 8] */
+            .x = in_x, /* x[2, 8] */
             .wk = weights, /* wk[8, 32], whole panels */
             .out = arena, /* state_cache[2, 8] */
         };
@@ -114,25 +114,25 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
         const struct k2_args args = {
             .rt = rt,
             .k1_state_cache = arena, /* state_cache[2, 8] */
-            .at = state1, /* at[] */
-            .out = state2, /* next keys[16, 8] */
+            .at = state_at, /* at[] */
+            .out = state_keys, /* next keys[16, 8] */
         };
         rt->parallel(pool, 2, 1, k2_next_keys, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .at = state1, /* at[] */
-            .out = state1, /* next at[] */
+            .at = state_at, /* at[] */
+            .out = state_at, /* next at[] */
         };
         rt->parallel(pool, 1, 1, k3_next_at, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .x = in0, /* x[2, 8] */
-            .k2_next_keys = state2, /* next keys[16, 8] */
-            .out = out0, /* scores[2, 16] */
+            .x = in_x, /* x[2, 8] */
+            .k2_next_keys = state_keys, /* next keys[16, 8] */
+            .out = out_scores, /* scores[2, 16] */
         };
         rt->parallel(pool, 1, 1, k4_scores, &args, scratch, scratch_floats);
     }

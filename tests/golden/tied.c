@@ -116,18 +116,18 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
 {
     const long scratch_floats = 64; /* for each thread */
     float *const scratch = arena + 16;
-    const int *const in0 = inputs[0]; /* ids[2, 5] */
-    float *const out0 = outputs[0]; /* at[5, 5] */
-    float *const out1 = outputs[1]; /* logits[2, 5, 70] */
-    float *const out2 = outputs[2]; /* places[5, 6] */
-    float *const out3 = outputs[3]; /* x[2, 5, 6] */
+    const int *const in_ids = inputs[0]; /* ids[2, 5] */
+    float *const out_at = outputs[0]; /* at[5, 5] */
+    float *const out_logits = outputs[1]; /* logits[2, 5, 70] */
+    float *const out_places = outputs[2]; /* places[5, 6] */
+    float *const out_x = outputs[3]; /* x[2, 5, 6] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .wte = weights + 32, /* wte[6, 96], whole panels */
-            .ids = in0, /* ids[2, 5] */
-            .out = out3, /* x[2, 5, 6] */
+            .ids = in_ids, /* ids[2, 5] */
+            .out = out_x, /* x[2, 5, 6] */
         };
         rt->parallel(pool, 1, 1, k1_x, &args, scratch, scratch_floats);
     }
@@ -135,16 +135,16 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
         const struct k2_args args = {
             .rt = rt,
             .wpe = weights, /* wpe[6, 5] */
-            .out = out0, /* at[5, 5] */
+            .out = out_at, /* at[5, 5] */
         };
         rt->parallel(pool, 1, 1, k2_at, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .k1_x = out3, /* x[2, 5, 6] */
+            .k1_x = out_x, /* x[2, 5, 6] */
             .wte = weights + 32, /* wte[6, 96], whole panels */
-            .out = out1, /* logits[2, 5, 70] */
+            .out = out_logits, /* logits[2, 5, 70] */
         };
         rt->parallel(pool, 1, 1, k3_logits, &args, scratch, scratch_floats);
     }
@@ -160,9 +160,9 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
         const struct k5_args args = {
             .rt = rt,
             .k4_tied = arena, /* tied[6, 1] */
-            .k2_at = out0, /* at[5, 5] */
+            .k2_at = out_at, /* at[5, 5] */
             .wpe = weights + 608, /* wpe[5, 32], whole panels */
-            .out = out2, /* places[5, 6] */
+            .out = out_places, /* places[5, 6] */
         };
         rt->parallel(pool, 1, 1, k5_places, &args, scratch, scratch_floats);
     }

@@ -52,18 +52,18 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
 {
     const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 64;
-    const float *const in0 = inputs[0]; /* x[3, 8] */
-    float *const out0 = outputs[0]; /* b[8] */
-    float *const out1 = outputs[1]; /* y[3, 8] */
+    const float *const in_x = inputs[0]; /* x[3, 8] */
+    float *const out_b = outputs[0]; /* b[8] */
+    float *const out_y = outputs[1]; /* y[3, 8] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 4; layer++) {
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in0 : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
+                .x = layer == 0 ? in_x : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
                 .b = weights + (const long[]){16, 288, 0, 816}[layer], /* b.#[8] */
                 .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32], whole panels */
-                .out = layer == 3 ? out1 : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
+                .out = layer == 3 ? out_y : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
             };
             rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);
         }
@@ -72,7 +72,7 @@ int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         const struct k2_args args = {
             .rt = rt,
             .b = weights, /* b.#[8] */
-            .out = out0, /* b[8] */
+            .out = out_b, /* b[8] */
         };
         rt->parallel(pool, 1, 1, k2_b, &args, scratch, scratch_floats);
     }

@@ -59,16 +59,16 @@ int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, c
 {
     const long scratch_floats = 203872; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in0 = inputs[0]; /* dy[1100, 100] */
-    float *const out0 = outputs[0]; /* dw[70, 100] */
-    float *const out1 = outputs[1]; /* short[70, 100] */
+    const float *const in_dy = inputs[0]; /* dy[1100, 100] */
+    float *const out_dw = outputs[0]; /* dw[70, 100] */
+    float *const out_short = outputs[1]; /* short[70, 100] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .x = weights, /* x[1100, 70] */
-            .dy = in0, /* dy[1100, 100] */
-            .out = out0, /* dw[70, 100] */
+            .dy = in_dy, /* dy[1100, 100] */
+            .out = out_dw, /* dw[70, 100] */
         };
         rt->parallel(pool, 1, 1, k1_dw, &args, scratch, scratch_floats);
     }
@@ -76,8 +76,8 @@ int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, c
         const struct k2_args args = {
             .rt = rt,
             .x = weights, /* x[1100, 70] */
-            .dy = in0, /* dy[1100, 100] */
-            .out = out1, /* short[70, 100] */
+            .dy = in_dy, /* dy[1100, 100] */
+            .out = out_short, /* short[70, 100] */
         };
         rt->parallel(pool, 1, 1, k2_short, &args, scratch, scratch_floats);
     }
