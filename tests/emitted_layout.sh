@@ -185,9 +185,12 @@ count 1 ' * out[1, MAX_T, HIDDEN_SIZE] = softmax(q[MAX_T, HEAD_DIM] x k[HEAD_DIM
 count 4 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/texts.c"
 count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL, rows, 1, HEAD_DIM);' "$T/texts.c"
 
-# An offset of two strides is the sum of both, the kernels of rotary positions have names, and so have pointers of ports
-# and variables of lengths.
+# An offset of two strides is the sum of both, and the second number of a pair is one element further.  Kernels of
+# rotary positions, pointers of ports and variables of lengths have names.
 count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * T * HEAD_DIM) + HIDDEN_SIZE +' "$T/experts.c"
+"$crescent" emit graphs/roformer.lua --isa plain -o "$T/pairs.c" >"$log" 2>&1
+report $? "emit graphs/roformer.lua"
+count 2 '            a->k4_0_attention_self_query_key_value_add + head * HEAD_DIM + HIDDEN_SIZE + 1,' "$T/pairs.c"
 count 1 '    rt->i32->iota(B * T, NUM_LOCAL_EXPERTS,' "$T/experts.c"
 count 1 '    const int *const in_ids = inputs[0]; /* ids[2, 9] */' "$T/experts.c"
 "$crescent" emit graphs/llama.lua --generate --ids --isa plain -o "$T/llama.c" >"$log" 2>&1

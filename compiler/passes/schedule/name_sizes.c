@@ -558,7 +558,8 @@ static int shortest_multiple(const struct naming *n, const struct strides *s, in
 
 /* Names the offset of an address.  It is a multiple of one of the slot's strides, or a sum of two
  * multiples if that is not longer than a product of three factors: half a head behind the queries is
- * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2. */
+ * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2.  The second number of a pair is one element behind
+ * a multiple. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
@@ -566,8 +567,12 @@ static void name_base(const struct naming *n, struct cr_address *address)
     if (address->base <= 0)
         return;
     fewest = shortest_multiple(n, s, address->base, &size);
-    if (fewest == INT_MAX)
+    if (fewest == INT_MAX) {
+        bool odd = address->base > 1 && shortest_multiple(n, s, address->base - 1, &size) < INT_MAX;
+        address->size = odd ? size : 0;
+        address->part = odd;
         return;
+    }
     address->size = size;
     for (int i = 0; i < s->n && fewest > 2; i++) {
         int64_t stride = s->items[i].value, part = address->base % stride;
