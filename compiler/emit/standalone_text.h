@@ -28,8 +28,8 @@ void cr_put_port_shape(struct cr_text *t, const struct cr_port *port);
 /* Prints a string literal; escapes all bytes that are not plain ASCII. */
 void cr_put_string(struct cr_text *t, const char *string);
 
-/* Prints the name of the table of a format's places.  cr_has_layouts: true if the file has that
- * table. */
+/* Prints the name of the table of layouts of the parameters in a format.  cr_has_layouts: true if
+ * the file has that table. */
 void cr_put_layouts_name(struct cr_text *t, enum cr_format format);
 bool cr_has_layouts(const struct cr_program *p, enum cr_format format);
 

@@ -96,7 +96,8 @@ static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
     return true;
 }
 
-/* Sets the power of a name in a size that became `changed`. */
+/* Sets the power of an option's name in a size: with the option changed by the factor times / by,
+ * the size is `changed`. */
 static void set_power(struct fit *fit, int name, int64_t size, int64_t changed, int change)
 {
     int64_t times = changes[change].times, by = changes[change].by;

@@ -176,7 +176,7 @@ struct file {
     const crescent_trainer *trainer; /* null: a model alone */
     const struct contents *contents;
     struct cr_writer writer;
-    void *whole; /* memory for a shared tensor, one after another; null: there is none */
+    void *whole; /* gathers the shares of one tensor after another; null: none is shared */
 };
 
 static bool is_writer(const struct file *f)
