@@ -440,6 +440,23 @@ static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
     return copy;
 }
 
+/* Returns the named size of a number of items that the outer loops multiply to, as an attention has an item
+ * for each head of each text; else 0. */
+static int size_of_items(const struct cr_builder *b, int64_t items)
+{
+    struct cr_named_sizes *sizes = cr_named_sizes_of(b->g);
+    if (!b->node_sizes)
+        return 0;
+    int size = cr_plain_size(sizes, 1);
+    int64_t product = 1;
+    for (int i = 0; i < b->k->n_outer; i++) {
+        int64_t extent = cr_extent(b->k, b->k->outer[i]);
+        size = extent > 1 ? cr_size_product(sizes, size, b->atom_size[b->k->outer[i]]) : size;
+        product *= extent;
+    }
+    return product == items && cr_is_named(sizes, size) ? size : 0;
+}
+
 /* Adds the function of a kernel: its name and arguments first, since the body refers to them; then
  * the body; then the comment. */
 static void add_function(struct scheduling *s, int kernel)
@@ -470,7 +487,7 @@ static void add_function(struct scheduling *s, int kernel)
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     cr_drop_unused(&b);
     cr_name_strides(&b);
-    f->items = b.items == CR_NONE ? cr_number(&b, s->items[kernel]) : b.items;
+    f->items = b.items == CR_NONE ? cr_named_number(&b, s->items[kernel], size_of_items(&b, s->items[kernel])) : b.items;
     f->comment = cr_describe(&b, title);
     if (b.k == &copy)
         cr_kernel_free(&copy);
