@@ -58,6 +58,7 @@ for text in 'static void CR_NAME(cr_gemm)(' ' * gemm.inc - ' '/* vector_end.h - 
     count 1 "$text" "$whole"
 done
 count 4 '#include CR_TEMPLATE' "$whole"
+count 1 '        rt->parallel(pool, N_HEAD, 1, k2_attn_y,' "$whole"
 count 0 'static void CR_NAME(cr_gather)' "$whole"
 count 0 ' * q8.inc - ' "$whole"
 [ "$(line '/* ---- the model' "$whole")" -lt 160 ] &&
