@@ -9,7 +9,7 @@
 #include "oracles.h"
 #include "runtime/select_runtime.h"
 
-/* Runs the same code with another instruction set or number of threads. */
+/* Runs the same code with an instruction set and a number of threads, and compares the bits. */
 static bool check_run(struct cr_subject *s, const char *isa, int threads, struct cr_report *report)
 {
     char how[64];

@@ -197,8 +197,9 @@ static bool *find_mixed(const struct cr_graph *g)
 
 /* ---- data ---- */
 
-/* True if the element at `place` exists: its row *row is in the batch, and it lies before the row's
- * end.  A node without the batch axis exists as far as the longest row; then *row is CR_NONE. */
+/* Returns true if the element at `place` exists: its row of the batch does, and it lies before the
+ * end of that row.  Sets *row, or CR_NONE for a node without the batch axis, all of whose elements
+ * exist. */
 static bool is_there(const struct pair *p, const struct cr_node *node, int64_t place, int64_t *row)
 {
     int64_t at[CR_MAX_RANK];
