@@ -13,7 +13,7 @@ local o = options(llama.options {
     sliding_window = 4096,
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
     use_bidirectional_attention = {"false"},
-}, huggingface.keys {"hidden_act"}, huggingface.sizes)
+}, huggingface.keys {"hidden_act", "is_decoder"}, huggingface.sizes)
 
 local norm = {eps = o.rms_norm_eps, unit_offset = true}
 

@@ -8,7 +8,8 @@ local huggingface, llama = require "huggingface", require "llama"
 local rotary, transformer = require "rotary", require "transformer"
 
 -- rope_parameters has a table for each kind of layer.
-local meanings = huggingface.merge(huggingface.keys {"hidden_act", "_sliding_window_pattern"}, {
+local meanings = huggingface.merge(huggingface.keys {"hidden_act", "is_decoder",
+    "_sliding_window_pattern"}, {
     ["rope_parameters.full_attention.rope_type"] = "rope_type",
     ["rope_parameters.full_attention.rope_theta"] = "rope_theta",
     ["rope_parameters.full_attention.factor"] = "rope_factor",

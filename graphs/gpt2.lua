@@ -17,7 +17,7 @@ local o = options({
     add_cross_attention = {"false"}, position_embedding_type = {"absolute"},
     layout = {"conv1d", "linear"}, -- of weights: [in, out], as Hugging Face stores them, or [out, in]
     name_prefix = "transformer.", -- before every parameter's name but that of a head of its own
-}, huggingface.keys({}, true), huggingface.sizes)
+}, huggingface.keys({"is_decoder"}, true), huggingface.sizes)
 
 prefix(o.name_prefix)
 local ids = input("ids", {o.B, o.T}, "i32")

@@ -8,7 +8,7 @@ local embedding, huggingface, llama = require "embedding", require "huggingface"
 local o = options(llama.options {
     model_type = {"llama"},
     attention_bias = false, mlp_bias = false,
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys {"is_decoder"}, huggingface.sizes)
 
 local ids, n = embedding.ids(o)
 return (llama.outputs(ids, n, o, {

@@ -6,7 +6,7 @@ local o = options(llama.options {
     model_type = {"mistral"},
     sliding_window = 4096, -- 0: none
     layer_types = "",      -- "sliding_attention,full_attention" and so on; "": as below
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys {"is_decoder"}, huggingface.sizes)
 
 local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer) return true end)

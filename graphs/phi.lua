@@ -12,7 +12,7 @@ local o = options(huggingface.merge(huggingface.rope_options(), {
     vocab_size = 512, hidden_size = 64, intermediate_size = 256, num_hidden_layers = 2,
     num_attention_heads = 4, num_key_value_heads = 0, -- 0: as many
     hidden_act = huggingface.activations("gelu_new"), layer_norm_eps = 1e-5,
-    partial_rotary_factor = {number = 0.5}, qk_layernorm = false, tie_word_embeddings = {"false"},
+    partial_rotary_factor = {number = 0.5}, qk_layernorm = false, tie_word_embeddings = false,
 }), huggingface.keys({"is_decoder"}, true), huggingface.sizes)
 
 local norm = {eps = o.layer_norm_eps}
@@ -41,4 +41,6 @@ local ids = input("ids", {o.B, o.T}, "i32")
 local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
 x = transformer.stack(x, "model.layers", o.num_hidden_layers, block)
 x = scope("model.final_layernorm", layer_norm, x)
-return {logits = scope("lm_head", nn.linear, x, o.vocab_size)}
+if not o.tie_word_embeddings then return {logits = scope("lm_head", nn.linear, x, o.vocab_size)} end
+local logits = scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02)
+return {logits = logits + param("lm_head.bias", {o.vocab_size}, {fill = 0})}

@@ -7,7 +7,7 @@ local o = options(llama.options {
     use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
     use_mrope = {"false"}, mlp_bias = {"false"},
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
-}, huggingface.keys({"attention_bias"}, "attention"), huggingface.sizes)
+}, huggingface.keys({"attention_bias", "is_decoder"}, "attention"), huggingface.sizes)
 
 local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer)

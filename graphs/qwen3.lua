@@ -7,7 +7,7 @@ local o = options(llama.options {
     head_dim = 128, attention_bias = false,
     use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
     layer_types = "", -- "sliding_attention,full_attention" and so on; "": as below
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys {"is_decoder"}, huggingface.sizes)
 
 local ids, n = embedding.ids(o)
 local windows = huggingface.windows(o, function(layer)

@@ -8,7 +8,7 @@ local masks, transformer = require "masks", require "transformer"
 
 -- Keys of the decoder, and those that say the same as feed_forward_proj.
 local meanings = huggingface.merge(huggingface.keys {"decoder_layers", "dense_act_fn", "dropout_rate",
-    "is_encoder_decoder", "is_gated_act", "num_decoder_layers", "scale_decoder_outputs"}, {
+    "is_gated_act", "num_decoder_layers", "scale_decoder_outputs"}, {
     d_kv = "head_dim", d_ff = "intermediate_size",
 })
 local o = options(encoder.options {

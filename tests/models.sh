@@ -400,6 +400,22 @@ harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absol
 harmless deberta_v2 '{"pos_att_type": []}'
 harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
 
+# What the families of an encoder and of a decoder are by nature, and a flag of models with both parts.
+for script in bert roberta t5 modernbert llama vit; do
+    harmless $script '{"is_encoder_decoder": true}'
+done
+for script in llama mistral qwen2 qwen3 gemma2 gemma3_text gpt2 gpt_neox phi; do
+    harmless $script '{"is_decoder": true}'
+done
+harmless gemma2 '{"use_bidirectional_attention": null}'
+harmless rembert '{"tie_word_embeddings": true}'
+
+# The tied head of a Phi has no table of its own, and a bias.
+untied=$("$crescent" params graphs/phi.lua | awk 'END { gsub(",", "", $2); print $2 }')
+tied=$("$crescent" params graphs/phi.lua --set tie_word_embeddings=true | awk 'END { gsub(",", "", $2); print $2 }')
+[ $((untied - tied)) -eq $((512 * 64)) ]
+report $? "phi: found $untied parameters, and $tied with a tied head, expected 32768 less"
+
 # same_model SCRIPT JSON OTHER: two files that say one thing.
 same_model() {
     for json in "$2" "$3"; do

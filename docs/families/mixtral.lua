@@ -10,8 +10,8 @@ local o = options(llama.options {
     model_type = {"mixtral"},
     num_local_experts = 8, num_experts_per_tok = 2, -- experts, and how many of them a token takes
     sliding_window = 0, -- 0: none
-}, huggingface.keys {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise"},
-    huggingface.sizes)
+}, huggingface.keys {"is_decoder", "output_router_logits", "router_aux_loss_coef",
+    "router_jitter_noise"}, huggingface.sizes)
 
 local norm, E = {eps = o.rms_norm_eps}, o.num_local_experts
 

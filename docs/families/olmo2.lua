@@ -9,7 +9,7 @@ local transformer = require "transformer"
 local o = options(llama.options {
     model_type = {"olmo2"},
     attention_bias = false,
-}, huggingface.keys(), huggingface.sizes)
+}, huggingface.keys {"is_decoder"}, huggingface.sizes)
 
 local norm = {eps = o.rms_norm_eps}
 
