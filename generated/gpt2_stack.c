@@ -391,7 +391,7 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
                 .h_attn_c_attn = arena, /* h.#.attn.c_attn[2, 8, 144] */
                 .out = arena + 2304, /* h.#.attn.y[2, 8, 48] */
             };
-            rt->parallel(pool, 6, 1, k2_h_attn_y, &args, scratch, scratch_floats);
+            rt->parallel(pool, B * N_HEAD, 1, k2_h_attn_y, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {

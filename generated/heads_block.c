@@ -387,7 +387,7 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .k1_attn_heads_key_query_value = arena + layer * 48, /* attn.heads.#.key_query_value[2, 8, 144] */
                 .out = layer_arena + 2304, /* attn.y[2, 8, 48] */
             };
-            rt->parallel(pool, 2, 1, k2_attn_heads, &args, scratch, scratch_floats);
+            rt->parallel(pool, B, 1, k2_attn_heads, &args, scratch, scratch_floats);
         }
     }
     {

@@ -363,7 +363,7 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .attn_qkv_proj = arena, /* attn.qkv_proj[2, 8, 144] */
             .out = arena + 2304, /* attn.y[2, 8, 48] */
         };
-        rt->parallel(pool, 6, 1, k2_attn_y, &args, scratch, scratch_floats);
+        rt->parallel(pool, B * N_HEAD, 1, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
