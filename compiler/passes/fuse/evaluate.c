@@ -248,6 +248,7 @@ static int find_iota(const struct cr_evaluate *ev, const struct cr_affine *at)
     return -1;
 }
 
+/* Evaluates a constant or an iota; an iota at the index of an earlier one is that value. */
 static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
