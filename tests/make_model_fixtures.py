@@ -29,6 +29,7 @@ import transformers
 from safetensors.numpy import load_file
 from transformers.utils import logging
 
+from jina_bert import JinaBertModel
 from make_fixtures import HERE, randomise, round_up, write_safetensors
 
 logging.set_verbosity_error()
@@ -254,6 +255,12 @@ CASES = {
     "esm_words": ("EsmForMaskedLM", "EsmConfig",
                   dict(BERT, position_embedding_type="rotary", token_dropout=True, mask_token_id=4, pad_token_id=1),
                   dict(B=2, T=7, masked_lm=True, name_prefix="esm.")),
+    "jina_bert": ("JinaBertModel", "BertConfig",
+                  dict(BERT, position_embedding_type="alibi", feed_forward_type="geglu"),
+                  dict(B=2, T=15, padding=True)),
+    "jina_bert_relu": ("JinaBertModel", "BertConfig",
+                       dict(BERT, num_hidden_layers=1, num_attention_heads=6, position_embedding_type="alibi",
+                            feed_forward_type="reglu"), dict(B=1, T=9)),
     "rembert": ("RemBertModel", "RemBertConfig", dict(BERT, input_embedding_size=7, output_embedding_size=9),
                 dict(B=2, T=9, padding=True)),
     "rembert_words": ("RemBertForMaskedLM", "RemBertConfig",
@@ -309,7 +316,7 @@ def everything_in_float64():
 def make_model(name):
     model, config, arguments, _ = CASES[name]
     config = getattr(transformers, config)(**arguments, attn_implementation="eager")
-    model = getattr(transformers, model)(config).eval()
+    model = (JinaBertModel if model == "JinaBertModel" else getattr(transformers, model))(config).eval()
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding):
             module.padding_idx = None

@@ -175,6 +175,7 @@ all-distilroberta-v1                       82,118,400
 all-mpnet-base-v2                         109,486,464
 bge-reranker-v2-m3                        567,754,752
 camembert-base                            110,621,952
+jina-embeddings-v2-base-en                137,368,320
 distilbert-base-uncased-finetuned-sst-2-english      66,362,880
 distilbert-base-uncased                    66,362,880
 electra-small-discriminator                13,483,008
@@ -277,7 +278,7 @@ refuses llama '{"hiden_size": 64}' \
 refuses gpt2 '{"add_cross_attention": true}' \
     "option add_cross_attention: found 'true', expected false"
 refuses bert '{"position_embedding_type": "relative_key"}' \
-    "option position_embedding_type: found 'relative_key', expected absolute"
+    "option position_embedding_type: found 'relative_key', expected absolute or alibi"
 unknown bert '{"pruned_heads": {"0": [1, 2]}}' pruned_heads.0 1,2
 refuses bert '{"is_decoder": true}' "option is_decoder: found 'true', expected false"
 refuses llama '{"rope_theta": 10000.0, "rope_parameters": {"rope_theta": 500000.0}}' \

@@ -56,8 +56,8 @@ function encoder.positions_past(pad, ids)
     return cumsum(there, 2) * there + pad
 end
 
--- [B, T, size]: the vectors of words, of texts.types if there are any, of texts.positions or else of 0, 1, ..., and
--- of texts.tasks if there are any, added and normalised.
+-- [B, T, size]: the vectors of words, of texts.types if there are any, of texts.positions or else of 0, 1, ... (none
+-- if texts.positions is false), and of texts.tasks if there are any, added and normalised.
 function encoder.embeddings(texts, o, size)
     local x = scope("word_embeddings", nn.embedding, texts.ids, o.vocab_size, size, 0.02)
     if texts.types then
@@ -65,7 +65,7 @@ function encoder.embeddings(texts, o, size)
     end
     if texts.positions then
         x = x + scope("position_embeddings", nn.embedding, texts.positions, o.max_position_embeddings, size, 0.02)
-    else
+    elseif texts.positions == nil then
         x = scope("position_embeddings", nn.learned_positions, x, o.max_position_embeddings, 0.02)
     end
     if texts.tasks then
@@ -89,19 +89,25 @@ encoder.bert_names = {
     inner = "intermediate.dense", outer = "output.dense", outer_norm = "output.LayerNorm",
 }
 
--- The layers of a block: as attention.separate and transformer.feed_forward take them.
+-- The layers of a block: attention as attention.separate takes it, and the feed-forward as a function.
 local function layers_of(o, texts, names, bias, position)
     return {
         n_head = o.num_attention_heads, mask = texts.mask, names = names.attention, position = position,
         how = {bias = bias, softmax = texts.mask and nn.safe_softmax},
-    }, {
-        d_ff = o.intermediate_size, act = huggingface.activation(o.hidden_act),
-        in_name = names.inner, out_name = names.outer,
-    }
+    }, function(x)
+        local config = {d_ff = o.intermediate_size, in_name = names.inner, out_name = names.outer}
+        if names.glu then
+            config.glu, config.bias, config.out_bias = names.glu, false, true
+            return (transformer.packed_feed_forward(x, config))
+        end
+        config.act = huggingface.activation(o.hidden_act)
+        return (transformer.feed_forward(x, config))
+    end
 end
 
--- A post-norm block as a function of its input.  names: like encoder.bert_names; bias: added to the scores of
--- attention, or none; position: what is done to queries and keys, as attention.separate takes it, or none.
+-- A post-norm block as a function of its input.  names: like encoder.bert_names, and names.glu, a gated linear unit,
+-- if the feed-forward is packed and gated, its first layer without a bias; bias: added to the scores of attention,
+-- or none; position: what is done to queries and keys, as attention.separate takes it, or none.
 function encoder.block(o, texts, names, bias, position)
     local norm = {eps = o.layer_norm_eps}
     local layer, feed_forward = layers_of(o, texts, names, bias, position)
@@ -109,7 +115,7 @@ function encoder.block(o, texts, names, bias, position)
         return transformer.post_norm_block(x,
             function(x) return (scope("attention", attention.separate, x, layer)) end,
             function(x) return (scope(names.attention_norm, nn.layer_norm, x, norm)) end,
-            function(x) return (transformer.feed_forward(x, feed_forward)) end,
+            feed_forward,
             function(x) return (scope(names.outer_norm, nn.layer_norm, x, norm)) end)
     end
 end
@@ -123,7 +129,7 @@ function encoder.pre_norm_block(o, texts, names, bias, position)
             function(x)
                 return (scope("attention", attention.separate, norm(names.attention_norm, x), layer))
             end,
-            function(x) return (transformer.feed_forward(norm(names.inner_norm, x), feed_forward)) end)
+            function(x) return feed_forward(norm(names.inner_norm, x)) end)
     end
 end
 

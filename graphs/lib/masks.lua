@@ -86,4 +86,10 @@ function masks.alibi(n_head, T)
     return const(slopes(n_head), {n_head, 1, 1}) * -distance
 end
 
+-- [n_head, T, T]: the same of an encoder, -slope |query - key|.
+function masks.symmetric_alibi(n_head, T)
+    local distance = float(abs(iota({T, T}, 1) - iota({T, T}, 2)))
+    return const(slopes(n_head), {n_head, 1, 1}) * -distance
+end
+
 return masks
