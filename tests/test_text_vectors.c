@@ -327,6 +327,36 @@ START_TEST(does_what_the_files_say)
 }
 END_TEST
 
+/* The prompts of a file, a role, and the prompt that is chosen. */
+static const struct {
+    const char *prompts, *role, *expected;
+} prompts[] = {
+    {"{\"prompts\":{\"query\":\"q\",\"document\":\"d\"}}", NULL, NULL},
+    {"{\"prompts\":{\"query\":\"q\",\"document\":\"d\"}}", "query", "q"},
+    {"{\"prompts\":{\"corpus\":\"c\",\"query\":\"q\"}}", "document", "c"},
+    {"{\"prompts\":{\"corpus\":\"c\",\"passage\":\"p\"}}", "document", "p"},
+    {"{\"prompts\":{\"document\":\"\",\"passage\":\"p\"}}", "document", NULL},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", NULL, "A"},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "query", "A"},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "document", "A"},
+    {"{\"prompts\":{\"a\":\"A\",\"query\":\"\"},\"default_prompt_name\":\"a\"}", "query", NULL},
+    {"{\"prompts\":null}", "query", NULL},
+};
+
+START_TEST(chooses_prompts)
+{
+    crescent_embedder_facts facts;
+    write_text("config_sentence_transformers.json", prompts[_i].prompts);
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.role = prompts[_i].role}, 1);
+    crescent_embedder_look(e, &facts);
+    if (prompts[_i].expected)
+        ck_assert_str_eq(facts.prompt, prompts[_i].expected);
+    else
+        ck_assert_ptr_null(facts.prompt);
+    crescent_embedder_close(e);
+}
+END_TEST
+
 /* A long text is cut, and bytes that are no UTF-8 are replaced; the caller learns of both. */
 START_TEST(takes_any_text)
 {
@@ -1373,6 +1403,11 @@ START_TEST(refuses_in_one_line)
     write_modules("{\"pooling_mode_cls_token\":true,\"include_prompt\":false}", 0);
     expect_refusal(&(crescent_embedder_options){.role = "query"},
                    ": found a prompt and a pooling without it (include_prompt false), expected a pooling of all tokens");
+    write_text("config_sentence_transformers.json",
+               "{\"prompts\":{\"query\":\"ask: \"},\n\"default_prompt_name\":\"q\"}");
+    expect_refusal(NULL,
+                   "config_sentence_transformers.json:2: found default_prompt_name q, expected the name of a prompt");
+    remove(in_folder("config_sentence_transformers.json"));
     write_modules("{\"pooling_mode\":\"median\"}", 0);
     expect_refusal(NULL, "1_Pooling/config.json: found the pooling median, expected one of cls, mean");
     write_modules("{\"pooling_mode\":[]}", 0);
@@ -1509,6 +1544,7 @@ int main(void)
     tcase_add_loop_test(t, refuses_templates, 0, N_WRONG_TEMPLATES);
     tcase_add_test(t, refuses_what_does_not_rank);
     tcase_add_test(t, does_what_the_files_say);
+    tcase_add_loop_test(t, chooses_prompts, 0, sizeof prompts / sizeof *prompts);
     tcase_add_test(t, takes_any_text);
     tcase_add_test(t, takes_bad_texts);
     tcase_add_loop_test(t, classifies_a_pair, 0, 2);

@@ -558,6 +558,36 @@ static bool is_identity(const char *activation)
     return strcmp(dot ? dot + 1 : activation, "Identity") == 0;
 }
 
+/* Finds the prompt of a role among the prompts: it has the role's name, or another one that stands
+ * for a document.  *text stays NULL without one. */
+static int find_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
+                       struct cr_error *error)
+{
+    const char *const names[] = {role, "passage", "corpus"};
+    const int n = strcmp(role, "document") == 0 ? 3 : 1;
+    for (int i = 0; i < n && !*text; i++)
+        if (cr_read_string(d, prompts, "prompts", names[i], text, error))
+            return -1;
+    return 0;
+}
+
+/* Finds the prompt of a role, or of none, among the prompts, or else that of default_prompt_name. */
+static int choose_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
+                         struct cr_error *error)
+{
+    const char *usual = NULL;
+    if (cr_read_string(d, 0, "config", "default_prompt_name", &usual, error) ||
+        (role && prompts >= 0 && find_prompt(d, prompts, role, text, error)))
+        return -1;
+    if (*text || !usual)
+        return 0;
+    if (prompts >= 0 && cr_read_string(d, prompts, "prompts", usual, text, error))
+        return -1;
+    return *text ? 0
+                 : cr_fail(error, "%s:%d: found default_prompt_name %.60s, expected the name of a prompt", d->path,
+                           cr_value_line(d, cr_member(d, 0, "default_prompt_name")), usual);
+}
+
 /* Reads the prompt of a role, or the default one; and if scores are the logits, by
  * activation_fn. */
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
@@ -574,12 +604,8 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
     if (status == 0)
         status = cr_read_string(&d, 0, "config", "activation_fn", &activation, error);
     s->plain = is_identity(activation);
-    if (!role && status == 0)
-        status = cr_read_string(&d, 0, "config", "default_prompt_name", &role, error);
-    if (status == 0 && role && prompts >= 0)
-        status = cr_read_string(&d, prompts, "prompts", role, &text, error);
-    if (status == 0 && !text && role && strcmp(role, "document") == 0 && prompts >= 0)
-        status = cr_read_string(&d, prompts, "prompts", "passage", &text, error);
+    if (status == 0)
+        status = choose_prompt(&d, prompts, role, &text, error);
     set(&s->prompt, text && *text ? text : NULL);
     cr_document_free(&d);
     return status;
