@@ -896,6 +896,44 @@ START_TEST(casts_bits)
 }
 END_TEST
 
+/* A BitCast of known integers gives known floats of the same bits, down to the least one. */
+START_TEST(casts_bits_to_floats)
+{
+    struct message graph = {.n = 0}, to = {.n = 0};
+    put_integer_attribute(&to, "to", FLOAT);
+    put_node(&graph, "BitCast", "x", "y", &to);
+    put_value(&graph, 11, "x", INT32, 1, (int64_t[]){6});
+    put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){6});
+    expect_text(&graph, "x", "1065353216,-2147483648,-1071644672,1,8388608,-8388608",
+                "y = const({1, -0.0, -2.5, 1e-45, 1.1754944e-38, -math.huge}, {6}, \"f32\"),");
+}
+END_TEST
+
+/* The bits of floats that are not normal, or not finite. */
+START_TEST(casts_bits_of_least_floats)
+{
+    struct message graph = {.n = 0}, to = {.n = 0};
+    put_integer_attribute(&to, "to", INT32);
+    put_node(&graph, "BitCast", "x", "y", &to);
+    put_value(&graph, 11, "x", FLOAT, 1, (int64_t[]){5});
+    put_value(&graph, 12, "y", INT32, 1, (int64_t[]){5});
+    expect_text(&graph, "x", "1e-45,1.1754944e-38,3.4028235e38,-inf,0.1",
+                "y = const({1, 8388608, 2139095039, -8388608, 1036831949}, {5}, \"i32\"),");
+}
+END_TEST
+
+/* A NonZero of known elements gives their indices, a row for each axis. */
+START_TEST(finds_nonzero_elements)
+{
+    struct message graph = {.n = 0};
+    put_node(&graph, "NonZero", "x", "y", NULL);
+    put_value(&graph, 11, "x", INT64, 2, (int64_t[]){2, 3});
+    put_value(&graph, 12, "y", INT64, 2, (int64_t[]){2, 3});
+    expect_text(&graph, "x", "0,7,0,-1,0,2", "y = const({0, 1, 1, 1, 0, 2}, {2, 3}, \"i32\"),");
+    expect_refusal(&graph, "NonZero ('the_node'): x is known only when the model runs");
+}
+END_TEST
+
 /* Results of 8-bit integer arithmetic wrap around. */
 START_TEST(narrow_integers_wrap)
 {
@@ -1687,6 +1725,9 @@ int main(void)
     tcase_add_test(scripts, counts_rounds);
     tcase_add_test(scripts, pins_what_ends_a_loop);
     tcase_add_test(scripts, casts_bits);
+    tcase_add_test(scripts, casts_bits_to_floats);
+    tcase_add_test(scripts, casts_bits_of_least_floats);
+    tcase_add_test(scripts, finds_nonzero_elements);
     tcase_add_test(scripts, narrow_integers_wrap);
     tcase_add_test(scripts, slices_by_known_indices);
     tcase_add_test(refusals, refuses_indices_outside);

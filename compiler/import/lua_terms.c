@@ -51,14 +51,14 @@ static double number_at(lua_State *L, int index)
     return lua_tonumber(L, index);
 }
 
-/* Pushes a number, which may be a symbol; messages show a whole one without ".0". */
+/* Pushes a number, which may be a symbol; messages show a whole one without ".0".  -0.0 keeps its sign. */
 static void push_number(lua_State *L, double number)
 {
     if (cr_number_is_symbol(number)) {
         *(double *)lua_newuserdata(L, sizeof number) = number;
         luaL_getmetatable(L, SYMBOL);
         lua_setmetatable(L, -2);
-    } else if (number == floor(number) && fabs(number) <= (double)CR_ONNX_FAR)
+    } else if (number == floor(number) && fabs(number) <= (double)CR_ONNX_FAR && !(number == 0 && signbit(number)))
         lua_pushinteger(L, (lua_Integer)number);
     else
         lua_pushnumber(L, number);
@@ -334,7 +334,7 @@ static int numbers(lua_State *L)
 {
     cr_t x = term_at(L, 1);
     bool strict = lua_toboolean(L, 2);
-    int most = strict ? CR_FOLDED : CR_ONNX_MANY;
+    int most = strict ? CR_FOLDED_WHOLE : CR_ONNX_MANY;
     const double *data = (strict ? cr_t_known : cr_t_known_sizes)(translation_of(L), x);
     int64_t n = data ? cr_t_elements(x) : 0;
     if (!data || n > most)

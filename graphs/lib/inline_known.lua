@@ -1,4 +1,5 @@
--- Operators of ONNX whose result has a shape that depends on elements, which have to be known; see inline_tools.lua.
+-- Operators of ONNX that are computed at import, from elements that have to be known: the shape of the result depends
+-- on them, or the language has no such operation.  See inline_tools.lua.
 
 local tools = require "inline_tools"
 
@@ -28,6 +29,66 @@ function inline_known.compress(x, condition, o)
         if c ~= 0 then places[#places + 1] = i - 1 end
     end
     return take(x, places, o.axis)
+end
+
+-- The indices of the elements that are not 0: a row for each axis.
+function inline_known.non_zero(x)
+    local places, indices, inner, shape = {}, {}, x.elements, x.shape
+    for i, element in ipairs(numbers(x, true)) do
+        if element ~= 0 then places[#places + 1] = i - 1 end
+    end
+    for axis = 1, x.rank do
+        inner = math.floor(inner / math.max(shape[axis], 1))
+        for _, place in ipairs(places) do
+            indices[#indices + 1] = math.floor(place / inner) % shape[axis]
+        end
+    end
+    return const(indices, {x.rank, #places}, "i32")
+end
+
+-- ---- BitCast ----
+
+-- Types whose bits fit in a number of Lua: how many, and whether the highest one is a sign.
+local bits = {
+    float = {32}, int32 = {32, true}, uint32 = {32}, int16 = {16, true}, uint16 = {16},
+    int8 = {8, true}, uint8 = {8}, bool = {8},
+}
+
+-- Returns the bits of a float, as a number.
+local function bits_of_float(x)
+    if x ~= x then error("found the bits of a NaN, expected a number, as bits of NaN are not kept") end
+    local sign = (x < 0 or 1 / x < 0) and 2 ^ 31 or 0
+    local size, exponent = math.abs(x), -126
+    while exponent < 127 and size >= 2 ^ (exponent + 1) do exponent = exponent + 1 end
+    local units = size / 2 ^ (exponent - 23) -- the mantissa; rounded to even
+    local whole = units < 2 ^ 24 and math.floor(units) or 2 ^ 24
+    local rest = units < 2 ^ 24 and units - whole or 0
+    if rest > 0.5 or (rest == 0.5 and whole % 2 == 1) then whole = whole + 1 end
+    return sign + (exponent + 126) * 2 ^ 23 + whole
+end
+
+-- Returns the float that has the bits.
+local function float_of_bits(n)
+    local sign, exponent, mantissa = n >= 2 ^ 31 and -1 or 1, math.floor(n / 2 ^ 23) % 256, n % 2 ^ 23
+    if exponent == 255 then return mantissa == 0 and sign * math.huge or 0 / 0 end
+    if exponent == 0 then return sign * mantissa * 2.0 ^ -149 end
+    return sign * (mantissa + 2 ^ 23) * 2.0 ^ (exponent - 150)
+end
+
+-- Elements of a type of as many bits that have the bits of x.
+function inline_known.bit_cast(x, o)
+    local like = full(0, {}, o.to)
+    local from, to, list = bits[x.type], bits[like.type], {}
+    if x.type == like.type then return x end
+    if not from or not to or from[1] ~= to[1] then
+        error("found the bits of type " .. x.type .. " read as type " .. like.type .. ", expected types of one size")
+    end
+    for i, element in ipairs(numbers(x, true)) do
+        local n = x.type == "float" and bits_of_float(element) or element % 2 ^ from[1]
+        if to[2] and n >= 2 ^ (to[1] - 1) then n = n - 2 ^ to[1] end
+        list[i] = like.type == "float" and float_of_bits(n) or n
+    end
+    return const(list, x.shape, like)
 end
 
 -- ---- Unique ----
