@@ -20,6 +20,7 @@ local o = options(encoder.options {
     vocab_size = 50368, intermediate_size = 1152, num_hidden_layers = 22, hidden_activation = huggingface.gated_activations("gelu"),
     norm_eps = {number = 1e-5}, norm_bias = false, attention_bias = false, mlp_bias = false,
     global_attn_every_n_layers = 3, layer_types = "", local_attention = 128, -- a window, both sides
+    sliding_window = 0, -- half of it, which counts where it is there
     global_rope_theta = {number = 160000}, local_rope_theta = {number = 10000},
     rope_type = {"default"}, rope_local_type = {"default"},
     classifier_pooling = {"cls", "mean"}, classifier_bias = false,
@@ -69,7 +70,7 @@ end
 prefix(o.name_prefix)
 local x = scope("embeddings.tok_embeddings", nn.embedding, texts.ids, o.vocab_size, o.hidden_size, 0.02)
 x = scope("embeddings.norm", nn.layer_norm, x, norm)
-local reach = math.floor(o.local_attention / 2)
+local reach = o.sliding_window > 0 and o.sliding_window or math.floor(o.local_attention / 2)
 local local_theta = o.local_rope_theta > 0 and o.local_rope_theta or o.global_rope_theta
 local all, near = layer_of(o.global_rope_theta), layer_of(local_theta, masks.local_window(texts.T, reach))
 local kinds = {num_hidden_layers = o.num_hidden_layers, layer_types = o.layer_types, sliding_window = 1}

@@ -395,6 +395,7 @@ harmless qwen2 '{"attention_bias": false, "mlp_bias": false, "rope_parameters": 
 harmless gpt2 '{"hidden_size": 768, "n_special": 0, "predict_special_tokens": true, "_num_labels": 1,
  "vocab_size_or_config_json_file": 50257, "hidden_act": "gelu_new", "scale_attn_weights": true}'
 harmless phi '{"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "is_decoder": false}'
+harmless modernbert '{"local_attention": 128, "sliding_window": 64}'
 harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absolute", "decoder_bias": true,
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 160000},
  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}, "repad_logits_with_grad": false}'
@@ -429,6 +430,17 @@ same_model() {
     report $? "$1: $2: the model of $3"
     rm -f "$T/one.npy" "$T/other.npy"
 }
+
+# ModernBERT's window, by its width or by how far it reaches.
+for window in '{"sliding_window": 3, "local_attention": 128' '{"local_attention": 6'; do
+    echo "$window, \"name_prefix\": \"\", \"num_hidden_layers\": 2, \"vocab_size\": 64}" >"$T/config.json"
+    mv "$T/other.npy" "$T/one.npy" 2>/dev/null
+    "$crescent" run graphs/modernbert.lua --config "$T/config.json" --backend ref \
+        --output "last_hidden_state=$T/other.npy" >"$log" 2>&1 || break
+done
+cmp "$T/one.npy" "$T/other.npy" >>"$log" 2>&1
+report $? "modernbert: sliding_window 3 is local_attention 6"
+rm -f "$T/one.npy" "$T/other.npy"
 
 # Which layers have a window, by a number, as files before transformers 4.53 have it, or by a list.
 same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2}' \
