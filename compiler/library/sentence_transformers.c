@@ -571,7 +571,8 @@ static int find_prompt(const struct cr_document *d, int prompts, const char *rol
     return 0;
 }
 
-/* Finds the prompt of a role, or of none, among the prompts, or else that of default_prompt_name. */
+/* Sets *text to the prompt of the role.  Without a role, or if it has no prompt, *text becomes the prompt that
+ * default_prompt_name names, or NULL. */
 static int choose_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
                          struct cr_error *error)
 {
