@@ -1134,6 +1134,7 @@ static const struct {
 #define SIZES "\"vocab_size\":420,\"hidden_size\":32,\"num_attention_heads\":2,\"intermediate_size\":64," \
               "\"num_hidden_layers\":2,\"max_position_embeddings\":40"
     {"{\"model_type\":\"bert\"," SIZES "}", 40},
+    {"{\"model_type\":\"bert\"," SIZES ",\"position_embedding_type\":\"alibi\",\"feed_forward_type\":\"geglu\"}", 0},
     {"{\"model_type\":\"distilbert\",\"vocab_size\":420,\"dim\":32,\"n_heads\":2,\"hidden_dim\":64,"
      "\"n_layers\":2,\"max_position_embeddings\":40}", 40},
     {"{\"model_type\":\"roberta\"," SIZES ",\"type_vocab_size\":2}", 38},
