@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "compiler/ir/shape_rules.h"
 #include "language.h"
 #include "node.h"
 #include "script_errors.h"

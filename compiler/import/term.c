@@ -11,6 +11,7 @@
 
 #include "compiler/ir/eval.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/shape_rules.h"
 #include "term_parts.h"
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)

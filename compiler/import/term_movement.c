@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/shape_rules.h"
 #include "term_parts.h"
 
 /* ---- folding ---- */
@@ -299,9 +299,8 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
             return cr_onnx_refuse(t, "found parts of type %s and %s, expected equal types",
                                   cr_onnx_type_name(parts[0]->type),
                                   cr_onnx_type_name(parts[i]->type));
-        for (int a = 0; a < parts[0]->rank; a++)
-            if (a != axis && parts[i]->shape[a] != shape[a])
-                return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
+        if (!cr_differ_along(axis, parts[0]->rank, parts[0]->shape, parts[i]->rank, parts[i]->shape))
+            return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
         shape[axis] = cr_sizes(t->graph->symbols, shape[axis], '+', parts[i]->shape[axis]);
         if (parts[i]->shape[axis])
             items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
@@ -348,9 +347,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
         return NULL;
     if (!table->rank)
         return cr_onnx_refuse(t, "found a table without axes, expected at least one");
-    int rank = index->rank + table->rank - 1;
-    memcpy(shape, index->shape, (size_t)index->rank * sizeof *shape);
-    memcpy(shape + index->rank, table->shape + 1, (size_t)(table->rank - 1) * sizeof *shape);
+    int rank = cr_gather_shape(shape, table->rank, table->shape, index->rank, index->shape);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
     if (!like)
         return NULL;
@@ -375,9 +372,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
 /* True if an index has the shape of x except along the axis.  Otherwise records an error. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
-    bool fit = index->rank == x->rank && axis < x->rank;
-    for (int i = 0; fit && i < x->rank; i++)
-        fit = i == axis || index->shape[i] == x->shape[i];
+    bool fit = axis < x->rank && cr_differ_along(axis, x->rank, x->shape, index->rank, index->shape);
     if (!fit)
         cr_onnx_refuse(t, "found indices of the shape %s along axis %d of %s, expected ones that fit",
                        cr_t_list(t, index->rank, index->shape), axis,

@@ -8,6 +8,7 @@
 #include "graph.h"
 #include "lengths.h"
 #include "mem.h"
+#include "shape_rules.h"
 #include "unwind.h"
 
 /* The input and output of an inference rule.  The node's axes point to an operand's axes, or to
@@ -321,15 +322,6 @@ static bool infer_move(struct build *b)
     }
 }
 
-/* True if two shapes are equal except for the sizes along an axis. */
-static bool differ_along(const struct cr_node *a, const struct cr_node *b, int axis)
-{
-    bool alike = a->rank == b->rank;
-    for (int i = 0; alike && i < a->rank; i++)
-        alike = i == axis || a->shape[i] == b->shape[i];
-    return alike;
-}
-
 /* Infers a concat: operands differ only in their sizes along the axis, which are added. */
 static bool infer_concat(struct build *b)
 {
@@ -341,7 +333,7 @@ static bool infer_concat(struct build *b)
     memcpy(shape, first->shape, sizeof shape);
     for (int i = 1; i < b->n; i++) {
         const struct cr_node *next = &b->g->nodes[b->ids[i]];
-        if (!differ_along(first, next, axis) || next->dtype != first->dtype)
+        if (!cr_differ_along(axis, first->rank, first->shape, next->rank, next->shape) || next->dtype != first->dtype)
             return misfit(b, "found %s %s and %s %s, expected one type, and shapes that differ "
                           "along axis %d only", cr_dtype_name(first->dtype), shape_of(first),
                           cr_dtype_name(next->dtype), shape_of(next), axis + 1);
@@ -362,11 +354,7 @@ static bool infer_gather(struct build *b)
         return misfit(b, "found a table %s and an index %s, expected a result of rank %d or less",
                       shape_of(table), shape_of(index), CR_MAX_RANK);
     int64_t shape[CR_MAX_RANK];
-    int rank = 0;
-    for (int i = 0; i < index->rank; i++)
-        shape[rank++] = index->shape[i];
-    for (int i = 1; i < table->rank; i++)
-        shape[rank++] = table->shape[i];
+    int rank = cr_gather_shape(shape, table->rank, table->shape, index->rank, index->shape);
     b->node->dtype = table->dtype;
     return take_shape(b, rank, shape);
 }
@@ -381,10 +369,7 @@ static bool infer_take(struct build *b)
     b->node->dtype = a->dtype;
     if (!take_axis(b, a->rank))
         return false;
-    bool fits = a->rank == index->rank;
-    for (int i = 0; fits && i < a->rank; i++)
-        fits = i == b->node->axis || a->shape[i] == index->shape[i];
-    return fits ||
+    return cr_differ_along(b->node->axis, a->rank, a->shape, index->rank, index->shape) ||
            misfit(b, "found shape %s and an index %s, expected equal sizes on all axes but %d",
                   shape_of(a), shape_of(index), b->node->axis + 1);
 }
@@ -420,7 +405,7 @@ static bool infer_write(struct build *b)
                       shape_of(at));
     if (!take_axis(b, a->rank))
         return false;
-    if (!differ_along(a, rows, b->node->axis) || rows->dtype != a->dtype)
+    if (!cr_differ_along(b->node->axis, a->rank, a->shape, rows->rank, rows->shape) || rows->dtype != a->dtype)
         return misfit(b, "found %s %s and rows %s %s, expected one type, and shapes that differ "
                       "along axis %d only", cr_dtype_name(a->dtype), shape_of(a),
                       cr_dtype_name(rows->dtype), shape_of(rows), b->node->axis + 1);

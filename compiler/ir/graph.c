@@ -304,23 +304,6 @@ int64_t cr_elements(int rank, const int64_t *shape)
     return n;
 }
 
-bool cr_broadcast(int *rank, int64_t *shape, int other_rank, const int64_t *other)
-{
-    int more = other_rank - *rank;
-    if (more > 0) {
-        memmove(shape + more, shape, (size_t)*rank * sizeof *shape);
-        memcpy(shape, other, (size_t)more * sizeof *shape);
-        *rank = other_rank;
-    }
-    shape += *rank - other_rank;
-    for (int i = 0; i < other_rank; i++) {
-        if (shape[i] != other[i] && shape[i] != 1 && other[i] != 1)
-            return false;
-        shape[i] = shape[i] == 1 ? other[i] : shape[i];
-    }
-    return true;
-}
-
 bool cr_is_entry_output(const struct cr_graph *g, cr_id id)
 {
     for (int i = 0; i < cr_n_results(g); i++)

@@ -438,10 +438,6 @@ bool cr_is_i32(double value);
 
 int64_t cr_elements(int rank, const int64_t *shape);
 
-/* Broadcasts a shape of at most CR_MAX_RANK axes with another one, as NumPy does: aligned at the last axis, sizes
- * must be equal or 1.  Returns false if they do not fit. */
-bool cr_broadcast(int *rank, int64_t *shape, int other_rank, const int64_t *other);
-
 /* True if a node has no elements.  It is a constant or a reshape of one; only reshapes read it;
  * it can be an output, and kernels do not store it. */
 static inline bool cr_is_empty(const struct cr_node *node)
