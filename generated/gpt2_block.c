@@ -3541,7 +3541,8 @@ static void cr_main_weights(const char *path, void *weights)
     cr_main_require(cr_safetensors_open(&file, path, error, sizeof error), error);
     for (int i = 0; i < CR_MAIN_PARAMS; i++) {
         const struct cr_tensor param = cr_main_param(i);
-        cr_main_take(&file, cr_main_find(&file, &param), i, weights);
+        const struct cr_st_tensor *found = cr_main_find(&file, &param);
+        cr_main_take(&file, found, i, weights);
     }
     int ignored = file.n_tensors - CR_MAIN_PARAMS;
     if (ignored > 0)

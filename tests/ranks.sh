@@ -210,18 +210,36 @@ emits_encoder() {
     same "$family: C that ranks on $1 ranks" "$T/one" "$T/all"
 }
 
-# ends N WORDS OPTIONS...: the emitted program on N ranks says one line with these words, and all end.
+# ends N WORDS OPTIONS...: $program, the emitted one, on N ranks says one line with these words, and all end.
 ends() {
     n=$1 words=$2
     shift 2
-    ranks "$n" "$T/emitted" "$@" >"$T/out" 2>"$log"
+    ranks "$n" "$program" "$@" >"$T/out" 2>"$log"
     status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c ', expected\|cannot' "$log")" = 1 ] && grep -q "$words" "$log"
     report $? "$family: the C says: $words"
 }
 
+# C for ranks compares what each has read: weights of which one rank has others, also in one element only, and
+# inputs.
+compared() {
+    program="$T/emitted_by_rank"
+    build M 3 "$T/m.lua"
+    report $? "$family: C of a small model for 3 ranks"
+    ends 3 'inputs of rank 2 differ from those of rank 0' --weights "$T/w0" --output y="$T/all.npy" --input x="$T/x"
+    for files in w:2 near:1; do
+        ends 3 "weights of rank ${files#*:} differ from those of rank 0" --input x="$T/x0" --output y="$T/all.npy" \
+            --weights "$T/${files%:*}"
+    done
+    build LLAMA 2 graphs/fables --generate
+    report $? "$family: C that generates for 2 ranks"
+    ends 2 'weights of rank 1 differ from those of rank 0' --prompt 'A fox' --tokens 2 "$T/fables"
+    program="$T/emitted"
+}
+
 emitted() {
     fixture=tests/fixtures/demo counts='2 3 4'
+    program="$T/emitted"
     files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
     emits GPT2_BLOCK y graphs/gpt2_block.lua --set B=1 --set T=64 --set n_embd=192 --set n_head=6
     ends 3 'found 3 processes, expected the 4' $files --output y="$T/all.npy"
@@ -238,6 +256,7 @@ emitted() {
     emits_array 3
     emits_text 3
     ends 2 'found 2 processes, expected the 3' "$T/packed"
+    compared
 }
 
 # limited COMMAND...: with 250 MiB of addresses.
@@ -309,7 +328,12 @@ report $? 'weights of which one differs'
 rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
 printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$rank" "$crescent" >"$T/rank_1_alone"
-chmod +x "$T/by_rank" "$T/rank_1_alone"
+printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$T/emitted" "$rank" >"$T/emitted_by_rank"
+chmod +x "$T/by_rank" "$T/rank_1_alone" "$T/emitted_by_rank"
+# A file of weights for each of two ranks, of which the second has another last element.
+cp graphs/fables/model.safetensors "$T/fables0" &&
+    { head -c -4 "$T/fables0" && printf '\0\0\0\100'; } >"$T/fables1"
+report $? 'weights of a text model of which one differs'
 
 test_ranks=$1
 tried=0
