@@ -330,8 +330,11 @@ START_TEST(the_environment_names_the_host)
     ck_assert_int_eq(crescent_target_text(context, "host", &host), CRESCENT_OK);
     ck_assert_int_eq(crescent_target_text(context, "zen2", &named), CRESCENT_OK);
     ck_assert_str_eq(host, named);
+    free(host);
+    free(named);
     setenv("CRESCENT_TARGET", "zen22", 1);
     ck_assert_int_eq(crescent_target_text(context, "zen3", &named), CRESCENT_OK);
+    free(named);
     ck_assert_int_eq(crescent_target_text(context, "host", &named), CRESCENT_FAILED);
     ck_assert_msg(strstr(crescent_error(context), "CRESCENT_TARGET: target zen22: expected") &&
                       strstr(crescent_error(context), "did you mean zen2?"),

@@ -106,7 +106,7 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     s->chunks = cr_ceil_div(s->M, s->chunk);
     s->rows = cr_ceil_div(s->chunk, cr_ceil_div(s->chunk, t->query_rows));
     s->width = cr_round_up(k->attention.N, CR_PANEL_FLOATS);
-    bool length = k->row >= 0 && k->atoms.length[k->row];
+    bool length = cr_length_of(k, k->row);
     s->few = reads_in_place(k) && (length || s->M <= FEW);
     s->many = !s->few || s->M > FEW;
     s->v.has_keys = s->many && (k->attention_rows.keys->n || copies_keys(s, k));

@@ -108,7 +108,7 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
     struct cr_gemm_loops best = {0}, s = {.M = cr_extent(k, k->row), .N = k->gemm.N, .K = K,
                                           .weights = weights, .arithmetic = arithmetic};
     bool many = s.M > t->gemm_least_rows;
-    bool keeps_rows = k->gemm.prologue.n && k->atoms.length[k->row];
+    bool keeps_rows = k->gemm.prologue.n && cr_length_of(k, k->row);
     int64_t limit = many ? cr_max(t->gemm_least_rows, cr_ceil_div(s.M, keeps_rows ? 4 : 2)) : s.M;
     int64_t parts = many && may_cut_depth(k, &s) ? cr_ceil_div(K, t->gemm_depth) : 1;
     double least = 0;
@@ -146,7 +146,7 @@ static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const 
         return;
     if (!k->gemm.prologue.n)
         s->cols = cr_round_up(cr_ceil_div(s->N, cr_ceil_div(wanted, others)), CR_PANEL_FLOATS);
-    else if (s->M / least > s->blocks && !k->atoms.length[k->row])
+    else if (s->M / least > s->blocks && !cr_length_of(k, k->row))
         cut_rows(s, cr_min(cr_ceil_div(wanted, outer * steps), s->M / least), t->gemm_step_cols, t);
     cut_columns(s, outer, t);
 }

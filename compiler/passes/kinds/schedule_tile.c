@@ -74,7 +74,7 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
     int64_t rows = job->max_rows;
     if (blocks == 1)
         return false;
-    if (k->atoms.length[k->row]) {
+    if (cr_length_of(k, k->row)) {
         if (k->n_outer == 0)
             b->items = cr_count_steps(b, job->rows, rows);
         struct cr_share share = cr_let_share(b, "row0", "row1", 1, blocks, rows, job->rows);

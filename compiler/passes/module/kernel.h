@@ -106,6 +106,12 @@ static inline int64_t cr_extent(const struct cr_kernel *kernel, int atom)
     return atom < 0 ? 1 : kernel->atoms.extent[atom];
 }
 
+/* Returns 1 + the number of the length that an atom counts, or 0: it counts none, or there is no atom (CR_NONE). */
+static inline int cr_length_of(const struct cr_kernel *kernel, int atom)
+{
+    return atom < 0 ? 0 : kernel->atoms.length[atom];
+}
+
 /* Returns the index of a node in kernel->stored, or -1. */
 static inline int cr_find_stored_node(const struct cr_kernel *kernel, cr_id id)
 {

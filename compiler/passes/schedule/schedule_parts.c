@@ -41,7 +41,7 @@ cr_expr cr_extent_of(struct cr_builder *b, int atom)
 
 cr_expr cr_size(struct cr_builder *b, int atom)
 {
-    int length = atom < 0 ? 0 : b->k->atoms.length[atom];
+    int length = cr_length_of(b->k, atom);
     if (!length)
         return cr_extent_of(b, atom);
     if (!b->g->lengths[length - 1].batch)
@@ -220,7 +220,7 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
                                        int64_t block)
 {
     int64_t inner = cr_outer_items(b->k) * below;
-    if (blocks == 1 || !b->k->atoms.length[b->k->row]) {
+    if (blocks == 1 || !cr_length_of(b->k, b->k->row)) {
         cr_begin_items(b, blocks * below);
         return cr_let_share(b, "row0", "row1", below, blocks, block, cr_size(b, b->k->row));
     }
