@@ -29,6 +29,8 @@ struct cr_tensor {
     ((void)(argc), (void)(argv), *(provided) = (required))
 #define MPI_Comm_size(group, size) (*(size) = 1)
 #define MPI_Comm_rank(group, rank) (*(rank) = 0)
+#define MPI_BYTE 0
+#define MPI_Allgather(from, n, type, to, room, other_type, group) memcpy(to, from, n)
 #define MPI_Abort(group, status) ((void)(status))
 #define MPI_Finalize() ((void)0)
 #define sleep(seconds) ((void)(seconds)) /* to wait for other ranks: there are none */
