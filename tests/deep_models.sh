@@ -11,12 +11,13 @@ crescent="${CRESCENT:-build/crescent}"
 # What scripts call the number of their layers.
 n_layer=n_layer
 
-# text LAYERS SCRIPT OPTION...: the C, with N for each number, and for all those of a table by layer.
+# text LAYERS SCRIPT OPTION...: the C, with N for each number and each hash at the end of a long name, and one N for
+# all numbers of a table by layer.
 text() {
     layers=$1
     shift
     "$crescent" dump "$@" --set $n_layer="$layers" --after emit |
-        sed 's/[0-9][0-9]*/N/g; s/{N\(, N\)*}/{N}/g'
+        sed 's/_[0-9a-f]\{8\}\([^0-9A-Za-z_]\)/_N\1/g; s/[0-9][0-9]*/N/g; s/{N\(, N\)*}/{N}/g'
 }
 
 # same_text LOOPS SCRIPT OPTION...: 24 and 48 layers differ in numbers alone, and have so many
