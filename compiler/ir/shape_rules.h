@@ -17,8 +17,8 @@ bool cr_broadcast(int *rank, int64_t *shape, int other_rank, const int64_t *othe
 /* True if two shapes are equal except for the sizes along an axis, as the parts of a concat are. */
 bool cr_differ_along(int axis, int rank, const int64_t *shape, int other_rank, const int64_t *other);
 
-/* Sets the shape of a gather: the axes of the index, then those of the table but its first one.  Returns
- * its rank: the sum of both ranks, less 1. */
+/* Writes the shape of a gather's result: the axes of the index, followed by all axes of the table but the first.
+ * The table has at least one axis.  Returns the rank of the result. */
 int cr_gather_shape(int64_t *shape, int table_rank, const int64_t *table, int index_rank, const int64_t *index);
 
 #endif

@@ -535,9 +535,10 @@ static int multiple_of(const struct naming *n, const struct strides *s, int stri
     return *size ? cr_size_text(n->table, *size, text, sizeof text) : INT_MAX;
 }
 
-/* Finds the multiple of one of a slot's strides that is a value: the one that makes the shortest product;
- * of several, the one of the largest of the kernel's own strides.  A stride of a view alone names nothing.
- * Returns the number of factors, INT_MAX if there is no multiple. */
+/* Sets *size to the named product that equals a value and has one of the slot's strides as a factor.  Of several
+ * such products it takes the one with the fewest factors, then the one with the largest stride.  A stride that only
+ * a view has counts if its product is shorter than one with a stride of the kernel itself; without one, it names
+ * nothing.  Returns the number of factors, INT_MAX if there is no such product. */
 static int shortest_multiple(const struct naming *n, const struct strides *s, int64_t value, int *size)
 {
     int64_t largest = 0;
