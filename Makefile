@@ -286,11 +286,9 @@ setup:
 	@sh tests/setup.sh
 	@$(if $(with_ranks),sh tests/setup.sh mpi$(if $(MPI),, || echo 'Without MPI, tests of several ranks are skipped.'))
 
-everything_compiled := $(cli_objects) $(compiler_objects) $(runtime_objects) \
-    $(call object,$(fuzz_sources) $(test_sources) $(marks)) $(counted) $(foreach lua,$(LUAS),$(call frontend,$(lua)) \
-    $(call sandbox,$(lua)) $(call suites,$(lua)) $(call fuzzers,$(lua))) $(call object,$(FUZZ_DRIVER))
+# All that is compiled waits for the file of flags, and so for `setup`, however many jobs make runs: tests/check_setup.sh.
 sets_up := $(MPI)$(filter setup test demo train-demo train-fables accuracy experiments,$(MAKECMDGOALS))
-$(everything_compiled): | $(if $(sets_up),setup,libraries-found)
+$(BUILD)/obj/flags: | $(if $(sets_up),setup,libraries-found)
 
 libraries-found:
 	@[ -n '$(LUA_INCDIR)' ] || pkg-config --exists $(LUA) libpcre2-8 libutf8proc 2>/dev/null || \
@@ -327,8 +325,8 @@ fuzz_look = N=2000 SEED=4 JOBS=2 SECONDS=30 REACH=1
 
 # Includes follow the layers, and no file calls others in circles.
 layers = 'sh tests/check_layers.sh $(BUILD)/obj $(LUA)'
-# Comments stand before long functions, and a list holds all messages.
-texts = 'sh tests/check_comments.sh' 'sh tests/messages.sh'
+# Comments stand before long functions, a list holds all messages, and nothing is compiled before `setup`.
+texts = 'sh tests/check_comments.sh' 'sh tests/messages.sh' 'sh tests/check_setup.sh'
 
 # Of one Lua: no variable of the libraries changes without a lock.
 statics = 'sh tests/check_statics.sh $(BUILD)/$(1)/libcrescent.a $(runtime_library)'
