@@ -196,7 +196,7 @@ static const struct graph_case {
     {"local v, m = input('v', {3}), input('m', {2, 3, 4})\n"
      "return {a = matmul(v, m), b = matmul(m:transpose(2, 3), v), c = matmul(v, v)}",
      "input input reshape expand matmul reshape permute reshape expand matmul reshape "
-     "reshape reshape matmul reshape reshape",
+     "reshape reshape matmul reshape",
      "a f32 [2, 4] b f32 [2, 4] c f32 []"},
     {"local x = input('x', {2, 3})\nreturn {y = cumsum(x, 2), z = x:cumsum(1, true), "
      "i = argmax(x, 2, false)}",

@@ -141,32 +141,19 @@ void cr_add_elementwise(lua_State *L)
     cr_add_kind(L, CR_KIND_ELEMENTWISE, elementwise);
 }
 
-/* Expands the batch axes of a matmul's operand to the batch axes of the result. */
-static cr_id expand_batch(lua_State *L, cr_id id, struct shape batch)
+/* Returns the operand of a matmul as matrices, whose batch axes are the first ones of a shape: a vector is a row or a
+ * column. */
+static cr_id as_matrices(lua_State *L, cr_id id, bool is_row, struct shape batch)
 {
     struct cr_node node = cr_node_copy(L, id);
+    struct cr_attr matrix = {.rank = 2, .shape = {is_row ? 1 : node.shape[0], is_row ? node.shape[0] : 1}};
+    if (node.rank == 1) {
+        id = cr_add(L, CR_OP_reshape, 1, &id, &matrix);
+        node = cr_node_copy(L, id);
+    }
     batch.size[batch.rank++] = node.shape[node.rank - 2];
     batch.size[batch.rank++] = node.shape[node.rank - 1];
     return expand_to(L, id, &batch);
-}
-
-/* Reshapes a vector to a matrix of one row or one column. */
-static cr_id as_matrix(lua_State *L, cr_id id, bool row)
-{
-    struct cr_node node = cr_node_copy(L, id);
-    struct cr_attr attr = {.rank = 2, .shape = {row ? 1 : node.shape[0], row ? node.shape[0] : 1}};
-    return node.rank == 1 ? cr_add(L, CR_OP_reshape, 1, &id, &attr) : id;
-}
-
-/* Removes the last axis but one (row) or the last, which has size 1. */
-static cr_id without_axis(lua_State *L, cr_id id, bool row)
-{
-    struct cr_node node = cr_node_copy(L, id);
-    struct cr_attr attr = {.rank = node.rank - 1};
-    memcpy(attr.shape, node.shape, sizeof attr.shape);
-    if (row)
-        attr.shape[node.rank - 2] = node.shape[node.rank - 1];
-    return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
 /* matmul(a, b): all axes but the last two broadcast; a vector is a row if it is a, a column if it
@@ -177,29 +164,29 @@ int cr_lua_matmul(lua_State *L)
     cr_id in[] = {cr_arg_tensor(L, 1, "matmul"), cr_arg_tensor(L, 2, "matmul")};
     struct cr_node a = cr_node_copy(L, in[0]), b = cr_node_copy(L, in[1]);
     char left[200], right[200];
+    struct cr_attr result = {0};
     cr_shape_text(left, sizeof left, a.rank, a.shape);
     cr_shape_text(right, sizeof right, b.rank, b.shape);
     if (a.rank < 1 || b.rank < 1)
         cr_raise(L, "matmul: found shapes %s and %s, expected rank 1 or more for both", left,
                  right);
-    int64_t inner = b.shape[b.rank == 1 ? 0 : b.rank - 2];
-    if (a.shape[a.rank - 1] != inner)
-        cr_raise(L, "matmul: shapes %s and %s: inner dimensions %lld and %lld differ, expected "
-                 "equal ones", left, right, (long long)a.shape[a.rank - 1], (long long)inner);
     bool row = a.rank == 1, column = b.rank == 1;
-    in[0] = as_matrix(L, in[0], true);
-    in[1] = as_matrix(L, in[1], false);
-    a = cr_node_copy(L, in[0]);
-    b = cr_node_copy(L, in[1]);
-    struct shape batch = {0, {0}};
-    if (!cr_broadcast(&batch.rank, batch.size, a.rank - 2, a.shape) ||
-        !cr_broadcast(&batch.rank, batch.size, b.rank - 2, b.shape))
+    switch (cr_product_shape(&result.rank, result.shape, a.rank, a.shape, b.rank, b.shape)) {
+    case CR_INNER_SIZES_DIFFER:
+        cr_raise(L, "matmul: shapes %s and %s: inner dimensions %lld and %lld differ, expected "
+                 "equal ones", left, right, (long long)a.shape[a.rank - 1],
+                 (long long)b.shape[column ? 0 : b.rank - 2]);
+    case CR_BATCHES_DIFFER:
         cr_raise(L, "matmul: shapes %s and %s: batch dimensions do not broadcast, expected sizes "
                  "that are equal or 1", left, right);
-    in[0] = expand_batch(L, in[0], batch);
-    in[1] = expand_batch(L, in[1], batch);
+    default:
+        break;
+    }
+    struct shape batch = {.rank = result.rank - !row - !column};
+    memcpy(batch.size, result.shape, sizeof batch.size);
+    in[0] = as_matrices(L, in[0], true, batch);
+    in[1] = as_matrices(L, in[1], false, batch);
     cr_id product = cr_add(L, CR_OP_matmul, 2, in, NULL);
-    product = column ? without_axis(L, product, false) : product;
-    cr_push_tensor(L, row ? without_axis(L, product, !column) : product);
+    cr_push_tensor(L, row || column ? cr_add(L, CR_OP_reshape, 1, &product, &result) : product);
     return 1;
 }

@@ -8,6 +8,7 @@
 #include "args.h"
 #include "broadcast.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/shape_rules.h"
 #include "composites.h"
 #include "literal.h"
 #include "luaapi.h"
@@ -382,9 +383,7 @@ static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
 {
     struct cr_attr attr = {0};
     const struct cr_node *node = node_at(L, id);
-    for (int i = 0; i < node->rank; i++)
-        if (!(axes >> i & 1))
-            attr.shape[attr.rank++] = node->shape[i];
+    attr.rank = cr_reduce_shape(attr.shape, node->rank, node->shape, axes, false);
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 

@@ -75,7 +75,6 @@ static cr_t sliced(const struct folding *f, const struct cr_node *node, cr_t x)
 /* Makes the term of a node of kind MOVE (graph.h), a view of x. */
 static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
 {
-    int axes[CR_ONNX_RANK];
     switch (node->op) {
     case CR_OP_reshape:
         return cr_t_reshape(f->t, x, node->rank, node->shape);
@@ -84,9 +83,7 @@ static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
     case CR_OP_slice:
         return sliced(f, node, x);
     case CR_OP_permute:
-        for (int a = 0; a < node->rank; a++)
-            axes[a] = (int)node->index[a];
-        return cr_t_permute(f->t, x, axes);
+        return cr_t_permute(f->t, x, node->index);
     default: /* detach and limit */
         return x;
     }
@@ -116,7 +113,7 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     case CR_KIND_ELEMENTWISE:
         return elementwise(f, node, in);
     case CR_KIND_REDUCE:
-        return cr_t_reduce(f->t, cr_ops[node->op].name, in[0], 1, &node->axis, true);
+        return cr_t_reduce(f->t, cr_ops[node->op].name, in[0], 1, &(int64_t){node->axis}, true);
     case CR_KIND_CONTRACT:
         return cr_t_matmul(f->t, in[0], in[1]);
     case CR_KIND_MOVE:

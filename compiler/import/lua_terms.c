@@ -91,8 +91,8 @@ static int give(lua_State *L, cr_t x)
 struct arguments {
     cr_t x[3];
     const cr_t *parts;
-    int n_x, n_axes, n_numbers, n, rank, axes[CR_ONNX_RANK];
-    int64_t shape[CR_ONNX_RANK];
+    int n_x, n_axes, n_numbers, n, rank;
+    int64_t axes[CR_ONNX_RANK], shape[CR_ONNX_RANK];
     double number[3];
     bool flag;
     enum cr_onnx_type type;
@@ -105,7 +105,7 @@ static void add_axis(lua_State *L, struct arguments *a, int index)
     int64_t axis = cr_t_whole(number_at(L, index));
     if (axis < -rank || axis > rank || axis == 0 || a->n_axes == CR_ONNX_RANK)
         luaL_error(L, "found axis %d of a tensor of %d axes, expected one that it has", (int)axis, rank);
-    a->axes[a->n_axes++] = (int)(axis < 0 ? axis + rank : axis - 1);
+    a->axes[a->n_axes++] = axis < 0 ? axis + rank : axis - 1;
 }
 
 /* Adds the items of a list by a function, or one value that is no list. */
@@ -221,8 +221,8 @@ static int make_term(lua_State *L)
     struct arguments a = {.n = 0};
     read_arguments(L, letters[row], &a);
     const cr_t *x = a.x, *parts = a.parts;
-    const int *axes = a.axes, rank = a.rank, n = a.n;
-    const int64_t *shape = a.shape;
+    const int rank = a.rank, n = a.n;
+    const int64_t *axes = a.axes, *shape = a.shape;
     const double *number = a.number;
     const bool flag = a.flag;
     const enum cr_onnx_type type = a.type;

@@ -131,7 +131,7 @@ cr_t cr_t_retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type);
 /* ---- movement ---- */
 
 cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape);
-cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes);
+cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int64_t *axes);
 cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j);
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape);
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size);
@@ -148,7 +148,7 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis);
 /* ---- sums and products ---- */
 
 /* `name` is sum or max; reduced axes stay with size 1 if `keep`. */
-cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
+cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int64_t *axes,
                  bool keep);
 cr_t cr_t_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
 /* A product of matrices of floats. */

@@ -121,15 +121,18 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
 }
 
 /* Makes a transpose if two axes change places, a permute if more do. */
-cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
+cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int64_t *axes)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
     int changed[CR_ONNX_RANK], n = 0;
     if (t->failed || !x)
         return NULL;
+    int fit = cr_permute_shape(shape, x->rank, x->shape, axes);
+    if (fit < x->rank)
+        return cr_onnx_refuse(t, "found axis %d of %d axes, expected axes of the tensor, each at most once",
+                              (int)axes[fit], x->rank);
     cr_t_strides(x->rank, x->shape, strides);
     for (int i = 0; i < x->rank; i++) {
-        shape[i] = x->shape[axes[i]];
         moved[i] = strides[axes[i]];
         list[i] = axes[i] + 1;
         if (axes[i] != i)
@@ -154,7 +157,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int *axes)
 
 cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
 {
-    int axes[CR_ONNX_RANK];
+    int64_t axes[CR_ONNX_RANK];
     if (t->failed || !x)
         return NULL;
     for (int a = 0; a < x->rank; a++)
@@ -165,15 +168,13 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
 /* Repeats known elements; makes a call otherwise. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
-    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK], wide[CR_ONNX_RANK];
+    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
     if (t->failed || !x || same_shape(x, rank, shape))
         return x;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
-    int wide_rank = rank;
     if (!like)
         return NULL;
-    memcpy(wide, like->shape, sizeof wide);
-    if (!cr_broadcast(&wide_rank, wide, x->rank, x->shape) || !same_shape(like, wide_rank, wide))
+    if (!cr_expands_to(x->rank, x->shape, rank, shape))
         return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
                               cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
     cr_t_strides(x->rank, x->shape, strides);
@@ -231,7 +232,7 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
         return x;
     memcpy(shape, x->shape, sizeof shape);
     shape[axis] = size;
-    if (cr_size_bound(start) < 0 || cr_size_bound(size) < 0 || cr_size_bound(start) + cr_size_bound(size) > cr_size_bound(x->shape[axis]))
+    if (!cr_is_inside(cr_size_bound(start), cr_size_bound(size), cr_size_bound(x->shape[axis])))
         return cr_onnx_refuse(t, "found a slice outside of an axis of %s, expected one inside",
                               cr_t_text(t, x->shape[axis]));
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
@@ -407,27 +408,24 @@ cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
 
 /* ---- sums and products ---- */
 
-cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int *axes,
+cr_t cr_t_reduce(struct cr_translation *t, const char *name, cr_t x, int n, const int64_t *axes,
                  bool keep)
 {
     int64_t shape[CR_ONNX_RANK], left[CR_ONNX_RANK], list[CR_ONNX_RANK];
-    bool reduced[CR_ONNX_RANK] = {false}, along_symbol = false;
-    int rank = 0;
+    unsigned reduced = 0;
+    bool along_symbol = false;
     if (t->failed || !x || !cr_t_is_of(t, x, CR_OF_NUMBERS))
         return NULL;
-    memcpy(shape, x->shape, sizeof shape);
     for (int i = 0; i < n; i++) {
-        if (axes[i] < 0 || axes[i] >= x->rank || reduced[axes[i]])
+        if (axes[i] < 0 || axes[i] >= x->rank || reduced >> axes[i] & 1)
             return cr_onnx_refuse(t, "found axis %d of %d axes, expected axes of the tensor, each at most once",
-                                  axes[i], x->rank);
-        along_symbol |= cr_size_is_symbol(shape[axes[i]]);
-        shape[axes[i]] = 1;
-        reduced[axes[i]] = true;
+                                  (int)axes[i], x->rank);
+        along_symbol |= cr_size_is_symbol(x->shape[axes[i]]);
+        reduced |= 1u << axes[i];
         list[i] = axes[i] + 1;
     }
-    for (int i = 0; i < x->rank; i++)
-        if (!reduced[i])
-            left[rank++] = x->shape[i];
+    cr_reduce_shape(shape, x->rank, x->shape, reduced, true);
+    int rank = cr_reduce_shape(left, x->rank, x->shape, reduced, false);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (!like || !n)
         return x;
@@ -462,18 +460,12 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
     if (cr_language_type(a->type) != cr_language_type(b->type))
         return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
                               cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    int ra = a->rank, rb = b->rank;
-    if (!ra || !rb || a->shape[ra - 1] != b->shape[rb > 1 ? rb - 2 : 0] ||
-        !cr_broadcast(&n, shape, ra > 2 ? ra - 2 : 0, a->shape) ||
-        !cr_broadcast(&n, shape, rb > 2 ? rb - 2 : 0, b->shape))
+    if (!a->rank || !b->rank ||
+        cr_product_shape(&n, shape, a->rank, a->shape, b->rank, b->shape) != CR_PRODUCT_FITS)
         return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",
-                              cr_t_list(t, ra, a->shape), cr_t_list(t, rb, b->shape));
-    if (ra > 1)
-        shape[n++] = a->shape[ra - 2];
-    if (rb > 1)
-        shape[n++] = b->shape[rb - 1];
+                              cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, a->type, n, shape);
-    int64_t k = a->shape[ra - 1];
+    int64_t k = a->shape[a->rank - 1];
     if (like && k == 0)
         return cr_t_full(t, a->type, n, shape, 0);
     if (like && cr_t_elements(like) <= CR_FOLDED_WHOLE / (k + 1) &&

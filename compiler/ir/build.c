@@ -205,12 +205,11 @@ static bool infer_elementwise(struct build *b)
 
 static bool infer_reduce(struct build *b)
 {
+    const struct cr_node *a = b->in[0];
     int64_t shape[CR_MAX_RANK];
-    memcpy(shape, b->in[0]->shape, sizeof shape);
-    if (!infer_type(b) || !take_axis(b, b->in[0]->rank))
+    if (!infer_type(b) || !take_axis(b, a->rank))
         return false;
-    shape[b->node->axis] = 1;
-    return take_shape(b, b->in[0]->rank, shape);
+    return take_shape(b, cr_reduce_shape(shape, a->rank, a->shape, 1u << b->node->axis, true), shape);
 }
 
 /* Infers a matmul: [.., m, k] and [.., k, n] give [.., m, n]; leading axes must be equal, since no
@@ -221,22 +220,20 @@ static bool infer_contract(struct build *b)
     if (x->dtype != CR_F32 || y->dtype != CR_F32)
         return misfit(b, "operands are %s and %s, expected f32", cr_dtype_name(x->dtype),
                       cr_dtype_name(y->dtype));
-    int r = x->rank;
+    int r = x->rank, rank;
+    int64_t shape[CR_MAX_RANK];
     if (r < 2 || y->rank < 2)
         return misfit(b, "found shapes %s and %s, expected rank 2 or more for both", shape_of(x),
                       shape_of(y));
     if (r != y->rank || memcmp(x->shape, y->shape, (size_t)(r - 2) * sizeof *x->shape) != 0)
         return misfit(b, "shapes %s and %s: batch dimensions differ, expected equal ones",
                       shape_of(x), shape_of(y));
-    if (x->shape[r - 1] != y->shape[r - 2])
+    if (cr_product_shape(&rank, shape, r, x->shape, r, y->shape) != CR_PRODUCT_FITS)
         return misfit(b, "shapes %s and %s: inner dimensions %lld and %lld differ, expected equal "
                       "ones", shape_of(x), shape_of(y), (long long)x->shape[r - 1],
                       (long long)y->shape[r - 2]);
-    int64_t shape[CR_MAX_RANK];
-    memcpy(shape, x->shape, sizeof shape);
-    shape[r - 1] = y->shape[r - 1];
     b->node->dtype = CR_F32;
-    return take_shape(b, r, shape);
+    return take_shape(b, rank, shape);
 }
 
 /* Infers a reshape.  The operand may have no elements: the pass `separate_outputs` reshapes such outputs
@@ -255,17 +252,12 @@ static bool infer_reshape(struct build *b)
 static bool infer_permute(struct build *b)
 {
     const struct cr_node *a = b->in[0];
-    int64_t shape[CR_MAX_RANK], *index = begin_index(b);
-    unsigned seen = 0;
-    for (int i = 0; i < a->rank; i++) {
-        int64_t axis = b->attr->index[i];
-        if (axis < 0 || axis >= a->rank || seen >> axis & 1)
-            return misfit(b, "found axis %lld twice or out of range, expected each of the %d axes "
-                          "once", (long long)axis + 1, a->rank);
-        seen |= 1u << axis;
-        index[i] = axis;
-        shape[i] = a->shape[axis];
-    }
+    int64_t shape[CR_MAX_RANK];
+    int fit = cr_permute_shape(shape, a->rank, a->shape, b->attr->index);
+    if (fit < a->rank)
+        return misfit(b, "found axis %lld twice or out of range, expected each of the %d axes "
+                      "once", (long long)b->attr->index[fit] + 1, a->rank);
+    memcpy(begin_index(b), b->attr->index, (size_t)a->rank * sizeof *shape);
     return take_shape(b, a->rank, shape);
 }
 
@@ -274,12 +266,9 @@ static bool infer_expand(struct build *b)
     const struct cr_node *a = b->in[0];
     if (!take_shape(b, b->attr->rank, b->attr->shape))
         return false;
-    int extra = b->node->rank - a->rank;
-    bool fits = extra >= 0;
-    for (int i = 0; fits && i < a->rank; i++)
-        fits = a->shape[i] == 1 || a->shape[i] == b->node->shape[extra + i];
-    return fits || misfit(b, "shape %s does not broadcast to %s, expected sizes that are equal or "
-                          "1, from the last axis on", shape_of(a), shape_of(b->node));
+    return cr_expands_to(a->rank, a->shape, b->node->rank, b->node->shape) ||
+           misfit(b, "shape %s does not broadcast to %s, expected sizes that are equal or 1, from the last axis on",
+                  shape_of(a), shape_of(b->node));
 }
 
 /* Infers a slice: a range of shape[i] elements of each axis i that starts at index[i]. */
@@ -289,7 +278,7 @@ static bool infer_slice(struct build *b)
     int64_t *index = begin_index(b);
     for (int i = 0; i < a->rank; i++) {
         int64_t start = b->attr->index[i], size = b->attr->shape[i];
-        if (size < 1 || start < 0 || size > a->shape[i] || start > a->shape[i] - size)
+        if (size < 1 || !cr_is_inside(start, size, a->shape[i]))
             return misfit(b, "found %lld elements from %lld on of axis %d of %s, expected a range "
                           "inside the axis", (long long)size, (long long)start, i + 1, shape_of(a));
         index[i] = start;
