@@ -14,6 +14,7 @@
 #include "compiler/ir/byte_text.h"
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/shape_rules.h"
 #include "exec.h"
 #include "interpreter.h"
 #include "rounded_rows.h"
@@ -56,79 +57,26 @@ static void share(struct cr_view *value, const struct cr_view *other)
     value->buffer->uses++;
 }
 
-/* Row-major strides of a shape. */
-static void row_major(int64_t *stride, int rank, const int64_t *shape)
-{
-    int64_t step = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        stride[i] = step;
-        step *= shape[i];
-    }
-}
-
 /* A buffer for the whole of the node, row-major. */
 int cr_view_own_all(struct cr_interpreter *in, struct cr_view *value, const struct cr_node *node)
 {
-    row_major(value->stride, node->rank, node->shape);
+    cr_row_major_strides(value->stride, node->rank, node->shape);
     return cr_view_own(in, value, cr_elements(node->rank, node->shape));
 }
 
 static bool is_row_major(const struct cr_view *value, int rank, const int64_t *shape)
 {
     int64_t stride[CR_MAX_RANK];
-    row_major(stride, rank, shape);
+    cr_row_major_strides(stride, rank, shape);
     for (int i = 0; i < rank; i++)
         if (shape[i] != 1 && value->stride[i] != stride[i])
             return false;
     return true;
 }
 
-/* ---- walking over strided operands ---- */
-
-/* Applies `row` along the last axis, for every index of the axes before it: never, if one has size
- * 0. */
-void cr_walk_rows(const struct cr_row_walk *walk, cr_row_function *row)
+static void copy(int rank, const int64_t *shape, double *to, const int64_t *to_stride, const struct cr_view *from)
 {
-    int last = walk->rank - 1;
-    int64_t index[CR_MAX_RANK] = {0}, step[CR_WALK_OPERANDS] = {0};
-    double *at[CR_WALK_OPERANDS];
-    if (cr_elements(walk->rank, walk->shape) == 0)
-        return;
-    memcpy(at, walk->data, sizeof at);
-    for (int j = 0; j < walk->n && last >= 0; j++)
-        step[j] = walk->stride[j][last];
-    for (;;) {
-        row(walk, last < 0 ? 1 : walk->shape[last], at, step);
-        int axis = last - 1;
-        for (; axis >= 0; axis--) {
-            bool carry = ++index[axis] == walk->shape[axis];
-            for (int j = 0; j < walk->n; j++)
-                at[j] += walk->stride[j][axis] * (carry ? 1 - walk->shape[axis] : 1);
-            if (!carry)
-                break;
-            index[axis] = 0;
-        }
-        if (axis < 0)
-            return;
-    }
-}
-
-static void row_copy(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
-{
-    (void)walk;
-    for (int64_t i = 0; i < n; i++)
-        at[0][i * step[0]] = at[1][i * step[1]];
-}
-
-static void copy(int rank, const int64_t *shape, double *to, const int64_t *to_stride,
-                 const struct cr_view *from)
-{
-    struct cr_row_walk walk = {.rank = rank,
-                        .shape = shape,
-                        .n = 2,
-                        .data = {to, from->data},
-                        .stride = {to_stride, from->stride}};
-    cr_walk_rows(&walk, row_copy);
+    cr_copy_strided(rank, shape, to, to_stride, from->data, from->stride);
 }
 
 /* ---- elementwise ops, by their rows of the table ---- */
@@ -212,13 +160,6 @@ static int do_iota(struct cr_interpreter *in, const struct cr_node *node, struct
 
 /* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
-/* Combines one more element into each accumulator. */
-static void row_fold(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
-{
-    for (int64_t i = 0; i < n; i++)
-        at[0][i * step[0]] = walk->eval(walk->op, at[0][i * step[0]], at[1][i * step[1]], 0);
-}
-
 /* Each element of the result begins as the value of the empty reduction.  A stride of 0 along the
  * axis makes all elements of a row fold into it. */
 static int do_reduce(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
@@ -244,7 +185,7 @@ static int do_reduce(struct cr_interpreter *in, const struct cr_node *node, stru
                            .n = 2,
                            .data = {out->data, in->values[id].data},
                            .stride = {stride, in->values[id].stride}};
-    cr_walk_rows(&walk, row_fold);
+    cr_walk_rows(&walk, cr_row_fold);
     return 0;
 }
 
@@ -356,7 +297,7 @@ static int do_reshape(struct cr_interpreter *in, const struct cr_node *node, str
             return -1;
         copy(operand->rank, operand->shape, out->data, out->stride, from);
     }
-    row_major(out->stride, node->rank, node->shape);
+    cr_row_major_strides(out->stride, node->rank, node->shape);
     return 0;
 }
 
@@ -369,24 +310,20 @@ static int do_move(struct cr_interpreter *in, const struct cr_node *node, struct
     if (node->op == CR_OP_reshape)
         return do_reshape(in, node, out);
     share(out, from);
-    int new_axes = node->rank - operand->rank;
-    for (int i = 0; i < node->rank; i++) {
-        switch (node->op) {
-        case CR_OP_detach:
-        case CR_OP_limit:
-            break;
-        case CR_OP_permute:
-            out->stride[i] = from->stride[node->index[i]];
-            break;
-        case CR_OP_expand:
-            out->stride[i] = i < new_axes || operand->shape[i - new_axes] != node->shape[i]
-                                 ? 0
-                                 : from->stride[i - new_axes];
-            break;
-        default:
-            assert(node->op == CR_OP_slice);
+    switch (node->op) {
+    case CR_OP_detach:
+    case CR_OP_limit:
+        break;
+    case CR_OP_permute:
+        cr_permute_shape(out->stride, node->rank, from->stride, node->index);
+        break;
+    case CR_OP_expand:
+        cr_expand_strides(out->stride, operand->rank, operand->shape, from->stride, node->rank, node->shape);
+        break;
+    default:
+        assert(node->op == CR_OP_slice);
+        for (int i = 0; i < node->rank; i++)
             out->data += node->index[i] * from->stride[i];
-        }
     }
     return 0;
 }
@@ -417,9 +354,9 @@ static int do_gather(struct cr_interpreter *in, const struct cr_node *node, stru
     struct cr_view flat = {0}, row = in->values[ids[0]];
     if (cr_view_own_all(in, out, node) || cr_view_own(in, &flat, rows))
         return -1;
-    row_major(stride, index->rank, index->shape);
+    cr_row_major_strides(stride, index->rank, index->shape);
     copy(index->rank, index->shape, flat.data, stride, &in->values[ids[1]]);
-    row_major(stride, table->rank, table->shape);
+    cr_row_major_strides(stride, table->rank, table->shape);
     memmove(row.stride, row.stride + 1, sizeof row.stride - sizeof *row.stride);
     for (int64_t r = 0; r < rows; r++) {
         double *to = out->data + r * width, i = flat.data[r];
@@ -439,23 +376,22 @@ static int do_gather(struct cr_interpreter *in, const struct cr_node *node, stru
 static int do_take(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
-    const struct cr_node *a = &in->graph->nodes[ids[0]];
-    int64_t n = cr_elements(node->rank, node->shape), stride[CR_MAX_RANK];
-    const struct cr_view *from = &in->values[ids[0]];
-    struct cr_view flat = {0};
-    if (cr_view_own_all(in, out, node) || cr_view_own(in, &flat, n))
+    const struct cr_view *from = &in->values[ids[0]], *index = &in->values[ids[1]];
+    int64_t stride[CR_MAX_RANK];
+    if (cr_view_own_all(in, out, node))
         return -1;
-    row_major(stride, node->rank, node->shape);
-    copy(node->rank, node->shape, flat.data, stride, &in->values[ids[1]]);
-    for (int64_t e = 0; e < n; e++) {
-        double i = flat.data[e];
-        int64_t at = (int64_t)i * from->stride[node->axis];
-        for (int d = 0; d < node->rank; d++)
-            at += d == node->axis ? 0 : e / stride[d] % node->shape[d] * from->stride[d];
-        bool inside = i >= 0 && i < (double)a->shape[node->axis];
-        out->data[e] = inside ? from->data[at] : node->dtype == CR_I32 ? INT32_MIN : NAN;
-    }
-    cr_view_drop(in, &flat);
+    struct cr_taken_axis axis = {.size = in->graph->nodes[ids[0]].shape[node->axis],
+                                 .stride = from->stride[node->axis],
+                                 .outside = node->dtype == CR_I32 ? INT32_MIN : NAN};
+    memcpy(stride, from->stride, sizeof stride);
+    stride[node->axis] = 0;
+    struct cr_row_walk walk = {.rank = node->rank,
+                               .shape = node->shape,
+                               .n = 3,
+                               .data = {out->data, from->data, index->data},
+                               .stride = {out->stride, stride, index->stride},
+                               .context = &axis};
+    cr_walk_rows(&walk, cr_row_take);
     return 0;
 }
 
@@ -471,7 +407,7 @@ static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, str
     if (cr_view_own_all(in, out, node) || cr_view_own_all(in, &flat, rows) || cr_view_own(in, &places, n))
         return -1;
     copy(rows->rank, rows->shape, flat.data, flat.stride, &in->values[ids[0]]);
-    row_major(stride, index->rank, index->shape);
+    cr_row_major_strides(stride, index->rank, index->shape);
     copy(index->rank, index->shape, places.data, stride, &in->values[ids[1]]);
     memset(out->data, 0, (size_t)(node->shape[0] * width) * sizeof(double));
     for (int64_t i = 0; i < n; i++) {
@@ -660,7 +596,7 @@ static int interpret(struct cr_interpreter *in, double *const *outputs)
         int64_t stride[CR_MAX_RANK];
         if (!outputs[i])
             continue;
-        row_major(stride, node->rank, node->shape);
+        cr_row_major_strides(stride, node->rank, node->shape);
         copy(node->rank, node->shape, outputs[i], stride, &in->values[g->outputs[i].id]);
     }
     return 0;

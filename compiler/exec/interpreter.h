@@ -6,8 +6,8 @@
 #define CR_INTERPRETER_H
 
 #include "compiler/ir/error.h"
-#include "compiler/ir/eval.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/strided_rows.h"
 
 struct cr_view_buffer {
     int uses;
@@ -48,29 +48,5 @@ int cr_view_own(struct cr_interpreter *in, struct cr_view *view, int64_t count);
 int cr_view_own_all(struct cr_interpreter *in, struct cr_view *view, const struct cr_node *node);
 
 void cr_view_drop(struct cr_interpreter *in, struct cr_view *view);
-
-/* ---- walking over strided operands ---- */
-
-enum { CR_WALK_OPERANDS = 8 };
-
-/* Processes one row: element i of operand j is at[j][i * step[j]]. */
-struct cr_row_walk;
-typedef void cr_row_function(const struct cr_row_walk *walk, int64_t n, double *const *at,
-                             const int64_t *step);
-
-/* A shape, and the data and strides over it of up to CR_WALK_OPERANDS tensors, the result first. */
-struct cr_row_walk {
-    enum cr_op op; /* for `row`: the op and its evaluator */
-    cr_evaluator *eval;
-    int rank;
-    const int64_t *shape;
-    int n;
-    double *data[CR_WALK_OPERANDS];
-    const int64_t *stride[CR_WALK_OPERANDS];
-    void *context; /* for `row` */
-};
-
-/* Calls `row` on the last axis, for every index of the leading axes, in row-major order. */
-void cr_walk_rows(const struct cr_row_walk *walk, cr_row_function *row);
 
 #endif

@@ -1,17 +1,12 @@
-/* term.c - expressions of the graph language: leaves, elementwise functions, folding; see
- * term.h. */
+/* term.c - expressions of the graph language: leaves, calls and their texts; see term.h. */
 #include "term.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/ir/eval.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/shape_rules.h"
 #include "term_parts.h"
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)
@@ -151,8 +146,7 @@ struct cr_onnx_term *cr_t_new(struct cr_translation *t, enum cr_onnx_term_kind k
     return x;
 }
 
-/* Rounds a number to its type. */
-static double round_to(enum cr_onnx_type type, double number)
+double cr_t_rounded(enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_F32)
         return (double)(float)number;
@@ -224,7 +218,7 @@ cr_t cr_t_computed(struct cr_translation *t, enum cr_onnx_type type, int rank, c
     for (int64_t i = 0; i < n; i++) {
         if (cr_number_is_symbol(data[i]))
             continue;
-        data[i] = round_to(type, data[i]);
+        data[i] = cr_t_rounded(type, data[i]);
         if (is_whole && isfinite(data[i]) && data[i] != floor(data[i]))
             return cr_onnx_refuse(t, "found %g for a number of type %s, expected a whole number", data[i],
                                   cr_onnx_type_name(type));
@@ -350,283 +344,4 @@ const char *cr_t_list(struct cr_translation *t, int n, const int64_t *numbers)
     for (int i = 0; i < n; i++)
         text = cr_arena_print(t->arena, "%s%s%s", text, i ? ", " : "", cr_t_text(t, numbers[i]));
     return cr_arena_print(t->arena, "%s}", text);
-}
-
-/* ---- broadcasting ---- */
-
-/* Reads the known elements of a term in the order of a shape that the term is broadcast to. */
-struct reading {
-    const double *at;
-    int rank;
-    int64_t left[CR_ONNX_RANK], sizes[CR_ONNX_RANK], strides[CR_ONNX_RANK]; /* by axis; left: elements to its end */
-};
-
-/* Starts at the first element.  Axes that are broadcast have stride 0. */
-static struct reading read_broadcast(cr_t x, int rank, const int64_t *shape)
-{
-    struct reading r = {.at = x->data, .rank = rank};
-    int64_t stride = 1;
-    for (int a = rank - 1; a >= 0; a--) {
-        int axis = a - (rank - x->rank);
-        int64_t size = axis < 0 ? 1 : cr_size_bound(x->shape[axis]);
-        r.left[a] = r.sizes[a] = cr_size_bound(shape[a]);
-        r.strides[a] = size == 1 ? 0 : stride;
-        stride *= size;
-    }
-    return r;
-}
-
-/* Returns the current element and moves on to the next one, or from the last one to the first. */
-static double next_element(struct reading *r)
-{
-    double element = *r->at;
-    for (int a = r->rank - 1; a >= 0; a--) {
-        r->at += r->strides[a];
-        if (--r->left[a])
-            break;
-        r->at -= r->strides[a] * r->sizes[a];
-        r->left[a] = r->sizes[a];
-    }
-    return element;
-}
-
-/* ---- elementwise ---- */
-
-/* Returns the elementwise op of a name or an arithmetic sign, or CR_OP_COUNT. */
-static enum cr_op op_of(const char *name)
-{
-    static const char signs[] = "+-*/";
-    static const enum cr_op arithmetic[] = {CR_OP_add, CR_OP_sub, CR_OP_mul, CR_OP_div};
-    const char *sign = *name ? strchr(signs, *name) : NULL;
-    if (sign)
-        return arithmetic[sign - signs];
-    for (enum cr_op op = 0; op < CR_OP_COUNT; op++)
-        if (cr_ops[op].kind == CR_KIND_ELEMENTWISE && strcmp(cr_ops[op].name, name) == 0)
-            return op;
-    return CR_OP_COUNT;
-}
-
-/* The types of an op's operands; booleans are cast for arithmetic ops of two operands. */
-static int operands_of_op(enum cr_op op)
-{
-    enum cr_rule rule = cr_ops[op].rule;
-    return rule == CR_RULE_FLOAT                            ? CR_OF_FLOATS
-           : rule == CR_RULE_LOGIC                          ? CR_OF_BOOLEANS
-           : rule == CR_RULE_ARITH && cr_ops[op].arity == 1 ? CR_OF_NUMBERS
-                                                            : CR_OF_ANY;
-}
-
-/* Computes an op of numbers of a type.  Integers do not wrap, as ONNX has some of 64 bits. */
-static double compute(enum cr_op op, enum cr_onnx_type type, double a, double b)
-{
-    bool divides = op == CR_OP_floor_divide || op == CR_OP_remainder;
-    if (divides && b == 0 && cr_language_type(type) == CR_LANGUAGE_I32)
-        return 0;
-    if (op == CR_OP_int && isfinite(a))
-        return trunc(a);
-    return cr_evaluator_of(op, CR_F32)(op, a, b, 0);
-}
-
-/* An operation on elements of a type. */
-struct operation {
-    enum cr_op op;
-    enum cr_onnx_type type, result;
-};
-
-static double compute_symbol(const void *context, const double *in)
-{
-    const struct operation *o = context;
-    return round_to(o->result, compute(o->op, o->type, in[0], in[1]));
-}
-
-/* Computes element i of a tensor of a shape, from elements that may be symbols. */
-static double compute_element(struct cr_translation *t, const struct operation *o, const struct cr_onnx_term *like,
-                              int64_t i, double a, double b)
-{
-    if (!cr_number_is_symbol(a) && !cr_number_is_symbol(b))
-        return compute(o->op, o->type, a, b);
-    double y = cr_symbols_map(t->graph->symbols, compute_symbol, o, 2, (double[]){a, b});
-    return cr_symbols_element(t->graph->symbols, like->rank, like->shape, i, y);
-}
-
-/* Makes a unary whose result may have another type, as float and int do. */
-static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
-{
-    if (t->failed || !x)
-        return NULL;
-    struct cr_onnx_term like = *x;
-    like.type = type;
-    enum cr_op op = op_of(name);
-    if (op < CR_OP_COUNT && !cr_t_is_of(t, x, operands_of_op(op)))
-        return NULL;
-    if (op < CR_OP_COUNT && cr_t_folds(t, &like, 1, &x)) {
-        double *data = cr_t_new_elements(t, x);
-        const struct operation o = {op, x->type, type};
-        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++)
-            data[i] = compute_element(t, &o, x, i, x->data[i], 0);
-        return cr_t_computed(t, type, x->rank, x->shape, data);
-    }
-    return cr_t_call(t, name, type, x->rank, x->shape, (struct cr_onnx_argument[]){{x, NULL}}, 1);
-}
-
-cr_t cr_t_unary(struct cr_translation *t, const char *name, cr_t x)
-{
-    return x ? unary_to(t, name, x, x->type) : NULL;
-}
-
-cr_t cr_t_retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
-{
-    if (!x || x->type == type)
-        return x;
-    struct cr_onnx_term *y = cr_arena_new(t->arena, 1, sizeof *y);
-    *y = *x;
-    y->type = type;
-    return y;
-}
-
-/* Wraps integers of fewer than 32 bits. */
-static cr_t wrap(struct cr_translation *t, cr_t x)
-{
-    int bits = x ? cr_onnx_type_bytes(x->type) * 8 : 0;
-    if (!x || cr_language_type(x->type) != CR_LANGUAGE_I32 || bits > 16)
-        return x;
-    double half = ldexp(1, bits - 1);
-    if (x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16)
-        return cr_t_with(t, "remainder", x, 2 * half);
-    cr_t wide = cr_t_retyped(t, x, CR_ONNX_INT32);
-    cr_t y =
-        cr_t_with(t, "-", cr_t_with(t, "remainder", cr_t_with(t, "+", wide, half), 2 * half), half);
-    return cr_t_retyped(t, y, x->type);
-}
-
-/* Makes a binary function: folded if possible, else a call. */
-static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op op, cr_t a, cr_t b)
-{
-    bool is_infix = !isalpha((unsigned char)*name);
-    bool is_bool = cr_ops[op].rule == CR_RULE_COMPARE || cr_ops[op].rule == CR_RULE_LOGIC;
-    enum cr_onnx_type type = is_bool ? CR_ONNX_BOOL : a->type;
-    struct cr_onnx_term *x =
-        cr_t_new(t, is_infix ? CR_TERM_INFIX : CR_TERM_CALL, type, a->rank, a->shape);
-    if (!x)
-        return NULL;
-    if (!cr_broadcast(&x->rank, x->shape, b->rank, b->shape))
-        return cr_onnx_refuse(t, "found operands of shapes %s and %s, expected equal shapes",
-                              cr_t_list(t, a->rank, a->shape), cr_t_list(t, b->rank, b->shape));
-    if (cr_t_folds(t, x, 2, (cr_t[]){a, b})) {
-        double *data = cr_t_new_elements(t, x);
-        const struct operation o = {op, a->type, type};
-        struct reading left = read_broadcast(a, x->rank, x->shape),
-                       right = read_broadcast(b, x->rank, x->shape);
-        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++) {
-            double of_left = next_element(&left);
-            data[i] = compute_element(t, &o, x, i, of_left, next_element(&right));
-        }
-        return cr_t_computed(t, type, x->rank, x->shape, data);
-    }
-    struct cr_onnx_argument *arguments = cr_arena_new(t->arena, 2, sizeof *arguments);
-    arguments[0].term = a;
-    arguments[1].term = b;
-    x->name = name;
-    x->arguments = arguments;
-    x->n_arguments = 2;
-    return x;
-}
-
-/* True if operand b does not change a: x + 0, x * 1 and similar terms. */
-static bool is_neutral(enum cr_op op, cr_t a, cr_t b)
-{
-    bool is_sum = op == CR_OP_add || op == CR_OP_sub;
-    if ((!is_sum && op != CR_OP_mul && op != CR_OP_div) || !b->data || b->kind != CR_TERM_DATA || cr_t_elements(b) != 1 || b->rank > a->rank)
-        return false;
-    return b->data[0] == !is_sum && !(op == CR_OP_add && cr_language_type(a->type) == CR_LANGUAGE_F32);
-}
-
-cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
-{
-    enum cr_op op = op_of(name);
-    if (t->failed || !a || !b)
-        return NULL;
-    if (op == CR_OP_COUNT)
-        return cr_onnx_refuse(t, "found %s, which the language does not have, expected one of its operations", name);
-    if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
-                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    if (!cr_t_is_of(t, a, operands_of_op(op)))
-        return NULL;
-    if (a->type == CR_ONNX_BOOL && cr_ops[op].rule != CR_RULE_LOGIC) { /* the language compares numbers */
-        a = cr_t_cast(t, a, CR_ONNX_INT32);
-        b = cr_t_cast(t, b, CR_ONNX_INT32);
-    }
-    if (!a || !b || is_neutral(op, a, b))
-        return a;
-    if (is_neutral(op, b, a) && (op == CR_OP_add || op == CR_OP_mul))
-        return b;
-    cr_t x = make_binary(t, name, op, a, b);
-    return op == CR_OP_add || op == CR_OP_sub || op == CR_OP_mul ? wrap(t, x) : x;
-}
-
-cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number)
-{
-    return a ? cr_t_binary(t, name, a, cr_t_number(t, a->type, number)) : NULL;
-}
-
-static double choose(const void *context, const double *in)
-{
-    (void)context;
-    return in[0] != 0 ? in[1] : in[2];
-}
-
-cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
-{
-    if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS))
-        return NULL;
-    if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
-                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
-    if (!x)
-        return NULL;
-    if (!cr_broadcast(&x->rank, x->shape, a->rank, a->shape) || !cr_broadcast(&x->rank, x->shape, b->rank, b->shape))
-        return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
-    if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b})) {
-        double *data = cr_t_new_elements(t, x);
-        struct reading condition = read_broadcast(c, x->rank, x->shape),
-                       yes = read_broadcast(a, x->rank, x->shape),
-                       no = read_broadcast(b, x->rank, x->shape);
-        for (int64_t i = 0, n = cr_t_elements(x); i < n; i++) {
-            double in[] = {next_element(&condition), next_element(&yes), next_element(&no)};
-            data[i] = cr_number_is_symbol(in[0])
-                          ? cr_symbols_element(t->graph->symbols, x->rank, x->shape, i,
-                                               cr_symbols_map(t->graph->symbols, choose, NULL, 3, in))
-                          : choose(NULL, in);
-        }
-        return cr_t_computed(t, x->type, x->rank, x->shape, data);
-    }
-    if (a->type == CR_ONNX_BOOL) /* booleans are selected by logic */
-        return cr_t_binary(t, "logical_or", cr_t_binary(t, "logical_and", c, a),
-                           cr_t_binary(t, "logical_and", cr_t_unary(t, "logical_not", c), b));
-    return cr_t_call(t, "where", x->type, x->rank, x->shape,
-                     (struct cr_onnx_argument[]){{c, NULL}, {a, NULL}, {b, NULL}}, 3);
-}
-
-cr_t cr_t_cast(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
-{
-    if (t->failed || !x)
-        return NULL;
-    if (!cr_onnx_type_bytes(type) || !cr_onnx_type_bytes(x->type))
-        return cr_onnx_refuse(t, "type %s, expected a number or a boolean",
-                              cr_onnx_type_name(cr_onnx_type_bytes(type) ? x->type : type));
-    enum cr_language_type from = cr_language_type(x->type), to = cr_language_type(type);
-    if (to == CR_LANGUAGE_BOOL)
-        return from == to ? x : cr_t_with(t, "ne", x, 0);
-    if (from == CR_LANGUAGE_F32 && to == from)
-        return x->kind == CR_TERM_DATA ? cr_t_data(t, type, x->rank, x->shape, x->data)
-                                       : cr_t_retyped(t, x, type);
-    if (to == CR_LANGUAGE_F32)
-        return unary_to(t, "float", x, type);
-    if (from != CR_LANGUAGE_I32)
-        return wrap(t, unary_to(t, "int", x, type));
-    bool narrower = cr_onnx_type_bytes(type) <= 2 && x->type != type &&
-                    (cr_onnx_type_bytes(type) <= cr_onnx_type_bytes(x->type));
-    return narrower ? wrap(t, cr_t_retyped(t, x, type)) : cr_t_retyped(t, x, type);
 }

@@ -1,107 +1,262 @@
-/* term_fold.c - folds sums, products and lookups of known terms; see term_parts.h. */
+/* term_fold.c - folds known terms: walks over their elements, see term_parts.h. */
 #include <math.h>
+#include <string.h>
 
-#include "compiler/ir/eval.h"
+#include "compiler/ir/strided_rows.h"
 #include "term_parts.h"
 
-void cr_t_strides(int rank, const int64_t *shape, int64_t *strides)
+/* ---- walks ---- */
+
+/* A walk over a shape whose sizes are the bounds of a term's. */
+struct walk {
+    struct cr_row_walk rows;
+    int64_t shape[CR_ONNX_RANK], strides[4][CR_ONNX_RANK];
+};
+
+/* Sets the sizes of a term, where a symbol is its bound, and the strides of its elements. */
+static void measure(cr_t x, int64_t *shape, int64_t *strides)
 {
-    int64_t stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= cr_size_bound(shape[i]);
-    }
+    for (int i = 0; i < x->rank; i++)
+        shape[i] = cr_size_bound(x->shape[i]);
+    cr_row_major_strides(strides, x->rank, shape);
 }
 
-int64_t *cr_t_offsets(struct cr_translation *t, const struct cr_onnx_term *like,
-                      const int64_t *strides, int64_t offset)
+static void begin(struct walk *w, cr_t like)
 {
-    int64_t n = cr_t_elements(like), *places = cr_t_array(t, n), at[CR_ONNX_RANK] = {0};
+    int64_t strides[CR_ONNX_RANK];
+    memset(w, 0, sizeof *w);
+    w->rows.rank = like->rank;
+    w->rows.shape = w->shape;
+    measure(like, w->shape, strides);
+}
+
+/* Adds elements to a walk.  Returns their strides, which are 0. */
+static int64_t *add(struct walk *w, const double *data)
+{
+    int i = w->rows.n++;
+    w->rows.data[i] = (double *)(uintptr_t)data;
+    w->rows.stride[i] = w->strides[i];
+    return w->strides[i];
+}
+
+/* Adds elements of a term's shape, which is broadcast to the shape of the walk. */
+static void add_broadcast(struct walk *w, cr_t x, const double *data)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
+    measure(x, shape, strides);
+    cr_expand_strides(add(w, data), x->rank, shape, strides, w->rows.rank, w->shape);
+}
+
+/* ---- elementwise ---- */
+
+/* An elementwise op whose result is a term, of operands of a type. */
+struct operation {
+    struct cr_symbols *symbols;
+    enum cr_op op;
+    cr_t result;
+    enum cr_onnx_type type;
+};
+
+/* Computes an op.  Integers do not wrap, as ONNX has some of 64 bits. */
+static double compute(const struct operation *o, const double *in)
+{
+    bool divides = o->op == CR_OP_floor_divide || o->op == CR_OP_remainder;
+    if (divides && in[1] == 0 && cr_language_type(o->type) == CR_LANGUAGE_I32)
+        return 0;
+    if (o->op == CR_OP_int && isfinite(in[0]))
+        return trunc(in[0]);
+    return cr_evaluator_of(o->op, CR_F32)(o->op, in[0], in[1], in[2]);
+}
+
+static double compute_in_sample(const void *context, const double *in)
+{
+    const struct operation *o = context;
+    return cr_t_rounded(o->result->type, compute(o, in));
+}
+
+/* True if an op of these elements depends on the lengths, and not only an element that it selects. */
+static bool has_samples(const struct operation *o, const double *in)
+{
+    bool selects = o->op == CR_OP_where;
+    return cr_number_is_symbol(in[0]) ||
+           (!selects && (cr_number_is_symbol(in[1]) || cr_number_is_symbol(in[2])));
+}
+
+static void row_compute(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
+{
+    const struct operation *o = walk->context;
     for (int64_t i = 0; i < n; i++) {
-        places[i] = offset;
-        for (int a = like->rank - 1; a >= 0; a--) { /* the next index */
-            offset += strides[a];
-            if (++at[a] < cr_size_bound(like->shape[a]))
-                break;
-            offset -= strides[a] * cr_size_bound(like->shape[a]);
-            at[a] = 0;
-        }
+        double in[] = {at[1][i * step[1]], at[2][i * step[2]], at[3][i * step[3]]}, *y = at[0] + i * step[0];
+        if (has_samples(o, in))
+            *y = cr_symbols_element(o->symbols, o->result->rank, o->result->shape, y - walk->data[0],
+                                    cr_symbols_map(o->symbols, compute_in_sample, o, 3, in));
+        else
+            *y = compute(o, in);
     }
-    return places;
 }
 
-cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
-                      const struct cr_onnx_term *like)
+cr_t cr_t_fold_elementwise(struct cr_translation *t, enum cr_op op, const struct cr_onnx_term *like, int n,
+                           const cr_t *x)
 {
-    enum cr_op op = is_sum ? CR_OP_sum : CR_OP_max;
-    cr_evaluator *combine = cr_evaluator_of(op, CR_F32);
-    double *data = cr_t_new_elements(t, like);
-    int64_t strides[CR_ONNX_RANK], n = cr_t_elements(x);
-    cr_t_strides(like->rank, like->shape, strides);
-    for (int a = 0; a < x->rank; a++)
-        strides[a] = like->shape[a] == 1 ? 0 : strides[a];
-    int64_t *to = cr_t_offsets(t, x, strides, 0);
-    for (int64_t i = 0; i < cr_t_elements(like); i++)
-        data[i] = cr_identity(op, CR_F32);
-    for (int64_t i = 0; i < n; i++)
-        data[to[i]] = combine(op, data[to[i]], x->data[i], 0);
+    double none = 0, *data = cr_t_new_elements(t, like);
+    struct operation o = {t->graph->symbols, op, like, x[0]->type};
+    struct walk w;
+    begin(&w, like);
+    add_broadcast(&w, like, data);
+    for (int i = 0; i < n; i++)
+        add_broadcast(&w, x[i], x[i]->data);
+    while (w.rows.n < 4) /* operands that the op does not have */
+        add(&w, &none);
+    w.rows.context = &o;
+    cr_walk_rows(&w.rows, row_compute);
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
-/* Returns the offsets of the first elements along an axis. */
-static int64_t *beginnings(struct cr_translation *t, cr_t x, int axis, int64_t *n, int64_t *step)
+/* ---- movement ---- */
+
+void cr_t_strides(cr_t x, int64_t *strides)
 {
-    struct cr_onnx_term like = *x;
-    int64_t strides[CR_ONNX_RANK];
-    cr_t_strides(x->rank, x->shape, strides);
-    like.shape[axis] = 1;
-    *n = cr_t_elements(&like);
-    *step = strides[axis];
-    return cr_t_offsets(t, &like, strides, 0);
+    int64_t shape[CR_ONNX_RANK];
+    measure(x, shape, strides);
+}
+
+cr_t cr_t_fold_view(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *strides,
+                    int64_t offset)
+{
+    double *data = cr_t_new_elements(t, like);
+    int64_t shape[CR_ONNX_RANK], own[CR_ONNX_RANK];
+    measure(like, shape, own);
+    if (cr_t_elements(like)) /* x may be unknown if not */
+        cr_copy_strided(like->rank, shape, data, own, x->data + offset, strides);
+    like->data = data;
+    return like;
+}
+
+cr_t cr_t_fold_expand(struct cr_translation *t, struct cr_onnx_term *like, cr_t x)
+{
+    struct walk w;
+    begin(&w, like);
+    add_broadcast(&w, x, x->data);
+    return cr_t_fold_view(t, like, x, w.strides[0], 0);
+}
+
+cr_t cr_t_fold_concat(struct cr_translation *t, const struct cr_onnx_term *like, const cr_t *parts, int n, int axis)
+{
+    double *data = cr_t_new_elements(t, like);
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], own[CR_ONNX_RANK], at = 0;
+    cr_t_strides(like, strides);
+    for (int i = 0; i < n; i++) {
+        measure(parts[i], shape, own);
+        cr_copy_strided(like->rank, shape, data + at, strides, parts[i]->data, own);
+        at += shape[axis] * strides[axis];
+    }
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
+}
+
+cr_t cr_t_fold_take(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, cr_t index, int axis)
+{
+    double *data = cr_t_new_elements(t, like);
+    struct walk w;
+    begin(&w, like);
+    add_broadcast(&w, like, data);
+    int64_t *strides = add(&w, x->data);
+    cr_t_strides(x, strides);
+    struct cr_taken_axis taken = {cr_size_bound(x->shape[axis]), strides[axis], NAN};
+    strides[axis] = 0;
+    add_broadcast(&w, index, index->data);
+    w.rows.context = &taken;
+    cr_walk_rows(&w.rows, cr_row_take);
+    like->data = data;
+    return like;
+}
+
+/* ---- sums and products ---- */
+
+cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x, const struct cr_onnx_term *like)
+{
+    double *data = cr_t_new_elements(t, like);
+    struct walk w;
+    begin(&w, x);
+    w.rows.op = is_sum ? CR_OP_sum : CR_OP_max;
+    w.rows.eval = cr_evaluator_of(w.rows.op, CR_F32);
+    for (int64_t i = 0; i < cr_t_elements(like); i++)
+        data[i] = cr_identity(w.rows.op, CR_F32);
+    add_broadcast(&w, like, data);
+    add_broadcast(&w, x, x->data);
+    cr_walk_rows(&w.rows, cr_row_fold);
+    return cr_t_computed(t, like->type, like->rank, like->shape, data);
+}
+
+/* The elements of an axis: the offset of the first one, their number, and their distance. */
+struct run {
+    int64_t first, n, step;
+};
+
+/* Sums along the axis that the walk leaves out. */
+static void row_cumsum(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
+{
+    const struct run *run = walk->context;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < run->n; k++) {
+            int64_t place = run->first + k * run->step;
+            at[0][i * step[0] + place] = sum += at[1][i * step[1] + place];
+        }
+    }
 }
 
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
 {
-    int64_t n, step, *from = beginnings(t, x, axis, &n, &step), size = cr_size_bound(x->shape[axis]);
     double *data = cr_t_new_elements(t, x);
-    for (int64_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (int64_t k = 0; k < size; k++) {
-            int64_t at = from[i] + (reverse ? size - 1 - k : k) * step;
-            data[at] = sum += x->data[at];
-        }
-    }
+    struct walk w;
+    begin(&w, x);
+    add_broadcast(&w, x, data);
+    add_broadcast(&w, x, x->data);
+    int64_t n = w.shape[axis], step = w.strides[0][axis];
+    struct run run = {reverse ? (n - 1) * step : 0, n, reverse ? -step : step};
+    w.rows.context = &run;
+    w.shape[axis] = 1;
+    cr_walk_rows(&w.rows, row_cumsum);
     return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
-/* Returns, for each element of a product, the offset of the operand's row or column.  Broadcast
- * axes have stride 0.  `own` is the number of the operand's batch axes, `matrix` its stride along
- * the rows (axis m) or columns (axis n) of the result. */
-static int64_t *operand_offsets(struct cr_translation *t, cr_t x, int batch, int own, int axis,
-                                int64_t matrix, const struct cr_onnx_term *like)
+/* The sizes of a product: k, and the distance of rows of the right operand. */
+struct inner {
+    int64_t k, across;
+};
+
+/* Multiplies a row of the left operand by a column of the right one. */
+static void row_dot(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
-    int64_t strides[CR_ONNX_RANK], moves[CR_ONNX_RANK] = {0};
-    cr_t_strides(x->rank, x->shape, strides);
-    for (int i = 0; i < own; i++)
-        if (x->shape[i] != 1)
-            moves[batch - own + i] = strides[i];
+    const struct inner *inner = walk->context;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < inner->k; j++)
+            at[0][i * step[0]] += at[1][i * step[1] + j] * at[2][i * step[2] + j * inner->across];
+}
+
+/* Adds an operand of a product to a walk over the result.  Its batch axes are broadcast to the first `batch` axes of
+ * the result.  Its rows or columns run along `axis` with a stride; -1: it is a vector. */
+static void add_factor(struct walk *w, cr_t x, int batch, int axis, int64_t stride)
+{
+    int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], *to = add(w, x->data);
+    measure(x, shape, strides);
+    cr_expand_strides(to, axis < 0 ? 0 : x->rank - 2, shape, strides, batch, w->shape);
     if (axis >= 0)
-        moves[axis] = matrix;
-    return cr_t_offsets(t, like, moves, 0);
+        to[axis] = stride;
 }
 
 cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_onnx_term *like)
 {
     bool rows = a->rank > 1, columns = b->rank > 1;
     int batch = like->rank - rows - columns;
-    int64_t k = a->shape[a->rank - 1], across = columns ? b->shape[b->rank - 1] : 1;
     double *data = cr_t_new_elements(t, like);
-    int64_t *left =
-        operand_offsets(t, a, batch, rows ? a->rank - 2 : 0, rows ? batch : -1, k, like);
-    int64_t *right = operand_offsets(t, b, batch, columns ? b->rank - 2 : 0,
-                                     columns ? batch + rows : -1, 1, like);
-    for (int64_t i = 0; i < cr_t_elements(like); i++)
-        for (int64_t j = 0; j < k; j++)
-            data[i] += a->data[left[i] + j] * b->data[right[i] + j * across];
+    struct inner inner = {a->shape[a->rank - 1], columns ? b->shape[b->rank - 1] : 1};
+    struct walk w;
+    begin(&w, like);
+    add_broadcast(&w, like, data);
+    add_factor(&w, a, batch, rows ? batch : -1, inner.k);
+    add_factor(&w, b, batch, columns ? batch + rows : -1, 1);
+    w.rows.context = &inner;
+    cr_walk_rows(&w.rows, row_dot);
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }

@@ -8,19 +8,6 @@
 #include "compiler/ir/shape_rules.h"
 #include "term_parts.h"
 
-/* ---- folding ---- */
-
-/* Makes `like` a known term: element i is element from[i] of x, which is known. */
-static cr_t pick(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *from)
-{
-    int64_t n = cr_t_elements(like);
-    double *data = cr_t_new_elements(t, like);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = x->data[from[i]];
-    like->data = data;
-    return like;
-}
-
 static bool same_shape(cr_t x, int rank, const int64_t *shape)
 {
     return x->rank == rank && (!rank || memcmp(x->shape, shape, (size_t)rank * sizeof *shape) == 0);
@@ -131,9 +118,7 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int64_t *axes)
     if (fit < x->rank)
         return cr_onnx_refuse(t, "found axis %d of %d axes, expected axes of the tensor, each at most once",
                               (int)axes[fit], x->rank);
-    cr_t_strides(x->rank, x->shape, strides);
     for (int i = 0; i < x->rank; i++) {
-        moved[i] = strides[axes[i]];
         list[i] = axes[i] + 1;
         if (axes[i] != i)
             changed[n++] = i;
@@ -142,7 +127,9 @@ cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int64_t *axes)
     if (!like)
         return x;
     if (cr_t_folds(t, like, 1, &x)) {
-        return pick(t, like, x, cr_t_offsets(t, like, moved, 0));
+        cr_t_strides(x, strides);
+        cr_permute_shape(moved, x->rank, strides, axes);
+        return cr_t_fold_view(t, like, x, moved, 0);
     }
     if (n == 2)
         return cr_t_call(t, "transpose", x->type, x->rank, shape,
@@ -168,7 +155,6 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
 /* Repeats known elements; makes a call otherwise. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
-    int64_t strides[CR_ONNX_RANK], repeated[CR_ONNX_RANK];
     if (t->failed || !x || same_shape(x, rank, shape))
         return x;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, rank, shape);
@@ -177,14 +163,8 @@ cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shap
     if (!cr_expands_to(x->rank, x->shape, rank, shape))
         return cr_onnx_refuse(t, "found the shape %s, expected one that can be expanded to %s",
                               cr_t_list(t, x->rank, x->shape), cr_t_list(t, rank, shape));
-    cr_t_strides(x->rank, x->shape, strides);
-    for (int i = 0; i < rank; i++) {
-        int own = i - (rank - x->rank);
-        repeated[i] = own < 0 || x->shape[own] == 1 ? 0 : strides[own];
-    }
-    if (cr_t_folds(t, like, 1, &x)) {
-        return pick(t, like, x, cr_t_offsets(t, like, repeated, 0));
-    }
+    if (cr_t_folds(t, like, 1, &x))
+        return cr_t_fold_expand(t, like, x);
     return cr_t_call(t, "expand", x->type, rank, shape,
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
@@ -237,8 +217,8 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
                               cr_t_text(t, x->shape[axis]));
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, x->rank, shape);
     if (like && !cr_size_is_symbol(start) && cr_t_folds(t, like, 1, &x)) {
-        cr_t_strides(x->rank, x->shape, strides);
-        return pick(t, like, x, cr_t_offsets(t, like, strides, start * strides[axis]));
+        cr_t_strides(x, strides);
+        return cr_t_fold_view(t, like, x, strides, start * strides[axis]);
     }
     if (size == 1 && always_exists(t, x->shape[axis], start))
         return narrow_to_one(t, x, axis, start);
@@ -248,24 +228,6 @@ cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int6
                                                  {NULL, start_text(t, start)},
                                                  {NULL, cr_t_text(t, cr_size_bound(size))}},
                      4);
-}
-
-/* Concatenates known parts. */
-static cr_t fold_concat(struct cr_translation *t, const struct cr_onnx_term *like,
-                        const cr_t *parts, int n, int axis)
-{
-    double *data = cr_t_new_elements(t, like);
-    int64_t inner = 1, outer = 1, at = 0;
-    for (int i = 0; i < like->rank; i++)
-        *(i < axis ? &outer : &inner) *= i == axis ? 1 : cr_size_bound(like->shape[i]);
-    for (int64_t o = 0; o < outer; o++)
-        for (int p = 0; p < n; p++) {
-            int64_t row = inner * cr_size_bound(parts[p]->shape[axis]);
-            if (row)
-                memcpy(data + at, parts[p]->data + o * row, (size_t)row * sizeof *data);
-            at += row;
-        }
-    return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
 /* True if only the last part of a concat may have a symbolic size along the axis: then the offsets
@@ -310,7 +272,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     if (!like)
         return NULL;
     if (cr_t_folds(t, like, n, parts) && begins_plain(parts, n, axis))
-        return fold_concat(t, like, parts, n, axis);
+        return cr_t_fold_concat(t, like, parts, n, axis);
     if (kept == 1)
         return items[0].term;
     items = memcpy(cr_arena_new(t->arena, (size_t)kept + 3, sizeof *items), items,
@@ -357,14 +319,15 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
     if (index->data && cr_t_has_symbols(t->graph, index) && inner && cr_t_folds(t, like, 1, &table))
         return fold_gather(t, like, table, index, inner);
     if (index->data && cr_t_folds(t, like, 1, &table)) {
-        int64_t *from = cr_t_array(t, cr_t_elements(like));
+        double *data = cr_t_new_elements(t, like);
         for (int64_t i = 0; i < cr_t_elements(like); i++) {
             int64_t row = cr_t_whole(index->data[i / inner]);
             if (row < 0 || row >= cr_size_bound(table->shape[0]))
                 return cr_onnx_refuse(t, "found an index outside of the table, expected one inside");
-            from[i] = row * inner + i % inner;
+            data[i] = table->data[row * inner + i % inner];
         }
-        return pick(t, like, table, from);
+        like->data = data;
+        return like;
     }
     return cr_t_call(t, "gather", table->type, rank, shape,
                      (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
@@ -383,23 +346,16 @@ static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 
 cr_t cr_t_gather_along(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
-    int64_t strides[CR_ONNX_RANK];
     if (t->failed || !x || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS) ||
         !fits(t, x, index, axis))
         return NULL;
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, x->type, index->rank, index->shape);
     if (like && index->data && !cr_t_has_symbols(t->graph, index) && cr_t_folds(t, like, 1, &x)) {
-        cr_t_strides(x->rank, x->shape, strides);
-        int64_t step = strides[axis];
-        strides[axis] = 0;
-        int64_t *from = cr_t_offsets(t, like, strides, 0);
-        for (int64_t i = 0; i < cr_t_elements(like); i++) {
+        for (int64_t i = 0; i < cr_t_elements(like); i++)
             if (index->data[i] < 0 || index->data[i] >= (double)cr_size_bound(x->shape[axis]))
                 return cr_onnx_refuse(t, "found an index outside of an axis of %s, expected one inside",
                                       cr_t_text(t, x->shape[axis]));
-            from[i] += (int64_t)index->data[i] * step;
-        }
-        return pick(t, like, x, from);
+        return cr_t_fold_take(t, like, x, index, axis);
     }
     return cr_t_call(
         t, "gather", x->type, index->rank, index->shape,

@@ -2,6 +2,7 @@
 #ifndef CR_TERM_PARTS_H
 #define CR_TERM_PARTS_H
 
+#include "compiler/ir/graph.h"
 #include "term.h"
 
 /* The most elements of a term that is constant-folded: floats, and integers and booleans. */
@@ -31,17 +32,25 @@ bool cr_t_is_of(struct cr_translation *t, cr_t x, int types);
 /* Returns an array for the elements of a term, all 0. */
 double *cr_t_new_elements(struct cr_translation *t, const struct cr_onnx_term *x);
 
-/* Sets the row-major strides of a shape. */
-void cr_t_strides(int rank, const int64_t *shape, int64_t *strides);
+/* Rounds a number to a type. */
+double cr_t_rounded(enum cr_onnx_type type, double number);
 
-/* Returns the offsets of a view's elements: that at index i is offset + sum of i[a] strides[a]. */
-int64_t *cr_t_offsets(struct cr_translation *t, const struct cr_onnx_term *like,
-                      const int64_t *strides, int64_t offset);
+/* Sets the strides of a term's elements, which are row-major. */
+void cr_t_strides(cr_t x, int64_t *strides);
 
-/* Fold functions of term.h for known elements; `like` has the type and shape of the result.  A
- * reduction is a sum or a max over the axes that have size 1 in the result. */
-cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x,
-                      const struct cr_onnx_term *like);
+/*
+ * Fold functions of term.h for known elements; `like` has the type and shape of the result.  Those of views, take and
+ * expand set the elements of `like` and return it.  A view has the element at index i of x where offset + sum of
+ * i[a] strides[a] is.  A reduction is a sum or a max over the axes that have size 1 in the result.
+ */
+cr_t cr_t_fold_elementwise(struct cr_translation *t, enum cr_op op, const struct cr_onnx_term *like, int n,
+                           const cr_t *x);
+cr_t cr_t_fold_view(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, const int64_t *strides,
+                    int64_t offset);
+cr_t cr_t_fold_expand(struct cr_translation *t, struct cr_onnx_term *like, cr_t x);
+cr_t cr_t_fold_concat(struct cr_translation *t, const struct cr_onnx_term *like, const cr_t *parts, int n, int axis);
+cr_t cr_t_fold_take(struct cr_translation *t, struct cr_onnx_term *like, cr_t x, cr_t index, int axis);
+cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x, const struct cr_onnx_term *like);
 cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse);
 cr_t cr_t_fold_matmul(struct cr_translation *t, cr_t a, cr_t b, const struct cr_onnx_term *like);
 

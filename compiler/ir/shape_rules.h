@@ -24,8 +24,8 @@ bool cr_differ_along(int axis, int rank, const int64_t *shape, int other_rank, c
  * The table has at least one axis.  Returns the rank of the result. */
 int cr_gather_shape(int64_t *shape, int table_rank, const int64_t *table, int index_rank, const int64_t *index);
 
-/* Writes the shape of a permute's result: axis i is axis axes[i] of the operand.  Returns `rank`, or the first i whose
- * axis is out of range or stands in `axes` before. */
+/* Writes the shape of a permute's result, or its strides from the operand's: axis i is axis axes[i] of the operand.
+ * Returns `rank`, or the first i whose axis is out of range or stands in `axes` before. */
 int cr_permute_shape(int64_t *result, int rank, const int64_t *shape, const int64_t *axes);
 
 /* Writes the shape of a reduction's result: axes with a bit in `axes` get size 1 if `keep`, and are left out
