@@ -317,6 +317,32 @@ static void add_typed_outputs(struct cr_maker *m)
     }
 }
 
+/* Returns a random value that x is computed from, or x. */
+static cr_id some_operand(struct cr_maker *m, cr_id x)
+{
+    for (int64_t i = cr_below(m, 16); i > 0 && cr_node_of(m, x)->n_in > 0; i--) {
+        const struct cr_node *node = cr_node_of(m, x);
+        cr_id in = m->g->operands[node->first_in + cr_below(m, node->n_in)];
+        x = cr_node_of(m, in)->dtype == CR_F32 ? in : x;
+    }
+    return x;
+}
+
+/* Puts an output of i32, a value of the graph that is rounded or compared, in place of an output of f32. */
+static void round_output(struct cr_maker *m)
+{
+    struct cr_output *output = &m->g->outputs[cr_below(m, m->g->n_outputs)];
+    if (cr_node_of(m, output->id)->dtype != CR_F32)
+        return;
+    mark(m, CR_NONE, -1, 93);
+    cr_id x = some_operand(m, output->id);
+    if (cr_chance(m, 50))
+        x = cr_make_with(m, CR_OP_mul, x, 3);
+    else
+        x = cr_make2(m, CR_OP_gt, x, cr_make_const(m, x, 0.25));
+    output->id = cr_make1(m, CR_OP_int, x);
+}
+
 /* Makes a product of a x n by n x b, or one with more rows and columns, so that several tiles share
  * the weights, and a smaller k, sometimes too small for products in blocks of k. */
 static cr_id make_long_product(struct cr_maker *m, int64_t a, int64_t n, int64_t b)
@@ -472,6 +498,8 @@ struct cr_case *cr_generate(uint64_t seed, uint64_t number, bool models)
         add_long_sum(&m);
     if (cr_chance(&m, subject == ATTENTION ? 70 : 40))
         add_gradients(&m);
+    else if (cr_chance(&m, 20))
+        round_output(&m);
     if (cr_chance(&m, 12))
         add_neighbours(&m);
     replace_states(&m);

@@ -498,6 +498,12 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     fold_chosen(b, s);
 }
 
+/* True if the epilogue makes integers, so that the result cannot hold the product in the meantime. */
+static bool stores_integers(const struct cr_builder *b)
+{
+    return cr_formats[b->f->slots[b->out].format].dtype == CR_I32;
+}
+
 /* Divides by the sums of softmax, and runs the epilogue. */
 static void end_rows(struct cr_builder *b, struct attention *s)
 {
@@ -523,7 +529,8 @@ static void end_rows(struct cr_builder *b, struct attention *s)
         cr_schedule_tiles(b, &job);
         return;
     }
-    job.core = job.dest;
+    if (!stores_integers(b))
+        job.core = job.dest;
     if (k->attention.chooses) {
         see_chosen_of_skipped(b, s);
         one_unless_chosen(b, s, s->v.sum);

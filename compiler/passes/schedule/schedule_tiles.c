@@ -460,7 +460,7 @@ static struct cr_address first_diagonal(const struct tiling *t, int value)
 }
 
 /* Calls an elementwise op on a row of diagonals. */
-static void call_diagonal_map(struct tiling *t, const struct cr_value *v, struct cr_address to)
+static void call_diagonal_map(struct tiling *t, const struct cr_value *v, const struct spot *spot)
 {
     struct cr_builder *b = t->b;
     struct cr_argument arguments[10];
@@ -468,11 +468,11 @@ static void call_diagonal_map(struct tiling *t, const struct cr_value *v, struct
     int n = 0;
     arguments[n++] = cr_n(b, 1);
     arguments[n++] = cr_x(count_diagonals(t));
-    arguments[n++] = cr_at(to);
+    arguments[n++] = cr_at(spot->address);
     arguments[n++] = cr_n(b, 0);
     for (int i = 0; i < cr_value_args(v); i++) {
         call.by_row |= (unsigned)!is_diagonal(t, v->arg[i]) << i;
-        call.format = t->spots[v->arg[i]].format;
+        call.format = is_integers(spot->format) ? spot->format : t->spots[v->arg[i]].format;
         arguments[n++] = cr_at(first_diagonal(t, v->arg[i]));
         arguments[n++] = cr_n(b, 0);
     }
@@ -495,7 +495,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
                 cr_n(b, v->table_stride), table_rows(t, v),
                 cr_at(first_diagonal(t, v->arg[0])), cr_n(b, 0));
     else
-        call_diagonal_map(t, v, start);
+        call_diagonal_map(t, v, spot);
     spot->address = main_diagonal(t, start);
     spot->ld = -1;
 }
