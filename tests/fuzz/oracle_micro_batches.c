@@ -182,7 +182,7 @@ static bool check_ranks(struct learner *one, int count, struct cr_report *report
 {
     struct learner learners[CR_MOST_RANKS];
     struct cr_thread_rank ranks[CR_MOST_RANKS];
-    void *contexts[CR_MOST_RANKS];
+    void *contexts[CR_MOST_RANKS] = {0};
     bool good = true;
     for (int r = 0; r < count; r++) {
         learners[r] = (struct learner){
@@ -209,7 +209,7 @@ static bool has_means(const struct cr_graph *g)
  * table. */
 bool cr_oracle_micro_batches(struct cr_subject *s, struct cr_report *report)
 {
-    int count = 2 + (int)cr_pick(s, CR_MOST_RANKS - 1);
+    int count = cr_pick_ranks(s, CR_MOST_RANKS);
     int n = count + (int)cr_pick(s, MOST_MICRO_BATCHES - count + 1);
     if (s->c->graph->n_replaced || s->c->graph->n_entries > 1 || !has_means(s->c->graph))
         return true;

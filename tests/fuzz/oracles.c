@@ -36,6 +36,7 @@ const struct cr_oracle cr_oracles[] = {
     {"search", cr_oracle_search, 3, "a value has its own largest element: one set of bits"},
     {"identity", cr_oracle_identity, 2, "the same with identities put in"},
     {"chunks", cr_oracle_chunks, 1, "a causal model in chunks has the bits of the whole text"},
+    {"rank-chunks", cr_oracle_rank_chunks, 2, "several ranks give chunks the bits of one process"},
 };
 
 const int cr_n_oracles = sizeof cr_oracles / sizeof *cr_oracles;

@@ -66,6 +66,12 @@ cr_oracle_function cr_oracle_ragged;
 /* oracle_ranks.c: several ranks give the bits of one process */
 cr_oracle_function cr_oracle_ranks, cr_oracle_joined;
 
+/* Draws a number of ranks, at most `most`. */
+int cr_pick_ranks(struct cr_subject *s, int most);
+
+/* oracle_rank_chunks.c: so they do for a text in chunks */
+cr_oracle_function cr_oracle_rank_chunks;
+
 /* oracle_micro_batches.c: several processes share the micro-batches of a step */
 cr_oracle_function cr_oracle_micro_batches;
 

@@ -267,8 +267,8 @@ static bool check_memory(const struct layout *l, const struct cr_outputs *o, int
            check_part(l, arena, n_arena, "the arena", report);
 }
 
-static int execute(const struct cr_compiled *code, int entry, const struct cr_runtime *rt, struct cr_pool *pool,
-                   const float *weights, const void **in, void *const *out, float *arena)
+int cr_run_entry(const struct cr_compiled *code, int entry, const struct cr_runtime *rt, struct cr_pool *pool,
+                 const float *weights, const void **in, void *const *out, float *arena)
 {
     cr_execute_on_ranks *on_ranks = NULL;
     if (!cr_exchanges(code->program))
@@ -295,8 +295,8 @@ bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char 
     place_over(p, o, in, l.memory + weights);
     int status = 0;
     for (int i = 0; i < p->n_entries && status == 0; i++)
-        status = execute(code, i, rt, pool, l.memory + weights, in, (void *const *)o->data,
-                         l.memory + arena);
+        status = cr_run_entry(code, i, rt, pool, l.memory + weights, in, (void *const *)o->data,
+                              l.memory + arena);
     free(in);
     bool good = status == 0 || cr_found(report, "the run fails");
     good = good && check_memory(&l, o, weights, n_weights, arena, n_arena, report);

@@ -70,6 +70,11 @@ void cr_load_case(const struct cr_case *c, const struct cr_program *p, const str
 bool cr_run(const struct cr_case *c, const struct cr_compiled *code, const char *isa, int threads,
             struct cr_outputs *o, struct cr_report *report);
 
+/* Calls an entry of compiled code, whose steps that exchange data use code->ranks.  Returns 0, or the status of a
+ * failed run. */
+int cr_run_entry(const struct cr_compiled *code, int entry, const struct cr_runtime *rt, struct cr_pool *pool,
+                 const float *weights, const void **in, void *const *out, float *arena);
+
 /* Compares results bit by bit; any NaN equals any other. */
 bool cr_check_same(const struct cr_outputs *expected, const struct cr_outputs *o, const char *how,
                    struct cr_report *report);

@@ -8,7 +8,7 @@
 
 #include "runtime/ranks.h"
 
-enum { CR_MOST_RANKS = 5 };
+enum { CR_MOST_RANKS = 8 };
 
 /* A group of ranks that are threads: a barrier, and memory for messages to all ranks and to a
  * single one. */
