@@ -352,6 +352,21 @@ def fronts():
     return without_decoder(tokenizer)
 
 
+def leads():
+    """A space is put in front of each piece that stands for the first character of the text: the character may become
+    several pieces, as '½' does, or be part of a replacement."""
+    words = list(dict.fromkeys(space + c for c in 'abcxye12.,!⁄\u0301\u030a\u0323i\u0307İéåạfßAΑ你好' for space in ('', '▁')))
+    tokenizer = Tokenizer(models.Unigram([('<unk>', 0.0), ('▁', -2.0)] + [(word, -1.0 - i / 16) for i, word in enumerate(words)],
+                                         0, False))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.Replace('#', 'a.b'), normalizers.Replace('zz', 'x,'), normalizers.BertNormalizer(strip_accents=False, lowercase=False),
+        normalizers.Strip(), normalizers.NFC(), normalizers.NFKD(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex('\\p{M}'), 'isolated'), pre_tokenizers.Split('⁄', 'isolated'), pre_tokenizers.Punctuation(),
+        pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Metaspace(prepend_scheme='first', split=False)])
+    return without_decoder(tokenizer)
+
+
 CLIP = r"""<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"""
 
 
@@ -391,7 +406,7 @@ def affixes():
 
 ALL = [gpt2, prefixed, added, llama3, qwen2, gpt4o, spm_prepend, spm_first, spm_always, gemma, parts, words,
        bert_uncased, bert_cased, unigram_map, unigram_bytes, spaces, scripts, word_level,
-       clip, affixes, fronts]
+       clip, affixes, fronts, leads]
 
 
 # Where Oniguruma, which the library has, reads a pattern in another way than PCRE2, and what models cut by.
@@ -444,7 +459,9 @@ def pattern_cases(pattern):
     return cases
 
 
-MORE_TEXTS = {'fronts': ['c', '#c', 'b#c', '##the', 'abc', 'ac', 'zc', 'zzc', 'éc', ' #c', '# c', 'c abc zc'],
+MORE_TEXTS = {'leads': ['½', '½½', '#', '##', 'x#', 'zz', 'zzz', 'é', 'e\u0323\u0301', 'é\u0323', 'İ', '1', '12', '你好', '.你',
+                        '각', '각.', ' ½', 'ﬃ', '\u0344', '\u0301e', '\u0301\u0323a', 'ΐ', 'ⅷ.', 'a.b', '\x01½', '你#'],
+              'fronts': ['c', '#c', 'b#c', '##the', 'abc', 'ac', 'zc', 'zzc', 'éc', ' #c', '# c', 'c abc zc'],
               'spaces': ['the ', 'the a', 'the the ', 'aa a', '\u1cf2', 'a\u1cf3a', '\U000111c9', 'e\u0301 the ']}
 
 

@@ -124,6 +124,7 @@ static const struct fixture {
     {"gemma", 0},    {"spm_prepend", 0}, {"parts", 0},     {"words", 0},
     {"bert_uncased", 0}, {"bert_cased", 0}, {"unigram_map", 0}, {"unigram_bytes", 0},
     {"scripts", 0},  {"spaces", 0},  {"word_level", 0},  {"clip", 0},      {"affixes", 0}, {"fronts", 0},
+    {"leads", 0},
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 
@@ -501,6 +502,20 @@ START_TEST(has_tokens_for_places_in_a_word)
     expect_text(t, (const int32_t[]){2, 0, 5, 4}, 4, CRESCENT_SPECIALS_ALL, "a a##aa aa");
     expect_text(t, (const int32_t[]){4, 0}, 2, CRESCENT_SPECIALS_ALL, "aa a");
     expect_text(t, NULL, 0, CRESCENT_SPECIALS_ALL, "");
+    crescent_tokenizer_close(t);
+}
+END_TEST
+
+/* Decoders after ByteFallback see bytes that are UTF-8 together as one token, and other bytes one by one. */
+START_TEST(joins_bytes_for_later_decoders)
+{
+    crescent_tokenizer *t = open_text(
+        "{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},"
+        "{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":false}]}," MODEL(
+            "", "\"a\":0,\"<0xC3>\":1,\"<0xA9>\":2,\"<0x23>\":3,\"<0x62>\":4", "") "}");
+    expect_text(t, (const int32_t[]){0, 1, 2, 0}, 4, CRESCENT_SPECIALS_ALL, "a \303\251 a");
+    expect_text(t, (const int32_t[]){0, 3, 3, 4}, 4, CRESCENT_SPECIALS_ALL, "ab");
+    expect_text(t, (const int32_t[]){1, 4, 0}, 3, CRESCENT_SPECIALS_ALL, "\303 b a");
     crescent_tokenizer_close(t);
 }
 END_TEST
@@ -1486,6 +1501,7 @@ int main(void)
     tcase_add_test(t, adds_the_tokens_of_a_configuration);
     tcase_add_test(t, merges_by_rank);
     tcase_add_test(t, has_tokens_for_places_in_a_word);
+    tcase_add_test(t, joins_bytes_for_later_decoders);
     tcase_add_test(t, cuts_by_number);
     tcase_add_test(t, passes_over_the_version_of_merges);
     tcase_add_test(t, leaves_out_half_a_pair);

@@ -85,6 +85,8 @@
     F(write_unnamed, "compiler/files/write_unnamed.inc")                                           \
     F(main, "compiler/emit/standalone_main.inc")                                                   \
     F(classes, "compiler/tokenizer/classes.inc")                                                   \
+    F(leading, "compiler/tokenizer/leading.inc")                                                   \
+    F(leading_characters, "compiler/tokenizer/leading_characters.inc")                             \
     F(characters, "compiler/tokenizer/characters.inc")                                             \
     F(class_runs, "compiler/tokenizer/class_runs.inc")                                             \
     F(class_of, "compiler/tokenizer/class_of.inc")                                                 \

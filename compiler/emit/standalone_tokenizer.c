@@ -408,6 +408,8 @@ static void put_files(struct cr_text *out, const struct tables *s)
                mapped = NEEDS("cr_make_mapped"), pieces = NEEDS("cr_make_sentencepiece"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
                forms = compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
                bert = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation"),
+               leads = forms || mapped || NEEDS("cr_make_lower", "cr_make_unaccented", "cr_make_bert_clean",
+                                                "cr_make_bert_apart", "cr_make_nmt"),
                scripts = NEEDS("cr_piece_by_script"),
                classes = gpt2 || llama3 || wants_classes(&s->t->added) ||
                          NEEDS("cr_make_unaccented", "cr_make_bert_clean", "cr_make_stripped",
@@ -419,6 +421,8 @@ static void put_files(struct cr_text *out, const struct tables *s)
         const char *path;
         bool wanted;
     } files[] = {
+        {"compiler/tokenizer/leading.inc", true},
+        {"compiler/tokenizer/leading_characters.inc", leads},
         {"compiler/tokenizer/characters.inc", true},
         {"compiler/tokenizer/class_runs.inc", classes || forms || bert || scripts || mapped},
         {"compiler/tokenizer/classes.inc", classes},

@@ -9,6 +9,8 @@
 #include "scanner.h"
 
 /* The order matters: each file uses those above it. */
+#include "leading.inc"
+
 #include "characters.inc"
 
 #include "step_back.inc"
@@ -81,8 +83,8 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
 {
     static const struct cr_text_parts none = {0};
     struct cr_text normal = {0};
-    bool first = true;
-    int status = cr_normalize(token->kept ? &none : normalizers, token->text, token->length, &normal, &first,
+    size_t leading = 0;
+    int status = cr_normalize(token->kept ? &none : normalizers, token->text, token->length, &normal, &leading,
                               error);
     token->shown = normal.data;
     token->shown_length = normal.length;
@@ -155,7 +157,7 @@ void cr_free_added(struct cr_added *a)
 /* ---- finding ---- */
 
 void cr_cut_added(const struct cr_added *a, const struct cr_trie *trie, const char *text, size_t n,
-                  bool first, struct cr_pieces *out)
+                  size_t leading, struct cr_pieces *out)
 {
     struct cr_added_cut cut = {
         .trie = trie->nodes, .rules = a->rules, .class_of = cr_class_of, .text = text, .n = n};
@@ -163,7 +165,7 @@ void cr_cut_added(const struct cr_added *a, const struct cr_trie *trie, const ch
     do {
         more = cr_next_added(&cut);
         if (cut.end > cut.begin)
-            cr_add_piece(out, text + cut.begin, cut.end - cut.begin, first && cut.begin == 0);
+            cr_add_piece(out, text + cut.begin, cut.end - cut.begin, cr_leading_from(leading, cut.begin));
         if (more)
             cr_add_token(out, cut.id);
     } while (more);

@@ -53,6 +53,6 @@ const struct cr_added_token *cr_find_added(const struct cr_added *added, int32_t
 /* Cuts a text at the tokens of a trie and adds pieces and tokens to `out`.  The longest of several
  * tokens at one position wins. */
 void cr_cut_added(const struct cr_added *added, const struct cr_trie *trie, const char *text,
-                  size_t n, bool first, struct cr_pieces *out);
+                  size_t n, size_t leading, struct cr_pieces *out);
 
 #endif

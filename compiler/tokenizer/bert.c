@@ -35,7 +35,7 @@ static int stages_of(const struct cr_bert *bert, enum cr_stage_kind kinds[4])
 }
 
 int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t n,
-                      struct cr_text *out, bool *first, struct cr_error *error)
+                      struct cr_text *out, size_t *leading, struct cr_error *error)
 {
     enum cr_stage_kind kinds[4];
     int n_stages = stages_of(&part->bert, kinds);
@@ -44,7 +44,7 @@ int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t 
     cr_put_bytes(&from, text, n);
     for (int i = 0; i < n_stages; i++) {
         to.length = 0;
-        cr_put_stage(&to, from.data, from.length, kinds[i], first);
+        cr_put_stage(&to, from.data, from.length, kinds[i], leading);
         struct cr_text old = from;
         from = to;
         to = old;

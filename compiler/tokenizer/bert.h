@@ -9,7 +9,7 @@
 int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document *document,
                             int object, const char *where, struct cr_error *error);
 int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t n,
-                      struct cr_text *out, bool *first, struct cr_error *error);
+                      struct cr_text *out, size_t *leading, struct cr_error *error);
 
 cr_shape_function cr_list_bert;
 

@@ -43,6 +43,14 @@ void cr_put_byte_letters(struct cr_text *out, const char *bytes, size_t n)
     }
 }
 
+void cr_put_led_letters(struct cr_text *out, const char *bytes, size_t n, size_t *leading)
+{
+    size_t begin = out->length, led = *leading;
+    cr_put_byte_letters(out, bytes, led);
+    *leading = out->length - begin;
+    cr_put_byte_letters(out, bytes + led, n - led);
+}
+
 bool cr_put_letters_bytes(struct cr_text *out, const char *letters, size_t n)
 {
     size_t length = out->length;

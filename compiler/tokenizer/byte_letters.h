@@ -14,6 +14,10 @@
 /* Appends the letters of n bytes. */
 void cr_put_byte_letters(struct cr_text *out, const char *bytes, size_t n);
 
+/* Appends the letters of n bytes.  Changes *leading from a number of leading bytes to the number of bytes that their
+ * letters have. */
+void cr_put_led_letters(struct cr_text *out, const char *bytes, size_t n, size_t *leading);
+
 /* Appends the bytes that n bytes of such characters represent.  Returns false and appends
  * nothing if one of them represents no byte. */
 bool cr_put_letters_bytes(struct cr_text *out, const char *letters, size_t n);

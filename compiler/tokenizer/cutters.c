@@ -4,6 +4,8 @@
 #include "scanner.h"
 
 /* The order matters: each file uses those above it. */
+#include "leading.inc"
+
 #include "characters.inc"
 
 #include "class_runs.inc"
@@ -52,9 +54,9 @@ struct cr_cutter cr_cutter_of(enum cr_cut_kind kind, enum cr_behavior behavior, 
 }
 
 void cr_cut_by(const struct cr_cutter *cutter, struct cr_pieces *out, const char *text, size_t n,
-               bool first)
+               size_t leading)
 {
     size_t begin = 0, end = 0;
     while ((end = cutter->piece(cutter, text, n, end, &begin)) > 0)
-        cr_add_piece(out, text + begin, end - begin, first && begin == 0);
+        cr_add_piece(out, text + begin, end - begin, cr_leading_from(leading, begin));
 }

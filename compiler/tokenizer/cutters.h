@@ -33,6 +33,6 @@ struct cr_cutter cr_cutter_of(enum cr_cut_kind kind, enum cr_behavior behavior, 
 
 /* Cuts a text and appends the pieces. */
 void cr_cut_by(const struct cr_cutter *cutter, struct cr_pieces *out, const char *text, size_t n,
-               bool first);
+               size_t leading);
 
 #endif

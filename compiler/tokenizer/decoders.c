@@ -28,8 +28,8 @@ static int replace(const struct cr_text_part *part, struct cr_decoding *state, c
                    size_t n, struct cr_text *out, struct cr_error *error)
 {
     (void)state;
-    bool first = true;
-    return cr_put_replaced(part, text, n, out, &first, error);
+    size_t leading = 0;
+    return cr_put_replaced(part, text, n, out, &leading, error);
 }
 
 static int hex(char c)
@@ -40,18 +40,24 @@ static int hex(char c)
                                   : -1;
 }
 
-/* Decodes <0xHH> to that byte. */
+/* Decodes <0xHH> to that byte; returns false for another token. */
+static bool is_byte(const char *text, size_t n, char *byte)
+{
+    if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || hex(text[3]) < 0 || hex(text[4]) < 0)
+        return false;
+    *byte = (char)(hex(text[3]) * 16 + hex(text[4]));
+    return true;
+}
+
 static int byte_fallback(const struct cr_text_part *part, struct cr_decoding *state,
                          const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
+    char byte;
     (void)part, (void)state, (void)error;
-    if (n == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>' && hex(text[3]) >= 0 &&
-        hex(text[4]) >= 0) {
-        char byte = (char)(hex(text[3]) * 16 + hex(text[4]));
+    if (is_byte(text, n, &byte))
         cr_put_bytes(out, &byte, 1);
-    } else {
+    else
         cr_put_bytes(out, text, n);
-    }
     return 0;
 }
 
@@ -128,7 +134,7 @@ static int bpe(const struct cr_text_part *part, struct cr_decoding *state, const
 /* Accepts a part that decodes a token to the same bytes whatever precedes it. */
 static int shape_token(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
-    return part->gathers ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
+    return part->gathers || part->joins ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
 }
 
 /* Accepts a Strip after a Fuse only if it removes nothing but spaces at the beginning of the
@@ -187,6 +193,8 @@ void cr_link_decoders(struct cr_text_parts *decoders)
         struct cr_text_part *part = &decoders->items[i];
         part->fused = fused;
         part->gathers = fused && !takes_pieces(part);
+        part->joins = !fused && part->kind->decode == byte_fallback && i + 1 < decoders->n &&
+                      !decoders->items[i + 1].kind->fuses;
         fused = fused || part->kind->fuses;
     }
 }
@@ -224,6 +232,23 @@ static int decode_held(const struct cr_text_part *part, struct cr_decoding *stat
     return status;
 }
 
+static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
+                       const char *text, size_t n, struct cr_text *out, struct cr_error *error);
+
+/* Passes the bytes that decoder i has gathered on to those after it: as one token if they are UTF-8, else each as a
+ * token of its own. */
+static int decode_bytes(const struct cr_text_parts *decoders, struct cr_decoding *states, int i, struct cr_text *out,
+                        struct cr_error *error)
+{
+    struct cr_text *bytes = &states[i].gathered;
+    size_t at = 0, invalid, step = cr_is_utf8(bytes->data, bytes->length, &invalid) ? bytes->length : 1;
+    int status = 0;
+    for (; at < bytes->length && status == 0; at += step)
+        status = decode_from(decoders, states, i + 1, bytes->data + at, step, out, error);
+    bytes->length = 0;
+    return status;
+}
+
 /* Runs a text through decoder i and those after it, and appends the result to `out`. */
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
@@ -231,10 +256,13 @@ static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding 
     for (; i < decoders->n; i++) {
         const struct cr_text_part *part = &decoders->items[i];
         struct cr_decoding *state = &states[i];
-        if (part->gathers) {
-            cr_put_bytes(&state->gathered, text, n);
+        char byte;
+        if (part->gathers || (part->joins && is_byte(text, n, &byte))) {
+            cr_put_bytes(&state->gathered, part->joins ? &byte : text, part->joins ? 1 : n);
             return 0;
         }
+        if (part->joins && decode_bytes(decoders, states, i, out, error))
+            return -1;
         bool first = part->kind->holds && !state->held;
         state->out.length = 0;
         if (part->kind->holds ? decode_held(part, state, text, n, error)
@@ -266,6 +294,8 @@ int cr_decode_end(const struct cr_text_parts *decoders, struct cr_decoding *stat
     for (int i = 0; i < decoders->n; i++) {
         const struct cr_text_part *part = &decoders->items[i];
         struct cr_decoding *state = &states[i];
+        if (part->joins && decode_bytes(decoders, states, i, out, error))
+            return -1;
         if (!part->gathers && !state->held)
             continue;
         state->ended = true;

@@ -4,6 +4,8 @@
 #include "compiler/ir/mem.h"
 #include "tokenizer.h"
 
+#include "leading.inc"
+
 /* Normalizes each piece of `in` that is not a token, and splits it at the added tokens that are
  * searched for in normalized text. */
 static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces *in,
@@ -13,15 +15,15 @@ static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces
     int status = 0;
     for (int i = 0; i < in->n && status == 0; i++) {
         const struct cr_piece *piece = &in->items[i];
-        bool first = piece->first;
+        size_t leading = piece->leading;
         if (piece->token != CR_NO_TOKEN) {
             cr_add_token(out, piece->token);
             continue;
         }
         normal.length = 0;
         status = cr_normalize(&t->normalizers, in->text.data + piece->at, piece->length, &normal,
-                              &first, error);
-        cr_cut_added(&t->added, &t->added.normalized, normal.data, normal.length, first, out);
+                              &leading, error);
+        cr_cut_added(&t->added, &t->added.normalized, normal.data, normal.length, leading, out);
     }
     free(normal.data);
     return status;
@@ -52,7 +54,7 @@ static int encode_text(struct cr_tokenizer *t, const char *text, size_t n, struc
         return cr_fail(error, "the text has %zu bytes, expected at most %d", n, CR_LONGEST_TEXT);
     if (!cr_is_utf8(text, n, &at))
         return cr_fail(error, "byte %zu of the text is not valid UTF-8, expected UTF-8", at);
-    cr_cut_added(&t->added, &t->added.raw, text, n, true, &raw);
+    cr_cut_added(&t->added, &t->added.raw, text, n, cr_leading_at_first(text, n), &raw);
     int status = normalize_pieces(t, &raw, &normal, error) ||
                          cr_pre_tokenize(&t->pre_tokenizers, &normal, error) ||
                          encode_pieces(t, &normal, ids, error)

@@ -51,23 +51,27 @@ int cr_read_metaspace(struct cr_text_part *part, const struct cr_document *d, in
 
 /* Replaces spaces, and prepends the replacement if the scheme says so; then cuts the text before
  * each replacement. */
-int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n, bool first,
+int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                      struct cr_pieces *out, struct cr_error *error)
 {
     struct cr_text replaced = {0};
     bool has =
         text[0] == ' ' || (n >= part->length && memcmp(text, part->content, part->length) == 0);
+    size_t led = 0;
     int status = 0;
-    if (cr_prepends_space(part->prepending, has, first))
+    if (cr_prepends_space(part->prepending, has, leading > 0))
         cr_put_bytes(&replaced, part->content, part->length);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         cr_put_bytes(&replaced, text[i] == ' ' ? part->content : text + i,
                      text[i] == ' ' ? part->length : 1);
+        if (i + 1 == leading)
+            led = replaced.length;
+    }
     if (part->split)
         status = cr_cut(out, part->pattern, CR_MERGED_WITH_NEXT, false, replaced.data,
-                        replaced.length, first, error);
+                        replaced.length, led, error);
     else
-        cr_add_piece(out, replaced.data, replaced.length, first);
+        cr_add_piece(out, replaced.data, replaced.length, led);
     free(replaced.data);
     return status;
 }

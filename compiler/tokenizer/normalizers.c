@@ -9,13 +9,15 @@
 #include "replace.h"
 #include "tokenizer_part.h"
 
+#include "leading.inc"
+
 /* ---- kinds without members ---- */
 
 static int by_stage(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                    bool *first, struct cr_error *error)
+                    size_t *leading, struct cr_error *error)
 {
     (void)error;
-    cr_put_stage(out, text, n, part->kind->stage, first);
+    cr_put_stage(out, text, n, part->kind->stage, leading);
     return 0;
 }
 
@@ -25,19 +27,19 @@ static int list_stage(const struct cr_text_part *part, struct cr_shape *s, struc
 }
 
 static int byte_level(const struct cr_text_part *part, const char *text, size_t n,
-                      struct cr_text *out, bool *first, struct cr_error *error)
+                      struct cr_text *out, size_t *leading, struct cr_error *error)
 {
-    (void)part, (void)first, (void)error;
-    cr_put_byte_letters(out, text, n);
+    (void)part, (void)error;
+    cr_put_led_letters(out, text, n, leading);
     return 0;
 }
 
 /* ---- Replace ---- */
 
 static int replace(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                   bool *first, struct cr_error *error)
+                   size_t *leading, struct cr_error *error)
 {
-    return cr_put_replaced(part, text, n, out, first, error);
+    return cr_put_replaced(part, text, n, out, leading, error);
 }
 
 /* True if a pattern is a character, or \\s for white space, with a minimum of repetitions, such
@@ -96,11 +98,13 @@ static int read_prepend(struct cr_text_part *part, const struct cr_document *d, 
 }
 
 static int prepend(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                   bool *first, struct cr_error *error)
+                   size_t *leading, struct cr_error *error)
 {
-    (void)first, (void)error;
+    (void)error;
     if (n > 0)
         cr_put_bytes(out, part->content, part->length);
+    if (*leading > 0)
+        *leading += part->length;
     cr_put_bytes(out, text, n);
     return 0;
 }
@@ -125,10 +129,9 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* Strips white space.  The text no longer counts as `first` if something was removed from its
- * start. */
+/* Strips white space. */
 static int strip(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                 bool *first, struct cr_error *error)
+                 size_t *leading, struct cr_error *error)
 {
     size_t begin = 0, bytes;
     (void)error;
@@ -136,7 +139,7 @@ static int strip(const struct cr_text_part *part, const char *text, size_t n, st
         begin += bytes;
     while (part->stop && n > begin && cr_is_space(text, cr_character_before(text, n), &bytes))
         n -= bytes;
-    *first = *first && begin == 0;
+    *leading = cr_leading_of_copy(*leading, begin, n);
     cr_put_bytes(out, text + begin, n - begin);
     return 0;
 }
@@ -191,7 +194,7 @@ void cr_put_lowercase_first(struct cr_text_parts *normalizers)
 }
 
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
-                 struct cr_text *out, bool *first, struct cr_error *error)
+                 struct cr_text *out, size_t *leading, struct cr_error *error)
 {
     struct cr_text from = {0}, to = {0};
     int status = 0;
@@ -199,7 +202,7 @@ int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size
     for (int i = 0; i < normalizers->n && status == 0; i++) {
         const struct cr_text_part *part = &normalizers->items[i];
         to.length = 0;
-        status = part->kind->normalize(part, from.data, from.length, &to, first, error) ||
+        status = part->kind->normalize(part, from.data, from.length, &to, leading, error) ||
                          cr_check_growth(to.length, n, error)
                      ? -1
                      : 0;

@@ -6,18 +6,20 @@
 
 #include "compiler/ir/mem.h"
 
-void cr_add_piece(struct cr_pieces *p, const char *text, size_t length, bool first)
+#include "leading.inc"
+
+void cr_add_piece(struct cr_pieces *p, const char *text, size_t length, size_t leading)
 {
     if (length == 0)
         return;
     *CR_PUSH(p->items, p->n, p->cap) =
-        (struct cr_piece){p->text.length, length, CR_NO_TOKEN, first};
+        (struct cr_piece){p->text.length, length, CR_NO_TOKEN, leading < length ? leading : length};
     cr_put_bytes(&p->text, text, length);
 }
 
 void cr_add_token(struct cr_pieces *p, int32_t token)
 {
-    *CR_PUSH(p->items, p->n, p->cap) = (struct cr_piece){p->text.length, 0, token, false};
+    *CR_PUSH(p->items, p->n, p->cap) = (struct cr_piece){p->text.length, 0, token, 0};
 }
 
 void cr_empty_pieces(struct cr_pieces *p)
@@ -106,7 +108,7 @@ static void join_backward(struct spans *s)
 }
 
 int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_behavior behavior,
-           bool invert, const char *text, size_t n, bool first, struct cr_error *error)
+           bool invert, const char *text, size_t n, size_t leading, struct cr_error *error)
 {
     struct spans s = {0};
     int status = find_spans(&s, pattern, invert, text, n, error);
@@ -119,7 +121,7 @@ int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_b
     for (int i = 0; status == 0 && i < s.n; i++)
         if (behavior != CR_REMOVED || !s.items[i].is_match)
             cr_add_piece(pieces, text + s.items[i].begin, s.items[i].end - s.items[i].begin,
-                         first && s.items[i].begin == 0);
+                         cr_leading_from(leading, s.items[i].begin));
     free(s.items);
     return status;
 }

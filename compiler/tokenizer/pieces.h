@@ -15,7 +15,7 @@ enum { CR_NO_TOKEN = -1 };
 struct cr_piece {
     size_t at, length; /* in `text` below; unused for a token */
     int32_t token;     /* or CR_NO_TOKEN */
-    bool first;        /* it begins at the start of the input */
+    size_t leading;    /* how many of its leading bytes stand for the first character of the input (leading.inc) */
 };
 
 /* All zero is empty. */
@@ -35,7 +35,7 @@ enum cr_behavior {
 };
 
 /* Adds a piece of text, unless it is empty; or adds a token. */
-void cr_add_piece(struct cr_pieces *pieces, const char *text, size_t length, bool first);
+void cr_add_piece(struct cr_pieces *pieces, const char *text, size_t length, size_t leading);
 void cr_add_token(struct cr_pieces *pieces, int32_t token);
 
 /* Removes all pieces and keeps the memory. */
@@ -45,6 +45,6 @@ void cr_free_pieces(struct cr_pieces *pieces);
 /* Cuts a text by a pattern and appends the pieces.  With `invert` the text between matches counts
  * as a match. */
 int cr_cut(struct cr_pieces *pieces, const struct cr_pattern *pattern, enum cr_behavior behavior,
-           bool invert, const char *text, size_t n, bool first, struct cr_error *error);
+           bool invert, const char *text, size_t n, size_t leading, struct cr_error *error);
 
 #endif

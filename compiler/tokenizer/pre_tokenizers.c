@@ -9,12 +9,14 @@
 #include "pattern_program.h"
 #include "replace.h"
 
+#include "leading.inc"
+
 /* ---- Split and similar ---- */
 
-static int split(const struct cr_text_part *part, const char *text, size_t n, bool first,
+static int split(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                  struct cr_pieces *out, struct cr_error *error)
 {
-    return cr_cut(out, part->pattern, part->behavior, part->invert, text, n, first, error);
+    return cr_cut(out, part->pattern, part->behavior, part->invert, text, n, leading, error);
 }
 
 static const struct {
@@ -112,11 +114,11 @@ static int list_cutter(const struct cr_text_part *part, struct cr_shape *s, stru
     return cr_list_cut(s, &(struct cr_listed_cut){part->cutter, row->piece, row->class_of, NULL}, error);
 }
 
-static int by_character(const struct cr_text_part *part, const char *text, size_t n, bool first,
+static int by_character(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                         struct cr_pieces *out, struct cr_error *error)
 {
     (void)error;
-    cr_cut_by(&part->cutter, out, text, n, first);
+    cr_cut_by(&part->cutter, out, text, n, leading);
     return 0;
 }
 
@@ -165,7 +167,7 @@ static int read_byte_level(struct cr_text_part *part, const struct cr_document *
 
 /* Cuts by GPT-2's pattern and writes bytes as letters.  With prefix_space a text that does not
  * begin with a space gets one. */
-static int byte_level(const struct cr_text_part *part, const char *text, size_t n, bool first,
+static int byte_level(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                       struct cr_pieces *out, struct cr_error *error)
 {
     struct cr_text prefixed = {0}, letters = {0};
@@ -173,16 +175,19 @@ static int byte_level(const struct cr_text_part *part, const char *text, size_t 
     int status = 0;
     if (part->prefix_space && text[0] != ' ')
         cr_put_bytes(&prefixed, " ", 1);
+    if (leading > 0)
+        leading += prefixed.length;
     cr_put_bytes(&prefixed, text, n);
     if (part->by_regex)
         status = cr_cut(&cut, part->pattern, CR_ISOLATED, false, prefixed.data, prefixed.length,
-                        first, error);
+                        leading, error);
     else
-        cr_add_piece(&cut, prefixed.data, prefixed.length, first);
+        cr_add_piece(&cut, prefixed.data, prefixed.length, leading);
     for (int i = 0; i < cut.n && status == 0; i++) {
         letters.length = 0;
-        cr_put_byte_letters(&letters, cut.text.data + cut.items[i].at, cut.items[i].length);
-        cr_add_piece(out, letters.data, letters.length, cut.items[i].first);
+        leading = cut.items[i].leading;
+        cr_put_led_letters(&letters, cut.text.data + cut.items[i].at, cut.items[i].length, &leading);
+        cr_add_piece(out, letters.data, letters.length, leading);
     }
     cr_free_pieces(&cut);
     free(prefixed.data);
@@ -215,7 +220,7 @@ static int read_fixed_length(struct cr_text_part *part, const struct cr_document
 }
 
 /* Cuts pieces of `start` characters; the last one may be shorter. */
-static int fixed_length(const struct cr_text_part *part, const char *text, size_t n, bool first,
+static int fixed_length(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                         struct cr_pieces *out, struct cr_error *error)
 {
     size_t begin = 0;
@@ -224,11 +229,11 @@ static int fixed_length(const struct cr_text_part *part, const char *text, size_
     for (size_t at = 0, bytes; at < n; at += bytes, characters++) {
         cr_character_at(text, at, &bytes);
         if (characters > 0 && characters % part->start == 0) {
-            cr_add_piece(out, text + begin, at - begin, first && begin == 0);
+            cr_add_piece(out, text + begin, at - begin, cr_leading_from(leading, begin));
             begin = at;
         }
     }
-    cr_add_piece(out, text + begin, n - begin, first && begin == 0);
+    cr_add_piece(out, text + begin, n - begin, cr_leading_from(leading, begin));
     return 0;
 }
 
@@ -277,7 +282,7 @@ static int apply(const struct cr_text_part *part, const struct cr_pieces *in, st
         const struct cr_piece *piece = &in->items[i];
         if (piece->token != CR_NO_TOKEN)
             cr_add_token(out, piece->token);
-        else if (part->kind->cut(part, in->text.data + piece->at, piece->length, piece->first, out,
+        else if (part->kind->cut(part, in->text.data + piece->at, piece->length, piece->leading, out,
                                  error))
             return -1;
     }

@@ -8,6 +8,10 @@
 #include "emitted_parts.h"
 
 /* The order matters: each file uses those above it. */
+#include "leading.inc"
+
+#include "leading_characters.inc"
+
 #include "characters.inc"
 
 #include "class_runs.inc"
@@ -106,16 +110,20 @@ struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map)
     return (struct cr_map_tables){map->units, map->results, map->n_units, map->n_results};
 }
 
+/* Appends the results of all parts of the text that the map has, and the other parts as they are. */
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
-                             struct cr_text *out, bool *first, struct cr_error *error)
+                             struct cr_text *out, size_t *leading, struct cr_error *error)
 {
     const struct cr_map_tables tables = cr_map_tables_of(&part->map);
-    (void)first, (void)error;
+    struct cr_leading l = cr_begin_leading(text, *leading);
+    (void)error;
     for (size_t at = 0, grapheme = 0, end; at < n; at = end) {
         const char *result;
         end = cr_next_mapped(&tables, text, n, at, &grapheme, &result);
         cr_put_bytes(out, result ? result : text + at, result ? strlen(result) : end - at);
+        cr_lead_mapped(&l, text + at, end - at, result);
     }
+    *leading = l.made;
     return 0;
 }
 

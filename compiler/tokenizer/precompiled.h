@@ -30,7 +30,7 @@ struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map);
 double cr_growth_of_map(const struct cr_text_map *map, size_t space, size_t deepest);
 
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
-                             struct cr_text *out, bool *first, struct cr_error *error);
+                             struct cr_text *out, size_t *leading, struct cr_error *error);
 cr_shape_function cr_list_precompiled;
 
 #endif

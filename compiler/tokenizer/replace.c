@@ -5,6 +5,8 @@
 #include "compiler/files/mapping.h"
 #include "scanner.h"
 
+#include "leading.inc"
+
 int cr_read_content(struct cr_text_part *part, const struct cr_document *d, int object,
                     const char *where, const char *name, struct cr_error *error)
 {
@@ -34,32 +36,24 @@ int cr_read_replace(struct cr_text_part *part, const struct cr_document *d, int 
     return part->pattern ? cr_read_content(part, d, object, where, "content", error) : -1;
 }
 
-/* True if what replaces a match at the start of a text still begins there: it is not empty, and the
- * match has one character, as Hugging Face's library aligns a replacement with the last one. */
-static bool stays_first(const struct cr_text_part *part, const char *text, const struct cr_match *match)
-{
-    size_t bytes = 0;
-    if (match->begin > 0 || match->end == 0)
-        return true;
-    cr_character_at(text, 0, &bytes);
-    return part->length > 0 && match->end == bytes;
-}
-
 int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
-                    struct cr_text *out, bool *first, struct cr_error *error)
+                    struct cr_text *out, size_t *leading, struct cr_error *error)
 {
     struct cr_matches matches = {.pattern = part->pattern, .text = text, .n = n};
     struct cr_match match;
-    size_t done = 0;
+    size_t done = 0, leading_before = *leading;
     int found;
+    *leading = 0;
     while ((found = cr_pattern_next(&matches, &match, error)) > 0) {
         if (cr_check_growth(out->length + part->length, n, error))
             return -1;
-        *first = *first && stays_first(part, text, &match);
+        *leading += cr_leading_of_copy(leading_before, done, match.begin) +
+                    cr_leading_of_match(leading_before, match.end, part->length);
         cr_put_bytes(out, text + done, match.begin - done);
         cr_put_bytes(out, part->content, part->length);
         done = match.end;
     }
+    *leading += cr_leading_from(leading_before, done);
     cr_put_bytes(out, text + done, n - done);
     return found;
 }

@@ -9,9 +9,9 @@ int cr_read_replace(struct cr_text_part *part, const struct cr_document *documen
                     const char *where, struct cr_error *error);
 
 /* Appends the text to `out` with the part's content in place of each match.  Fails if it grows past
- * cr_check_growth.  Clears *first if the result does not begin where the text does. */
+ * cr_check_growth.  *leading becomes the number of leading bytes of the result. */
 int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
-                    struct cr_text *out, bool *first, struct cr_error *error);
+                    struct cr_text *out, size_t *leading, struct cr_error *error);
 
 /* Read a string member into the part's content; the second requires exactly one character. */
 int cr_read_content(struct cr_text_part *part, const struct cr_document *document, int object,

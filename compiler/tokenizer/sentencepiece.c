@@ -44,7 +44,7 @@ static void put(const struct cr_stage *stage, const char *text, size_t n, struct
 /* Puts the additional space after white space that is trimmed; a text of nothing else becomes
  * empty. */
 static int normalize(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
-                     bool *first, struct cr_error *error)
+                     size_t *leading, struct cr_error *error)
 {
     const struct cr_map_tables map = cr_map_tables_of(&part->map);
     const struct cr_stage stage = {.map = &map, .kept = part->kept.nodes, .flags = flags_of(&part->spaces)};
@@ -52,9 +52,11 @@ static int normalize(const struct cr_text_part *part, const char *text, size_t n
     const char *made;
     size_t length, begin = out->length;
     (void)error;
+    bool begins = *leading > 0;
+    *leading = 0; /* no part after this one asks for it */
     if (!cr_begin_normal(&rest))
         return 0;
-    if (part->spaces.prefix && *first)
+    if (part->spaces.prefix && begins)
         put_space(&stage, out);
     while (cr_next_normal(&rest, &made, &length))
         put(&stage, made, length, out);

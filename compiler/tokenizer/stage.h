@@ -10,7 +10,7 @@ struct cr_stage_text {
     size_t n;
     char *out;
     uint32_t *work;
-    int first; /* no text is before it */
+    size_t leading; /* leading bytes of the text, then of the result (leading.inc) */
 };
 
 /* Writes the text and returns its bytes.  Each function uses some of the settings. */

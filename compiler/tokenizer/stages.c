@@ -9,6 +9,10 @@
 #include "scanner.h"
 
 /* The order matters: each file uses those above it. */
+#include "leading.inc"
+
+#include "leading_characters.inc"
+
 #include "characters.inc"
 
 #include "class_runs.inc"
@@ -60,7 +64,7 @@ static bool is_ascii(const char *text, size_t n)
 }
 
 /* ASCII is in all normal forms. */
-void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first)
+void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, size_t *leading)
 {
     const struct cr_stage_row *row = &cr_stage_rows[kind];
     if (kind <= CR_NFKD && is_ascii(text, n)) {
@@ -69,9 +73,9 @@ void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage
     }
     uint32_t *work = cr_calloc((size_t)row->work * n, sizeof *work);
     char *made = cr_calloc(n * (size_t)row->up / (size_t)row->down + 1, 1);
-    struct cr_stage_text t = {.text = text, .n = n, .out = made, .work = work, .first = *first};
+    struct cr_stage_text t = {.text = text, .n = n, .out = made, .work = work, .leading = *leading};
     cr_put_bytes(out, made, row->make(NULL, &t));
-    *first = t.first;
+    *leading = t.leading;
     free(made);
     free(work);
 }

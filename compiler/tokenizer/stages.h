@@ -44,8 +44,8 @@ struct cr_stage_row {
 
 extern const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS];
 
-/* Appends the result of a stage without settings for n bytes of text; `first` as in struct
- * cr_piece. */
-void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, bool *first);
+/* Appends the result of a stage without settings for n bytes of text; *leading becomes the number of its
+ * leading bytes. */
+void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, size_t *leading);
 
 #endif

@@ -23,11 +23,12 @@
 #include "unicode.h"
 #include "vocabulary.h"
 
-/* The functions of normalizers and pre-tokenizers; `first` is as in struct cr_piece. */
+/* The functions of normalizers and pre-tokenizers; `leading` is as in struct cr_piece.
+ * Normalizers get that of the text, and set that of the result. */
 struct cr_text_part;
 typedef int cr_normalize_function(const struct cr_text_part *part, const char *text, size_t n,
-                                  struct cr_text *out, bool *first, struct cr_error *error);
-typedef int cr_cut_function(const struct cr_text_part *part, const char *text, size_t n, bool first,
+                                  struct cr_text *out, size_t *leading, struct cr_error *error);
+typedef int cr_cut_function(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                             struct cr_pieces *out, struct cr_error *error);
 
 /* The state of a decoder between tokens. */
@@ -115,6 +116,7 @@ struct cr_text_part {
     int64_t start, stop;
     bool fused, gathers; /* of a decoder: all tokens come as one text; it waits for the end of
                             them */
+    bool joins; /* of a ByteFallback: the decoders after it see adjacent bytes as one token */
     struct cr_frame frame;
     struct cr_template single, pair; /* of a post-processor; if empty, only the frame is known */
     struct cr_bert bert;
@@ -159,7 +161,7 @@ struct cr_pattern *cr_read_pattern(const struct cr_document *document, int objec
 
 /* Runs the text through all normalizers and appends the result to `out`. */
 int cr_normalize(const struct cr_text_parts *normalizers, const char *text, size_t n,
-                 struct cr_text *out, bool *first, struct cr_error *error);
+                 struct cr_text *out, size_t *leading, struct cr_error *error);
 
 /* Puts a Lowercase in front of the normalizers, unless one of them is one. */
 void cr_put_lowercase_first(struct cr_text_parts *normalizers);
