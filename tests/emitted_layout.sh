@@ -193,7 +193,7 @@ count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * 
 report $? "emit graphs/roformer.lua"
 count 2 '            a->k4_0_attention_self_query_key_value_add + head * HEAD_DIM + HIDDEN_SIZE + 1,' "$T/pairs.c"
 count 1 '    rt->i32->iota(B * T, NUM_LOCAL_EXPERTS,' "$T/experts.c"
-count 1 '    const int *const in_ids = inputs[0]; /* ids[2, 9] */' "$T/experts.c"
+count 1 '    const int *const in_ids = inputs[0]; /* ids[B, T] */' "$T/experts.c"
 "$crescent" emit graphs/llama.lua --generate --ids --isa plain -o "$T/llama.c" >"$log" 2>&1
 report $? "emit graphs/llama.lua --generate --ids"
 count 1 '    const long length_n = *(const int *)inputs[0]; /* n */' "$T/llama.c"

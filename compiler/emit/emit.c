@@ -75,13 +75,24 @@ static void find_named(struct named_ports *named, const struct cr_program *p,
             name_ports(named, cr_operand_binding(p, step, i));
 }
 
-/* Prints a port's name and shape as a comment. */
-static void print_port_comment(struct cr_text *t, const struct cr_port *port)
+/* Returns the buffer of input or output `number`, which a step of the program uses. */
+static const struct cr_buffer *buffer_of(const struct cr_program *p, enum cr_space space, int number)
 {
-    char plain[128], shape[200];
+    int i = 0;
+    while (p->buffers[i].space != space || p->buffers[i].offset != number)
+        i++;
+    return &p->buffers[i];
+}
+
+/* Prints a port's name and shape as a comment. */
+static void print_port_comment(struct cr_text *t, const struct cr_program *p, const struct cr_port *port,
+                               const struct cr_buffer *buffer)
+{
+    char plain[128];
     cr_plain_scope(plain, sizeof plain, port->name);
-    cr_put(t, " /* %s%s */\n", plain,
-           cr_shape_text(shape, sizeof shape, port->rank, port->shape));
+    cr_put(t, " /* %s", plain);
+    cr_emit_shape(t, p, buffer);
+    cr_put(t, " */\n");
 }
 
 /* Declares the variables of ports, except ports that would be unused variables. */
@@ -94,18 +105,19 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
         if (!named.inputs[i])
             continue;
         const char *type = cr_c_type(p->inputs[i].dtype);
-        if (p->inputs[i].state)
+        bool state = p->inputs[i].state;
+        if (state)
             cr_put(t, "    %s *const state_%s = (void *)inputs[%d];", type, p->inputs[i].identifier, i);
         else
             cr_put(t, "    const %s *const in_%s = inputs[%d];", type, p->inputs[i].identifier, i);
-        print_port_comment(t, &p->inputs[i]);
+        print_port_comment(t, p, &p->inputs[i], buffer_of(p, state ? CR_SPACE_STATE : CR_SPACE_INPUT, i));
     }
     for (int i = 0; i < p->n_outputs; i++) {
         if (!named.outputs[i])
             continue;
         cr_put(t, "    %s *const out_%s = outputs[%d];", cr_c_type(p->outputs[i].dtype),
                p->outputs[i].identifier, i);
-        print_port_comment(t, &p->outputs[i]);
+        print_port_comment(t, p, &p->outputs[i], buffer_of(p, CR_SPACE_OUTPUT, i));
     }
     free(named.inputs);
     free(named.outputs);

@@ -233,16 +233,30 @@ void cr_emit_binding(struct cr_text *t, const struct cr_program *p, const struct
 
 /* ---- steps ---- */
 
+void cr_emit_shape(struct cr_text *t, const struct cr_program *p, const struct cr_buffer *buffer)
+{
+    char name[512];
+    cr_put(t, buffer->rank ? "" : "[");
+    for (int i = 0; i < buffer->rank; i++) {
+        int length = buffer->length[i];
+        cr_axis_text(length == CR_NONE ? NULL : &p->lengths[length], p->sizes, buffer->size[i], buffer->shape[i], name,
+                     sizeof name);
+        cr_put(t, "%s%s", i ? ", " : "[", name);
+    }
+    cr_put(t, "]");
+}
+
 /* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers,
  * of the first layer's buffer.  The columns of packed weights are rounded up to whole panels. */
 static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
                                  const struct cr_binding *b, bool packed)
 {
     const struct cr_buffer *buffer = &p->buffers[p->bound[b->first_buffer].what];
-    char plain[128], shape[200];
+    char plain[128];
     cr_plain_scope(plain, sizeof plain, buffer->name);
-    cr_put(t, " /* %s%s%s */", plain, cr_shape_text(shape, sizeof shape, buffer->rank, buffer->shape),
-           packed ? ", whole panels" : "");
+    cr_put(t, " /* %s", plain);
+    cr_emit_shape(t, p, buffer);
+    cr_put(t, "%s */", packed ? ", whole panels" : "");
 }
 
 /* Prints a block that calls rt->parallel with the function and a structure of its arguments. */

@@ -12,6 +12,9 @@ void cr_emit_binding(struct cr_text *text, const struct cr_program *program,
                      const struct cr_layers *loop, const struct cr_binding *binding,
                      enum cr_format format);
 
+/* Prints the shape of a buffer with lengths and sizes by name, such as "[n, 3 * N_EMBD]". */
+void cr_emit_shape(struct cr_text *text, const struct cr_program *program, const struct cr_buffer *buffer);
+
 /* Returns the identifier of the input that holds a length: its variable in the function of an entry is
  * length_IDENTIFIER. */
 static inline const char *cr_length_identifier(const struct cr_program *program, int length)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/ir/mem.h"
+#include "identifiers.h"
 #include "intern.h"
 #include "runtime/types.h"
 
@@ -344,4 +345,15 @@ int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_
         return factors;
     snprintf(text, bytes, "%s", shorter);
     return fewer;
+}
+
+void cr_axis_text(const struct cr_length *length, const struct cr_named_sizes *sizes, int size, int64_t number,
+                  char *text, size_t bytes)
+{
+    if (length)
+        cr_plain_text(text, bytes, length->name);
+    else if (size)
+        cr_size_text(sizes, size, text, bytes);
+    else
+        snprintf(text, bytes, "%lld", (long long)number);
 }

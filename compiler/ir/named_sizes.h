@@ -103,6 +103,11 @@ void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
 /* Writes a size as C, such as "3 * N_EMBD".  Returns the number of its factors. */
 int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes);
 
+/* Writes the size of an axis for readers: the name of its length, which is null if it has none, else its
+ * named size, else its number. */
+void cr_axis_text(const struct cr_length *length, const struct cr_named_sizes *sizes, int size, int64_t number,
+                  char *text, size_t bytes);
+
 /* Returns the sizes of each node along its axes, by the rules of the ops; 0 where nothing is known.
  * The caller frees them. */
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK];

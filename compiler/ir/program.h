@@ -44,6 +44,7 @@ struct cr_buffer {
     int rank;
     int64_t shape[CR_MAX_RANK];   /* for a length: its bound */
     int length[CR_MAX_RANK];      /* by axis: index in cr_program.lengths, or CR_NONE */
+    int size[CR_MAX_RANK];        /* by axis: the named size that the shape is, or 0 */
     enum cr_space space;
     int64_t offset, bytes;
     int alias;        /* the buffer whose memory it shares, wholly or in part, or CR_NONE */

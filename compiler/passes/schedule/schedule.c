@@ -90,6 +90,8 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     memcpy(buffer->shape, node->shape, sizeof buffer->shape);
     for (int i = 0; i < CR_MAX_RANK; i++)
         buffer->length[i] = cr_length_at(s->g, id, i) - 1;
+    if (s->sizes)
+        memcpy(buffer->size, s->sizes[id], sizeof buffer->size);
     buffer->bytes = cr_format_bytes(buffer->format, cr_elements(node->rank, node->shape));
     return buffer;
 }
@@ -105,14 +107,23 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* Gives a buffer the shape of K x N panels: rows rounded up to blocks, columns to panels.  Panels
- * have no lengths: all of the weight is packed. */
-static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N)
+/* Returns the named size of an axis, 0 if it has none or if the axis does not have this many elements. */
+static int size_of_axis(const struct cr_buffer *buffer, int axis, int64_t elements)
 {
+    return buffer->shape[axis] == elements ? buffer->size[axis] : 0;
+}
+
+/* Gives the buffer of a matrix, or of a table whose rows become columns, the shape of K x N panels: rows rounded
+ * up to blocks, columns to panels.  Panels have no lengths: all of the weight is packed. */
+static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N, bool is_table)
+{
+    const int64_t shape[2] = {cr_block_rows(format, K), cr_round_up(N, CR_PANEL_FLOATS)};
+    const int rows = buffer->rank - (is_table ? 1 : 2), columns = buffer->rank - (is_table ? 2 : 1);
+    const int size[2] = {size_of_axis(buffer, rows, shape[0]), size_of_axis(buffer, columns, shape[1])};
     buffer->format = format;
     buffer->rank = 2;
-    buffer->shape[0] = cr_block_rows(format, K);
-    buffer->shape[1] = cr_round_up(N, CR_PANEL_FLOATS);
+    memcpy(buffer->shape, shape, sizeof shape);
+    memcpy(buffer->size, size, sizeof size);
     buffer->length[0] = buffer->length[1] = CR_NONE;
     buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
 }
@@ -131,7 +142,7 @@ static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t 
     }
     const struct cr_node *matrix = &s->g->nodes[cr_packed(k)];
     set_panels(buffer, cr_panel_format(s->g, cr_packed(k)), matrix->shape[matrix->rank - 2],
-               cr_panel_columns(s->g, cr_packed(k)));
+               cr_panel_columns(s->g, cr_packed(k)), false);
     s->panels[cr_packed(k)] = s->p->n_buffers - 1;
 }
 
@@ -140,7 +151,7 @@ static int add_table(struct scheduling *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
     struct cr_buffer *buffer = add_buffer(s, id, location_of(&s->m->storage[id]));
-    set_panels(buffer, cr_kept_format(s->g, id), node->shape[1], node->shape[0]);
+    set_panels(buffer, cr_kept_format(s->g, id), node->shape[1], node->shape[0], true);
     return s->p->n_buffers - 1;
 }
 
@@ -254,12 +265,7 @@ static char *shape_note(const struct scheduling *s, cr_id id)
     char name[512];
     for (int i = 0; i < node->rank; i++) {
         int length = cr_length_at(s->g, id, i), size = s->sizes ? s->sizes[id][i] : 0;
-        if (length)
-            cr_plain_text(name, sizeof name, s->g->lengths[length - 1].name);
-        else if (size)
-            cr_size_text(s->p->sizes, size, name, sizeof name);
-        else
-            snprintf(name, sizeof name, "%lld", (long long)node->shape[i]);
+        cr_axis_text(length ? &s->g->lengths[length - 1] : NULL, s->p->sizes, size, node->shape[i], name, sizeof name);
         cr_put(&t, "%s%s", i ? ", " : "[", name);
     }
     cr_put(&t, node->rank ? "]" : "[]");
