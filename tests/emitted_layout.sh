@@ -194,6 +194,20 @@ report $? "emit graphs/roformer.lua"
 count 2 '            a->k4_0_attention_self_query_key_value_add + head * HEAD_DIM + HIDDEN_SIZE + 1,' "$T/pairs.c"
 count 1 '    rt->i32->iota(B * T, NUM_LOCAL_EXPERTS,' "$T/experts.c"
 count 1 '    const int *const in_ids = inputs[0]; /* ids[B, T] */' "$T/experts.c"
+
+# The offset of a slice is the sum of the widths in front of it.
+count 2 '        a->k7_layers_block_sparse_moe_gate_experts + 2 * INTERMEDIATE_SIZE + NUM_LOCAL_EXPERTS,' "$T/experts.c"
+"$crescent" emit graphs/phi.lua --isa plain -o "$T/phi.c" >"$log" 2>&1
+report $? "emit graphs/phi.lua"
+count 2 '            a->k2_self_attn_q_proj_k_proj_v_proj_mlp + row * SIZE_448 + 3 * HIDDEN_SIZE, SIZE_448,' "$T/phi.c"
+
+# What a kernel stores has the name that it has inside, and a copy of an operand another one than the result.
+"$crescent" emit graphs/deberta_v2.lua --isa plain -o "$T/mean.c" >"$log" 2>&1
+report $? "emit graphs/deberta_v2.lua"
+count 1 '        rt->store(1, 2, a->encoder_layer_attention_output_LayerNorm_mean + row, 0, 1, mean, 0);' "$T/mean.c"
+"$crescent" emit graphs/train_add.lua --isa plain -o "$T/train.c" >"$log" 2>&1
+report $? "emit graphs/train_add.lua"
+count 1 '    rt->i32->add_sv(1, 1, add, 0, a->step, 0, column, 0);' "$T/train.c"
 "$crescent" emit graphs/llama.lua --generate --ids --isa plain -o "$T/llama.c" >"$log" 2>&1
 report $? "emit graphs/llama.lua --generate --ids"
 count 1 '    const long length_n = *(const int *)inputs[0]; /* n */' "$T/llama.c"

@@ -15,7 +15,7 @@
 #include "compiler/ir/signature.h"
 #include "compiler/passes/module/kernel_kinds.h"
 
-enum { MAX_STRIDES = 24 };
+enum { MAX_STRIDES = 24, MAX_SLICES = 16 }; /* of a slot; before an offset */
 
 /* The strides of a slot, each with the named size that it equals.  The first n_own strides belong to the kernel's
  * own indices, the others to views of the tensor. */
@@ -25,6 +25,7 @@ struct strides {
         int size;
     } items[MAX_STRIDES];
     int n, n_own;
+    cr_id tensor; /* that the slot holds, or CR_NONE */
 };
 
 /* The named sizes found so far for the numbers of a function. */
@@ -390,6 +391,13 @@ static void add_views(struct naming *n, cr_id id, int slot, const struct cr_affi
         add_stride(n, slot, found.items[i].value, found.items[i].size);
 }
 
+/* Sets the tensor that a slot holds. */
+static void set_tensor(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
+{
+    (void)at;
+    n->slots[slot].tensor = id;
+}
+
 /* Adds the distance of the columns of a packed matrix, which is its number of rows. */
 static void add_panels(struct naming *n)
 {
@@ -557,10 +565,61 @@ static int shortest_multiple(const struct naming *n, const struct strides *s, in
     return fewest;
 }
 
+/* Returns the column of a tensor at which a node, a slice of all its rows, begins; -1 if it is no such slice. */
+static int64_t first_column(const struct cr_graph *g, cr_id id, cr_id tensor)
+{
+    const struct cr_node *node = &g->nodes[id];
+    bool slices = node->op == CR_OP_slice && cr_in(g, id, 0) == tensor;
+    for (int axis = 0; slices && axis < node->rank - 1; axis++)
+        slices = node->shape[axis] == g->nodes[tensor].shape[axis];
+    return slices ? node->index[node->rank - 1] : -1;
+}
+
+/* Collects the widths of the slices of a tensor that lie side by side in front of the slice that begins at column
+ * `begin`, the last one first.  Returns their number; 0 if no slice begins there, or if they leave a gap. */
+static int widths_before(const struct naming *n, cr_id tensor, int64_t begin, int widths[MAX_SLICES])
+{
+    const struct cr_graph *g = n->b->g;
+    const int last = g->nodes[tensor].rank - 1;
+    int found = 0;
+    cr_id id = tensor;
+    while (id < g->n_nodes && first_column(g, id, tensor) != begin)
+        id++;
+    for (id = id < g->n_nodes ? tensor : id; id < g->n_nodes && begin > 0 && found < MAX_SLICES; id++) {
+        int64_t column = first_column(g, id, tensor);
+        if (column < 0 || column + g->nodes[id].shape[last] != begin)
+            continue;
+        widths[found++] = n->sizes[id][last];
+        begin = column;
+        id = tensor;
+    }
+    return begin ? 0 : found;
+}
+
+/* Names an offset that is a column at which a slice of the tensor begins, by the widths of the slices in front of
+ * it, such as queries and keys in front of values: by those that are as wide as the last of them, and the sum of
+ * the others. */
+static void name_column(const struct naming *n, cr_id tensor, struct cr_address *address)
+{
+    int widths[MAX_SLICES], alike[MAX_SLICES], others[MAX_SLICES], n_alike = 0, n_others = 0;
+    int found = tensor == CR_NONE ? 0 : widths_before(n, tensor, address->base, widths);
+    for (int i = 0; i < found; i++)
+        if (widths[i] == widths[0])
+            alike[n_alike++] = widths[i];
+        else
+            others[n_others++] = widths[i];
+    int size = cr_size_sum(n->table, alike, n_alike, 0), rest = cr_size_sum(n->table, others, n_others, 0);
+    if (!size || (n_others && !rest))
+        return;
+    address->size = size;
+    address->part = n_others ? n->table->sizes[rest - 1].value : 0;
+    address->part_size = rest;
+}
+
 /* Names the offset of an address.  It is a multiple of one of the slot's strides, or a sum of two
  * multiples if that is not longer than a product of three factors: half a head behind the queries is
  * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2.  The second number of a pair is one element behind
- * a multiple. */
+ * a multiple.  Another offset may be a column at which a slice begins. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
@@ -572,6 +631,8 @@ static void name_base(const struct naming *n, struct cr_address *address)
         bool odd = address->base > 1 && shortest_multiple(n, s, address->base - 1, &size) < INT_MAX;
         address->size = odd ? size : 0;
         address->part = odd;
+        if (!odd)
+            name_column(n, s->tensor, address);
         return;
     }
     address->size = size;
@@ -614,6 +675,9 @@ void cr_name_strides(struct cr_builder *b)
     if (!n.sizes)
         return;
     n.slots = cr_calloc((size_t)b->f->n_slots, sizeof *n.slots);
+    for (int i = 0; i < b->f->n_slots; i++)
+        n.slots[i].tensor = CR_NONE;
+    visit_all(&n, set_tensor);
     visit_all(&n, add_axes);
     visit_all(&n, add_steps);
     visit_all(&n, add_extents);

@@ -223,9 +223,13 @@ static void place_random(struct tiling *t, const struct cr_value *v, struct spot
 static void spread(struct tiling *t, struct spot *spot, bool by_row)
 {
     struct spot wide = {.format = spot->format, .temp = -1};
+    char role[sizeof t->role];
     if (by_row && spot->ld == 1)
         return;
+    memcpy(role, t->role, sizeof role);
+    snprintf(t->role, sizeof t->role, by_row ? "column" : "broadcast");
     take_temp(t, &wide, by_row);
+    memcpy(t->role, role, sizeof role);
     call_load(t, &wide, spot->address, spot->ld, 0);
     *spot = wide;
 }

@@ -60,6 +60,28 @@ const char *cr_weights_name(const struct cr_module *m, const struct cr_kernel *k
     return packed == CR_NONE ? NULL : m->graph->nodes[below_views(m->graph, packed)].name;
 }
 
+/* True if a node divides a sum over an axis by the number of its elements. */
+static bool is_mean(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    cr_id sum = node->op == CR_OP_div ? below_views(g, cr_in(g, id, 0)) : CR_NONE;
+    if (sum == CR_NONE || g->nodes[sum].op != CR_OP_sum)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, sum, 0)], *by = &g->nodes[below_views(g, cr_in(g, id, 1))];
+    int64_t summed = cr_elements(in->rank, in->shape) / cr_elements(g->nodes[sum].rank, g->nodes[sum].shape);
+    return by->op == CR_OP_const && by->value == (double)summed;
+}
+
+/* Returns the word for what a node computes: "mean", "centered" for a number minus a mean, else its op. */
+static const char *word_of(const struct cr_graph *g, cr_id id)
+{
+    if (is_mean(g, id))
+        return "mean";
+    if (g->nodes[id].op == CR_OP_sub && is_mean(g, below_views(g, cr_in(g, id, 1))))
+        return "centered";
+    return cr_ops[g->nodes[id].op].name;
+}
+
 void cr_put_op(struct cr_text *title, const struct cr_module *m, cr_id root)
 {
     const struct cr_graph *g = m->graph;
@@ -69,7 +91,7 @@ void cr_put_op(struct cr_text *title, const struct cr_module *m, cr_id root)
         if (cr_kind_of(g, in) == CR_KIND_ELEMENTWISE && m->storage[in].space == CR_SPACE_NONE)
             cr_put(title, ".%s", cr_ops[g->nodes[in].op].name);
     }
-    cr_put(title, ".%s", cr_ops[g->nodes[id].op].name);
+    cr_put(title, ".%s", word_of(g, id));
 }
 
 void cr_put_window(struct cr_text *title, const struct cr_kernel *kernel)
