@@ -75,10 +75,13 @@ static void put_elements(struct cr_text *text, const struct cr_literal *literal)
 void cr_put_literals(struct cr_text *text, const struct cr_program *program, bool elements)
 {
     char name[32];
+    bool first = true;
     for (int i = 0; i < program->n_literals; i++) {
         const struct cr_literal *literal = &program->literals[i];
         if (!cr_is_literal_read(program, i))
             continue;
+        cr_put(text, elements && first ? "\n/* Tensors whose elements the script gives. */\n" : "");
+        first = false;
         cr_literal_name(name, sizeof name, i);
         cr_put(text, "%s const %s %s[%lld]", elements ? "static" : "extern",
                cr_c_type(literal->dtype), name, (long long)literal->n);

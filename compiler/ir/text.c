@@ -73,15 +73,22 @@ static size_t last_space(const char *line, size_t room, const char *behind)
     return at;
 }
 
-/* Returns the number of characters before a line break; a sum is broken if nothing else fits. */
+/* Returns the number of characters before a line break.  A line is broken behind an equals sign if nothing
+ * else fits, and in a sum if that does not fit either. */
 static size_t break_at(const char *line, size_t room)
 {
+    static const char *const behind[] = {",?:&|;", "=", "+"};
     if (strlen(line) <= room)
         return strlen(line);
-    size_t at = last_space(line, room, ",?:=&|;"), sum = last_space(line, room, "+");
-    if ((!at || at > room) && sum && sum <= room)
-        return sum;
-    return at ? at : strlen(line);
+    size_t shortest = strlen(line);
+    for (int i = 0; i < 3; i++) {
+        size_t at = last_space(line, room, behind[i]);
+        if (at && at <= room)
+            return at;
+        if (at && at < shortest && i < 2)
+            shortest = at;
+    }
+    return shortest;
 }
 
 void cr_put_line(struct cr_text *text, int indent, const char *format, ...)

@@ -386,7 +386,7 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
             char name[24];
             snprintf(name, sizeof name, "next_%.17s", b->outer_name[inner]);
             next = cr_let_noted(b, name, cr_binary(b, CR_EXPR_ADD, head, more), false,
-                                "prefetched; or the last one again");
+                                "prefetched");
         }
         int own = b->outer[inner];
         b->outer[inner] = next;
