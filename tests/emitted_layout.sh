@@ -204,7 +204,7 @@ count 2 '            a->k2_self_attn_q_proj_k_proj_v_proj_mlp + row * SIZE_448 +
 # What a kernel stores has the name that it has inside, and a copy of an operand another one than the result.
 "$crescent" emit graphs/deberta_v2.lua --isa plain -o "$T/mean.c" >"$log" 2>&1
 report $? "emit graphs/deberta_v2.lua"
-count 1 '        rt->store(1, 2, a->encoder_layer_attention_output_LayerNorm_mean + row, 0, 1, mean, 0);' "$T/mean.c"
+count 1 ' * out[B, T, 1], encoder_layer_attention_output_LayerNorm_mean[B, T, 1]' "$T/mean.c"
 "$crescent" emit graphs/train_add.lua --isa plain -o "$T/train.c" >"$log" 2>&1
 report $? "emit graphs/train_add.lua"
 count 1 '    rt->i32->add_sv(1, 1, add, 0, a->step, 0, column, 0);' "$T/train.c"
