@@ -3,8 +3,8 @@
 # format and arithmetic, as the table of docs/accuracy.md.
 #
 # accuracy.sh     $CRESCENT is the program, $MAKE_FABLES that of tests/make_fables.c.
-# Texts are the same every time: fables of the grammar that graphs/fables did not see, stories that
-# stories260K tells itself, and digits with their order.  What is not here is left out, with a word.
+# The texts are the same in every run: fables of the grammar that graphs/fables was not trained on, stories that
+# stories260K generates, and digits with their order.  A model that is not on this machine is left out, with a note.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -19,12 +19,12 @@ fail() {
     exit 1
 }
 
-# The number that the last evaluation has for a key.
+# Prints the value of a key in the output of the last evaluation.
 value() {
     sed -n 's/^ *"'"$1"'": *\([-0-9.e]*\),*$/\1/p' "$T/json"
 }
 
-# measure NAME OPTION...: a line for the model as it is, and one for each kind of weights.
+# measure NAME OPTION...: prints a row for the model as it is, and one for each format of weights.
 measure() {
     name=$1
     shift
@@ -40,7 +40,7 @@ measure() {
     done
 }
 
-# The digits of nano_sort.lua, in some order and sorted, one sequence behind the other.
+# Prints the digits of nano_sort.lua, in some order and then sorted, one sequence after another.
 digits() {
     awk 'BEGIN {
         state = 7

@@ -1,10 +1,10 @@
 #!/bin/sh
 # bench.sh - the table of `make bench`: Markdown on standard output, progress on stderr.
 #
-# $CRESCENT is the program, $ROWS the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE, of which
-# SCRIPT:KEY=VALUE,grads is forward and backward, $THREADS the numbers of threads, $BENCH_SECONDS how long
-# each row is measured, $BENCH_ROUNDS how often a text goes on, $BENCH_FORMATS how weights are kept then, in words
-# like q8 or q8:int8 (none: that table is left out).
+# $CRESCENT is the program.  $ROWS lists the rows in words like SCRIPT:KEY=VALUE,KEY=VALUE; SCRIPT:KEY=VALUE,grads
+# measures forward and backward.  $THREADS lists numbers of threads, $BENCH_SECONDS is how long each row is measured,
+# $BENCH_ROUNDS how often text is generated, and $BENCH_FORMATS lists the formats of weights for generating, in words
+# like q8 or q8:int8 (if it is empty, that table is left out).
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -14,13 +14,13 @@ rounds="${BENCH_ROUNDS:-3}"
 formats="${BENCH_FORMATS-bf16 f16 q8 q4 q8:int8 q4:int8}"
 : "${ROWS:?the table is missing: call 'make bench'}"
 
-# settings KEY=VALUE,KEY=VALUE: the options --set of a row.
+# settings KEY=VALUE,KEY=VALUE: prints the options --set of a row.
 settings() {
     echo "$1" | sed 's/^/--set /; s/,/ --set /g'
 }
 
-# row LINES COMMAND...: the table that a command prints; all of it if LINES is 3 and its last
-# line if it is 1.
+# row LINES COMMAND...: runs a command that prints a table; prints the whole table if LINES is 3, only its last line
+# if it is 1.
 row() {
     lines=$1
     shift
@@ -41,7 +41,7 @@ machine() {
     done
 }
 
-# shapes OPTION... of the rows on standard input, each for each number of threads.
+# shapes OPTION...: reads rows from standard input and measures each with each number of threads.
 shapes() {
     lines=3
     while read -r item; do
@@ -53,7 +53,7 @@ shapes() {
     done
 }
 
-# The rows without gradients, and the others, without that word.
+# Split the rows: those without gradients, and the others without the word `grads`.
 forward_rows() {
     printf '%s\n' $ROWS | sed '/,grads$/d'
 }
@@ -61,8 +61,8 @@ backward_rows() {
     printf '%s\n' $ROWS | sed -n 's/,grads$//p'
 }
 
-# One file is built by cc -O2, and one model has to keep up with another that is easier to
-# compile.
+# Compares TinyCC with the standalone file that cc -O2 compiles, and a model with one head at a time with another
+# model of the same size that is easier to compile.
 others() {
     lines=3
     for n in $threads; do
@@ -84,8 +84,8 @@ compilation() {
     done
 }
 
-# peak THREADS ARITHMETIC: the best of three measurements of the operations a nanosecond that products in it can do at most: fused
-# multiply-adds of f32, and what this machine's instruction set has for int8 and bf16.
+# peak THREADS ARITHMETIC: prints the best of three measurements of the peak rate, in operations a nanosecond, of
+# products in an arithmetic: fused multiply-adds of f32, or what this machine's instruction set has for int8 and bf16.
 peak() {
     options= line='s/^Machine: \([0-9.]*\) GFLOP.*/\1/p'
     [ "$2" = f32 ] || line="s/^Machine: \([0-9.]*\) GOP.*/\1/p"
@@ -97,10 +97,10 @@ peak() {
     done | sort -n | tail -n 1
 }
 
-# generate PROMPT THREADS FORMAT ARITHMETIC: the best of $BENCH_ROUNDS runs of GPT-2 with 124 million
-# parameters that are drawn, for a prompt of some tokens: what the prompt takes, how much of the peak of its
-# arithmetic that is (operations counted as causality leaves them), what each of 32 tokens behind it
-# takes, and how much that is of the bandwidth at which the weights can be read.
+# generate PROMPT THREADS FORMAT ARITHMETIC: prints the best of $BENCH_ROUNDS runs of GPT-2 with 124 million random
+# parameters: the time of a prompt of PROMPT tokens, its share of the peak of its arithmetic (causal masking halves
+# the operations of attention), the time of each of 32 tokens after it, and its share of the bandwidth at which the
+# weights can be read.
 generate() {
     prompt=$1 n=$2
     ids=$(awk -v n="$prompt" 'BEGIN { for (i = 0; i < n; i++) printf i ? ",%d" : "%d", i * 7919 % 30000 }')
@@ -141,7 +141,7 @@ generation() {
     done
 }
 
-# The same for weights in $BENCH_FORMATS, words like FORMAT or FORMAT:ARITHMETIC.
+# Measures the same for weights in $BENCH_FORMATS, words like FORMAT or FORMAT:ARITHMETIC.
 narrow() {
     echo '| weights, products | prompt, tokens | threads | the prompt, ms | of the peak of its products | a token behind it, ms | of the read bandwidth |'
     echo '|---|--:|--:|--:|--:|--:|--:|'
@@ -158,8 +158,8 @@ narrow() {
     done
 }
 
-# The middle one of eleven runs of the program, from its start to its end, in milliseconds, and
-# what of it went into drawing parameters.
+# Prints the median time of eleven runs of the program, from its start to its end, in milliseconds, and the part of it
+# that drew parameters.
 start() {
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
         before=$(date +%s%N)

@@ -1,31 +1,31 @@
 #!/bin/sh
-# bench_tables.sh - Markdown of what `make bench-peers` has kept in docs/bench/PROCESSOR.tsv.
+# bench_tables.sh - writes Markdown from the results that `make bench-peers` keeps in docs/bench/PROCESSOR.tsv.
 #
-# bench_tables.sh page FILE                   docs/bench/PROCESSOR.md: all that the file has
-# bench_tables.sh table FILE TABLE [PATTERN]  the rows of a table, or of several, "prompt|token", whose model and
-#                                             settings match an awk pattern, with ratios alone; each row and
-#                                             each peer's ratio is of the first run that has it
-# bench_tables.sh summary FILE...             a paragraph for each processor, and the rows that are behind
+# bench_tables.sh page FILE                   docs/bench/PROCESSOR.md: all results of the file
+# bench_tables.sh table FILE TABLE [PATTERN]  the rows of a table, or of several ("prompt|token"), whose model and
+#                                             settings match an awk pattern, with ratios alone; each row, and
+#                                             each ratio of a peer, is from the newest run that has it
+# bench_tables.sh summary FILE...             a paragraph for each processor, and the rows in which a peer is faster
 # bench_tables.sh readme FILE...              the table of README.md for each processor
-# bench_tables.sh story FILE                  its sentence about the text in README.md
-# bench_tables.sh keep FILE RUNS              FILE with the runs of another file in front; runs of the same
-#                                             names are replaced.  To standard output; FILE may be missing
-# bench_tables.sh --test                      proves that rows behind a peer are told apart, and that
-#                                             lines that are not of this form are refused
+# bench_tables.sh story FILE                  the sentence of README.md about the time of its story
+# bench_tables.sh keep FILE RUNS              prints FILE with the runs of the file RUNS inserted before its own;
+#                                             runs of the same names are replaced.  FILE may be missing
+# bench_tables.sh --test                      tests that slower rows are found, and that malformed lines are
+#                                             refused
 #
-# Fields of a line have tabs between.  The first one says what the line is:
+# Fields are separated by tabs.  The first field is the kind of line:
 #
-#   processor NAME ABOUT             the first line: a name for people, and what the program says of the machine
-#   run NAME DATE ABOUT              begins a run; the newest stands first
-#   contestant NAME VERSION BUILT    BUILT: the instruction sets that it was built for or takes
+#   processor NAME ABOUT             the first line: a name for people, and how the program describes the machine
+#   run NAME DATE ABOUT              begins a run; the newest comes first
+#   contestant NAME VERSION BUILT    BUILT: the instruction sets that it was built for or chooses
 #   row TABLE MODEL SETTINGS THREADS MS SHARE [PEER|MS|RATIO|VARIANT]...
 #   note TEXT
 #
-# TABLE is block, grads, step, prompt, token, embed, story, start, compile or size (whose MS are MB).  MS and SHARE (of the
-# peak for block, grads, step and prompt, of the bandwidth for token) are Crescent's, and may be empty.  RATIO is the peer's
-# time over Crescent's, the median over the turns, and may be empty where nothing is compared.  A row is behind
-# if a RATIO is below 1.  A peer whose name ends in "products" computes only a part of the work: it is a bound, and no row
-# is behind it.
+# TABLE is block, grads, step, prompt, token, embed, story, start, compile or size (whose MS are MB). MS and SHARE are
+# Crescent's; SHARE is of the peak for block, grads, step and prompt, of the bandwidth for token; both may be empty.
+# RATIO is the peer's time divided by Crescent's, the median over rounds; it is empty if nothing is compared.  A row
+# is behind if a RATIO is below 1. A peer whose name ends in "products" computes only a part of the work: it is a
+# bound, and does not put a row behind.
 set -u
 
 # The functions that all commands share.  Every command reads the same records:
@@ -39,7 +39,7 @@ function refuse(what) {
 function is_number(text) { return text ~ /^[0-9]+(\.[0-9]+)?(e-?[0-9]+)?$/ }
 function is_bound(peer) { return peer ~ / products$/ }
 
-# The record of a line, which has to be of the form above.
+# Splits a line into the fields of a record; fails unless it has the form above.
 function take_row(    i, parts) {
     if (!runs) refuse("a row before a run, expected the line of its run")
     if (NF < 7) refuse(NF " fields of a row, expected 7 at least")
@@ -84,7 +84,7 @@ $1 == "note" && NF == 2 && runs { notes[runs] = notes[runs] "- " $2 "\n"; next }
 $1 == "row" { take_row(); next }
 { refuse("the line " $0 ", expected a run, contestant, row or note") }
 
-# 1 if the row of a line is behind a peer.
+# Returns 1 if a peer is faster in the row of a line, else 0.
 function behind(line,    f, n, i, parts) {
     n = split(line, f, "\t")
     for (i = 8; i <= n; i++) {
@@ -94,7 +94,7 @@ function behind(line,    f, n, i, parts) {
     return 0
 }
 
-# The cell of a peer in the row of a line; with `details` its time and the variant that was taken, too.
+# Returns the cell of a peer in the row of a line; with `details`, also its time and the measured variant.
 function cell_of(line, peer, details,    f, n, i, parts, more) {
     n = split(line, f, "\t")
     for (i = 8; i <= n; i++) {
@@ -108,12 +108,12 @@ function cell_of(line, peer, details,    f, n, i, parts, more) {
     return ""
 }
 
-# A cell of a table, and the line behind it.
+# Returns a cell of a table, and the line below the heading for it.
 function cell(text, is_bold) {
     return (text == "" ? "" : is_bold ? " **" text "**" : " " text) " |"
 }
 
-# What Crescent did in the row of a line.
+# Returns the cells of Crescent in the row of a line.
 function ours(line,    f) {
     split(line, f, "\t")
     return f[6]
@@ -123,7 +123,7 @@ function share(line,    f) {
     return f[7] == "" ? "" : sprintf("%.0f%%", 100 * f[7])
 }
 
-# The peers of the rows from `list`: those of `known`, then others in the order in which they come, bounds at last.
+# Finds the peers of the rows in `list`: first those of `known`, then others in the order of the rows, bounds last.
 function peers_of(list, n, into,    i, j, k, f, parts, seen, count, known, all, total) {
     for (i = 1; i <= n; i++) {
         k = split(list[i], f, "\t")
@@ -147,7 +147,7 @@ function peers_of(list, n, into,    i, j, k, f, parts, seen, count, known, all, 
     return count + 0
 }
 
-# A table of rows.
+# Prints a table of rows.
 function print_table(list, n, details,    peers, count, i, j, f, cells, line) {
     count = peers_of(list, n, peers)
     line = "| what | model | settings | threads | crescent, ms | of its limit |"
@@ -168,13 +168,13 @@ function print_table(list, n, details,    peers, count, i, j, f, cells, line) {
     }
 }
 
-# What a row is about: its peers aside.
+# Returns the key of a row: all of it but the peers.
 function key_of(line,    f) {
     split(line, f, "\t")
     return f[2] "\t" f[3] "\t" f[4] "\t" f[5]
 }
 
-# The rows of a file with each key once, of the first run that has it; later runs add peers it lacks.
+# Keeps one row for each key, from the newest run that has it; older runs add peers that it lacks.
 function merge(file, into,    i, j, n, f, parts, key, at, has, count) {
     for (i = 1; i <= rows; i++) {
         if (file_of[run_of[i]] != file) continue
@@ -194,7 +194,7 @@ function merge(file, into,    i, j, n, f, parts, key, at, has, count) {
     return count + 0
 }
 
-# The days of the runs of a file: "2026-11-22", "2026-11-22 to 2026-11-23".
+# Returns the dates of the runs of a file: "2026-11-22", "2026-11-22 to 2026-11-23".
 function days(file,    i, first, last) {
     for (i = 1; i <= runs; i++) {
         if (file_of[i] != file) continue
@@ -250,7 +250,7 @@ table() {
 
 summary() {
     awk "$library"'
-    # The least and the largest ratio of the best peer of each row, by threads.
+    # Finds, by number of threads, the least and the largest ratio of the best peer of a row.
     function best_of(line,    f, n, i, parts, best) {
         n = split(line, f, "\t")
         best = ""
@@ -285,13 +285,13 @@ summary() {
 
 readme() {
     awk "$library"'
-    # A line of the table: what it is called, and where its numbers are.
+    # Adds a line to the table: its title, and the key of the row with its numbers.
     function line_of(label, key, unit) {
         labels[++lines] = label
         keys[lines] = key
         units[lines] = unit
     }
-    # The row with a key among those of a file, or "".
+    # Returns the row of a file that has a key, or "".
     function find(key,    i) {
         for (i = 1; i <= count; i++)
             if (key_of(all[i]) == key) return all[i]
@@ -300,13 +300,13 @@ readme() {
     function our_cell(line, unit) {
         return ours(line) unit (share(line) == "" ? "" : " (" share(line) ")")
     }
-    # The version of a peer, without what its build adds ("+cpu").
+    # Returns the version of a peer without the suffix of its build ("+cpu").
     function version_of(file, peer,    text) {
         text = version[file, peer]
         sub(/\+.*/, "", text)
         return text == "" ? "" : " " text
     }
-    # The lines of the table that a file has, into list and head, and how many they are.
+    # Puts the lines of the table for which the file has rows into `list` and `head`; returns their number.
     function choose(    i, row, n) {
         for (i = 1; i <= lines; i++) {
             row = find(keys[i])
@@ -407,7 +407,8 @@ keep() {
 
 # ---- The test ------------------------------------------------------------------------
 
-# A file with a row ahead, one behind, one that only a bound is ahead of, and an older run.
+# A file with a row in which Crescent is faster, one in which a peer is, one in which only a bound is, and an older
+# run.
 sample() {
     printf 'processor\tTest 1\tno machine\n'
     printf 'run\tnew\t2026-01-02\tby hand\n'

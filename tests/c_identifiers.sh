@@ -1,14 +1,14 @@
 #!/bin/sh
-# c_identifiers.sh - emitted C compiles without a warning, whatever things are called.
+# c_identifiers.sh - tests that emitted C compiles without a warning, whatever names a script and its tensors have.
 #
-# words      keywords of C and C++, what the compilers at hand predefine, macros of POSIX, and all
-#            that emitted C says itself, each as input, output, parameter, tap, scope
-# twins      names that are one when all but letters and digits is lost, or that are very long
-# models     names of scripts that could be the runtime's, a kernel's or POSIX's
-# files      paths of scripts and of emitted files
-# What is compiled: the .c by gcc, clang and tcc, the .h by g++, as far as they are there, and the
-# model by TinyCC in memory.  $CRESCENT is the program, $JOBS how many commands run at a time.
-# The last line is "N passed, M failed".
+# words      keywords of C and C++, macros that the installed compilers predefine, macros of POSIX, and all
+#            identifiers of emitted C: each as the name of an input, an output, a parameter, a tap and a scope
+# twins      names that are equal in all letters and digits, and very long names
+# models     names of scripts that are also names in the runtime, of kernels or in POSIX
+# files      names of scripts and of emitted files
+# The .c is compiled by gcc, clang and tcc, and the .h by g++, if they are installed; the model also by TinyCC in
+# memory.  $CRESCENT is the program, $JOBS the number of commands that run at a time.  The last line is "N passed, M
+# failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -27,13 +27,13 @@ for compiler in gcc clang tcc; do
 done
 have g++ && cplusplus=g++
 
-# job COMMAND: a line of shell that has to succeed without a word.
+# job COMMAND: queues a line of shell that must succeed and print nothing.
 job() {
     printf '%s\n' "$*" >>"$jobs"
 }
 
-# check COMPILER FILE OPTIONS: FILE.c.  assert() makes a string of the file's path, and clang warns
-# about a string that is not UTF-8; gcc and tcc do not.
+# check COMPILER FILE OPTIONS: compiles FILE.c.  assert() makes a string of the file's name, and clang warns about a
+# string that is not UTF-8; gcc and tcc do not.
 strict="-Wall -Wextra -Wpedantic -Werror"
 check() {
     case $1 in
@@ -43,7 +43,7 @@ check() {
     esac
 }
 
-# compile FILE OPTIONS: FILE.c by all compilers, FILE.h for C++.
+# compile FILE OPTIONS: compiles FILE.c by all compilers, and FILE.h as C++.
 compile() {
     for compiler in $compilers; do
         check $compiler "$1" "$2"
@@ -51,7 +51,8 @@ compile() {
     [ -z "$cplusplus" ] || job "g++ $strict -fsyntax-only -x c++ '$1.h'"
 }
 
-# quick FILE OPTIONS: FILE.c by the fastest compiler, without the vectors, whose names are all in the words.
+# quick FILE OPTIONS: compiles FILE.c by the fastest compiler, without vectors, whose identifiers the list of words
+# has.
 quick() {
     short="$(dirname "$1")/plain"
     mkdir "$short" && plain "$1.c" "$short" >"$log" 2>&1
@@ -60,7 +61,7 @@ quick() {
     eval "check \$$# \"\$1\" \"\$2\""
 }
 
-# emit SCRIPT FILE: emits FILE.c, and compiles in memory.
+# emit SCRIPT FILE: emits FILE.c, and compiles the script in memory.
 emit() {
     "$crescent" emit "$1" -o "$2.c" >"$log" 2>&1
     report $? "$1: emit"
@@ -68,7 +69,7 @@ emit() {
     report $? "$1: run"
 }
 
-# check_length HEADER: no identifier is longer than C promises to tell apart.
+# check_length HEADER: fails if an identifier is longer than the 63 characters that C11 distinguishes.
 check_length() {
     grep -v '^ \*' "$1" | tr -cs 'A-Za-z0-9_' '\n' | awk 'length > 63' >"$log"
     [ ! -s "$log" ]
@@ -97,7 +98,7 @@ w out rt a args begin end item scratch stream0 v0 v1 v1_x k1_x x X W
 _ __ ___a A_ 1 2x 007
 END
 
-# What a list of compilers predefines, and macros of headers that have a small letter.
+# Prints the macros that compilers predefine, and macros of headers whose names have a lower-case letter.
 cat >"$T/posix.c" <<'END'
 #include <complex.h>
 #include <errno.h>
@@ -135,7 +136,7 @@ words=$(wc -l <"$T/words")
 [ "$words" -gt 1500 ]
 report $? "only $words words were found"
 
-# script FILE LUA: a script with the words as N, made of the rest.
+# script FILE LUA: writes a script with the words as the table N, followed by LUA.
 script() {
     {
         echo 'local N = {'
@@ -145,7 +146,7 @@ script() {
     } >"$T/$1.lua"
 }
 
-# Kernels of eight operands each, all of them different.
+# Kernels with eight different operands each.
 script inputs 'local o, s = {}
 for i, n in ipairs(N) do
     local x = input(n, {1, 2})
@@ -201,7 +202,7 @@ compile "$T/twins" -DTWINS_MAIN
 report $? "twins: not 22 inputs"
 check_length "$T/twins.h"
 
-# The same, of what a training step makes of its names.
+# The same for the names that a training step derives.
 cat >"$T/step.lua" <<END
 local o, loss = {}, input("in.x", {2})
 for i, n in ipairs {"a.b", "a_b", "unix", "_Bool", "$long.1", "${long}_1"} do
@@ -217,7 +218,7 @@ compile "$T/step" ""
 
 # ---- models ----
 
-# Ports that could be the functions of the model.
+# Names of ports that could be functions of the model.
 for name in cr cr_pool cr_main Cr_main CR_MAIN _ _Foo 2x if unix main in out in_a out_a k1 k1_a \
     sched pack layouts errno template stdio a__b "$long" "${long}2" "in_$long" "in_${long}2"; do
     mkdir "$T/$name.d"
@@ -240,7 +241,7 @@ done
 
 # ---- files ----
 
-# path SCRIPT FILE: a script and emitted files of such names.
+# path SCRIPT FILE: emits a script under this name into a file of this name.
 count=0
 path() {
     count=$((count + 1))

@@ -1,13 +1,13 @@
 #!/bin/sh
-# cc_cache.sh OPTION... - the C compiler of the backends while suites run: what it made once it keeps.
+# cc_cache.sh OPTION... - stands in for the C compiler of the backends while suites run, and keeps its objects.
 #
-# The suites of one Lua compile the same texts as those of the other.  Of a text on stdin, as a backend
-# gives it, the object is kept in $KEPT under a hash of options and text, and the next time copied.  Of texts with the
-# runtime in them, standalone files, each eighth, by its checksum, is compiled without optimisation and without vectors,
-# which takes a twentieth of the time, and the rest by TinyCC, where it is, in a tenth of that: what they compute at each
-# level, with each set, is the matter of standalone.sh.  Of other texts each eighth is compiled as the backend asks for,
-# with -O2, and the rest without optimisation, a third of the time; standalone.sh has each level.  Any other call goes to
-# the compiler, $KEPT_CC, as it is.
+# The suites of one Lua compile the same texts as those of another.  For a text on standard input, as a backend gives
+# it, the object is kept in $KEPT under a hash of options and text, and copied the next time.  To save time, most
+# texts are compiled otherwise than asked for; standalone.sh tests each level of optimisation and each instruction
+# set.  Of standalone files, which contain the runtime, one eighth (by checksum) is compiled by $KEPT_CC without
+# optimisation and without vectors, in a twentieth of the time, and the others by TinyCC if it is installed.  Of other
+# texts one eighth is compiled with -O2, as asked for, and the others without optimisation, in a third of the time.
+# All other calls go to $KEPT_CC unchanged.
 set -u
 
 case " $* " in
@@ -32,7 +32,7 @@ else
     [ $eighth -eq 1 ] || set -- "$@" -O0
 fi
 
-# Without -o OBJECT, which differs from call to call.
+# The options of the key leave out -o OBJECT, which differs from call to call.
 object= options= before=
 for word; do
     case $before in

@@ -1,21 +1,20 @@
 #!/bin/sh
-# check_comments.sh - proves that a comment stands before each function of more than 12 lines, from
-# the first line of its definition to the last: before the definition, or in a header before its
-# declaration; a comment before several declarations without a blank line between is of all.
+# check_comments.sh - checks that each function of more than 12 lines, from the first line of its definition to the
+# last, has a comment: before the definition, or in a header before its declaration.  A comment before several
+# declarations without a blank line between them counts for all of them.
 #
-# Run from the top folder.  First plants functions to see that they are told apart.  The last line
-# is "N passed, M failed".
+# Run from the top folder.  First tests itself on planted functions.  The last line is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
-# Folders that may have such functions without a comment as yet; how many is said.
+# Folders that may still have such functions without a comment; their number is printed.
 later=""
 
-# bare FOLDER: "FILE:LINE: NAME, N lines" for each long function of a folder without a comment.
+# bare FOLDER: prints "FILE:LINE: NAME, N lines" for each long function of a folder without a comment.
 bare() {
     find "$1" -name '*.h' >"$T/headers"
     find "$1" -name '*.c' -o -name '*.inc' | sort | cat "$T/headers" - | xargs awk '
-        # What stands before the first parenthesis; of CR_NAME(name)(...) the inner name.
+        # Returns the text before the first parenthesis; for CR_NAME(name)(...), the inner name.
         function name_of(line) {
             sub(/CR_NAME\(/, "", line)
             sub(/[()].*/, "", line)
@@ -42,7 +41,7 @@ bare() {
         }'
 }
 
-# planted NAME COMMENT: a function of 13 lines in $T/planted, with a comment before it or none.
+# planted NAME COMMENT: writes a function of 13 lines to $T/planted, with COMMENT before it if that is not empty.
 planted() {
     {
         printf '%s' "$2"

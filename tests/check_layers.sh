@@ -1,9 +1,8 @@
 #!/bin/sh
-# check_layers.sh [OBJECTS [LUA]] - proves that #include lines follow the layers of the
-# architecture; and, of the objects of a build in the folder OBJECTS, that the files of a folder do
-# not call each other in circles, and that everything that other files see is used by one.  No two
-# types that files share have one name.  The command line links with the shared library, and with nothing
-# else of the compiler but its helpers.
+# check_layers.sh [OBJECTS [LUA]] - checks that #include lines follow the layers of the architecture.  With the folder
+# OBJECTS of a build, also checks that the files of a folder do not call each other in circles, and that each symbol
+# that other files can see is used by one of them.  No two types that files share have one name.  The command line
+# links with the shared library, and with nothing else of the compiler but its helpers.
 #
 #     ir <- passes <- emit <- exec <- library;  frontend sees ir;  library sees it, too
 #     the rooms of compiler/passes/, from the first to the last: a room sees itself and the rooms before
@@ -33,13 +32,12 @@
 #     a kind of kernels is known by its name in compiler/passes/kinds/ only
 #     no two folders have sources of one name, but for cli/, lua/ and import/; import/ and passes/ have none
 #
-# Run from the top folder.  First plants violations in a scratch tree to see that each
-# is caught, then reads the real one.  OBJECTS has the folders of the tree; the objects of
-# frontend/ and lua/, and of import/lua_terms.c, are below OBJECTS/LUA.  The last line is "N passed, M failed".
+# Run from the top folder.  First plants violations in a scratch tree and checks that each is found, then reads the
+# real tree.  OBJECTS has the folders of the tree; the objects of frontend/ and lua/, and of import/lua_terms.c, are
+# below OBJECTS/LUA. The last line is "N passed, M failed".
 set -u
 
-# violations FOLDER: a line for each include of FOLDER's compiler/ and runtime/ that
-# breaks a rule.
+# violations FOLDER: prints a line for each #include of FOLDER's compiler/ and runtime/ that breaks a rule.
 violations() {
     (cd "$1" && find compiler runtime -type f \
         \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.def' \) 2>/dev/null |
@@ -51,19 +49,19 @@ violations() {
         function complain(why) {
             printf "%s:%d: #include %s: %s\n", FILENAME, FNR, shown, why
         }
-        # The layer of a path from the top folder: "ir", "runtime", "public".
+        # Returns the layer of a path from the top folder: "ir", "runtime", "public".
         function layer_of(path,    part, n) {
             n = split(path, part, "/")
             if (part[1] == "runtime") return "runtime"
             return n > 2 ? part[2] : "public"
         }
-        # The room of a path in compiler/passes/, "" for what stands there itself.
+        # Returns the room of a path in compiler/passes/, "" for files of that folder itself.
         function room_of(path,    part, n) {
             if (path == "compiler/passes/pass_list.h") return "module" # which all rooms see
             n = split(path, part, "/")
             return part[2] == "passes" && n > 3 ? part[3] : ""
         }
-        # What is wrong with an include between rooms; "" if nothing is.
+        # Returns what is wrong with an include between two rooms, or "".
         function wrong_room(name,    target) {
             target = room_of(name)
             if (room != "" && !(room in rooms)) return room " is no room of passes"
@@ -164,7 +162,7 @@ violations() {
 
 . "$(dirname "$0")/report.sh"
 
-# expect caught|allowed FILE LINE: one planted include, alone in a scratch tree.
+# expect caught|allowed FILE LINE: checks one planted include, alone in a scratch tree.
 expect() {
     tree=$(mktemp -d) || exit 1
     mkdir -p "$tree/compiler" "$tree/runtime" "$tree/$(dirname "$2")"
@@ -283,7 +281,7 @@ report $? 'the tree breaks the rules above'
 
 # ---- rooms ----
 
-# unsaid FOLDER: what the header of a room of FOLDER/compiler/passes/ does not say.
+# unsaid FOLDER: prints what the headers of the rooms of FOLDER/compiler/passes/ should say and do not.
 unsaid() {
     (cd "$1" && for room in compiler/passes/*/; do
         room=${room%/}
@@ -319,8 +317,8 @@ report $? 'the headers of rooms leave out something'
 
 # ---- kinds of kernels ----
 
-# by_name FOLDER: where code of FOLDER/compiler/ outside passes/kinds/ tests for a kind of kernels by its
-# name, or takes what only one kind has.
+# by_name FOLDER: prints lines outside passes/kinds/ that test for a kind of kernels by its name, or use fields that
+# only one kind has.
 by_name() {
     (cd "$1" && kinds=$(sed -n 's/^KIND(\([A-Z_]*\),.*/\1/p' compiler/passes/module/kernel_kinds.def | paste -sd '|') &&
         members=$(echo "$kinds" | tr '[:upper:]' '[:lower:]') &&
@@ -341,7 +339,7 @@ report $? 'a kind of kernels is known by name outside compiler/passes/kinds/'
 
 # ---- types ----
 
-# twice FOLDER...: the names beginning with cr_ under which two files define types.
+# twice FOLDER...: prints the names beginning with cr_ under which two files define types.
 twice() {
     find "$@" -name '*.[ch]' | xargs grep -HoE '^(struct|enum|union) cr_[a-z0-9_]+ \{' |
         sed -E 's/:(struct|enum|union) / /; s/ \{$//' | sort -u | awk '{ print $2 }' | sort | uniq -d
@@ -359,9 +357,9 @@ report $? 'two types have one of these names'
 
 # ---- names of files ----
 
-# namesakes TREE: names of sources in several folders.  In cli/ and lua/ a file may have the name of what it is a
-# side of, and in import/ that of what it is the ONNX side of; but import/ and passes/ both have passes over graphs,
-# and no name in common.
+# namesakes TREE: prints names of sources that several folders have.  A file of cli/ or lua/ may have the name of the
+# file whose command line or Lua interface it is, and a file of import/ that of the file whose counterpart for ONNX it
+# is.  But import/ and passes/ both have passes over graphs, and must not share a name.
 namesakes() {
     (cd "$1" && find compiler runtime -name '*.[ch]' -o -name '*.inc' -o -name '*.def' |
         grep -vE '^compiler/(cli|lua)/' | sed -E 's#^(.*)/([^/]*)$#\2 \1#; s#\.[ch] # #' | sort -u | awk '
@@ -387,12 +385,12 @@ report $? 'sources of two folders have one of these names'
 
 # ---- calls ----
 
-# Folders whose files may call each other in circles as yet.
+# Folders whose files may still call each other in circles.
 circular=""
-# Functions and variables that may go unused as yet.
+# Functions and variables that may still be unused.
 unused="cr_tcc_environ cr_tcc_mprotect cr_tcc_stderr cr_tcc_stdout"
 
-# symbols OBJECT...: "FILE T NAME" for what an object defines, "FILE U NAME" for what it uses.
+# symbols OBJECT...: prints "FILE T NAME" for a symbol that an object defines, "FILE U NAME" for one that it uses.
 symbols() {
     nm -A -P "$@" 2>/dev/null | awk '
         { sub(/:$/, "", $1) }
@@ -400,9 +398,9 @@ symbols() {
         $3 != "U" && $3 ~ /^[A-Z]$/ { print $1, "T", $2 }'
 }
 
-# circles OBJECT...: a line for each call between files that call each other in circles, or that
-# lie between such.  What is left when files that call no other, and files that no other calls, are
-# taken away until there are none.
+# circles OBJECT...: prints a line for each call between files that call each other in circles, or that lie between
+# such circles.  These are the files that remain after repeatedly removing files that call no other file or are called
+# by none.
 circles() {
     symbols "$@" | awk '
         { file = $1; sub(/.*\//, "", file); sub(/\.o$/, "", file) }
@@ -428,7 +426,7 @@ circles() {
         }' | sort
 }
 
-# built OBJECTS FOLDER: the objects of a folder, and of its rooms, of which there still is a source.
+# built OBJECTS FOLDER: prints the objects of a folder and its rooms whose sources still exist.
 built() {
     find "$1/$2" -name '*.o' | sort | while read -r object; do
         source=${object#"$1/"}
@@ -436,7 +434,7 @@ built() {
     done
 }
 
-# unused OBJECT...: what no other object uses, nor a test, nor emitted C, and what is no part of the
+# unused OBJECT...: prints symbols that no other object, no test and no emitted C uses, and that are not part of the
 # public interface.
 unused() {
     symbols "$@" | awk '
@@ -448,7 +446,7 @@ unused() {
         grep -o '[A-Za-z_][A-Za-z_0-9]*' | sort -u | comm -23 "$T/defined" -
 }
 
-# A circle, and a function that nothing calls, planted.
+# A planted circle, and a planted function that nothing calls.
 (
     mkdir "$T/planted" && cd "$T/planted" || exit 1
     echo 'int in_b(void); int in_a(void); int in_a(void) { return in_b(); }' >a.c
@@ -492,8 +490,8 @@ fi
 
 # ---- one front door ----
 
-# linked FILE...: the command line's objects, those of its helpers, and FILE make a program with the
-# shared library, which shows nothing but crescent.h.
+# linked FILE...: links the command line's objects, those of its helpers, and FILE with the shared library, which
+# exports only the functions of crescent.h.
 linked() {
     # shellcheck disable=SC2086
     ${CC:-cc} ${SANITIZE-} -o "$T/linked" $(built "$objects" compiler/cli) $helpers "$@" \
@@ -511,7 +509,8 @@ if [ -n "$objects" ] && [ -f "$objects/../${lua##*/}/libcrescent.so" ]; then
     report $? 'a call of what is no part of crescent.h should be caught'
 fi
 
-# inside OBJECT...: what these objects take from the compiler that is neither crescent.h nor a helper.
+# inside OBJECT...: prints the symbols that these objects take from the compiler and that are neither in crescent.h
+# nor a helper's.
 inside() {
     symbols "$@" | awk '$2 == "T" { print $3 }' | sort -u >"$T/own"
     symbols $helpers | awk '$2 == "T" { print $3 }' | sort -u | cat - "$T/own" | sort -u >"$T/own_and_helpers"
@@ -529,7 +528,7 @@ if [ -n "$objects" ]; then
     report $? 'what compiler/library/ takes from other folders should be caught'
 fi
 
-# An empty tree would pass as well.
+# Fails for an empty tree, which would pass all other checks.
 [ -f compiler/ir/graph.h ] && [ -f runtime/runtime.h ]
 report $? 'found no compiler/ir/graph.h and runtime/runtime.h, expected to run from the top folder'
 

@@ -1,8 +1,7 @@
 #!/bin/sh
-# check_statics.sh LIBRARY... - proves that the libraries hold no variable that changes without
-# a lock: several threads may use them at the same time; and that they neither print nor end the
-# process.  What may be there all the same is listed below, with the reason.  The last line is
-# "N passed, M failed".
+# check_statics.sh LIBRARY... - checks that the libraries have no variable that changes without a lock, since several
+# threads may use them at the same time; and that they neither print nor end the process.  The exceptions are listed
+# below, with reasons.  The last line is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
@@ -14,7 +13,7 @@ tensor_memory.o once
 END
 # lock is a mutex; limit is set under pthread_once.
 
-# TinyCC, and its standard streams, which are set as the library is loaded; jit_tcc.c calls it under a lock.
+# TinyCC, and its standard streams, which are set when the library is loaded; jit_tcc.c calls TinyCC under a lock.
 foreign='libtcc.o tcc_libc.o'
 
 # OBJECT SYMBOL
@@ -43,8 +42,8 @@ simplify.o __assert_fail
 unwind.o abort
 unwind.o stderr
 END
-# safelib.o: a script may print.  unwind.o: without a guard, which every function of crescent.h
-# has, and in a debug build.  The others: what no input reaches.
+# safelib.o: a script may print.  unwind.o: ends the process if there is no guard, which every function of crescent.h
+# has, and in a debug build.  The others: code that no input reaches.
 
 for library in "$@"; do
     nm -f sysv "$library" >"$T/symbols" 2>"$log"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# check_without_lua.sh PROGRAM... - proves that test programs have no Lua in them: `make test` runs them
-# once, and not with each Lua.  The program beside them that reads scripts is one that has.  The last
-# line is "N passed, M failed".
+# check_without_lua.sh PROGRAM... - checks that test programs do not contain Lua, so that `make test` may run them
+# once and not with each Lua.  The other test programs read scripts, and do contain Lua.  The last line is "N passed,
+# M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
-# has_lua PROGRAM: whether a function of Lua is linked to it, or wanted from a library.
+# has_lua PROGRAM: succeeds if a function of Lua is linked into it, or imported from a library.
 has_lua() {
     nm "$1" >"$T/symbols" 2>"$log" || echo 'luaL_newstate' >"$T/symbols"
     grep 'luaL_newstate\|lua_pcall' "$T/symbols" >"$log"

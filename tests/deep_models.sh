@@ -1,5 +1,6 @@
 #!/bin/sh
-# deep_models.sh - a deep model is as much C as a shallow one, and loops change no bit.
+# deep_models.sh - tests that the C of a deep model is as long as that of a shallow one, and that loops over layers
+# change no bit.
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -8,11 +9,11 @@ crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
 
-# What scripts call the number of their layers.
+# The names of options for the number of layers.
 n_layer=n_layer
 
-# text LAYERS SCRIPT OPTION...: the C, with N for each number and each hash at the end of a long name, and one N for
-# all numbers of a table by layer.
+# text LAYERS SCRIPT OPTION...: prints the C, with N in place of each number, of each hash at the end of a long name,
+# and of all numbers of a table by layer.
 text() {
     layers=$1
     shift
@@ -20,9 +21,9 @@ text() {
         sed 's/_[0-9a-f]\{8\}\([^0-9A-Za-z_]\)/_N\1/g; s/[0-9][0-9]*/N/g; s/{N\(, N\)*}/{N}/g'
 }
 
-# same_text LOOPS SCRIPT OPTION...: 24 and 48 layers differ in numbers alone, and have so many
-# loops over layers at least.  A model of few layers may keep values of its last ones elsewhere,
-# where memory of other values is free.
+# same_text LOOPS SCRIPT OPTION...: checks that the C for 24 and for 48 layers differs in numbers alone, and has at
+# least LOOPS loops over layers.  A model of few layers may keep values of its last layers elsewhere, where memory of
+# other values is free.
 same_text() {
     loops=$1
     shift
@@ -40,8 +41,8 @@ same_text 2 "$training" $small --set grads=true
 same_text 4 "$training" $small
 same_text 1 tests/scripts/stack_cache.lua
 
-# Whole models, forward and backward; every other layer of gemma2 has a window, here also one
-# that hides something.
+# Whole models, forward and backward.  Every other layer of gemma2 has a window, which here also is shorter than the
+# text.
 same_text 1 graphs/gpt2.lua $small
 same_text 2 graphs/gpt2.lua $small --grads none
 n_layer=num_hidden_layers
@@ -69,8 +70,8 @@ for cell in lstm gru rnn; do
 done
 n_layer=n_layer
 
-# outputs NAME OPTION...: the loss after a step, and what becomes of the first and the last
-# layer's weights; the options say how it is computed.
+# outputs NAME OPTION...: writes the loss after a step, and the next weights of the first and the last layer; the
+# options say how it is computed.
 outputs() {
     name=$1
     shift
@@ -83,14 +84,14 @@ outputs() {
     "$crescent" run "$training" $small --set n_layer=5 --seed 3 "$@" >"$log" 2>&1
 }
 
-# same_bits: what outputs wrote as "one" and as "other".
+# same_bits: compares the files that `outputs` wrote as "one" and as "other".
 same_bits() {
     for part in loss 0 4 v.0 v.4; do
         cmp "$T/one.$part.npy" "$T/other.$part.npy" >>"$log" 2>&1 || return 1
     done
 }
 
-# same_outputs WHAT OPTION...: the same bits as one thread gives through TinyCC.
+# same_outputs WHAT OPTION...: checks that the outputs have the bits that TinyCC and one thread give.
 same_outputs() {
     what=$1
     shift

@@ -1,13 +1,12 @@
 #!/bin/sh
-# demo.sh - the whole way of one model, on real input: from a Lua script through the passes
-# to C, run in memory and as a program of its own, and held against PyTorch.
+# demo.sh - shows the whole path of one model on real input: from a Lua script through the passes to C, run in memory
+# and as a program of its own, and compared with PyTorch.
 #
-# The input is tests/fixtures/demo: a GPT-2 block's weights, an input x, and the output y
-# that PyTorch computed from them in double precision.  The C is left in build/demo/.  Then a
-# model answers that Crescent itself has trained, and at the end one tells a story.
-# $CRESCENT is the program, $CC the compiler, $LEVEL its optimisation of the program (-O2), $CRESCENT_DATA a folder of
-# models beside the project.
-# Exit status 1 if anything disagrees.
+# The input is tests/fixtures/demo: the weights of a GPT-2 block, an input x, and the output y that PyTorch computed
+# from them in double precision.  The C is left in build/demo/. Then a model that Crescent has trained answers a
+# question, and another one tells a story.  $CRESCENT is the program, $CC the compiler, $LEVEL its level of
+# optimisation (-O2), $CRESCENT_DATA a folder with models from outside the project.  Exit status 1 if a result
+# differs.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -27,20 +26,20 @@ title() {
     printf '\n== %d. %s\n\n' "$step" "$1"
 }
 
-# What case.txt says: the script, its options, how closely PyTorch is to be met.
+# Reads case.txt: the script, its options, and the tolerance of the comparison with PyTorch.
 script=$(sed -n 's/^script //p' "$fixture/case.txt")
 atol=$(sed -n 's/^atol //p' "$fixture/case.txt")
 settings=$(sed -n 's/^set /--set /p' "$fixture/case.txt" | tr '\n' ' ' | sed 's/ $//')
 files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
 [ -n "$script" ] && [ -n "$atol" ] || fail "$fixture/case.txt: expected a script and an atol"
 
-# Shows a command, with the names of long pieces, and runs it.
+# Prints a command, with the names of long parts in place of them, and runs it.
 show() {
     echo "$ $*" | sed "s,$crescent,crescent,; s,$settings,\$OPTIONS,; s,$files,\$FILES,"
     "$@" || fail "failed: $*"
 }
 
-# Each pass with the size of the graph it leaves, and the kernels from fuse on.
+# Prints each pass with the size of the graph after it, and the number of kernels from fuse on.
 passes() {
     "$crescent" dump "$script" $settings >"$folder/passes" || return 1
     sed -n 's/^  //p' "$folder/passes" | while read -r pass what; do
@@ -108,7 +107,7 @@ show sh tests/train_demo.sh --ask graphs/train_sort.safetensors
 echo
 echo 'make train-demo trains it anew.'
 
-# A model that others have trained, where it is at hand; else our own.
+# Runs a published model if there is one, else our own.
 model="${CRESCENT_DATA:-../shared/data}/stories260K-hf" whose='260,000 parameters'
 how='--temperature 0.7 --top-p 0.9 --seed 10 --tokens 224'
 if ! [ -r "$model/model.safetensors" ]; then

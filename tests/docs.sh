@@ -1,13 +1,12 @@
 #!/bin/sh
-# docs.sh --write|--check [PAGE...] - what README.md and docs/ show of the program's output.
+# docs.sh --write|--check [PAGE...] - keeps the output of the program that README.md and docs/ show up to date.
 #
-# A passage that follows a line `<!-- $ COMMAND -->`, up to `<!-- end -->`, is what COMMAND
-# prints when it runs from the top folder; where it begins with a fence (```lua, say), the
-# fences stay around it.
+# A passage between a line `<!-- $ COMMAND -->` and `<!-- end -->` is what COMMAND prints when it runs from the top
+# folder.  If the passage begins with a fence (such as ```lua), the fences are kept around it.
 #
-# --write   runs the commands and writes the passages anew
-# --check   proves that they are what the commands print, and that README.md has no measured figure but in
-#           such passages, which make them of docs/bench/*.tsv; tests/pages.sh checks links and sizes of pages
+# --write   runs the commands and rewrites the passages
+# --check   checks that the passages are what the commands print, and that README.md has measured figures only in
+#           passages, which make them from docs/bench/*.tsv; tests/pages.sh checks links and sizes of pages
 # $CRESCENT is the program.
 set -u
 
@@ -22,8 +21,9 @@ shift
 . "$(dirname "$0")/report.sh"
 scratch=$T
 
-# The commands call the program by its name, and the compiler `cc`; they may write to $T.  What emitted C prints does
-# not depend on its optimisation, see standalone.sh, which would take most of the time: --check does without.
+# The commands call the program by its name, and the compiler `cc`; they may write to $T. The output of emitted C does
+# not depend on its level of optimisation (standalone.sh tests that), so --check compiles without optimisation, which
+# takes most of the time.
 mkdir "$scratch/bin" "$scratch/files"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$(cd "$(dirname "$program")" && pwd)/$(basename "$program")" \
     >"$scratch/bin/crescent"
@@ -34,7 +34,7 @@ PATH="$scratch/bin:$PATH"
 T="$scratch/files"
 export PATH T
 
-# A page with its passages made anew; fails if a command does, or a passage has no end.
+# Prints a page with new passages; fails if a command fails, or if a passage has no end.
 renew() {
     awk '
     function stop(why) {
@@ -61,7 +61,7 @@ renew() {
     END { exit broken }' "$1"
 }
 
-# Times, rates and shares that stand in a page outside of its passages.
+# Prints times, rates and shares that a page has outside of its passages.
 typed_figures() {
     sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1" |
         grep -nE '(^|[^A-Za-z0-9_.=])[0-9][0-9.,]* ?(ns|us|ms|s|seconds|%|G?[BF]/s|GFLOP/?s?|times|a second|tokens a second)([^A-Za-z0-9_]|$)' |

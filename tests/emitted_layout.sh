@@ -1,12 +1,12 @@
 #!/bin/sh
-# emitted_layout.sh - the structure of an emitted file, which includes itself for the template at its end.
+# emitted_layout.sh - tests the structure of an emitted file, which includes itself for the template at its end.
 #
-# once     the template's text stands in it once, behind the model; an unused format, not at all
-# places   it compiles without a warning, called as it was emitted and renamed, from other folders, and
-#          included by another C file; from standard input it says what is wrong
-# isas     --isa A,B: the vectors of these alone, bits as without; a wrong list is one line
-# tiles    tiles that no product uses are left out, and the bits stay
-# names    a generator's kernels have sizes by name; no two kernels of a model have one name
+# once     the template is in the file once, after the model; functions of unused formats are left out
+# places   the file compiles without a warning under its own name and renamed, from other folders, and if another C
+#          file includes it; from standard input it fails with a message
+# isas     with --isa A,B it has the vectors of these alone, and computes the same bits; a wrong list is refused
+# tiles    tiles that no product uses are left out, and the bits stay the same
+# names    sizes have names, also in a generator; no two kernels of a model have the same name
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -17,7 +17,7 @@ crescent="${CRESCENT:-build/crescent}"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror -O0"
 sizes="--set B=1 --set T=4 --set n_embd=8 --set n_head=2"
 
-# check WHAT COMMAND...: the command succeeds without a word.
+# check WHAT COMMAND...: passes if the command succeeds and prints nothing.
 check() {
     what=$1
     shift
@@ -25,7 +25,7 @@ check() {
     report $? "$what"
 }
 
-# emit NAME OPTION...: graphs/gpt2_block.lua as NAME.c in a folder of its own.
+# emit NAME OPTION...: emits graphs/gpt2_block.lua as NAME.c in a folder of its own.
 emit() {
     name=$1
     shift
@@ -34,14 +34,14 @@ emit() {
     report $? "emit $*"
 }
 
-# count WANTED TEXT FILE: how many lines of the file begin with a text.
+# count WANTED TEXT FILE: passes if WANTED lines of the file begin with a text.
 count() {
     awk -v wanted="$1" -v text="$2" 'index($0, text) == 1 { n++ } END { print n + 0, "times"; exit n + 0 != wanted }' \
         "$3" >"$log"
     report $? "$3: lines that begin with '$2', expected $1"
 }
 
-# line TEXT FILE: the number of the first line that begins with a text.
+# line TEXT FILE: prints the number of the first line that begins with a text.
 line() {
     awk -v text="$1" 'index($0, text) == 1 { print NR; exit }' "$2"
 }
@@ -66,7 +66,7 @@ count 0 ' * q8.inc - ' "$whole"
     [ "$(line '/* ---- the runtime' "$whole")" -lt "$(line '#else /* CR_ISA */' "$whole")" ]
 report $? "$whole: the model does not come first"
 
-# A reader gets a file of at most 5,000 lines for a block.
+# The file of a block has at most 5,000 lines.
 for file in generated/*_block.c; do
     lines=$(wc -l <"$file")
     echo "$file has $lines lines" >"$log"
@@ -74,9 +74,9 @@ for file in generated/*_block.c; do
     report $? "$file: at most 5,000 lines"
 done
 
-# ---- where it stands, and what it is called ----
+# ---- folders and file names ----
 
-# A file with one instruction set includes itself as one with four does, and compiles in a fifth of the time.
+# A file with one instruction set includes itself as well, and compiles in a fifth of the time of one with four.
 count 1 '#include CR_TEMPLATE' "$T/placed/placed.c"
 placed=$T/placed/placed.c
 mkdir "$T/other"
@@ -86,7 +86,7 @@ printf '#include "placed/placed.c"\nint other(void);\nint other(void) { return G
 for cc in cc clang tcc; do
     command -v $cc >/dev/null || { echo "skipped: $cc is not installed"; continue; }
     case $cc in tcc) options="-Wall -Werror" ;; *) options=$strict ;; esac
-    # What a file includes is found without making code of it, which takes most of the time.
+    # The included files are listed without generating code, which would take most of the time.
     case $cc in tcc) parse="-c -o $T/a.o" ;; *) parse=-fsyntax-only ;; esac
     check "$cc by its path" $cc $options $parse "$placed"
     check "$cc in its folder" sh -c "cd '$T/placed' && $cc $options -DGPT2_BLOCK_MAIN placed.c -o ../a -lm"
@@ -107,7 +107,7 @@ count 0 ' * vector_avx512.h - ' "$T/chosen/chosen.c"
 count 0 ' * vector_neon.h - ' "$T/chosen/chosen.c"
 check "avx512,vnni,plain" cc $strict -c "$T/step/step.c" -o "$T/g.o"
 
-# refused LIST MESSAGE: status 2, and one line.
+# refused LIST MESSAGE: passes if the list is refused with status 2 and one line.
 refused() {
     "$crescent" emit graphs/gpt2_block.lua --isa "$1" -o "$T/refused.c" >"$log" 2>&1
     [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q -e "$2" "$log" && [ ! -e "$T/refused.c" ]
@@ -119,7 +119,7 @@ refused plain, "'', expected a list of"
 refused vnni,plain 'vnni without avx512'
 refused amx,plain,avx512 'amx without vnni'
 
-# A generator has names for the cache's positions, the tokens read at once, and heads.
+# A generator has names for the positions of the cache, the number of tokens of a call, and heads.
 "$crescent" emit graphs/fables --generate --isa plain -o "$T/fables.c" >"$log" 2>&1
 report $? "emit --generate"
 count 4 ' * out[B, NUM_KEY_VALUE_HEADS, CHUNK, HEAD_DIM / 2]' "$T/fables.c"
@@ -127,15 +127,16 @@ count 3 ' * out[B, NUM_KEY_VALUE_HEADS, 1, T, HEAD_DIM]' "$T/fables.c"
 count 1 '        const long head = item / 2 % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/fables.c"
 count 0 ' * out[B, B' "$T/fables.c"
 
-# Heads that share keys and values: their number in a group is a quotient, and so is the distance of groups.
+# If heads share keys and values, the number of heads in a group is a quotient of names, and so is the stride of
+# groups.
 "$crescent" emit graphs/llama.lua --set T=10 --set num_attention_heads=8 --set num_key_value_heads=2 \
     --set hidden_size=160 --isa plain -o "$T/groups.c" >"$log" 2>&1
 report $? "emit graphs/llama.lua"
 count 1 '        const long head = item % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/groups.c"
 count 4 '            group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM' "$T/groups.c"
 
-# An option head_dim has the name that the columns of a head have without it.  A sum that keeps no axis has the named
-# size of its columns.
+# If the script has an option head_dim, it is the name of a head's columns, in place of HEAD_DIM. A sum over all axes
+# but one has the name of the size of its columns.
 "$crescent" emit graphs/t5.lua --isa plain -o "$T/head_dim.c" >"$log" 2>&1
 report $? "emit graphs/t5.lua"
 count 1 ' * out[B, T, HEAD_DIM * NUM_ATTENTION_HEADS] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T])' "$T/head_dim.c"
@@ -144,8 +145,8 @@ count 1 'enum { B = 1, T = 16, HEAD_DIM = 64,' "$T/head_dim.c"
 report $? "emit graphs/train_add.lua"
 count 1 ' * out[WIDTH] = sum over B rows of columns[WIDTH]' "$T/sums.c"
 
-# Steps of a recurrence, whose number is an option: the nodes of a step have names, and parts of the gates begin at
-# multiples of one.  A script that builds more experts has names for the others' sizes.
+# A recurrence whose number of steps is an option: the nodes of all steps have names, and the parts of the gates begin
+# at multiples of a name.  A script with more experts has names for other sizes.
 "$crescent" emit tests/scripts/recurrence.lua --set H=8 --isa plain -o "$T/steps.c" >"$log" 2>&1
 report $? "emit tests/scripts/recurrence.lua"
 count 5 ' * out[B, H]' "$T/steps.c"
@@ -158,17 +159,18 @@ count 2 ' * out[T, HEAD_DIM / 2]' "$T/experts.c"
 count 1 ' * out[B, T, NUM_LOCAL_EXPERTS]' "$T/experts.c"
 count 3 ' * out[B, T, HIDDEN_SIZE] = rows[B * T, INTERMEDIATE_SIZE] x columns' "$T/experts.c"
 
-# A product by weights of several scopes has the names of all.
+# A product by weights of several scopes has the names of all of them.
 count 1 'static void k7_model_layers_block_sparse_moe_gate_experts(' "$T/experts.c"
 
-# A sum of sizes has an enumerator: a concat of different parts, and a size that is 1 more than a product.
+# A sum of sizes has an enumerator, as the size of a concat of different parts, and a size that is 1 more than a
+# product.
 count 1 'enum { SIZE_164 = NUM_LOCAL_EXPERTS + 8 * INTERMEDIATE_SIZE }; /* sums of sizes */' "$T/experts.c"
 count 1 ' * out[B, T, SIZE_164] = rows[B * T, HIDDEN_SIZE] x columns[HIDDEN_SIZE, SIZE_164]' "$T/experts.c"
 count 1 'enum { SIZE_31 = 2 * T - 1 }; /* sums of sizes */' "$T/head_dim.c"
 count 1 ' * out[10, N_EMBD] = for each row the sum of the 2 * B rows[N_EMBD] with its index' "$T/sums.c"
 
-# A matrix that data chooses: its number is looked up by a function, which other files do not have.  The groups of
-# queries that share a head, halves of rotated queries and panels of values have names.
+# If data chooses a matrix, a function checks its number; files without such a choice do not have the function.
+# Groups of queries that share a head, halves of rotated queries and panels of values have names.
 "$crescent" emit tests/scripts/chosen.lua --isa plain -o "$T/matrix.c" >"$log" 2>&1
 report $? "emit tests/scripts/chosen.lua"
 count 1 '                .l1_up = layer_weights + cr_chosen(((int *)arena)[480], 4) * 6144, /* l1.up' "$T/matrix.c"
@@ -178,15 +180,15 @@ count 8 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HE
 count 1 '            rt->fma_vvv(1, HEAD_DIM / 2, rows + HEAD_DIM / 2, HEAD_DIM,' "$T/fables.c"
 count 1 '        rt->pack(visible, HEAD_DIM, values, T * CR_PANEL,' "$T/fables.c"
 
-# A text encoder: the bound of the length T has a name, and groups of query heads are not as far apart as all keys of a
-# token, though they are here.
+# A text encoder: the bound of the length T has a name.  The stride of groups of query heads is not named after the
+# width of a token's keys, although both are equal here.
 "$crescent" emit graphs/fables --embed-text --isa plain -o "$T/texts.c" >"$log" 2>&1
 report $? "emit --embed-text"
 count 1 ' * out[1, MAX_T, HIDDEN_SIZE] = softmax(q[MAX_T, HEAD_DIM] x k[HEAD_DIM, MAX_T])' "$T/texts.c"
 count 4 '                group * (HIDDEN_SIZE / NUM_KEY_VALUE_HEADS) + head * HEAD_DIM +' "$T/texts.c"
 count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL, rows, 1, HEAD_DIM);' "$T/texts.c"
 
-# An offset of two strides is the sum of both, and the second number of a pair is one element further.  Kernels of
+# An offset of two strides is printed as the sum of both, and the second number of a pair as that plus 1. Kernels of
 # rotary positions, pointers of ports and variables of lengths have names.
 count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * T * HEAD_DIM) + HIDDEN_SIZE +' "$T/experts.c"
 "$crescent" emit graphs/roformer.lua --isa plain -o "$T/pairs.c" >"$log" 2>&1
@@ -201,7 +203,8 @@ count 2 '        a->k7_layers_block_sparse_moe_gate_experts + 2 * INTERMEDIATE_S
 report $? "emit graphs/phi.lua"
 count 2 '            a->k2_self_attn_q_proj_k_proj_v_proj_mlp + row * SIZE_448 + 3 * HIDDEN_SIZE, SIZE_448,' "$T/phi.c"
 
-# What a kernel stores has the name that it has inside, and a copy of an operand another one than the result.
+# A stored value has the same name outside and inside of its kernel; a copy of an operand has another name than the
+# result.
 "$crescent" emit graphs/deberta_v2.lua --isa plain -o "$T/mean.c" >"$log" 2>&1
 report $? "emit graphs/deberta_v2.lua"
 count 1 ' * out[B, T, 1], encoder_layer_attention_output_LayerNorm_mean[B, T, 1]' "$T/mean.c"
@@ -214,7 +217,7 @@ count 1 '    const long length_n = *(const int *)inputs[0]; /* n */' "$T/llama.c
 count 1 'static void k9_model_layers_0_self_attn_rotary_sub(' "$T/llama.c"
 count 4 '            a->k7_layers_self_attn_q_proj_k_proj_v_proj + head * HEAD_DIM + HIDDEN_SIZE' "$T/llama.c"
 
-# An imported model has no options: the bounds of its lengths have names, and distances of panels.
+# An imported model has no options; the bounds of its lengths and the strides of panels have names.
 "$crescent" emit tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=12 --isa plain -o "$T/imported.c" \
     >"$log" 2>&1
 report $? "emit tests/exports/gpt2_dynamic.onnx"
@@ -223,7 +226,7 @@ count 1 ' * out[MAX_BATCH, MAX_SEQ, 48] = rows[MAX_SEQ, 16] x columns[16, 48]' "
 check "an imported model" cc $strict -c "$T/imported.c" -o "$T/i.o"
 count 1 'enum { CR_AHEAD = 16384 };' "$T/matrix.c"
 
-# The kernels of a layer are told apart by name, and those of the first layer from those of the others.
+# Kernels of a layer have different names, and those of the first layer other names than those of the others.
 "$crescent" emit graphs/bert.lua --isa plain -o "$T/bert.c" >"$log" 2>&1
 report $? "emit graphs/bert.lua"
 sed -n 's/^static void k[0-9]*_\([A-Za-z0-9_]*\).*/\1/p' "$T/bert.c" | sort | uniq -d >"$log"
@@ -233,8 +236,8 @@ for name in k4_encoder_layer_0_attention_output_dense_add k7_encoder_layer_outpu
     count 1 "static void $name(" "$T/bert.c"
 done
 
-# Products of whole pairs of panels, of more rows than a tile has, use tiles of two and four vectors alone; one
-# row uses a tile of eight.
+# Products of many rows by an even number of panels use tiles of two and of four vectors only; a product of one row
+# uses a tile of eight.
 wide="graphs/gpt2_block.lua --set n_embd=512 --set n_head=8"
 "$crescent" emit $wide -o "$T/wide.c" >"$log" 2>&1
 report $? "emit $wide"
@@ -245,15 +248,14 @@ for tiles in 'CR_TILES_3(CR_TILE)' 'CR_TILE(1, 8)'; do
     count 1 "$tiles" "$T/row.c"
 done
 
-# A file with AVX2 and without AVX-512 includes the intrinsics of AVX2 alone, and its bands of attention do without
-# tiles of one vector.
+# A file with AVX2 and without AVX-512 includes only the header of AVX2, and its attention has no tiles of one vector.
 "$crescent" emit $wide --isa avx2,plain -o "$T/avx2.c" >"$log" 2>&1
 report $? "emit $wide --isa avx2,plain"
 count 1 '#include <avx2intrin.h>' "$T/avx2.c"
 count 0 '#include <avx2intrin.h>' "$T/wide.c"
 count 0 'define CR_TILES_1(T) CR_HEIGHTS' "$T/avx2.c"
 
-# Such bands have the bits of plain C, and so do their last columns, which are one vector here.
+# Banded products without such tiles have the bits of plain C, also in their last columns, which are one vector here.
 cat >"$T/sum.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +283,7 @@ report $? "bits of bands"
 "$crescent" compare $wide --backends tcc,standalone >"$log" 2>&1 && grep -q "^y .* 0\.0  ok" "$log"
 report $? "compare $wide"
 
-# The bits: a model of each list compiles without a warning, and writes what `crescent run` writes.
+# Models with each list of instruction sets compile without a warning and write the bytes that `crescent run` writes.
 files="--weights tests/fixtures/gpt2_long/model.safetensors --input x=tests/fixtures/gpt2_long/x.npy"
 long="graphs/gpt2_block.lua $(sed -n 's/^set /--set /p' tests/fixtures/gpt2_long/case.txt | tr '\n' ' ')"
 "$crescent" run $long $files --output "y=$T/y.npy" >"$log" 2>&1

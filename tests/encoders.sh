@@ -1,6 +1,6 @@
 #!/bin/sh
-# encoders.sh - bad input of embed, rank and classify: each text has a result, alone as among others, and a
-# folder, a file or a question that cannot be used is refused in one line.
+# encoders.sh - tests bad input of embed, rank and classify: each text has the same result alone as among others, and
+# a folder, a file or a question that cannot be used is refused in one line.
 set -u
 CRESCENT=${CRESCENT:-build/crescent}
 . "$(dirname "$0")/report.sh"
@@ -9,7 +9,8 @@ fixtures=tests/fixtures
 embedder=$fixtures/embed_qwen3 ranker=$fixtures/embed_llama_rank
 classifier=$fixtures/embed_qwen3_classes judge=$fixtures/embed_qwen3_score
 
-# refuses TEXT ARGUMENT...: exit status 2, nothing on standard output, and one line that has the text.
+# refuses TEXT ARGUMENT...: passes if the command ends with status 2, prints nothing on standard output, and one line
+# with the text on stderr.
 refuses() {
     text=$1
     shift
@@ -20,7 +21,8 @@ refuses() {
 
 # ---- texts ----
 
-# A megabyte in one word and in many, nothing, other bytes than UTF-8, the character 0, an unfinished last line.
+# A megabyte in one word and in many words, an empty line, bytes that are not UTF-8, the character 0, and a last line
+# without an end.
 {
     echo 'What is fused?'
     head -c 1000000 /dev/zero | tr '\0' a
@@ -33,7 +35,7 @@ for i in $(seq $lines); do
 done
 : >"$T/nothing"
 
-# streams KIND ARGUMENT...: a verb and its folder give each text what they give it alone.
+# streams KIND ARGUMENT...: checks that a verb gives each of the texts the result that it gives the text alone.
 streams() {
     kind=$1
     shift
@@ -107,7 +109,7 @@ done
 refuses "graphs/bert.lua: found a file, expected the folder of a model with its tokenizer" \
     emit graphs/bert.lua --embed-text -o "$T/x.c"
 
-# damaged FILE TEXT MESSAGE FOLDER VERB...: the folder with this text as one of its files.
+# damaged FILE TEXT MESSAGE FOLDER VERB...: checks the message for the folder with TEXT as its file FILE.
 damaged() {
     file=$1 text=$2 message=$3 folder=$4
     shift 4
@@ -135,7 +137,7 @@ for verb in "embed" "classify" "rank --query a"; do
     damaged modules.json '[{"type": 3}]' ':1: module: found an integer for "type", expected a string' "$embedder" $verb
 done
 
-# labels JSON MESSAGE: config.json with these members.
+# labels JSON MESSAGE: checks the message for a config.json with these members.
 labels() {
     damaged config.json "$(sed '/"id2label": {/,/}/d; s/^{/{'"$1"',/' "$classifier/config.json")" "$2" "$classifier" classify
 }
@@ -154,7 +156,7 @@ for file in config.json tokenizer.json model.safetensors; do
     done
 done
 
-# Without modules.json a vector is the mean.
+# Without modules.json the pooling is the mean.
 rm -rf "$T/folder"
 cp -r "$embedder" "$T/folder"
 rm -f "$T/folder/modules.json"

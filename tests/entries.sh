@@ -1,10 +1,10 @@
 #!/bin/sh
-# entries.sh - the standalone C of scripts that return several entries.
+# entries.sh - tests the standalone C of scripts that return several entries.
 #
-# The file compiles without a warning, with and without optimisation and threads, by every compiler at hand,
-# an entry by one of gcc and clang where they optimise, and the main of each entry writes what `crescent run --entry` writes, bit for bit.  The runtime,
-# whose text is the same in all files, is compiled once for a model, without vectors, and linked to what each
-# compiler makes of the rest, see plain_c.sh; tcc has the file as it was emitted.
+# The file compiles without a warning, with and without optimisation and threads, by every installed compiler; with
+# optimisation, by gcc for some entries and clang for others.  The main of each entry writes what `crescent run
+# --entry` writes, bit for bit.  The runtime, whose text is the same in all files, is compiled once for a model,
+# without vectors, and linked to the rest as each compiler makes it (plain_c.sh); tcc compiles the whole file.
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -16,7 +16,7 @@ mkdir "$scratch/apart"
 . "$(dirname "$0")/plain_c.sh"
 passed=0 failed=0
 
-# check WHAT COMMAND...: the command has to succeed without a word.
+# check WHAT COMMAND...: passes if the command succeeds and prints nothing.
 check() {
     what=$1
     shift
@@ -28,12 +28,13 @@ check() {
     fi
 }
 
-# noted COMMAND...: notes of tensors that are not the model's, as the gradient of x, are no matter.
+# noted COMMAND...: runs a command, and ignores notes about tensors that the model does not have, such as the gradient
+# of x.
 noted() {
     "$@" 2>"$scratch/log"
 }
 
-# A stack of layers with attention, twice: what it gives, and its loss with gradients.
+# A stack of layers with attention in two entries: one returns its output, the other its loss and gradients.
 cat >"$scratch/stack.lua" <<'END'
 local nn, attention = require "nn", require "attention"
 local h, target = input("x", {2, 8, 16}), input("target", {2, 8, 24})
@@ -51,7 +52,7 @@ return {logits = {y = y}, step = {loss = loss, dx = grad(loss, {input("x", {2, 8
 END
 cp docs/entries.lua docs/session.lua "$scratch"
 
-# files_of COMPILER NAME: the C of a model, as it was emitted or with the runtime apart.
+# files_of COMPILER NAME: prints the names of the C files of a model: the emitted file, or one with the runtime apart.
 files_of() {
     case $1 in
     tcc) echo "$scratch/$2.c" ;;
@@ -59,7 +60,7 @@ files_of() {
     esac
 }
 
-# compare MODEL COMPILER OPTIONS ENTRY INPUTS OUTPUTS: the entry's main against `crescent run`.
+# compare MODEL COMPILER OPTIONS ENTRY INPUTS OUTPUTS: compares the main of the entry with `crescent run`.
 compare() {
     name=$(basename "$1" .lua)
     macro=$(echo "${name}_$4" | tr a-z A-Z)
@@ -80,7 +81,7 @@ compare() {
     done
 }
 
-# expected MODEL ENTRY INPUTS OUTPUTS: ENTRY_OUTPUT.npy of `crescent run`.
+# expected MODEL ENTRY INPUTS OUTPUTS: writes ENTRY_OUTPUT.npy by `crescent run`.
 expected() {
     name=$(basename "$1" .lua) arguments=
     for port in $3; do
@@ -93,7 +94,8 @@ expected() {
         >"$scratch/log" 2>&1
 }
 
-# model SCRIPT ENTRY/INPUTS/OUTPUTS...: parameters are gradients, which have their names.
+# model SCRIPT ENTRY/INPUTS/OUTPUTS...: emits and compares a model.  Names of parameters among the outputs stand for
+# their gradients.
 model() {
     script="$scratch/$1.lua" name=$1
     shift
@@ -123,7 +125,7 @@ model() {
     done
 }
 
-# draw NAME SHAPE: NAME.npy, standard normal.
+# draw NAME SHAPE: writes NAME.npy with standard normal numbers.
 draw() {
     echo "local x = input('$1', $2) return {$1 = x}" >"$scratch/draw.lua"
     "$crescent" run "$scratch/draw.lua" --seed 5 --output "$1=$scratch/$1.npy" >"$scratch/log" ||
@@ -142,7 +144,7 @@ draw target '{2, 8, 24}'
     >"$scratch/log" || failed=$((failed + 1))
 model stack logits/x/y step/x,target/dx,loss
 
-# States are zeros as a main begins; one entry neither reads nor replaces all of them.
+# States are zeros when a main begins; one entry neither reads nor replaces all of them.
 sed -i 's/^return {$/replace(at, at * 0, "clear")\n&\n    clear = {before = at:float()},/' "$scratch/session.lua"
 draw prompt '{8, 32}'
 draw token '{1, 32}'

@@ -1,12 +1,12 @@
 #!/bin/sh
-# experiments.sh - runs the scripts of graphs/experiments and shows what comes out.
+# experiments.sh - runs the scripts of graphs/experiments, and prints or draws their results.
 #
 # experiments.sh NAME       prints the tables of an experiment, for docs/experiments*.md
 # experiments.sh --draw [FOLDER]
 #                           writes the pictures, docs/experiments/NAME.svg, by gnuplot
-# experiments.sh --check    holds the experiments against PyTorch (tests/experiments, written
-#                           by make_experiments.py), the parameters against PyTorch's count,
-#                           and the pictures against what gnuplot draws of the same numbers
+# experiments.sh --check    compares the experiments with PyTorch (tests/experiments, written
+#                           by make_experiments.py), the numbers of parameters with those of PyTorch,
+#                           and the pictures with those that gnuplot draws of the same numbers
 #
 # $CRESCENT is the program.  Run from the top folder.
 set -u
@@ -25,14 +25,14 @@ fail() {
 
 # ---- From scripts to columns of numbers -------------------------------------------------
 
-# The elements of a file of floats, one a line.
+# Prints the elements of a file of floats, one a line.
 elements() {
     header=$(od -An -tu2 -j8 -N2 "$1")
     od -An -v -tf4 -w4 -j$((header + 10)) "$1" | tr -d ' '
 }
 
-# compute FOLDER SCRIPT 'OUTPUT...' [OPTION...]: runs a script, and leaves the elements of
-# each output in the file $T/FOLDER/OUTPUT.
+# compute FOLDER SCRIPT 'OUTPUT...' [OPTION...]: runs a script, and writes the elements of each output to
+# $T/FOLDER/OUTPUT.
 compute() {
     folder="$T/$1" script="$scripts/$2.lua" outputs=$3
     shift 3
@@ -46,7 +46,7 @@ compute() {
     done
 }
 
-# table 'HEAD | HEAD' 'FORMAT FORMAT' COLUMN...: files of one number a line, side by side.
+# table 'HEAD | HEAD' 'FORMAT FORMAT' COLUMN...: prints files of one number a line as columns of a table.
 table() {
     echo "| $1 |"
     echo "$1" | sed 's/[^|][^|]*/--:/g; s/.*/|&|/'
@@ -60,12 +60,12 @@ table() {
     }'
 }
 
-# A mean that is 0 but for rounding, without a sign.
+# Prints a mean without a sign if it is 0 up to rounding.
 unsigned_zero() {
     sed 's/-0\.000000/0.000000/g'
 }
 
-# spread FORMAT: least | median | largest of numbers, one a line.
+# spread FORMAT: prints the least, the median and the largest of numbers, which are one a line.
 spread() {
     sort -g | awk -v format="$1 | $1 | $1" '{ v[NR] = $1 }
         END { printf format, v[1], v[int((NR + 1) / 2)], v[NR] }'
@@ -106,7 +106,7 @@ layer_norm_numbers() {
     seq -8 9 >"$T/layer_norm/from"
 }
 
-# row NAME FORMAT FILE...: the elements of files as one row of a table.
+# row NAME FORMAT FILE...: prints the elements of files as one row of a table.
 row() {
     name=$1 format=$2
     shift 2
@@ -152,7 +152,8 @@ gelu_numbers() {
     compute gelu_fine gelu "$gelu_outputs" --set n=601
 }
 
-# extreme WHAT FORMAT EXPRESSION: where the first column's function of the others is largest.
+# extreme WHAT FORMAT EXPRESSION: prints the first column and the value where an expression of the other columns is
+# largest.
 extreme() {
     awk -v what="$1" -v format="$2" '{
         value = '"$3"'
@@ -208,7 +209,7 @@ sight_numbers() {
     compute all sight 'block' --set mask=none
 }
 
-# matrix HEAD FILE: a [6, 6] as a table; what is exactly 0 shows as 0.
+# matrix HEAD FILE: prints a [6, 6] as a table; a number that is exactly 0 is printed as 0.
 matrix() {
     echo "| $1 | x_0 | x_1 | x_2 | x_3 | x_4 | x_5 |"
     echo '|---|--:|--:|--:|--:|--:|--:|'
@@ -240,7 +241,7 @@ models() {
 MODELS
 }
 
-# The parameters of a model: attention, feed-forward, norms, embedding, head, total.
+# Prints the parameters of a model: attention, feed-forward, norms, embedding, head, total.
 count() {
     "$crescent" params "$scripts/gpt.lua" --set n_layer="$1" --set n_embd="$2" --set n_head="$3" \
         --set vocab_size="$4" | awk '
@@ -255,7 +256,7 @@ count() {
         fail "$scripts/gpt.lua: no count"
 }
 
-# 1234567 as 1,234,567
+# Prints 1234567 as 1,234,567.
 thousands() {
     sed ':again; s/\([0-9]\)\([0-9]\{3\}\)\($\|[^0-9]\)/\1,\2\3/; t again'
 }
@@ -270,7 +271,7 @@ parameters_tables() {
     done
 }
 
-# Tables as a passage of a page, with empty lines around them.
+# Prints tables as a passage of a page, with empty lines around them.
 page() {
     echo
     "$1" || exit 1
@@ -279,7 +280,7 @@ page() {
 
 # ---- Pictures ---------------------------------------------------------------------------
 
-# draw FOLDER: all pictures.  A gnuplot script reads the numbers of its experiment in $T.
+# draw FOLDER: draws all pictures.  A gnuplot script reads the numbers of its experiment in $T.
 draw() {
     mkdir -p "$1" || exit 1
     for name in $experiments; do
@@ -295,7 +296,7 @@ draw() {
 # ---- Checking ---------------------------------------------------------------------------
 
 
-# compare CASE [OPTION...]: the outputs of an experiment against PyTorch's.
+# compare CASE [OPTION...]: compares the outputs of an experiment with those of PyTorch.
 compare() {
     folder="tests/experiments/$1"
     shift
@@ -318,13 +319,13 @@ check_values() {
         compare "$case"
         report $? "tests/experiments/$case: not what PyTorch computes"
     done
-    # No float32 result is this close: a comparison that cannot fail would pass here.
+    # A tolerance that no float32 result meets: a comparison that cannot fail would pass.
     ! compare residuals --atol 1e-12 --rtol 0 >/dev/null
     report $? 'a comparison that should fail'
 }
 
-# Counting is a matter of names and shapes: for the largest model, 6 GB of weights, 200 MB of
-# addresses are enough.  (AddressSanitizer wants terabytes of them.)
+# Counting reads names and shapes only: 200 MB of address space are enough for the largest model, which has 6 GB of
+# weights.  (AddressSanitizer needs terabytes.)
 check_counts() {
     [ -n "${ASAN_OPTIONS-}" ] || ulimit -v 200000
     models | while read -r n_layer n_embd n_head vocab_size expected name; do
@@ -334,12 +335,12 @@ check_counts() {
     done
 }
 
-# The first line of a picture that names the gnuplot that drew it.
+# The first line of a picture, which names the version of gnuplot.
 drawn_by() {
     grep -o -m1 'GNUPLOT [0-9.]* patchlevel [^ ]*' "$1"
 }
 
-# Pictures are the same bytes under the same gnuplot; under another one they are drawn.
+# The same gnuplot draws the same bytes; for another version, the test only checks that the pictures can be drawn.
 check_pictures() {
     if ! command -v gnuplot >/dev/null 2>&1; then
         echo 'skipped: the pictures, as gnuplot is not here'

@@ -1,10 +1,10 @@
 #!/bin/sh
-# explain.sh - the page of crescent explain: its size, its files, what is refused; and, where Chromium
-# is installed, that it works: opened from a file, clicked through by tests/page/clicks.js, and looked at.
+# explain.sh - tests the page of crescent explain: its size, its files, and what is refused.  If Chromium is
+# installed, opens the page from a file, clicks through it by tests/page/clicks.js, and takes pictures of it.
 #
-# The pictures are PNG files, whose pixels are compressed: one that is empty, or of one colour, is a
-# few hundred bytes per hundred thousand pixels.
-# $CRESCENT is the program, $CHROMIUM a browser.  The last line is "N passed, M failed".
+# The pictures are PNG files, whose pixels are compressed: an empty picture, or one of a single colour, has a few
+# hundred bytes per hundred thousand pixels.  $CRESCENT is the program, $CHROMIUM a browser.  The last line is "N
+# passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -13,7 +13,7 @@ stack="graphs/gpt2_stack.lua --set n_layer=48 --set n_embd=48 --set n_head=3 --s
 
 # ---- files ----
 
-# page NAME ARGUMENTS: a report of less than 3 MB, in $T/NAME.html.
+# page NAME ARGUMENTS: writes a report to $T/NAME.html; passes if it is smaller than 3 MB.
 page() {
     name=$1
     shift
@@ -39,7 +39,7 @@ report $? 'explain --json'
 tr -d '\n' <"$T/stack.json" | grep -q '"loops":\[{"first":0,"period":5,"count":48,"start":0,"direction":1}\]'
 report $? 'the stack is one loop of 48 layers'
 
-# refused WORDS ARGUMENTS: one line with these words, status 2, no file.
+# refused WORDS ARGUMENTS: passes if the command ends with status 2 and one line with these words, and writes no file.
 refused() {
     words=$1
     shift
@@ -58,8 +58,8 @@ refused 'expected --grads none' docs/tour.lua -o "$T/none.html" --grads "$T/g.sa
 
 # ---- colours ----
 
-# Every colour of text on every ground, in both themes and on paper, as WCAG computes contrast: 4.5 at least;
-# those of kernels, which are areas, 3.
+# The contrast of every colour of text on every background, in both themes and in print, by the formula of WCAG: at
+# least 4.5; for the colours of kernels, which are areas, at least 3.
 awk '
     function channel(hex) {
         hex = (index("0123456789abcdef", substr(hex, 1, 1)) - 1) * 16 + index("0123456789abcdef", substr(hex, 2)) - 1
@@ -132,14 +132,14 @@ if [ -z "$browser" ]; then
     exit
 fi
 
-# open NAME SIZE HASH OPTIONS: a page from the disk, with no network.
+# open NAME SIZE HASH OPTIONS: opens a page from the disk, without a network.
 open() {
     timeout 1200 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
         --user-data-dir="$T/profile" --window-size="$2" $4 "file://$T/$1.html$3" 2>"$log"
 }
 
-# clicked NAME SIZE: the page with clicks.js behind its script says that all went well.  It is in a frame, as
-# windows are not as narrow as telephones.
+# clicked NAME SIZE: passes if the page, with clicks.js after its script, reports success.  The page is in a frame, as
+# windows cannot be as narrow as telephones.
 clicked() {
     awk 'FNR == NR { script = script $0 "\n"; next }
         /^<\/body>$/ { printf "<script>\n%s</script>\n", script }
@@ -161,7 +161,7 @@ clicked grads 1100,900
 clicked two 1600,1000
 clicked grads 400,860
 
-# seen NAME SIZE HASH LEAST: a picture of at least so many bytes.
+# seen NAME SIZE HASH LEAST: passes if the picture of the page has at least LEAST bytes.
 seen() {
     open "$1" "$2" "$3" "--virtual-time-budget=3000 --screenshot=$T/$1.png" >/dev/null
     [ -s "$T/$1.png" ] && [ "$(wc -c <"$T/$1.png")" -gt "$4" ]

@@ -1,10 +1,9 @@
 #!/bin/sh
-# exports.sh - models as PyTorch exports them: what they compute, and the scripts that they become.
+# exports.sh - tests models as PyTorch exports them: their outputs, and the scripts that are made of them.
 #
-# tests/exports/NAME.onnx is a model, NAME.x.npy and NAME.y.npy are its input and its output, and
-# NAME.lua is what `crescent import` makes of it, which BLESS=1 rewrites.  Of NAME_dynamic sizes are lengths.
-# $CRESCENT is the program.
-# The last line is "N passed, M failed".
+# tests/exports/NAME.onnx is a model, NAME.x.npy and NAME.y.npy are its input and its output, and NAME.lua is the
+# script that `crescent import` writes; BLESS=1 rewrites it.  In NAME_dynamic, sizes are lengths.  $CRESCENT is the
+# program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -40,7 +39,7 @@ for model in "$exports"/*.onnx; do
     report $? "the script of $model computes the same"
 done
 
-# Each size gives the bits of the model that is made for it: the file's, and the bounds.
+# For the sizes of the file and for the bounds, the outputs have the bits of a model that is made for that size.
 dynamic=$exports/gpt2_dynamic
 for sizes in 'batch=1 seq=6' 'batch=4 seq=12'; do
     input="--input x=$dynamic.x.npy"
@@ -51,7 +50,7 @@ for sizes in 'batch=1 seq=6' 'batch=4 seq=12'; do
     report $? "a model with lengths gives the bits of $sizes"
 done
 
-# A block is as many kernels, of the same kinds in the same order, as the one of graphs/.
+# An exported block has as many kernels, of the same kinds in the same order, as the block of graphs/.
 kernels "$exports/gpt2_block.onnx" >"$T/theirs"
 kernels graphs/gpt2_block.lua --set B=2 --set T=6 --set n_embd=16 --set n_head=2 >"$T/ours"
 [ -s "$T/ours" ] && diff -u "$T/ours" "$T/theirs" >"$log"

@@ -1,31 +1,31 @@
 #!/bin/sh
-# extend.sh - does what the pages on extending Crescent say, to the letter, in a copy of the tree:
-# puts the blocks that a page shows where the page says, builds, and runs its commands.  Then
-# leaves out one entry after another and expects that it does not compile.
+# extend.sh - follows the pages on extending Crescent, in a copy of the tree: inserts the blocks of a page where the
+# page says, builds, and runs its commands.  Then leaves out one entry after another and checks that the tree does not
+# compile.
 #
-# In a page, a line in bold type says what becomes of the fenced block below it:
+# In a page, a line in bold type says what to do with the fenced block below it:
 #
 #     **A new file, `FILE`:**
 #     **In `FILE`, in front of `TEXT`:**    of the first line that begins with TEXT, but for spaces
 #     **Run, in the top folder:**           one command a line; each must succeed
 #
-# CC is the compiler, $CRESCENT the program; the objects of build/ are taken over where it is of them.  The last
-# line is "N passed, M failed".
+# CC is the compiler, $CRESCENT the program; the objects of build/ are copied if they belong to it.  The last line is
+# "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 top=$(cd "$(dirname "$0")/.." && pwd)
 copy=$T/copy
 page= commands=$T/commands
 
-# Without optimisation, which none of this needs, but without a warning; and as if make had not
-# been called with options of its own.
+# Compiles without optimisation, which this test does not need, but with all warnings; and without the options of a
+# make that runs this script.
 CFLAGS=-O0 LUA=lua5.4 CC=${CC:-cc}
 export CFLAGS LUA CC
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD SANITIZE
 
 # ---- the pages -----------------------------------------------------------------------
 
-# take_apart PAGE FOLDER: a file NUMBER.text for each block, with what is said of it in NUMBER.what.
+# take_apart PAGE FOLDER: writes a file NUMBER.text for each block, and its line in bold type to NUMBER.what.
 take_apart() {
     mkdir -p "$2"
     awk -v folder="$2" '
@@ -44,7 +44,7 @@ take_apart() {
         !/^$/ { what = "" }' "$1"
 }
 
-# insert FILE TEXT BLOCK: the block in front of the first line that begins with TEXT.
+# insert FILE TEXT BLOCK: inserts the block before the first line that begins with TEXT.
 insert() {
     TEXT=$2 awk -v block="$3" '
         { line = $0; sub(/^ +/, "", line) }
@@ -56,7 +56,7 @@ insert() {
         END { exit !found }' "$1" >"$T/inserted" && cat "$T/inserted" >"$1"
 }
 
-# do_block WHAT BLOCK: what a line in bold type says; commands go to $commands.
+# do_block WHAT BLOCK: does what a line in bold type says; appends commands to $commands.
 do_block() {
     file=$(echo "$1" | sed 's/^[^`]*`\([^`]*\)`.*/\1/')
     case $1 in
@@ -70,7 +70,7 @@ do_block() {
     esac
 }
 
-# apply PAGE: all that docs/PAGE.md says but its commands.
+# apply PAGE: does all that docs/PAGE.md says, except for its commands.
 apply() {
     page=$1
     take_apart "$top/docs/$page.md" "$T/$page"
@@ -80,7 +80,7 @@ apply() {
     done
 }
 
-# run PAGE: its commands, one after another.  What the last one prints stays in $log.
+# run PAGE: runs its commands, one after another.  The output of the last one is kept in $log.
 run() {
     while read -r command; do
         (cd "$copy" && sh -c "$command") </dev/null >"$log" 2>&1
@@ -88,18 +88,18 @@ run() {
     done <"$commands.$1"
 }
 
-# ---- what the pages promise ------------------------------------------------------------
+# ---- tests of what the pages promise ----------------------------------------------------
 
-# suite NAME: tests/test_NAME.c of the copy.
+# suite NAME: builds and runs tests/test_NAME.c of the copy.
 suite() {
     (cd "$copy" && make "build/lua5.4/tests/test_$1" &&
         CRESCENT=build/crescent "build/lua5.4/tests/test_$1") >"$log" 2>&1
     report $? "tests/test_$1.c of the copy"
 }
 
-# refused WHAT FILE SED SOURCE: with FILE edited, the source does not compile.  After an error of an unused
-# function gcc would make code of the rest, 20 s for the runtime, so it ends with the first error.  As options
-# are others, BUILD is another folder.
+# refused WHAT FILE SED SOURCE: checks that the source does not compile after FILE was edited by sed.  Compiling ends
+# with the first error: after an error about an unused function, gcc would go on to generate code, 20 s for the
+# runtime.  BUILD is another folder, as the options of the compiler differ.
 refused() {
     cp -p "$copy/$2" "$T/kept"
     sed "$3" "$T/kept" >"$copy/$2"
@@ -113,7 +113,7 @@ refused() {
 
 # ---- one function a page ---------------------------------------------------------------
 
-# The gradient of prod where none, one and two of a row's elements are 0.
+# The gradient of prod if none, one or two of the elements of a row are 0.
 prod_gradient() {
     cat >"$T/expected" <<'END'
 -0.25 -0.25 -0.25 0.0625 -0.25
@@ -203,7 +203,7 @@ check_step() {
     rm -f "$copy/build/lua5.4/libcrescent.a"
 }
 
-# What a model computes with the formats of rules, into $T/NAME.npy.
+# Writes the output of a model with the formats of rules to $T/NAME.npy.
 with_format() {
     name=$1 rules=$2
     shift 2
@@ -214,7 +214,7 @@ with_format() {
     report $status "--format $rules $*"
 }
 
-# refuses TEXT VERB ...: one line that has the text, and status 2.
+# refuses TEXT VERB ...: passes if the command ends with status 2 and one line that has the text.
 refuses() {
     text=$1
     shift
@@ -223,13 +223,13 @@ refuses() {
     report $? "crescent $*: expected '$text'"
 }
 
-# kept LINE: in the program of choice.lua there is a buffer "NAME FORMAT [SHAPE]".
+# kept LINE: checks that the program of choice.lua has a buffer "NAME FORMAT [SHAPE]".
 kept() {
     grep -q "^--   #[0-9]* *$1 *weights" "$log"
     report $? "choice.lua: expected a buffer $1"
 }
 
-# The main of an emitted file, whose weights have panels in common, on files of a fixture.
+# The main of an emitted file, whose weights share panels, on the files of a fixture.
 check_format_main() {
     fixture=tests/fixtures/heads
     files="--weights $fixture/model.safetensors --input x=$fixture/x.npy"
@@ -245,7 +245,7 @@ check_format_main() {
     same 'a main that packs e5m2: its output' "$T/heads.npy" "$T/main.npy"
 }
 
-# The same bits everywhere, near those of f32; and what is refused.
+# Checks that all backends compute the same bits, close to those of f32; and which options are refused.
 check_format_bits() {
     model='graphs/gpt2_block.lua --set T=8'
     with_format tcc e5m2
@@ -267,8 +267,9 @@ check_format_bits() {
         -o "$T/step.c"
 }
 
-# Which weights are kept so: not those that something else than products and gathers reads, nor those
-# beside them in a script's concat; a join keeps away from them.  Panels are known by their widths.
+# Checks which weights are kept in the format: not weights that ops other than products and gathers read, nor weights
+# that a concat of the script joins with these; and that the pass `join` does not join them.  Panels are found by
+# their widths.
 check_format_choice() {
     cat >"$T/choice.lua" <<'END'
 local x, t = input("x", {4, 64}), input("t", {4}, "i32")
@@ -330,7 +331,7 @@ check_tokenizers() {
         '/^static int byte_level(/,/^}/d' compiler/tokenizer/normalizers.c
 }
 
-# The numbers of complex.lua; and a row without its inputs.
+# The numbers of complex.lua, and the error for a row without its inputs.
 check_onnx() {
     run onnx
     suite import
@@ -344,9 +345,10 @@ check_onnx() {
 
 # ---- the copy ------------------------------------------------------------------------
 
-# Takes the objects of build/ over, and what they were made of: make compiles anew what includes a file that a page
-# changes, which is most, and what was edited since.  The options of those objects are not those of the copy: what
-# make remembers of them gets an old date.  Objects with sanitizers do not link with others.
+# Copies the objects of build/ and their sources.  Then make compiles only the files that include a file that a page
+# changes, which are most, and files that were edited since.  Those objects were built with other options than the
+# copy; the file in which make remembers the options gets an old date.  Objects with sanitizers are not copied, as
+# they do not link with others.
 take_objects() {
     echo "${CRESCENT-}" | grep -Eqx 'build/(lua5\.4/)?crescent' && grep -qv fsanitize "$top/build/obj/flags" ||
         { echo 'nothing is taken over: the copy is compiled from nothing' && return; }

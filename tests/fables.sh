@@ -1,9 +1,7 @@
 #!/bin/sh
-# fables.sh - graphs/fables, the model of our own that tells stories: its tokenizer is what
-# tests/make_fables.c makes of its grammar, its training begins as it says, and it tells the same
-# stories everywhere.
-#
-# $CRESCENT is the program.  The last line is "N passed, M failed".
+# fables.sh - tests graphs/fables, a model trained by Crescent that tells stories: its tokenizer is the one that
+# tests/make_fables.c makes of its grammar, the first steps of its training have the recorded losses, and it tells the
+# same stories on every backend.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -11,7 +9,7 @@ folder=graphs/fables
 grammar=$folder/grammar.txt
 . "$(dirname "$0")/report.sh"
 
-# ---- what it learns from ---------------------------------------------------------------------------
+# ---- the data of its training ----------------------------------------------------------------------
 
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Wpedantic -Werror tests/make_fables.c \
     -o "$T/make_fables" >"$log" 2>&1
@@ -19,8 +17,8 @@ report $? 'tests/make_fables.c compiles without a warning'
 "$T/make_fables" $grammar tokenizer 512 >"$T/tokenizer.json" 2>"$log"
 same 'tokenizer.json is made by the grammar' $folder/tokenizer.json "$T/tokenizer.json"
 
-# Stories are cut as the tokenizer of the folder cuts them: the first sequence of ids begins with all ids
-# of the first story.
+# Stories are tokenized as the tokenizer of the folder does it: the first sequence of ids begins with all ids of the
+# first story.
 "$T/make_fables" $grammar ids 512 5 1 1 257 "$T/ids.npy" >"$log" 2>&1
 "$T/make_fables" $grammar stories 1 5 | tr -d '\n' >"$T/story"
 od -An -v -td4 -w4 -j128 "$T/ids.npy" | awk '$1 == 1 { exit } { printf "%s%d", sep, $1; sep = " " }' \
@@ -38,7 +36,7 @@ printf 'story:\n    {one} and {two}\none:\n    a\n' >"$T/broken"
 [ $? -eq 2 ] && [ "$(cat "$log")" = 'make_fables: is neither kept nor a rule: two' ]
 report $? 'a rule that is not there'
 
-# Eight steps from nothing; the loss falls from that of guessing.
+# Eight steps from random weights: the loss falls from that of a uniform guess.
 "$T/make_fables" $grammar ids 512 2 8 2 65 "$T/ids.npy" >"$log" 2>&1 &&
     "$crescent" train graphs/train_fables.lua --set B=2 --set T=64 --set warmup=2 --input ids="$T/ids.npy" \
         --steps 8 --save "$T/model.safetensors" >"$log" 2>&1 &&
@@ -46,9 +44,9 @@ report $? 'a rule that is not there'
     awk '{ n++; good = $1 < 6.4 && $2 < $1 - 0.3 } END { exit !(n && good) }'
 report $? 'graphs/train_fables.lua learns'
 
-# ---- what it tells ---------------------------------------------------------------------------------
+# ---- its stories -----------------------------------------------------------------------------------
 
-# tells WHAT FILE OPTION...: the model goes on as in a file, to the end of the story.
+# tells WHAT FILE OPTION...: passes if the model continues a text as the file has it, to the end of the story.
 tells() {
     what=$1 expected=$2
     shift 2
@@ -73,8 +71,7 @@ done
 tells 'greedy, one thread, token by token' tests/fables/greedy.txt --threads 1 --chunk 1
 tells 'drawn, three threads' tests/fables/drawn.txt --threads 3 --temperature 0.7 --seed 1
 
-# Of twenty stories eighteen at least end by themselves, with a whole sentence, and every word of them is
-# one of the grammar's.
+# At least eighteen of twenty stories end by themselves, with a whole sentence, and have only words of the grammar.
 words() {
     tr -cs 'A-Za-z' '\n' <"$1" | sed '/^$/d' | LC_ALL=C sort -u
 }

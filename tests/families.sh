@@ -1,10 +1,10 @@
 #!/bin/sh
-# families.sh - the families of docs/add-a-family.md: each is found for its folder, every verb takes its
-# script, `generate` gives the logits of `run`, whatever the chunks, and an encoder embeds, classifies and is
+# families.sh - tests the families of docs/add-a-family.md: each script is found for its folder, every verb accepts
+# it, `generate` computes the logits of `run` in chunks of any size, and an encoder is embedded, used to classify, and
 # emitted.
 #
-# Their outputs and gradients are held against PyTorch's by tests/fixtures.sh.  $CRESCENT is the program.
-# The last line is "N passed, M failed".
+# tests/fixtures.sh compares their outputs and gradients with PyTorch.  $CRESCENT is the program.  The last line is "N
+# passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -17,7 +17,7 @@ n=12 prompt=3,5,30,9,11,2,15,17,5,21,23,1
     for id in $(echo $prompt | tr , ' '); do printf "\\$(printf %o "$id")\\000\\000\\000"; done
 } >"$T/ids.npy"
 
-# succeeds WHAT COMMAND...
+# succeeds WHAT COMMAND...: passes if the command succeeds.
 succeeds() {
     what=$1
     shift
@@ -25,12 +25,12 @@ succeeds() {
     report $? "$what"
 }
 
-# elements FILE: the bytes of n rows of logits, at the end of a file.
+# elements FILE: prints the bytes of the last rows of logits in a file.
 elements() {
     tail -c $((4 * n * 37)) "$1"
 }
 
-# generate MODEL CHUNK OPTION...: the logits of the prompt go to $T/chunks.npy.
+# generate MODEL CHUNK OPTION...: writes the logits of the prompt to $T/chunks.npy.
 generate() {
     model=$1 chunk=$2
     shift 2
@@ -103,7 +103,7 @@ succeeds "$script: classify" "$crescent" classify "$T/encoder" "$T/lines" --scri
 [ "$(grep -o LABEL_ "$log" | wc -l)" -eq 3 ]
 report $? "$script: three labels"
 
-# ---- other verbs, with the smallest of them ----
+# ---- other verbs, with the smallest family ----
 
 olmo2="tests/fixtures/model_olmo2 --script docs/families/olmo2.lua"
 succeeds params "$crescent" params $olmo2

@@ -1,16 +1,14 @@
 #!/bin/sh
-# fixtures.sh [CASE...] - holds every backend against PyTorch's outputs and gradients in
-# tests/fixtures/.
+# fixtures.sh [CASE...] - compares every backend with PyTorch's outputs and gradients in tests/fixtures/.
 #
-# make_fixtures.py says what is in a case.  $CRESCENT is the program.  The last line is
-# "N passed, M failed".
+# make_fixtures.py describes the files of a case.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
-# compare outputs|gradients CASE [OPTION...]: a case on all backends; options come after
-# those of the case and win over them.
+# compare outputs|gradients CASE [OPTION...]: compares a case on all backends; the options given override those of the
+# case.
 compare() {
     what=$1 folder="tests/fixtures/$2"
     shift 2
@@ -36,7 +34,7 @@ compare() {
         ${inputs:---input x=$folder/x.npy} $expected "$@"
 }
 
-# expect STATUS outputs|gradients CASE [OPTION...]
+# expect STATUS outputs|gradients CASE [OPTION...]: passes if the comparison ends with this status.
 expect() {
     status=$1
     shift
@@ -53,7 +51,7 @@ for case in "$@"; do
     expect 0 outputs "$case"
     [ ! -e "tests/fixtures/$case/grads.safetensors" ] || expect 0 gradients "$case"
 done
-# No float32 result is this close: a comparison that cannot fail would pass here.
+# A tolerance that no float32 result meets: a comparison that cannot fail would pass.
 expect 1 outputs "$1" --atol 1e-12
 [ ! -e "tests/fixtures/$1/grads.safetensors" ] || expect 1 gradients "$1" --atol 1e-12
 

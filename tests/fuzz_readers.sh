@@ -1,21 +1,21 @@
 #!/bin/sh
-# fuzz_readers.sh PROGRAM... - runs the fuzz targets of tests/fuzz_readers/ on mutations of small
-# files: $N inputs for each, or as many as $SECONDS allow.  The programs are linked with
-# libFuzzer or with driver.c.  What makes one end is kept in build/, as its name says.
+# fuzz_readers.sh PROGRAM... - runs the fuzz targets of tests/fuzz_readers/ on mutations of small files: $N inputs for
+# each, or as many as $SECONDS allow.  The programs are linked with libFuzzer or with driver.c.  An input that makes
+# one end is kept in build/, under the name that is printed.
 #
-# $CRESCENT makes the seeds.  The last line is "N passed, M failed".
+# $CRESCENT writes the first inputs.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 n="${N:-400}" seconds="${SECONDS_EACH:-20}" seed="${SEED:-1}"
 . "$(dirname "$0")/report.sh"
 
-# ---- seeds ----
+# ---- first inputs ----
 
 mkdir "$T/npy" "$T/safetensors" "$T/json" "$T/checkpoint" "$T/script" "$T/config" "$T/folder" "$T/tokenizer" \
     "$T/pattern" "$T/gguf" "$T/onnx" "$T/onnx_nodes" "$T/family"
 
-# array NAME DICT BYTES [VERSION]: a .npy file of so many bytes of elements.
+# array NAME DICT BYTES [VERSION]: writes a .npy file with BYTES bytes of elements.
 array() {
     version=${4:-1} length=$(printf '%s' "$2" | wc -c)
     case $version in
@@ -35,7 +35,7 @@ array i4 "{'descr': '<i4', 'fortran_order': False, 'shape': (), }" 4
 array i8 "{'descr': '>i8', 'fortran_order': True, 'shape': (0, 7), }" 0
 cp tests/fixtures/train_sgd/*.npy "$T/npy" 2>/dev/null
 
-# tensors NAME HEADER BYTES: a .safetensors file.
+# tensors NAME HEADER BYTES: writes a .safetensors file.
 tensors() {
     length=$(printf '%s' "$2" | wc -c)
     printf '%s' "$2" >"$T/json/$1"
@@ -71,13 +71,13 @@ printf '{"t": {"n": null, "s": "\\u00e9"}, "list": [[1, {}], {"a": true}], "many
     >"$T/config/nested"
 printf 'return {n = 2 * 3, t = {s = "b"}, list = {{1}, 2}, c = "two", b = not true}' >"$T/config/lua"
 
-# Which file of tests/configs, how far it goes, and changes of keys and values.
+# Numbers that choose a file of tests/configs and the depth of the test, and changes of keys and values.
 for file in 000 001 002 003 004 005 006 007 010 011; do
     printf "\\$file\\002\\001\\003\\006\\003\\007\\061\\021" >"$T/family/incremental-$file"
     printf "\\$file\\005\\004\\007\\011\\062" >"$T/family/graph-$file"
 done
 
-# What folders of models hold.
+# Files of the folders of models.
 printf '{"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}' \
     >"$T/folder/index"
 printf '{"x": [1.5e3, {"y": null}, []], "weight_map": {"a": "a.safetensors"}}' >"$T/folder/one"
@@ -90,14 +90,14 @@ for name in llama3 spm_first parts prefixed bert_uncased unigram_map scripts wor
 done
 cp tests/tokenizers/sp_*.model "$T/tokenizer"
 
-# pattern NAME REGEX: an expression of Oniguruma.
+# pattern NAME REGEX: writes a regular expression of Oniguruma.
 pattern() { printf '%s' "$2" >"$T/pattern/$1"; }
 pattern cl100k "(?i:'s|'t)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s+(?!\S)|\s+"
 pattern classes '[a[^b-d]&&[[:punct:]\w]&&-]|[]x-]+|[\xc3\xa9\x{20}-\u007f]{1,3}?|[^\s[.,!?]]{2}{,3}'
 pattern groups '(?x: a # c
 )|(?im-x:k|(?i)s)|(?<n>a)|(?>b*)|(?<=a)\b|(?<!\h)\B|(1)\1|\R\N\O|^\A\G.\Z\z$|(?#c)\p{^Han}\P{Alpha}\101'
 
-# GGUF files.  The functions print the numbers, texts and values that such a file is made of.
+# GGUF files.  The functions print the numbers, texts and values of such a file.
 bytes() { # VALUE BYTES: the lowest one first
     rest=$1 count=$2
     while [ "$count" -gt 0 ]; do
@@ -170,7 +170,7 @@ model() { # FAMILY: eight values
 
 cp tests/onnx/*.onnx "$T/onnx"
 
-# Lists of nodes: any bytes are one.
+# Lists of nodes: any bytes are a valid list.
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     printf "$(awk -v s="$i" 'BEGIN {
         for (k = 0; k < 300; k++) {
@@ -180,7 +180,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     }')" >"$T/onnx_nodes/$i"
 done
 
-# Scripts, and graphs as a pass leaves them.
+# Scripts, and graphs as `crescent dump` prints them after a pass.
 cp tests/golden/*.lua graphs/*_block.lua "$T/script"
 for script in gpt2_block heads_block; do
     for pass in script join; do
@@ -191,7 +191,7 @@ done
 
 # ---- running ----
 
-# Of libFuzzer's output only the count of inputs is of interest when all is well.
+# If all is well, only the number of inputs is taken from the output of libFuzzer.
 for program in "$@"; do
     target=$(basename "$program")
     left="build/fuzz-$target"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# generate.sh --write|--check - the standalone C in generated/.
+# generate.sh --write|--check - writes or checks the standalone C in generated/.
 #
 # --write   writes generated/SCRIPT.c and .h
-# --check   proves that the compiler still writes the same bytes
-# $CRESCENT is the program, $GENERATED the table, in words like SCRIPT:KEY=VALUE,KEY=VALUE; a
-# KEY without a value is an option of `crescent emit`, such as train.
+# --check   checks that the compiler writes the same bytes
+# $CRESCENT is the program.  $GENERATED lists the files in words like SCRIPT:KEY=VALUE,KEY=VALUE; a KEY without a
+# value is an option of `crescent emit`, such as train.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -17,7 +17,7 @@ esac
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# emit ROW FOLDER: the C of a row of the table.
+# emit ROW FOLDER: emits the C of a word of the list.
 emit() {
     script="${1%%:*}"
     "$crescent" emit "graphs/$script.lua" -o "$2/$script.c" \

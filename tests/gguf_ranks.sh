@@ -1,11 +1,11 @@
 #!/bin/sh
-# gguf_ranks.sh TEST_GGUF_RANKS - GGUF files on several ranks, under each MPI that there is (make test, make MPI=1).
+# gguf_ranks.sh TEST_GGUF_RANKS - tests GGUF files on several ranks, under each installed MPI (make test, make MPI=1).
 #
-# bits     logits and generated ids are those of one process, whatever type the tensors of a file are of, and
-#          whether blocks are kept as they are (--format) or converted
-# memory   a rank maps no more than the header and reads its own part: four of them run a model under a limit
+# bits     logits and generated ids are those of one process, for every type of tensors, and whether blocks are kept
+#          as they are (--format) or converted
+# memory   a rank maps no more than the header and reads its own part: four ranks run a model under a limit
 #          (ulimit -v) that is too small for the file
-# errors   different files on two ranks, and a file that one rank cannot read: a line, and all ranks end
+# errors   if two ranks have different files, or one rank cannot read its file, all ranks end with a message
 #
 # TEST_GGUF_RANKS is the program of tests/test_gguf_ranks.c, $CRESCENT the program.  $BUILD has the shared objects.
 # The last line is "N passed, M failed".
@@ -17,13 +17,13 @@ BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/mpi.sh"
 writer=$1
 
-# writes FOLDER TYPE FAMILY: a model by its type's number in GGUF files.
+# writes FOLDER TYPE FAMILY: writes a model whose tensors have the type with this number in GGUF files.
 writes() {
     mkdir -p "$1" && "$writer" write "$1" "$2" "$3" >"$log" 2>&1
     report $? "a file of $3, type $2"
 }
 
-# bits FOLDER OPTIONS...: its logits and ids on several ranks are those of one process.
+# bits FOLDER OPTIONS...: checks that its logits and ids on several ranks are those of one process.
 bits() {
     model=$1/model.gguf
     shift
@@ -41,7 +41,7 @@ bits() {
     done
 }
 
-# memory: 256 MiB of weights in f32, of which four ranks have a quarter each, under 250 MiB of addresses.
+# memory: 256 MiB of weights in f32, a quarter for each of four ranks, under 250 MiB of address space.
 memory() {
     for type in $wide; do
         rm -f "$T/all.npy"
@@ -51,7 +51,7 @@ memory() {
     done
 }
 
-# refuses WORDS OPTIONS...: two ranks, of which each has another file, say so, and end.
+# refuses WORDS OPTIONS...: checks that two ranks with different files report that, and end.
 refuses() {
     words=$1
     shift
@@ -76,7 +76,7 @@ for type in $wide; do
     report $? "type $type in one process"
 done
 
-# A program whose last argument is a folder's name with the rank behind it.
+# A program that appends the number of its rank to its last argument, the name of a folder.
 mkdir "$T/by0" "$T/by1" "$T/lost0"
 cp "$T/llama0/model.gguf" "$T/by0" && cp "$T/llama1/model.gguf" "$T/by1" && cp "$T/llama0/model.gguf" "$T/lost0"
 report $? "a file for each rank"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# golden.sh [NAME...] - small scripts and what the compiler must make of them.
+# golden.sh [NAME...] - compares what the compiler makes of small scripts with files.
 #
-# tests/golden/NAME.lua is the script, its first line says what it shows.  The files beside it
-# hold what is expected; their ending says of what:
+# tests/golden/NAME.lua is the script, whose first line says what it shows.  The files beside it have the expected
+# texts; their endings:
 #
 #     .script .simplify .join .fma .fuse .outline .plan   the dump after that pass
 #     .program   what the dump after schedule says of the program
@@ -12,9 +12,8 @@
 #     .emitted   its C with sizes by name, as `crescent emit` writes it
 #     .err       the one line on stderr, with exit status 2
 #
-# A script without .err also has to compute the same with tcc as with the interpreter.  BLESS=1
-# rewrites what is expected; an empty file asks for one more.  $CRESCENT is the program.  The
-# last line is "N passed, M failed".
+# A script without .err also has to compute the same with tcc as with the interpreter.  BLESS=1 rewrites the expected
+# texts; an empty file requests one more.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -22,7 +21,7 @@ bless="${BLESS:-}"
 . "$(dirname "$0")/report.sh"
 found=$T/found
 
-# produce SCRIPT ENDING: what is to be compared, on stdout.
+# produce SCRIPT ENDING: prints the text to compare.
 produce() {
     case "$2" in
     kernels) "$crescent" dump "$1" --after states | sed -n '/^-- [0-9]* kernels*$/p; /^--   kernel /p; /^--     key /p' ;;
@@ -41,7 +40,7 @@ produce() {
     esac
 }
 
-# check SCRIPT EXPECTED
+# check SCRIPT EXPECTED: compares the text with the file.
 check() {
     produce "$1" "${2##*.}" >"$found"
     status=$?

@@ -1,6 +1,7 @@
-# hardening.sh - what tests hold of programs and libraries that are linked; they read it with `.`, behind report.sh
+# hardening.sh - functions that test how programs and libraries are linked; scripts read it with `.`, after report.sh
 
-# hardened FILE: what the loader writes is read-only afterwards, all of it, and code is position-independent.
+# hardened FILE: passes if all memory that the loader writes is read-only afterwards, and code is
+# position-independent.
 hardened() {
     {
         readelf -hW "$1" | grep 'Type: *DYN' && readelf -lW "$1" | grep GNU_RELRO &&
@@ -10,7 +11,7 @@ hardened() {
     report $? "$1: expected PIE, RELRO, BIND_NOW, no executable stack, no relocations of code"
 }
 
-# without_writable_code WHAT COMMAND...: the command goes well where no written page can be executed.
+# without_writable_code WHAT COMMAND...: passes if the command succeeds where written pages cannot be executed.
 without_writable_code() {
     what=$1
     shift

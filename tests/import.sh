@@ -1,6 +1,7 @@
 #!/bin/sh
-# import.sh - ONNX files of tests/onnx: outputs are those of ONNX's reference evaluator, on all backends and
-# also of the script that `crescent import` writes; what it writes appears whole or not at all.
+# import.sh - tests the ONNX files of tests/onnx: their outputs on all backends, and those of the script that
+# `crescent import` writes, are compared with ONNX's reference evaluator.  A script is written completely or not at
+# all.
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -8,7 +9,7 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
-# Options for the files of a model, by what its outputs are: mlp.y.npy.
+# Options for the files of a model, derived from the names of its outputs: mlp.y.npy.
 options() { # OPTION NAME VALUE...
     option=$1 name=$2
     shift 2
@@ -17,7 +18,7 @@ options() { # OPTION NAME VALUE...
     done
 }
 
-# try NAME INPUTS OUTPUTS [SETTINGS]
+# try NAME INPUTS OUTPUTS [SETTINGS]: compares a model with its files.
 try() {
     inputs=$(options --input "$1" $2) outputs=$(options --expect "$1" $3)
     "$crescent" compare "tests/onnx/$1.onnx" $inputs $outputs --atol 2e-6 --rtol 1e-5 \
@@ -47,7 +48,7 @@ try scans 'x u' 'y ys'
 try batches 'h0 x' 'y ys'
 try known x 'sums picked put largest products column unique y best which at back count kept'
 
-# An input without elements is none of the script, and its file is looked at.
+# The script has no input for one without elements, but the file of that is checked.
 "$crescent" compare tests/onnx/past.onnx $(options --input past past x) \
     $(options --expect past y mean sizes) --backends ref,tcc >"$log" 2>&1
 report $? "past gives what ONNX's reference evaluator does"
@@ -56,7 +57,7 @@ report $? "past gives what ONNX's reference evaluator does"
     $(options --input past x) $(options --expect past y mean sizes) --backends tcc >"$log" 2>&1
 report $? "past as a script gives the same"
 
-# What it reads like.
+# Lines of an imported script.
 grep -q 'kept = const(' "$T/known.lua" &&
     ! grep -E '(argmax|cumsum|gather|matmul|mean|narrow|scatter|sum|where)\(' "$T/known.lua"
 report $? "what is made of constants is computed before it runs"
@@ -88,7 +89,7 @@ for verb in 'dump --after fuse' params 'explain -o E.html' 'bench --compile-only
     report $? "crescent $words"
 done
 
-# refused WORDS ARGUMENTS: status 2, one line with the words, and nothing written.
+# refused WORDS ARGUMENTS: passes if the command ends with status 2 and one line with the words, and writes nothing.
 refused() {
     words=$1
     shift
@@ -110,7 +111,7 @@ refused 'cannot be read' params "$T/none.onnx"
 [ ! -e "$T/cut.lua" ] && [ ! -e "$T/cut.safetensors" ]
 report $? "nothing is written of a file that is refused"
 
-# What has no elements, as an output of each kind: run, written, compared, emitted and read again.
+# Outputs without elements, of each kind: run, written, compared, emitted and read again.
 cat >"$T/empty.lua" <<'EOF'
 local none = const(0, {0, 3})
 return {b = const(1, {0}, "bool"), i = const(0, {2, 0}, "i32"), none = none, again = none}
@@ -125,7 +126,7 @@ report $? "outputs without elements are written and compared"
     "$T/empty" --output none="$T/none2.npy" 2>"$log" && cmp -s "$T/none.npy" "$T/none2.npy"
 report $? "the emitted C of outputs without elements writes them"
 
-# The page lists the table.
+# docs/onnx-operators.md lists the table of operators.
 "$crescent" ops --onnx >"$T/ops" && grep -q 'com.microsoft.FastGelu' "$T/ops"
 report $? "crescent ops --onnx lists the operators"
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# install.sh - what `make install` leaves: a program that finds its scripts from anywhere, a library that
-# pkg-config knows, static and shared, for C and for C++, pages of the manual, completions; and nothing
-# after `make uninstall`.
+# install.sh - tests what `make install` installs: a program that finds its scripts from any folder, a static and a
+# shared library that pkg-config knows, for C and for C++, pages of the manual, and completions; `make uninstall`
+# removes everything.
 #
-# $BUILD is where it was built, with the Lua $LUA; $MAKE is make.  The last line is "N passed, M failed".
+# $BUILD is the folder of the build, with the Lua $LUA; $MAKE is make.  The last line is "N passed, M failed".
 set -u
 
 build="${BUILD:-build}"
@@ -18,7 +18,7 @@ install() {
     "${MAKE:-make}" -s "$1" BUILD="$build" LUA="$lua" PREFIX="$prefix" >"$log" 2>&1
 }
 
-# expect TEXT COMMAND...: it prints something with the text in it, from another folder.
+# expect TEXT COMMAND...: passes if the command, run from another folder, prints a line with the text.
 expect() {
     text=$1
     shift
@@ -33,7 +33,7 @@ report $? 'make install'
 grep -q "does not look in $prefix/lib for libcrescent.so.0: set LD_LIBRARY_PATH" "$log"
 report $? 'make install does not say how the shared library is found'
 
-# Stripped, but for the names that an archive is linked by; STRIP=: keeps all.
+# Libraries are stripped of all symbols but those that an archive is linked by; with STRIP= of none.
 for file in bin/crescent lib/libcrescent.so; do
     ! nm "$prefix/$file" 2>/dev/null | grep -q . && ! readelf -S "$prefix/$file" | grep -q '\.debug_'
     report $? "$file is not stripped"
@@ -49,7 +49,7 @@ rm -rf "$T/whole"
 
 # ---- set-up ----
 
-# Where something is missing, nobody is root, and there is no sudo, the line to run is printed.
+# If a package is missing, and the user is not root and has no sudo, the command to run is printed.
 mkdir -p "$T/few"
 for tool in sh cat cut tr sed; do ln -s "$(command -v $tool)" "$T/few/$tool"; done
 printf '#!/bin/sh\necho 1000\n' >"$T/few/id"
@@ -107,7 +107,7 @@ report $? 'a program that is linked with the shared library'
 (cd "$T" && LD_LIBRARY_PATH="$prefix/lib" ./call "$T") >"$T/shared" 2>"$log"
 report $? 'and run'
 without_writable_code 'a program with the shared library' env LD_LIBRARY_PATH="$prefix/lib" "$T/call" "$T"
-# TinyCC, and what else has an archive, is linked in; Lua may be a shared library.
+# TinyCC and other libraries that have an archive are linked statically; Lua may be a shared library.
 compile "${CC:-cc} -std=c11" "$T/call.c" -o "$T/static" $(pkg-config --cflags crescent) \
     "$prefix/lib/libcrescent.a" $(pkg-config --static --libs crescent | sed 's/-lcrescent //')
 report $? 'a program that is linked with the archives'
@@ -175,7 +175,7 @@ if command -v bash >/dev/null 2>&1; then
         'avx512 avx2' 'q8 q4' fuse 'zen5 zen4 zen3 zen2' compiler compiler)" ]
     report $? 'what bash completes'
 fi
-# The formats and arithmetics that are completed are those that there are.
+# Completions offer all formats and arithmetics.
 for option in format arithmetic; do
     completed=$("$prefix/bin/crescent" help --completion bash | sed -n "s/^ *--$option) .* -W '\([^']*\)'.*/\1/p")
     "$prefix/bin/crescent" run graphs/tiny_block.lua --$option none 2>"$log"

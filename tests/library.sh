@@ -1,12 +1,12 @@
 #!/bin/sh
-# library.sh PROGRAM SEARCH - docs/call_library.c, built as PROGRAM, does what docs/library-example.md says, and
-# crescent.h can be included anywhere.
+# library.sh PROGRAM SEARCH - tests that PROGRAM, built from docs/call_library.c, does what docs/library-example.md
+# says, and that crescent.h can be included anywhere.
 #
-# output     PROGRAM prints the lines of the page; a folder that is not there is a line on stderr
-# weights    `crescent run` reads what it saved
-# C          what it emits is the file that `crescent emit --train` writes
-# search     SEARCH, built of docs/search_folder.c, finds sections of docs/, and reports a model that is not there
-# header     C11 and C++ take crescent.h alone, without a warning
+# output     PROGRAM prints the lines of the page; a missing folder is one line on stderr
+# weights    `crescent run` reads the weights that it saved
+# C          the file that it emits is the one that `crescent emit --train` writes
+# search     SEARCH, built from docs/search_folder.c, finds sections of docs/, and reports a missing model
+# header     C11 and C++ compile crescent.h alone without a warning
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -24,7 +24,7 @@ report $? 'call_library: other lines than in docs/library-example.md'
 [ $? -eq 2 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q "$T/none/xor" "$log"
 report $? 'call_library with a folder that is not there'
 
-# The script of the program as a file.
+# The script in the source of the program, as a file.
 sed -n '/^static const char script/,/;$/s/^ *"\(.*\)\\n";*$/\1/p' docs/call_library.c >"$T/xor.lua"
 "$crescent" run "$T/xor.lua" --weights "$T/xor.safetensors" --strict >/dev/null 2>"$log"
 report $? 'crescent run with the weights of call_library'

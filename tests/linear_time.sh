@@ -1,10 +1,11 @@
 #!/bin/sh
-# linear_time.sh - what comes after the script is near linear in nodes, kernels, parameters and outputs.
+# linear_time.sh - tests that the work after running the script is nearly linear in nodes, kernels, parameters and
+# outputs.
 #
-# A case is a script for @N@ of something.  $CRESCENT is a program that counts its own work
-# (tests/work/count.c): work for 2 N is at most 2.3 times the work for N.  What is linear doubles, what sorts
-# does a little more, and a part that grows with the square takes more than that as soon as it is a sixth of
-# the work for N.  Counts are the same on every machine, whatever else runs there.
+# A case is a script with @N@ in place of a number.  $CRESCENT is a program that counts its own work
+# (tests/work/count.c): the work for 2 N must be at most 2.3 times the work for N. Linear work doubles, sorting needs
+# a little more, and quadratic work exceeds the limit as soon as it is a sixth of the work for N. Counts do not depend
+# on the machine and its load.
 #
 # SHOW=1 prints both counts and their ratio.  The last line is "N passed, M failed".
 set -u
@@ -12,11 +13,11 @@ set -u
 crescent="${CRESCENT:-build/lua5.4/crescent-work}"
 . "$(dirname "$0")/report.sh"
 
-# The model for N of something, in $model.
+# Writes the model for N to $model.
 make_model() { sed "s/@N@/$1/g" "$T/m.lua.in" >"$T/m.lua"; }
 model=$T/m.lua
 
-# work N VERB OPTION...: prints the work that the model for N takes.
+# work N VERB OPTION...: prints the work for the model with N.
 work() {
     make_model "$1" || return
     verb=$2
@@ -24,7 +25,7 @@ work() {
     WORK=$T/work "$crescent" "$verb" "$model" "$@" >"$T/out" 2>"$log" && cat "$T/work"
 }
 
-# is_linear WHAT N VERB OPTION...: work for 2 N is at most 2.3 times the work for N.
+# is_linear WHAT N VERB OPTION...: passes if the work for 2 N is at most 2.3 times the work for N.
 is_linear() {
     what=$1 n=$2
     shift 2
@@ -105,7 +106,7 @@ return {y = x}
 EOF
 is_linear 'gradients of attentions' 200 dump --after emit --grads none
 
-# Two nodes of ONNX for each of N: a product by a number of its own, and a sum.
+# Two nodes of ONNX for each of N: a product with a different number each, and a sum.
 cat >"$T/onnx.lua" <<'EOF'
 local function varint(n)
     local bytes = ""
@@ -138,7 +139,7 @@ is_linear 'nodes of ONNX' 2500 dump --after emit
 make_model() { sed "s/@N@/$1/g" "$T/m.lua.in" >"$T/m.lua"; }
 model=$T/m.lua
 
-# Schedules that make values again are not near linear.
+# Schedules with recomputed values are not nearly linear.
 make_model 1500
 "$crescent" run "$T/m.lua" --grads none --max-arena 1K >"$T/out" 2>"$log"
 [ $? -eq 2 ] && grep -q -- '--max-arena is for at most' "$log" && [ "$(wc -l <"$log")" -eq 1 ]

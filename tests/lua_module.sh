@@ -1,9 +1,9 @@
 #!/bin/sh
-# lua_module.sh MODULE LUA - the module for Lua, MODULE (crescent.so), in the interpreter LUA.
+# lua_module.sh MODULE LUA - tests the module for Lua, MODULE (crescent.so), in the interpreter LUA.
 #
-# symbols    of the library nothing is seen but what `require` calls, and what it lacks is Lua's and libc's
-# specs      tests/lua/*_spec.lua, of which one is the session of docs/lua.md; and the examples
-# states     a program with two states of Lua in it, tests/lua/two_states.c
+# symbols    the library exports only the function that `require` calls, and imports only functions of Lua and libc
+# specs      tests/lua/*_spec.lua, one of which is the session of docs/lua.md; and the examples
+# states     a program with two states of Lua, tests/lua/two_states.c
 # $CRESCENT is the program, built with the same Lua.  The last line is "N passed, M failed".
 set -u
 
@@ -30,7 +30,7 @@ LUA_CPATH="$(dirname "$(realpath "$module")")/?.so;;"
 export LUA_CPATH
 unset LUA_PATH LUA_INIT LUA_CPATH_5_2 LUA_PATH_5_2 LUA_CPATH_5_3 LUA_PATH_5_3 LUA_CPATH_5_4 LUA_PATH_5_4
 
-# By busted where there is one for this Lua, else by a program of a few lines.
+# Runs specs by busted if it is installed for this Lua, else by a program of a few lines.
 specs=$(ls tests/lua/*_spec.lua)
 if "$lua" -e 'require "busted.runner"' >/dev/null 2>&1 && [ -z "${NO_BUSTED-}" ]; then
     echo 'require("busted.runner")({standalone = false})' >"$T/busted.lua"
@@ -50,7 +50,8 @@ done <"$T/specs"
 [ $status -eq 0 ] && grep -q '^ok ' "$T/specs"
 report $? "the specs ended with status $status"
 
-# From too little memory to enough; a shell without limits of it, or LuaJIT on some machines, shows nothing.
+# Runs with increasing memory, up to enough.  Skipped in a shell without memory limits, and for LuaJIT on some
+# machines.
 short=0 bad=
 for kilobytes in 26000 30000 34000 38000 42000 46000 50000 54000 60000 90000; do
     (ulimit -v $kilobytes && "$lua" tests/lua/little_memory.lua) >"$T/little" 2>&1
@@ -71,7 +72,7 @@ report $? 'tests/lua/two_states.c'
 
 "$lua" docs/train_xor.lua >"$T/xor" 2>"$log" && grep -q '^1 xor 0 = 1' "$T/xor"
 report $? 'docs/train_xor.lua'
-# LuaJIT's own compiler ends the process there.
+# LuaJIT's own compiler would end the process there.
 case "$lua" in luajit) alone='luajit -joff' ;; *) alone=$lua ;; esac
 # shellcheck disable=SC2086
 without_writable_code 'docs/train_xor.lua' $alone docs/train_xor.lua
@@ -81,7 +82,8 @@ report $? 'docs/chat.lua'
     sed -n 1p "$T/found" | grep -q 'Then winter came, and snow fell.$'
 report $? 'docs/search.lua'
 
-# A search of Markdown: sections by their headings, but not those in code; as a module, too; as C does it.
+# The example that searches Markdown: sections begin at headings, except in code; also as a module, with the results
+# of the example in C.
 mkdir "$T/notes"
 printf 'Before the first heading.\n# Cats\nA cat sleeps.\n```\n# no heading\n```\n## Empty\n# Dogs #\nA dog barks.' \
     >"$T/notes/a.md"

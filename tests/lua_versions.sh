@@ -1,14 +1,13 @@
 #!/bin/sh
-# lua_versions.sh PROGRAM PROGRAM - every script of the tree, and every model of fixtures.sh with its options, is the
-# same graph, or the same error, whichever Lua has read it.
-#
-# So suites that are about what becomes of a graph run with one Lua.  The last line is "N passed, M failed".
+# lua_versions.sh PROGRAM PROGRAM - tests that two programs, built with different versions of Lua, make the same
+# graph, or the same error, of every script of the tree and every model of fixtures.sh.  Therefore suites that test
+# what happens to a graph run with one Lua.  The last line is "N passed, M failed".
 set -u
 
 . "$(dirname "$0")/report.sh"
 
-# read_by PROGRAM SCRIPT OPTION...: what it prints, and how it ends.  The lines that nodes are of, at(...), are those
-# that a Lua remembers; LuaJIT forgets less of tail calls.
+# read_by PROGRAM SCRIPT OPTION...: prints the graph and the exit status.  Lines at(...), the places of nodes, are
+# left out where versions of Lua differ: LuaJIT keeps more of tail calls.
 read_by() {
     program=$1
     shift
@@ -17,7 +16,7 @@ read_by() {
     grep -v '^at(' "$T/read"
 }
 
-# is_alike SCRIPT OPTION...: both programs read it alike; counts graphs.
+# is_alike SCRIPT OPTION...: passes if both programs print the same; counts graphs.
 is_alike() {
     read_by "$first" "$@" >"$T/one"
     read_by "$second" "$@" >"$T/other"

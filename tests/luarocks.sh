@@ -1,8 +1,8 @@
 #!/bin/sh
-# luarocks.sh [LUA...] - what `luarocks make` installs from a checkout: a module that has what it needs with
-# it.  Of each LUA, lua5.4 and luajit if none is named: the checkout is cloned, the rock is made in a tree of
-# its own, and from another folder the module runs, finds the shipped scripts, and tells a story; then the
-# rock is removed.  It compiles everything, which takes minutes.  The last line is "N passed, M failed".
+# luarocks.sh [LUA...] - tests that `luarocks make` in a checkout installs a module with all that it needs.  For each
+# LUA (lua5.4 and luajit by default): clones the checkout, builds the rock in a tree of its own, runs the module from
+# another folder, checks that it finds the installed scripts and tells a story, and removes the rock.  It compiles
+# everything, which takes minutes.  The last line is "N passed, M failed".
 set -u
 
 . "$(dirname "$0")/report.sh"
@@ -11,7 +11,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CRESCENT_PATH LUA_PATH LUA_CPATH LUA_INIT
 git clone -q . "$T/clone" >"$log" 2>&1
 report $? 'a clone of the checkout'
 
-# What luarocks is told of a Lua, beside its version: of LuaJIT the headers.
+# Prints options of luarocks for a Lua, besides its version: for LuaJIT, the headers.
 headers_of() {
     [ "$1" != luajit ] || pkg-config --variable=includedir luajit | sed 's/^/LUA_INCDIR=/'
 }
@@ -41,7 +41,7 @@ for lua in ${*:-lua5.4 luajit}; do
     report $? "$lua: luarocks remove"
 done
 
-# From the archive that the rockspec names, in a folder without a checkout.
+# Installs from the archive that the rockspec names, in a folder without a checkout.
 mkdir "$T/archive"
 make -s -C "$T/clone" dist >"$log" 2>&1 && mv "$T"/clone/crescent-*.tar.gz "$T/archive" &&
     cp "$T"/clone/crescent-*.rockspec "$T/archive" && (cd "$T/archive" &&

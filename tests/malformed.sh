@@ -1,10 +1,10 @@
 #!/bin/sh
-# malformed.sh - the collection of malformed files, each through the program and through
-# the main of a standalone file: what must be refused ends with status 2 and one line on
-# stderr, and nothing ends by a signal, takes 10 seconds, or 1 GB.
+# malformed.sh - gives a collection of malformed files to the program and to the main of a standalone file.  A file
+# that must be refused ends with status 2 and one line on stderr; no file makes a program end by a signal, run for 10
+# seconds, or use 1 GB.
 #
-# The collection is not part of the project: without ../shared/data/malformed the script
-# says that it is skipped.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# The collection is not part of the project: without ../shared/data/malformed the test is skipped.  $CRESCENT is the
+# program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -16,7 +16,7 @@ if [ ! -f "$data/manifest.json" ]; then
 fi
 . "$(dirname "$0")/report.sh"
 
-# A model without parameters: what it says of weights, it says of the file alone.
+# A model without parameters: a message about weights is then about the file alone.
 echo "return {y = neg(input('x', {2, 3}))}" >"$T/plain.lua"
 main="$T/plain"
 "$crescent" emit "$T/plain.lua" --isa plain -o "$main.c" >/dev/null &&
@@ -24,11 +24,11 @@ main="$T/plain"
 echo "return {x = const(1, {2, 3})}" >"$T/ones.lua"
 "$crescent" run "$T/ones.lua" --output "x=$T/x.npy" >/dev/null || exit 1
 
-# Programs under a sanitizer reserve more addresses than any limit.
+# Programs with a sanitizer reserve more address space than any limit.
 limit="ulimit -v 1000000"
 sh -c "$limit && '$crescent' --version" >/dev/null 2>&1 || limit=true
 
-# try KIND PROGRAM...: runs it on $data/$file as weights or as input.  Sets `status`.
+# try KIND PROGRAM...: reads $data/$file as weights or as input.  Sets `status`.
 try() {
     kind=$1 weights= input="$T/x.npy"
     shift
@@ -42,7 +42,7 @@ try() {
     status=$?
 }
 
-# Whether `status` and what is on stderr are as expected: accept, reject, either.
+# Succeeds if `status` and the text on stderr are as expected: accept, reject, or either.
 is_fine() {
     lines=$(wc -l <"$log")
     case "$1 $status" in
@@ -57,17 +57,17 @@ check() {
     report $? "$2: $file: exit status $status, expected to $1"
 }
 
-# The manifest has a field a line; of each file, its name and what it must get.
+# The manifest has one field a line; the name of each file and the expected result are taken from it.
 sed -n 's/^ *"file": "\(.*\)",$/\1/p; s/^ *"expect": "\(.*\)",$/\1/p' "$data/manifest.json" |
     paste -d ' ' - - >"$T/list"
 [ -s "$T/list" ] || { echo "$data/manifest.json: no files in it"; exit 1; }
 
-# Whether both may refuse $file with another reason: the program reads GGUF, a main does not.
+# Succeeds if program and main may refuse $file for different reasons: the program reads GGUF, a main does not.
 is_gguf() {
     [ "$(head -c 4 "$data/$file")" = GGUF ]
 }
 
-# A good array is refused as well if its shape is not the input's.
+# A valid array is refused, too, if its shape is not that of the input.
 while read -r file expect; do
     [ "$expect" = accept-format ] && expect=accept
     kind=weights

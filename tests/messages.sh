@@ -1,30 +1,30 @@
 #!/bin/sh
-# messages.sh - proves that tests/golden/messages.txt lists every message that a user can see, so that
-# they can be read one after another.  BLESS=1 rewrites the list.
+# messages.sh - checks that tests/golden/messages.txt lists every message that a user can see, so that a person can
+# read them all.  BLESS=1 rewrites the list.
 #
-# A message is the text of a call of an error function, as `tells` below names them, or a text with
-# ", expected" that stands elsewhere.  Reports of bugs of the compiler are not listed.  A line of the
-# list is FILE: TEXT.  " | " stands between several texts of one call, such as the two of a condition;
-# "..." stands for a value that Lua concatenates.  Texts that a function puts into a message of its own
-# are listed inside of it (frame_of).  The last line of output is "N passed, M failed".
+# A message is the text of a call of an error function, as `tells` below names them, or a text with ", expected"
+# elsewhere.  Reports of bugs of the compiler are not listed.  A line of the list is FILE: TEXT. " | " separates
+# several texts of one call, such as the two of a condition; "..." stands for a value that Lua concatenates.  A text
+# that a function inserts into a message of its own is listed inside of that message (frame_of). The last line of
+# output is "N passed, M failed".
 set -u
 . "$(dirname "$0")/report.sh"
 
 expected=tests/golden/messages.txt
-# Tokens: what texts, comments and calls begin and end with.
+# Tokens: the characters at which texts, comments and calls begin and end.
 quoted='"([^"\\]|\\.)*"'"|'([^'\\\\]|\\\\.)*'"
 words='[A-Za-z_][A-Za-z_0-9]*|[();]'
 
-# list FILE...: "FILE: TEXT" for each message, once for each file.
+# list FILE...: prints "FILE: TEXT" for each message, once for each file.
 list() {
     C="$quoted|/\*|\*/|//.*|$words" LUA="$quoted|--.*|$words" awk '
-        # True if the texts among the arguments of a function are messages.
+        # Returns 1 if the texts among the arguments of a function are messages.
         function tells(name) {
             return name ~ /(^|_)(fail|refuse|misfit|complain|raise|raise_in)(_|$)/ ||
                 name ~ /^(cr_note|cr_keep_note|cr_report_text|luaL_error|luaL_argerror)$/ ||
                 lua && name ~ /^(error|assert)$/
         }
-        # The message that a function makes of the texts passed to it: %1 and %2 stand for them.
+        # Returns the message that a function makes of the texts passed to it: %1 and %2 stand for them.
         function frame_of(name) {
             if (name == "cr_refuse_shape")
                 return "found %1, which emitted C does not have, expected %2"
@@ -47,7 +47,7 @@ list() {
             at = index(frame, mark)
             return at ? substr(frame, 1, at - 1) words substr(frame, at + length(mark)) : frame
         }
-        # Puts the texts of a call into the message of the function.
+        # Inserts the texts of a call into the message of the function.
         function put_in_frame(frame,    texts, n) {
             n = split(message, texts, / [|] /)
             if (message ~ /(^|, )(expected|found) / || n > 2 || n == 2 && frame !~ /%2/)
@@ -60,13 +60,13 @@ list() {
             frame = put(frame, "%2", texts[2])
             message = frame
         }
-        # Ends a text; one without a word is no message.
+        # Ends a text; a text without a letter is not a message.
         function end_text() {
             if (text ~ /[a-z][a-z]/)
                 message = message (message == "" ? "" : lua ? "..." : " | ") text
             text = ""
         }
-        # Prints the texts of a call, or of a statement if it says what was expected.
+        # Prints the texts of a call, or of a statement if it has an "expected".
         function end_message(call) {
             end_text()
             if (call && message != "" && frame_of(callee) != "")
@@ -136,7 +136,7 @@ find compiler runtime graphs/lib -name '*.[ch]' -o -name '*.inc' -o -name '*.lua
     grep -v -e '/verify' -e '/verifier/' | LC_ALL=C sort >"$T/files"
 list $(cat "$T/files") >"$T/found"
 
-# A planted message is found, whole, and a comment or a text that is compared is none.
+# Tests itself: a planted message is found as a whole; a comment, and a text that is only compared, are not listed.
 cat >"$T/planted.c" <<'END'
 /* cr_fail(error, "a comment"); */
 return cr_fail(error, "%s: found %" PRId64

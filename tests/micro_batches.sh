@@ -1,12 +1,12 @@
 #!/bin/sh
-# micro_batches.sh - what a training step over micro-batches promises.
+# micro_batches.sh - tests a training step over micro-batches.
 #
 # tree     its bits are those of one graph in which every micro-batch is written out and added along
-#          the same tree, for any number of them, whatever the backend, the threads and the shapes
+#          the same tree, for any number of micro-batches, on every backend, for any threads and shapes
 # torch    twenty steps agree with PyTorch's
 # resume   a checkpoint in the middle changes no bit
-# c        a step that was emitted has the same bits
-# data     each micro-batch takes a batch of the files, draws by a number of its own
+# c        an emitted step has the same bits
+# data     each micro-batch takes a batch of the files, and random numbers by its own number
 # errors   one line, exit status 2
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
@@ -18,7 +18,7 @@ crescent="${CRESCENT:-build/crescent}"
 
 script=tests/scripts/micro_batches.lua
 
-# ids ROWS COLUMNS SEED FILE: numbers below 7.
+# ids ROWS COLUMNS SEED FILE: writes numbers below 7.
 ids() {
     cat >"$T/ids.lua" <<END
 local x, ids = random(const($3, {}, "i32"), {$1, $2}, 5) * 7, const(0, {$1, $2}, "i32")
@@ -28,7 +28,7 @@ END
     "$crescent" run "$T/ids.lua" --output ids="$4" >"$log" 2>&1 || exit 1
 }
 
-# params WEIGHTS FILE: all parameters in a row.
+# params WEIGHTS FILE: writes all parameters as one row.
 params() {
     "$crescent" run $script --set what=params $shape --weights "$1" --output params="$2" >"$log" 2>&1
 }
@@ -39,7 +39,7 @@ train() {
 
 # ---- the tree ----
 
-# tree MICRO_BATCHES N C H OPTION...: twenty steps, against one graph of all of them.
+# tree MICRO_BATCHES N C H OPTION...: compares twenty steps with one graph of all micro-batches.
 tree() {
     n=$1 shape="--set N=$2 --set C=$3 --set H=$4"
     shift 4
@@ -85,7 +85,7 @@ same 'a checkpoint in the middle' "$T/twenty" "$T/rest"
 
 # ---- C ----
 
-# docs/call_training.c for a step with data: each step reads its part of both files.
+# Writes docs/call_training.c with data: each step reads its part of both files.
 inputs='data[0] + i * MICRO_BATCHES_IN_IDS_ELEMENTS, data[1] + i * MICRO_BATCHES_IN_TARGET_ELEMENTS,'
 ids 120 9 3 "$T/ids.npy"
 ids 120 9 4 "$T/target.npy"
@@ -94,7 +94,7 @@ own="--set micro_batches=6 --input ids=$T/ids.npy --input target=$T/target.npy"
     train $script $own --steps 0 --checkpoint "$T/start" &&
     train $script $own --checkpoint "$T/twenty_in_c"
 report $? 'emit --train'
-# The runtime with the instruction set of this machine is compiled once, see plain_c.sh.
+# The runtime is compiled once, with the instruction set of this machine; see plain_c.sh.
 apart=$T/apart
 mkdir "$apart" && apart "$(fastest "$crescent")" "$T/micro_batches.c" "$apart" &&
     runtime_object "$apart/micro_batches_runtime.c" "$apart/runtime.o" >"$log" 2>&1
@@ -118,7 +118,7 @@ for how in 'gcc -O1' 'clang -O2 -DMICRO_BATCHES_THREADS=2' tcc; do
     fi
 done
 
-# The same program for mpirun: the bits of one process with any number of ranks.
+# The same program for mpirun: on any number of ranks it computes the bits of one process.
 tail -c "$(wc -c <"$T/tensors")" "$T/twenty_in_c" >"$T/expected"
 tried=0
 for family in openmpi mpich; do
@@ -142,7 +142,7 @@ done
 
 # ---- data ----
 
-# losses OPTION...: the loss of each step of a training that learns nothing.
+# losses OPTION...: prints the loss of each step of a training whose weights do not change.
 losses() {
     "$crescent" train graphs/train_sort.lua --set B=4 --set digits=3 --set n_embd=16 --set n_head=2 \
         --set n_layer=1 --set lr=0 --log 1 "$@" 2>"$log" | sed -n 's/^step [0-9/]*: loss \([0-9.]*\).*/\1/p'
@@ -165,7 +165,7 @@ same 'validation changes no bit' "$T/a" "$T/b"
 
 # ---- errors ----
 
-# refuse WHAT TEXT SCRIPT OPTION...: the script behind these lines is refused.
+# refuse WHAT TEXT SCRIPT OPTION...: passes if the script, appended to the lines above, is refused.
 refuse() {
     what=$1 text=$2
     cat >"$T/refused.lua" <<END

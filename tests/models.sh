@@ -1,6 +1,6 @@
 #!/bin/sh
-# models.sh - the whole models of graphs/: how many parameters the published ones have, what of a
-# config.json is refused, and a trained one on the tokens of its story.
+# models.sh - tests the whole models of graphs/: the numbers of parameters of published models, which config.json
+# files are refused, and a trained model on the tokens of a story.
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -68,7 +68,7 @@ ls graphs/configs | sed 's/\.lua$//' | sort >"$T/files"
 awk '{ print $1 }' "$T/published" | sort | diff - "$T/files" >"$log" 2>&1
 report $? 'every file of graphs/configs is in the table'
 
-# The config.json of a published model builds the graph of its file: tests/configs/SCRIPT.json.
+# The config.json of a published model makes the graph of its file in graphs/configs: tests/configs/SCRIPT.json.
 while read -r script config; do
     "$crescent" dump "graphs/$script.lua" --config "tests/configs/$script.json" --after script \
         >"$T/json" 2>"$log" &&
@@ -89,8 +89,9 @@ bert bert-base
 vit vit-base-16
 TABLE
 
-# ---- config.json of published models, as people find them: tests/configs/published/NAME.json ----
-# Encoders are counted with their pooler, if they have one, and without a head; of two towers that of texts.
+# ---- config.json of published models, unchanged: tests/configs/published/NAME.json ----
+# Encoders are counted with their pooler, if they have one, and without a head; of models with two towers, the text
+# tower is counted.
 found() {
     cat <<'TABLE'
 gpt2                                      124,439,808
@@ -216,7 +217,7 @@ report $? 'every file of tests/configs/published is in the table'
 
 # ---- what is refused ---------------------------------------------------------------------------
 
-# refuses SCRIPT JSON LINE: as a config.json, behind the file's name.
+# refuses SCRIPT JSON LINE: passes if a config.json is refused with this line after the name of the file.
 refuses() {
     printf '%s' "$2" >"$T/config.json"
     "$crescent" params "graphs/$1.lua" --config "$T/config.json" >"$log" 2>&1
@@ -224,7 +225,7 @@ refuses() {
     report $? "$1: $2: expected $3"
 }
 
-# complains SCRIPT LINE OPTION...: about what the options say together.
+# complains SCRIPT LINE OPTION...: passes if options that contradict each other are refused with this line.
 complains() {
     script=$1 line=$2
     shift 2
@@ -254,7 +255,7 @@ refuses llama '{"hidden_act": "relu2"}' \
     "option hidden_act: found 'relu2', expected silu or gelu or gelu_new or gelu_pytorch_tanh or \
 quick_gelu or relu or swish"
 
-# unknown SCRIPT JSON KEY VALUE: a key that may change the numbers.
+# unknown SCRIPT JSON KEY VALUE: passes if a key that may change the numbers is refused.
 unknown() {
     refuses "$1" "$2" "$3 $4: graphs/$1.lua has no such option, expected --ignore-config ${3%%.*} if \
 it may be ignored"
@@ -332,7 +333,7 @@ complains bert 'pooling cls of 1 texts with padding, expected one without paddin
     --set padding=true
 complains vit 'found an image of 8 x 8, expected at least one patch of 16 x 16' --set image_size=8
 
-# Keys of training and of files that have words such as size: a note names them.
+# Keys of training, and unknown keys with words such as `size`: a note names them.
 echo '{"train_batch_size": 32, "teacher_hidden_size": 768, "matryoshka_dims": [64, 32], "vocab_file": "v.txt"}' \
     >"$T/config.json"
 "$crescent" params graphs/bert.lua --config "$T/config.json" >/dev/null 2>"$log" &&
@@ -345,7 +346,7 @@ echo '{"projection_dim": 768, "head_type": "mlp", "pooler_hidden_size": 64, "dec
     grep -qF 'does not know: decoder_bias, head_type, pooler_hidden_size, projection_dim' "$log"
 report $? "keys of other heads are passed over"
 
-# harmless SCRIPT JSON: what of a config.json changes nothing, and is not worth a note.
+# harmless SCRIPT JSON: passes if keys that change nothing are accepted without a note.
 harmless() {
     printf '%s' "$2" >"$T/config.json"
     "$crescent" params "graphs/$1.lua" --config "$T/config.json" >"$T/one" 2>"$log" &&
@@ -358,7 +359,7 @@ harmless llama '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "
  "id2label": {"0": "LABEL_0"}, "eos_token_id": [1, 2], "head_dim": null, "rope_scaling": null,
  "quantization_config": null, "use_cache": true, "pretraining_tp": 1, "num_hidden_layers": 2.0,
  "max_position_embeddings": 2048.0, "initializer_range": 0.02, "transformers_version": "4.41.0"}'
-# Keys that repeat what others say, or say what is so without them.
+# Keys that repeat the meaning of other keys, or state a default.
 harmless bert '{"dim": 768, "hidden_size": 768, "embed_dim": 768, "hidden_dim": 3072, "intermediate_size": 3072,
  "kv_channels": 64, "num_attention_heads": 12, "encoder_layers": 12, "num_hidden_layers": 12,
  "token_type_vocab_size": 2, "type_vocab_size": 2, "hidden_act": "gelu", "act": "gelu",
@@ -402,7 +403,7 @@ harmless modernbert '{"layer_norm_eps": 1e-05, "position_embedding_type": "absol
 harmless deberta_v2 '{"pos_att_type": []}'
 harmless vit '{"image_size": [224, 224], "patch_size": [16, 16]}'
 
-# What the families of an encoder and of a decoder are by nature, and a flag of models with both parts.
+# Keys that state what the family of an encoder or a decoder always does, and a flag of models with both parts.
 for script in bert roberta t5 modernbert llama vit; do
     harmless $script '{"is_encoder_decoder": true}'
 done
@@ -412,13 +413,13 @@ done
 harmless gemma2 '{"use_bidirectional_attention": null}'
 harmless rembert '{"tie_word_embeddings": true}'
 
-# The tied head of a Phi has no table of its own, and a bias.
+# The head of a Phi has a bias, even if it is tied to the embedding and has no table of its own.
 untied=$("$crescent" params graphs/phi.lua | awk 'END { gsub(",", "", $2); print $2 }')
 tied=$("$crescent" params graphs/phi.lua --set tie_word_embeddings=true | awk 'END { gsub(",", "", $2); print $2 }')
 [ $((untied - tied)) -eq $((512 * 64)) ]
 report $? "phi: found $untied parameters, and $tied with a tied head, expected 32768 less"
 
-# same_model SCRIPT JSON OTHER: two files that say one thing.
+# same_model SCRIPT JSON OTHER: passes if two config.json files make the same graph.
 same_model() {
     for json in "$2" "$3"; do
         printf '%s' "$json" >"$T/config.json"
@@ -431,7 +432,7 @@ same_model() {
     rm -f "$T/one.npy" "$T/other.npy"
 }
 
-# ModernBERT's window, by its width or by how far it reaches.
+# ModernBERT's window, given by its width or by its reach to each side.
 for window in '{"sliding_window": 3, "local_attention": 128' '{"local_attention": 6'; do
     echo "$window, \"name_prefix\": \"\", \"num_hidden_layers\": 2, \"vocab_size\": 64}" >"$T/config.json"
     mv "$T/other.npy" "$T/one.npy" 2>/dev/null
@@ -442,23 +443,23 @@ cmp "$T/one.npy" "$T/other.npy" >>"$log" 2>&1
 report $? "modernbert: sliding_window 3 is local_attention 6"
 rm -f "$T/one.npy" "$T/other.npy"
 
-# Which layers have a window, by a number, as files before transformers 4.53 have it, or by a list.
+# The layers with a window: given by a number, as in files before transformers 4.53, or by a list.
 same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2}' \
     '{"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}'
 same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2, "layer_types": ["full_attention",
     "sliding_attention"]}' '{"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]}'
 
-# YaRN for a model whose file does not say which context it was trained with.
+# YaRN for a model whose file does not give the context length of its training.
 same_model llama '{"max_position_embeddings": 64, "rope_scaling": {"type": "yarn", "factor": 4.0}}' \
     '{"max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
     "original_max_position_embeddings": 64}}'
 
-# Without frequencies of their own, layers with a window have those of the others.
+# Layers with a window that have no rotary base of their own have that of the others.
 small='"T": 8, "masked_lm": true, "vocab_size": 40, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16,
     "num_hidden_layers": 2, "global_rope_theta": 300, "local_rope_theta":'
 same_model modernbert "{$small null}" "{$small 300}"
 
-# Keys that nobody knows are passed over with one note.
+# Unknown keys are ignored with one note.
 printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger": 3, "image_token_id": 9}' \
     >"$T/config.json"
 "$crescent" params graphs/llama.lua --config "$T/config.json" >/dev/null 2>"$log" &&
@@ -466,7 +467,7 @@ printf '{"zebra": {"a": [{}, {"b": 1}], "c": 2}, "lion_dropout": 0.1, "max_tiger
 know: image_token_id, lion_dropout, max_tiger, zebra" ]
 report $? 'one note names all unknown keys'
 
-# --ignore-config passes over what is named.
+# --ignore-config ignores the keys that it names.
 printf '{"num_experts": 8, "rope_scaling": {"type": "mrope"}, "vocab_size": 7}' >"$T/config.json"
 "$crescent" params graphs/llama.lua --config "$T/config.json" --ignore-config num_experts \
     --ignore-config rope_scaling --ignore-config vocab_size >"$T/one" 2>"$log" &&
@@ -488,14 +489,14 @@ LUA
     tail -c 4 "$T/y.npy" | od -An -tf4 | awk '{ exit !($1 > 5.80697 && $1 < 5.80699) }'
 report $? 'quick_gelu as an activation and as a gate'
 
-# A rectangular image has patches by rows.
+# The patches of a rectangular image are numbered by rows.
 "$crescent" params graphs/vit.lua --set image_size=32,48 --set patch_size=16,8 --set num_hidden_layers=1 \
     >"$log" 2>&1 && grep -q 'embeddings.position_embeddings *\[1, 13, 768\]' "$log" &&
     grep -q 'projection.weight *\[768, 3, 16, 8\]' "$log"
 report $? 'vit: images and patches that are no squares'
 complains vit "image_size: found '32,48,3', expected a whole number" --set image_size=32,48,3
 
-# ---- a trained model, where it is here ---------------------------------------------------------
+# ---- a trained model, if it is on this machine --------------------------------------------------
 
 if [ -d "$data/stories260K-hf" ]; then
     hf=$data/stories260K-hf golden=$data/stories260K/golden

@@ -1,13 +1,13 @@
-# mpi.sh - how scripts of tests run several processes; they read it with `.` after report.sh
+# mpi.sh - functions that run several processes; scripts of tests read it with `.` after report.sh
 #
 # $family is `openmpi` or `mpich`, $mpirun its mpirun.
 
-# ended PID: it has ended, and may not have been waited for.
+# ended PID: succeeds if the process has ended, whether or not its parent has waited for it.
 ended() {
     ! grep '^State:' "/proc/$1/status" 2>/dev/null | grep -qv Z
 }
 
-# has_child PID: a process that it started has not ended.
+# has_child PID: succeeds if a process that it started still runs.
 has_child() {
     for child in $(cat "/proc/$1"/task/*/children 2>/dev/null); do
         ended "$child" || return 0
@@ -15,8 +15,8 @@ has_child() {
     return 1
 }
 
-# end_mpirun: kills the mpirun that has written its number to $T/mpirun if all its threads sleep for ten seconds after
-# its ranks have ended.  After MPI_Abort, mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever (3 of 100 times on
+# end_mpirun: kills the mpirun whose process number is in $T/mpirun if all its threads sleep for ten seconds after its
+# ranks have ended.  After MPI_Abort, mpirun of Open MPI 4.1 may wait for a lock of PMIx for ever (in 3 of 100 runs on
 # a busy machine).
 end_mpirun() {
     begun=0 slept=0
@@ -33,7 +33,7 @@ end_mpirun() {
     done
 }
 
-# ranks N COMMAND...: by mpirun of $family, on this machine, with more ranks than processors if need be.  The status
+# ranks N COMMAND...: runs N ranks by mpirun of $family on this machine, even if it has fewer processors.  The status
 # is 124 if the ranks do not end.
 ranks() {
     n=$1

@@ -1,9 +1,9 @@
 #!/bin/sh
-# nano_sort.sh - a trained model, a GPT that sorts digits, against the values that PyTorch
-# has after every operation.
+# nano_sort.sh - compares a trained model, a GPT that sorts digits, with the values that PyTorch computes after every
+# operation.
 #
-# The model is not part of the project: without ../shared/data/gpt-nano-sort the script says
-# that it is skipped.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# The model is not part of the project: without ../shared/data/gpt-nano-sort the test is skipped.  $CRESCENT is the
+# program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -15,14 +15,14 @@ if [ ! -d "$data" ]; then
 fi
 . "$(dirname "$0")/report.sh"
 
-# compare OPTION...: the three blocks on the sequences that the values are of.
+# compare OPTION...: runs the three blocks on the sequences to which the values belong.
 compare() {
     "$crescent" compare graphs/gpt2_stack.lua --set layout=linear \
         --set n_layer=3 --set n_embd=48 --set n_head=3 --set B=3 --set T=11 \
         --weights "$data/model.safetensors" --input "x=$data/golden/pt_x.npy" --rtol 0 "$@"
 }
 
-# expect STATUS OPTION...
+# expect STATUS OPTION...: passes if the comparison ends with this status.
 expect() {
     status=$1
     shift
@@ -38,7 +38,7 @@ taps="h.0.ln_1=ln1 h.0.attn.c_attn=qkv h.0.attn.q=q h.0.attn.k=k h.0.attn.v=v
     h.0.attn_residual=attnResid h.0.ln_2=ln2 h.0.mlp.c_fc=fc h.0.mlp.act=gelu h.0.mlp=mlp
     h.0.ffn_residual=mlpResid h.0=block0 h.1=block1"
 
-# PyTorch's own values are off by 1.2e-6 at the end of the third block.
+# PyTorch's own values, in float32, have an error of 1.2e-6 at the end of the third block.
 all=
 for tap in $taps; do
     option="--expect ${tap%=*}=$data/golden/pt_${tap#*=}.npy"

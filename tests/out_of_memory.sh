@@ -1,24 +1,24 @@
 #!/bin/sh
-# out_of_memory.sh - with little memory a program ends with status 0, or with 2 and one line.
+# out_of_memory.sh - tests that with little memory a program ends with status 0, or with status 2 and one line.
 #
-# From the least memory that the program starts in, a model is run in a little more each time,
-# until it runs.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# Starts with the least memory in which the program can start, and adds a little for each run until the run of a model
+# succeeds.  $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
-# in_memory KB COMMAND...: its status; what it says is in $log.
+# in_memory KB COMMAND...: returns its status; its messages are in $log.
 in_memory() {
     kilobytes=$1
     shift
     (ulimit -v "$kilobytes" && exec "$@") >"$T/out" 2>"$log" </dev/null
 }
 
-# Of a program that ends by a signal the shell says so, too.
+# The shell also reports programs that end by a signal.
 exec 2>/dev/null
 
-# Programs under a sanitizer reserve more addresses than any limit.
+# Programs with a sanitizer reserve more address space than any limit.
 if ! in_memory 1000000 "$crescent" --help; then
     echo "skipped: the program needs more than 1 GB of addresses"
     conclude
@@ -29,7 +29,7 @@ until in_memory $least "$crescent" --help; do
     least=$((least + 100))
 done
 
-# sweep STEP ARGUMENT...: from the least memory on, until the command succeeds.
+# sweep STEP ARGUMENT...: runs the command with increasing memory until it succeeds.
 sweep() {
     step=$1 memory=$least tries=0 status=2
     shift
@@ -52,7 +52,7 @@ sweep 500 run $block --grads none
 sweep 700 emit $block -o "$T/block.c"
 sweep 700 train graphs/train_add.lua --steps 1 --save "$T/w.safetensors"
 
-# A text that is large beside all else: there is memory for the model, and none to compile it.
+# An emitted text that is large in comparison: there is enough memory for the model, but not to compile the text.
 cat >"$T/large.lua" <<'END'
 local o = {}
 for i = 1, 400 do

@@ -1,11 +1,11 @@
 #!/bin/sh
-# output_files.sh - the files that verbs and standalone programs write.
+# output_files.sh - tests the files that verbs and standalone programs write.
 #
-# modes      0666 less the umask for every file of every verb; an older file's mode stays
-# early      a result that cannot be written is known before the work, which may be long
-# litter     nothing is left by a program that was interrupted while the C compiler ran, nor by a
-#            writer that was killed; what another program left is in nobody's way
-# kept       packed weights, which a process in the background writes for the next run
+# modes      new files of every verb have the mode 0666 less the umask; an existing file keeps its mode
+# early      if a result cannot be written, this is reported before the work, which may take long
+# litter     a program that is interrupted while the C compiler runs, or killed while it writes, leaves no
+#            temporary files; leftovers of other programs do no harm
+# kept       packed weights, which a background process writes for the next run
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
 
@@ -29,7 +29,7 @@ report $? "files to read"
 
 # ---- modes ----
 
-# write_all FOLDER: every file that can be written, by every verb that writes.
+# write_all FOLDER: writes every kind of file by every verb that writes.
 write_all() {
     "$crescent" emit "$T/model.lua" -o "$1/m.c" &&
         "$crescent" emit "$T/step.lua" --train -o "$1/s.c" &&
@@ -52,7 +52,7 @@ for mask in 022 077 002 027 000; do
     report $? "umask $mask: files that are not of mode $expected"
 done
 
-# Again over files of other modes: these stay.
+# Writes over files with other modes, which must keep them.
 chmod 640 "$T/m077"/*
 curve=
 (umask 000 && write_all "$T/m077") >"$log" 2>&1
@@ -60,9 +60,10 @@ report $? "files are written anew"
 [ -z "$(find "$T/m077" -type f ! -perm 640 | tee "$log")" ]
 report $? "modes of older files changed"
 
-# ---- known before the work ----
+# ---- errors before the work ----
 
-# not_tuned TEXT OPTIONS...: tuning for an hour, without a cache folder, ends at once, with a line that has the text.
+# not_tuned TEXT OPTIONS...: passes if tuning for an hour, without a cache folder, ends at once with a line that has
+# the text.
 not_tuned() {
     words=$1
     shift
@@ -86,7 +87,7 @@ report $? 'tune -o of a file that can be written'
 
 # ---- interruptions ----
 
-# The compiler ends the program that called it, with $SIGNAL, and then works, or not.
+# A compiler that sends $SIGNAL to the program that called it, and then works or fails.
 cat >"$T/cc" <<'END'
 #!/bin/sh
 kill -"$SIGNAL" "$PPID"
@@ -114,7 +115,7 @@ for backend in cc standalone; do
     done
 done
 
-# A writer that is killed at any time leaves the older file or the new, and nothing besides.
+# A writer that is killed at any time leaves the old file or the new one, and no other file.
 mkdir "$T/kills"
 "$crescent" run "$T/model.lua" --set N=500000 --output "y=$T/kills/y.npy" >"$log" 2>&1
 report $? "a larger file"
@@ -129,7 +130,7 @@ grep FAILED "$T/kills.log" >"$log"
 [ $? -eq 1 ]
 report $? "writers that were killed"
 
-# ---- what others left ----
+# ---- leftovers of other programs ----
 
 mkdir "$T/stale"
 for name in y.npy.tmp .crescent-0.tmp .crescent-1.tmp m.c.tmp; do
@@ -144,9 +145,9 @@ report $? "emit beside leftovers"
 [ "$(ls -A "$T/stale" | tr '\n' ' ')" = "m.c m.c.tmp m.h y.npy y.npy.tmp " ]
 report $? "beside leftovers: $(ls -A "$T/stale" | tr '\n' ' ')"
 
-# ---- packed weights that are kept ----
+# ---- kept packed weights ----
 
-# 18 MB of zeros: a header of safetensors behind its length, then the numbers.
+# Writes 18 MB of zeros: the length of a safetensors header, the header, then the numbers.
 cat >"$T/large.lua" <<'END'
 return {y = matmul(input("x", {1, 64}), param("w", {64, 70000}))}
 END
@@ -156,7 +157,7 @@ header='{"w":{"dtype":"F32","shape":[64,70000],"data_offsets":[0,17920000]}}    
     head -c 17920000 /dev/zero
 } >"$T/large.safetensors"
 
-# large OPTION...: a run whose cache folder is $T/cache.
+# large OPTION...: runs a model whose cache folder is $T/cache.
 large() {
     XDG_CACHE_HOME=$T/cache "$crescent" run "$T/large.lua" --weights "$T/large.safetensors" "$@" >"$log" 2>&1
 }
@@ -174,7 +175,7 @@ report $? "weights that are kept: $(ls -A "$T/cache/crescent" | tr '\n' ' ')"
 large --output "y=$T/second.npy" && cmp "$T/first.npy" "$T/second.npy" >"$log" 2>&1
 report $? "a run with weights that were kept"
 
-# pack: the same before the first run.
+# `crescent pack` writes the same file before the first run.
 packed() {
     XDG_CACHE_HOME=$T/packed "$crescent" pack "$T/large.lua" "$@" >"$log" 2>&1
 }
@@ -199,7 +200,7 @@ XDG_CACHE_HOME=$T/model.lua "$crescent" pack "$T/large.lua" --weights "$T/large.
 [ $? -eq 2 ] && grep -q 'model.lua/crescent: cannot be opened: Not a directory$' "$log"
 report $? "pack with a cache folder in a file"
 
-# The same of an ONNX file, by both verbs.
+# The same for an ONNX file, by both verbs.
 onnx() {
     verb=$1 && shift
     XDG_CACHE_HOME=$T/onnx "$crescent" "$verb" tests/onnx/mlp.onnx --set n=3 "$@" >"$log" 2>&1
@@ -217,7 +218,7 @@ onnx run --format q8 --cache-weights 0 --output "y=$T/onnx2.npy" && onnx pack --
     cmp "$T/onnx1.npy" "$T/onnx2.npy" >>"$log" 2>&1
 report $? "packed weights of an ONNX file in another format"
 
-# Both files of emit, or neither: the header cannot be written.
+# emit writes both files or none: here the header cannot be written.
 mkdir -p "$T/both/m.h"
 "$crescent" emit "$T/model.lua" -o "$T/both/m.c" >"$log" 2>&1
 [ $? -eq 2 ] && [ "$(ls -A "$T/both")" = m.h ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pages.sh - the shape of README.md, CONTRIBUTING.md and docs/:
+# pages.sh - checks README.md, CONTRIBUTING.md and docs/:
 #
 # size     no page has more than 2,500 words, and README.md fewer than 250 lines; tables that `make bench-peers`
 #          writes are of any size
@@ -38,7 +38,7 @@ long_pages() {
     [ "$lines" -lt 250 ] || echo "README.md: found $lines lines, expected fewer than 250"
 }
 
-# Pages that docs/README.md does not list exactly once.
+# Prints pages that docs/README.md does not list exactly once.
 unlisted_pages() {
     for page in $pages; do
         case $page in docs/README.md | docs/bench/*) continue ;; docs/*) ;; *) continue ;; esac
@@ -47,7 +47,7 @@ unlisted_pages() {
     done
 }
 
-# The headings of pages as PAGE#ANCHOR, as GitHub names them: lower case, hyphens for spaces, no punctuation.
+# Prints the headings of pages as PAGE#ANCHOR, as GitHub names them: lower case, hyphens for spaces, no punctuation.
 anchors() {
     awk '
         FNR == 1 { fenced = 0 }
@@ -62,7 +62,7 @@ anchors() {
         }' $pages
 }
 
-# Relative links as PAGE, TARGET and ANCHOR with tabs between; TARGET from the top folder.
+# Prints relative links as PAGE, TARGET and ANCHOR, separated by tabs; TARGET is relative to the top folder.
 links() {
     awk '
         FNR == 1 { folder = FILENAME; if (!sub(/\/[^\/]*$/, "/", folder)) folder = ""; fenced = 0 }
@@ -93,7 +93,7 @@ broken_links() {
     done
 }
 
-# What the tour says in its own words, without the passages that commands print.
+# Prints the text of the tour without the passages that commands print.
 own_words() {
     sed '/^<!-- \$ /,/^<!-- end -->$/d' "$1"
 }
@@ -108,7 +108,7 @@ missing_sources() {
     done
 }
 
-# The functions of C and of Lua, a line each.
+# Prints the names of all functions of C and of Lua, one a line.
 functions() {
     grep -rhE '^[A-Za-z].*\(' compiler runtime --include=*.c --include=*.h --include=*.inc | grep -oE '[A-Za-z0-9_]+\('
     grep -rhoE '^(local )?function [A-Za-z0-9_.]+\(' graphs/lib | sed 's/.* //'
@@ -127,7 +127,7 @@ missing_functions() {
     done
 }
 
-# Rows of the tour whose number of lines is further from that of the folder than a tenth and 200 lines.
+# Prints rows of the tour whose number of lines differs from that of the folder by more than a tenth and 200 lines.
 wrong_lines() {
     sed -n 's/^| \[*`\([a-z/]*\)\/`[^|]*| \([0-9,]*\) |.*/\1 \2/p' docs/tour.md | tr -d , >"$T/rooms"
     [ -s "$T/rooms" ] || echo 'docs/tour.md: found no rooms, expected a table'
@@ -143,7 +143,7 @@ wrong_lines() {
     done
 }
 
-# Families of graphs/configs without a row in docs/models.md.
+# Prints families of graphs/configs that have no row in docs/models.md.
 missing_families() {
     sed -n 's/.*model_type = "\([a-z0-9_]*\)".*/\1/p' graphs/configs/*.lua | sort -u | while read -r family; do
         grep -q "^| \[$family.lua\](../graphs/$family.lua) |" docs/models.md ||
@@ -151,7 +151,7 @@ missing_families() {
     done
 }
 
-# Modules of graphs/lib whose functions no page lists, but for those that import inlines, which no script calls.
+# Prints modules of graphs/lib with a function that no page lists, except for modules that the importer inlines.
 missing_modules() {
     for module in graphs/lib/*.lua; do
         module=$(basename "$module" .lua)

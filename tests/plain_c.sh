@@ -1,12 +1,11 @@
-# plain_c.sh - a shorter form of emitted C; scripts of tests read it with `.`
+# plain_c.sh - functions that make smaller variants of an emitted file; scripts of tests read it with `.`
 #
-# An emitted file compiles its template once for each set of vectors, and a machine runs one of them: that
-# of its fastest instructions.  The others take a C compiler most of its time.  So a suite compiles a few
-# files as they are, with each compiler and level, and others with one set alone: with plain C, which has no
-# vectors, what is about the model; with the set that runs where they are, what is about the bits; and with
-# AVX2 what would else run on other machines only.
+# An emitted file compiles its template once for each instruction set, and a machine runs only one of them, the
+# fastest that it has.  The others take most of the time of a C compiler.  So a suite compiles a few files unchanged,
+# by each compiler and level, and others with one instruction set: plain C, without vectors, for tests of the model's
+# own text; the fastest one of this machine for tests of bits; and AVX2 for code that other machines would run.
 
-# one_set SET FILE: its text with one of plain, avx2, avx512 and neon.
+# one_set SET FILE: prints the file with only one of plain, avx2, avx512 and neon.
 one_set() {
     awk -v kept="$1" '
         /^static int cr_has_(plain|avx2|avx512|neon)\(/ && $0 !~ "cr_has_" kept "\\(" { dropped = 1 }
@@ -20,14 +19,14 @@ one_set() {
         $0 == "/*" { begun = 1; next }
         !other && !dropped { print }
         /^#include CR_TEMPLATE$/ { other = 0 }
-        # Text for standard input repeats the template, which ends with this.
+        # The text of a file that can be read from standard input repeats the template, which ends with this line.
         other && /^#ifdef CR_TARGET$/ { ending = 1 }
         ending && /^#if/ { depth++ }
         ending && /^#endif/ && --depth == 0 { ending = other = 0 }
         /^}$/ { dropped = 0 }' "$2"
 }
 
-# only SET FILE.c FOLDER: FILE.c and FILE.h in the folder, with one set.
+# only SET FILE.c FOLDER: writes FILE.c with one set, and FILE.h, to the folder.
 only() {
     one_set "$1" "$2" >"$3/$(basename "$2")" &&
         grep -q "{&cr_runtime_$1, cr_has_$1}" "$3/$(basename "$2")" &&
@@ -36,14 +35,14 @@ only() {
         cp "${2%.c}.h" "$3"
 }
 
-# plain FILE.c FOLDER: without vectors.
+# plain FILE.c FOLDER: writes FILE.c without vectors.
 plain() {
     only plain "$1" "$2"
 }
 
-# apart SET FILE.c FOLDER: FILE.c and FILE.h in the folder without the functions of the runtime, and, with one
-# set, FILE_runtime.c, which has them and nothing of the model: that is compiled once, and FILE.c by each
-# compiler at each level.  Declarations and vector.h are in both; FILE.c has the pool.
+# apart SET FILE.c FOLDER: writes FILE.c and FILE.h without the functions of the runtime to the folder, and with one
+# set FILE_runtime.c, which has these functions and nothing of the model.  That is compiled once, and FILE.c by each
+# compiler at each level.  Declarations and vector.h are in both files; FILE.c has the pool.
 apart() {
     whole=$(basename "$2" .c)
     only "$1" "$2" "$3" && mv "$3/$whole.c" "$3/$whole.whole" &&
@@ -74,11 +73,11 @@ apart() {
         END { exit found != 7 }' "$3/$whole.whole" && rm "$3/$whole.whole"
 }
 
-# runtime_object FILE_runtime.c OBJECT [OPTIONS]: what `apart` has put there, compiled without optimisation: plain C by
-# TinyCC, in a thirtieth of the time of gcc, else once for all suites under run.sh.
+# runtime_object FILE_runtime.c OBJECT [OPTIONS]: compiles a file of `apart` without optimisation: plain C by TinyCC,
+# in a thirtieth of the time of gcc, other sets once for all suites of run.sh.
 runtime_object() {
     if [ -z "${3-}" ] && grep -q '{&cr_runtime_plain,' "$1" && command -v tcc >/dev/null 2>&1; then
-        # Without this section the linker warns of an executable stack.
+        # Without this section the linker warns about an executable stack.
         echo '__asm__(".section .note.GNU-stack,\"\",@progbits");' >>"$1" && tcc -w -c "$1" -o "$2"
         return
     fi
@@ -88,13 +87,13 @@ runtime_object() {
     cp "$object" "$2"
 }
 
-# quickest: the compiler of programs where none is the matter: TinyCC, which takes a twentieth of the time of others,
-# where it is.
+# quickest: prints the compiler for programs that any compiler may build: TinyCC if it is installed, which takes a
+# twentieth of the time of others.
 quickest() {
     command -v tcc >/dev/null 2>&1 && echo 'tcc -w' || echo 'cc -w -O0'
 }
 
-# fastest CRESCENT: the set that emitted C without narrow formats runs here.
+# fastest CRESCENT: prints the instruction set that emitted C without narrow formats uses on this machine.
 fastest() {
     for isa in avx512 avx2 neon plain; do
         ! "$1" run graphs/tiny_block.lua --isa $isa >/dev/null 2>&1 || { echo $isa; return; }

@@ -1,19 +1,19 @@
 #!/bin/sh
-# pool.sh - threads that a caller of emitted C keeps from run to run.
+# pool.sh - tests the pool of threads that a caller of emitted C keeps from run to run.
 #
-# tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the
-# steps of generated/train_add.c: by every compiler at hand, with one thread and with several, and
-# under ThreadSanitizer where there is one.  The functions of the runtime are compiled once, without
-# optimisation, and linked to what each compiler makes of the model and the pool, see plain_c.sh; tcc has
-# whole files.  ThreadSanitizer watches those with the vectors of this machine, which read and write more than an
-# element at once.  $CRESCENT is the program.  The last line is "N passed, M failed".
+# tests/pool/pool.c runs the entries of model.lua, one of them with gradients, and step.c makes the steps of
+# generated/train_add.c: by every installed compiler, with one thread and with several, and under ThreadSanitizer if
+# it is there.  The functions of the runtime are compiled once, without optimisation, and linked to the model and the
+# pool that each compiler makes (plain_c.sh); tcc compiles whole files.  ThreadSanitizer checks files with the vectors
+# of this machine, which access more than one element at a time.  $CRESCENT is the program.  The last line is "N
+# passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 . "$(dirname "$0")/plain_c.sh"
 
-# holds WHAT COMMAND...: the command succeeds without a word.
+# holds WHAT COMMAND...: passes if the command succeeds and prints nothing.
 holds() {
     what=$1
     shift
@@ -21,8 +21,8 @@ holds() {
     report $? "$what"
 }
 
-# try FOLDER RUNTIMES COMPILER OPTIONS [RUNNER]: both programs, of the C in a folder, and of the objects that
-# `runtimes` has made under this name, if it is not empty.
+# try FOLDER RUNTIMES COMPILER OPTIONS [RUNNER]: builds and runs both programs from the C of a folder, and from the
+# objects that `runtimes` made under the name RUNTIMES, unless that is empty.
 try() {
     holds "$3 $4: pool.c" $3 $4 -I"$1" tests/pool/pool.c "$1/model.c" ${2:+"$T/model_$2.o"} -o "$T/pool" -lm
     holds "$3 $4: pool" ${5-} "$T/pool"
@@ -31,7 +31,7 @@ try() {
     holds "$3 $4: step" ${5-} "$T/step"
 }
 
-# runtimes NAME SET OPTIONS: the functions of the runtime with one set of vectors as objects, MODEL_NAME.o.
+# runtimes NAME SET OPTIONS: compiles the functions of the runtime with one instruction set to objects MODEL_NAME.o.
 runtimes() {
     for model in model train_add; do
         apart "$2" "$T/$model.c" "$T/apart"
@@ -60,7 +60,7 @@ else
     echo 'skipped: tcc is not installed'
 fi
 
-# ThreadSanitizer keeps a thread of its own, and its shadow memory wants addresses as they are.
+# ThreadSanitizer has a thread of its own, and its shadow memory needs addresses that are not randomised.
 watch="-std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -DWATCHED $seven"
 if echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c - -o "$T/probe" 2>"$log" &&
     setarch -R "$T/probe" 2>"$log"; then

@@ -1,14 +1,14 @@
 #!/bin/sh
-# ranks.sh TEST_RANKS - several processes, under each MPI that there is (make test, make MPI=1).
+# ranks.sh TEST_RANKS - tests several processes, under each installed MPI (make test, make MPI=1).
 #
-# exchange   every function of ranks.h, and that all ranks end when one fails
-# run        a block and a stack have the bytes of a single process, on 1 to 8 ranks
-# generate   so have a text and its logits
-# embed      so have vectors and scores of texts
-# measure    so are perplexities and the differences of backends; a bench ends on all ranks
+# exchange   every function of ranks.h; if a rank fails, all ranks end
+# run        the outputs of a block and a stack on 1 to 8 ranks have the bytes of a single process
+# generate   the same for a text and its logits
+# embed      the same for vectors and scores of texts
+# measure    the same for perplexities and the differences of backends; a bench ends on all ranks
 # errors     one line, and all ranks end
-# emitted    so have programs of `emit --ranks N`
-# memory     a rank reads and keeps its share: four of them run a model under a limit (ulimit -v) that is too
+# emitted    the same bytes for programs of `emit --ranks N`
+# memory     a rank reads and keeps its share: four ranks run a model under a limit (ulimit -v) that is too
 #            small for one process
 # TEST_RANKS is the program of tests/test_ranks.c, $CRESCENT the program.  $BUILD has the shared objects.  The
 # last line is "N passed, M failed".
@@ -21,7 +21,7 @@ BUILD=$(realpath "${BUILD:-build}")
 . "$(dirname "$0")/mpi.sh"
 mkdir "$T/apart"
 
-# fails RANK WORDS: of three ranks that one fails, or all for -1; all end, and those words are said.
+# fails RANK WORDS: passes if one of three ranks, or each of them if RANK is -1, fails with these words, and all end.
 fails() {
     ranks 3 "$test_ranks" fail "$1" >"$T/out" 2>"$log"
     status=$?
@@ -29,7 +29,7 @@ fails() {
     report $? "$family: $2"
 }
 
-# runs MODEL OPTIONS...: its output `y` on several ranks is that of one process.
+# runs MODEL OPTIONS...: checks that its output `y` on several ranks is that of one process.
 runs() {
     "$crescent" run "$@" --threads 1 --output y="$T/one.npy" >"$log" 2>&1
     report $? "$*"
@@ -40,7 +40,7 @@ runs() {
     done
 }
 
-# generates MODEL OPTIONS...: so are a text and its logits.
+# generates MODEL OPTIONS...: checks the same for a text and its logits.
 generates() {
     "$crescent" generate "$@" --threads 1 --tokens 12 --logits "$T/one.npy" >"$T/one" 2>"$log"
     report $? "generate $*"
@@ -53,7 +53,7 @@ generates() {
     done
 }
 
-# encodes VERB OPTIONS...: so is what it prints of each line of $T/lines, which rank 0 reads.
+# encodes VERB OPTIONS...: checks the same for what it prints for each line of $T/lines, which rank 0 reads.
 encodes() {
     "$crescent" "$@" "$T/lines" --threads 2 >"$T/one" 2>"$log"
     report $? "$*"
@@ -63,13 +63,13 @@ encodes() {
     done
 }
 
-# refuses WORDS COMMAND...: on three ranks it says one line with these words, and ends.
+# refuses WORDS COMMAND...: passes if the command prints one line with these words on three ranks, and ends.
 refuses() {
     words=$1
     shift
     ranks 3 "$crescent" "$@" >"$T/out" 2>"$log"
     status=$?
-    # of several ranks that fail alike, a slow machine may let a second one say the same
+    # if several ranks fail alike, a second one may print the same line on a slow machine
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep '^crescent: ' "$log" | sort -u | wc -l)" = 1 ] &&
         grep -q "^crescent: .*$words" "$log"
     report $? "$family: $words"
@@ -87,7 +87,7 @@ models() {
     generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --format q4 --set hidden_size=64 \
         --set vocab_size=301 --set num_hidden_layers=1 --set num_attention_heads=4 --set num_key_value_heads=2 \
         --set intermediate_size=96 # in q4, a table takes most of the weights
-    # keys and values of one head, which each rank computes: 5 heads on 2 ranks
+    # 5 heads on 2 ranks, with one head of keys and values, which both ranks compute
     generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --context 64 --set hidden_size=80 \
         --set vocab_size=131 --set num_hidden_layers=2 --set num_attention_heads=5 --set num_key_value_heads=1 \
         --set intermediate_size=100
@@ -118,13 +118,13 @@ models() {
     "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/one" 2>"$log"
     ranks 2 "$crescent" generate graphs/fables --tokens 9 --prompt-file - <"$T/prompt" >"$T/all" 2>"$log"
     same "$family: a prompt from standard input" "$T/one" "$T/all"
-    # Floats: 64 of an embedding, of which both ranks send all, and of a layer 32 + 32 + 40 + 32 for each token, 7 tokens but in the last of 4
-    # layers 5; 5 x 256 logits.
+    # Numbers that are sent, in floats: 64 of the embedding by both ranks, and 32 + 32 + 40 + 32 of each layer, for
+    # each of 7 tokens, 5 tokens in the last of the 4 layers; and 5 x 256 logits.
     ranks 2 "$crescent" generate graphs/fables --prompt-ids 1,5,9 --tokens 5 --ids --stats >"$T/out" 2>"$log"
     grep -q "has sent 21,056 bytes" "$log"
     report $? "$family: bytes that are sent"
-    # Floats: of 7 tokens 40 of an embedding; of the 5 that have logits 3 of 5 heads of 16, 40 + 50 + 40, and 66 of
-    # 131 logits.  Keys and values of the only head are not sent.
+    # Numbers that are sent, in floats: for 7 tokens, 40 of the embedding; for the 5 of them with logits, 3 of 5 heads
+    # of 16 each, 40 + 50 + 40, and 66 of 131 logits.  Keys and values of the only head are not sent.
     ranks 2 "$crescent" generate graphs/llama.lua --prompt-ids 1,5,9 --tokens 5 --ids --ignore-eos --stats --context 64 \
         --set hidden_size=80 --set vocab_size=131 --set num_hidden_layers=1 --set num_attention_heads=5 \
         --set num_key_value_heads=1 --set intermediate_size=100 >"$T/out" 2>"$log"
@@ -145,8 +145,8 @@ models() {
     refuses 'unknown option --wrong' run "$T/m.lua" --wrong
 }
 
-# build NAME N MODEL OPTIONS...: the C of a model for N ranks as $T/emitted.  The runtime, whose text is the same
-# for all N and MPIs, is compiled once, see plain_c.sh.
+# build NAME N MODEL OPTIONS...: emits a model for N ranks and builds $T/emitted.  The runtime, whose text is the same
+# for all N and MPIs, is compiled once; see plain_c.sh.
 build() {
     name=$1 n=$2
     shift 2
@@ -157,7 +157,8 @@ build() {
             "$T/apart/runtime.o" -lm -o "$T/emitted" >"$log" 2>&1
 }
 
-# emits NAME OUTPUT MODEL OPTIONS...: its output has the bytes of one process; $files are the others.
+# emits NAME OUTPUT MODEL OPTIONS...: checks that its output has the bytes of one process; $files are the other
+# arguments.
 emits() {
     name=$1 output=$2
     shift 2
@@ -172,7 +173,7 @@ emits() {
     done
 }
 
-# emits_text N: so has a program that goes on with a text, with weights of the folder's file and packed ones.
+# emits_text N: the same for a program that generates text, with weights of the folder's file and with packed ones.
 emits_text() {
     build LLAMA "$1" graphs/fables --generate --pack "$T/packed"
     report $? "$family: C that generates for $1 ranks"
@@ -183,7 +184,7 @@ emits_text() {
     done
 }
 
-# emits_array N: and one that has the weights of all ranks as an array.
+# emits_array N: the same for a program that contains the weights of all ranks as an array.
 emits_array() {
     build LLAMA "$1" graphs/fables --generate --embed-array
     report $? "$family: C with an array of the weights of $1 ranks"
@@ -192,7 +193,7 @@ emits_array() {
     same "$family: C that generates with an array on $1 ranks" "$T/one" "$T/all"
 }
 
-# emits_encoder N: and one that prints vectors or scores of texts, which rank 0 reads.
+# emits_encoder N: the same for a program that prints vectors or scores of texts, which rank 0 reads.
 emits_encoder() {
     build LLAMA "$1" graphs/fables --embed-text --normalize --pack "$T/packed"
     report $? "$family: C that embeds for $1 ranks"
@@ -210,7 +211,8 @@ emits_encoder() {
     same "$family: C that ranks on $1 ranks" "$T/one" "$T/all"
 }
 
-# ends N WORDS OPTIONS...: $program, the emitted one, on N ranks says one line with these words, and all end.
+# ends N WORDS OPTIONS...: passes if the emitted $program on N ranks prints one line with these words, and all ranks
+# end.
 ends() {
     n=$1 words=$2
     shift 2
@@ -220,8 +222,8 @@ ends() {
     report $? "$family: the C says: $words"
 }
 
-# C for ranks compares what each has read: weights of which one rank has others, also in one element only, and
-# inputs.
+# Emitted C for ranks compares weights and inputs of the ranks: one rank reads weights that differ, in one case in one
+# element only, or inputs that differ.
 compared() {
     program="$T/emitted_by_rank"
     build M 3 "$T/m.lua"
@@ -259,7 +261,7 @@ emitted() {
     compared
 }
 
-# limited COMMAND...: with 250 MiB of addresses.
+# limited COMMAND...: runs the command with 250 MiB of address space.
 limited() {
     (ulimit -v 256000 && "$@")
 }
@@ -274,8 +276,8 @@ memory() {
     done
 }
 
-# Where MPI has threads, the C library keeps addresses for each of them: so 312 MiB for C, less than a whole
-# parameter and a share of it.
+# If MPI starts threads, the C library reserves address space for each of them.  So the limit for emitted C is 312
+# MiB, less than a whole parameter and a share of it.
 emitted_memory() {
     for model in wide:x rows:ids; do
         input=${model#*:} model=${model%:*}
@@ -308,8 +310,8 @@ for model in wide:x rows:ids; do
     report $? "256 MiB of weights exceed the limit ($model.lua)"
 done
 
-# A model with a file of weights and an input for each rank, a program that adds the rank to its last argument, and
-# one of which rank 1 does not find MPI.
+# A model with a file of weights and an input for each rank; a program that appends its rank to its last argument; and
+# a program that cannot load MPI on rank 1.
 cat >"$T/step.lua" <<'END'
 local w = param("w", {64, 64}, {normal = 1})
 return {loss = sum(sum(w * w, 1), 2):reshape{}, w = w * 0.5}
@@ -321,7 +323,7 @@ for rank in 0 1 2; do
     "$crescent" run "$T/m.lua" --weights "$T/w$rank" --output y="$T/x$rank" >"$log" 2>&1
     report $? "input of rank $rank"
 done
-# Weights that differ in their last element on rank 1.
+# Weights whose last element differs on rank 1.
 cp "$T/w0" "$T/near0" && cp "$T/w0" "$T/near2" &&
     { head -c -4 "$T/w0" && printf '\0\0\0\100'; } >"$T/near1"
 report $? 'weights of which one differs'
@@ -330,7 +332,7 @@ printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
 printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$rank" "$crescent" >"$T/rank_1_alone"
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$T/emitted" "$rank" >"$T/emitted_by_rank"
 chmod +x "$T/by_rank" "$T/rank_1_alone" "$T/emitted_by_rank"
-# A file of weights for each of two ranks, of which the second has another last element.
+# A file of weights for each of two ranks; the last element of the second file differs.
 cp graphs/fables/model.safetensors "$T/fables0" &&
     { head -c -4 "$T/fables0" && printf '\0\0\0\100'; } >"$T/fables1"
 report $? 'weights of a text model of which one differs'

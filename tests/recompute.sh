@@ -1,11 +1,11 @@
 #!/bin/sh
-# recompute.sh - what --max-arena promises.
+# recompute.sh - tests --max-arena.
 #
-# words   sizes as they are written, and what is no size: one line, exit status 2
-# least   the least arena that is named is accepted, one byte less refused
-# bits    gradients and steps of training are the same bytes within any limit, on every backend
-#         and any number of threads; a step in C, too
-# counts  what is computed again is told apart from what the model needs
+# words   how sizes are written; a word that is not a size is one line, exit status 2
+# least   the least arena that a message names is accepted, one byte less is refused
+# bits    gradients and training steps have the same bytes within any limit, on every backend
+#         and with any number of threads; also a step in C
+# counts  recomputed operations are counted apart from those that the model needs
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -13,7 +13,8 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
-# refused WHAT PATTERN VERB ARGUMENT...: one line on stderr, exit status 2, nothing on stdout.
+# refused WHAT PATTERN VERB ARGUMENT...: passes if the command prints one line on stderr, nothing on stdout, and ends
+# with status 2.
 refused() {
     what=$1 pattern=$2
     shift 2
@@ -23,13 +24,13 @@ refused() {
     report $? "$what"
 }
 
-# least VERB ARGUMENT...: the least arena, as it is told.
+# least VERB ARGUMENT...: prints the least arena, which the message for too small an arena names.
 least() {
     "$crescent" "$@" --max-arena 1 2>&1 |
         sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of at least so many$/\1/p'
 }
 
-# field NAME: a number of the JSON in $log.
+# field NAME: prints a number of the JSON in $log.
 field() {
     sed -n "s/^ *\"$1\": \([0-9.]*\),*\$/\1/p" "$log"
 }
@@ -61,7 +62,7 @@ refused 'params has no arena' 'params has no option --max-arena' params $stack -
 
 # ---- least, and bits ----
 
-# within LIMIT NAME ARGUMENT...: the gradients within a limit are those of $T/NAME.
+# within LIMIT NAME ARGUMENT...: passes if the gradients within a limit are those of $T/NAME.
 within() {
     limit=$1 name=$2
     shift 2
@@ -70,7 +71,8 @@ within() {
     rm -f "$T/within"
 }
 
-# down NAME SCRIPT...: the least is what it says, and nothing on the way there changes a bit.
+# down NAME SCRIPT...: checks that the least arena is the one that the message names, and that no limit above it
+# changes a bit.
 down() {
     name=$1
     shift
@@ -107,8 +109,8 @@ report $? 'a forward pass alone fits, too'
 
 # ---- joined kernels ----
 
-# The largest value of each row of v[2] is stored with v[7] where nothing limits the arena.  Apart, the same
-# values take 128 bytes more.
+# Without a limit, one kernel stores the largest value of each row of v[2] together with v[7]. In a kernel of their
+# own these values need 128 bytes more.
 cat >"$T/joined.lua" <<'EOF'
 local v = graph("joined")
 v[0] = const(1, {2, 16, 3}, "f32")
@@ -190,7 +192,7 @@ report $? 'the plan has the arena that was told'
 
 # ---- counts ----
 
-# With a limit join_tiles leaves the statistics of norms in kernels of their own, whose operations count apart.
+# With a limit, join_tiles leaves the statistics of norms in kernels of their own, whose operations are counted apart.
 counted="$stack --grads - --compile-only --json --skip join_tiles"
 "$crescent" bench $counted >"$log" 2>&1
 flops=$(field flops) kept=$(field activation_bytes) arena=$(field arena_bytes)

@@ -1,7 +1,7 @@
-# report.sh - what the scripts of tests have in common; they read it with `.`
+# report.sh - functions that the scripts of tests share; they read it with `.`
 #
-# It gives them $T, a folder that is gone when they end, and $log, a file in it; counts what
-# passes and what fails; and says so at the end.
+# It creates the folder $T, which is removed at the end, and in it the file $log; counts passed and failed
+# checks; and prints the sums.
 
 T=$(mktemp -d) || exit 1
 trap "rm -rf '$T'" EXIT
@@ -9,7 +9,7 @@ trap 'exit 130' INT TERM
 log=$T/log
 passed=0 failed=0
 
-# report STATUS WHAT: 0 is a success; else what is in $log is shown.
+# report STATUS WHAT: counts a check as passed if STATUS is 0; else as failed, and prints $log.
 report() {
     if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
@@ -20,13 +20,13 @@ report() {
     fi
 }
 
-# same WHAT FILE FILE: byte for byte.
+# same WHAT FILE FILE: passes if the files are equal, byte for byte.
 same() {
     cmp "$2" "$3" >"$log" 2>&1
     report $? "$1"
 }
 
-# The last line, and the exit status.
+# Prints the last line, and sets the exit status.
 conclude() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]

@@ -1,14 +1,14 @@
 #!/bin/sh
-# run.sh COMMAND... - runs test suites, one more at a time than there are processors (or $JOBS), as some wait, shows
-# their output in order and sums up.  Long ones come first: one that is begun last runs alone.
+# run.sh COMMAND... - runs test suites, one more at a time than there are processors (or $JOBS), since some wait;
+# prints their output in order, and the sums.  Long suites come first: a long one that starts last would run alone.
 #
-# A suite reports either in libcheck's words ("100%: Checks: 12, Failures: 0, Errors: 0")
-# or as "12 passed, 0 failed".  Its exit status has the last word: a suite that fails
-# without naming a failure counts as one.  The last line is "N passed, M failed".
+# A suite reports in the words of libcheck ("100%: Checks: 12, Failures: 0, Errors: 0") or as "12 passed, 0 failed".
+# Its exit status decides: a suite that fails without reporting a failure counts as one failure.  The last line is "N
+# passed, M failed".
 set -u
 
-# libcheck ends a test that hangs.  Its limits are seconds by the clock on the wall, so they leave room
-# for a slow machine that has much other work.
+# libcheck ends a test that hangs.  Its limits are seconds of elapsed time, so they leave room for a slow and busy
+# machine.
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-120}"
 export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-20}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,14 +17,14 @@ folder=$(mktemp -d) && KEPT=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder" "$KEPT"' EXIT
 trap 'exit 130' INT TERM
 
-# Suites neither read nor leave what is kept of this machine for its user.
+# Suites neither read nor write the cache folder of the user.
 export XDG_CACHE_HOME="$KEPT/cache"
 unset CRESCENT_TARGET
 
-# Backends compile a text once; see cc_cache.sh.
+# Backends compile each text once; see cc_cache.sh.
 export KEPT KEPT_CC="${CC:-cc}" CC="sh $here/cc_cache.sh"
 
-# count STATUS LOG: "PASSED FAILED" of a suite's output.
+# count STATUS LOG: prints "PASSED FAILED" for the output of a suite.
 count() {
     awk -v status="$1" '
         /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ {
@@ -39,14 +39,14 @@ count() {
         }' "$2"
 }
 
-# Each suite is a file, and leaves FILE.log and then FILE.status.
+# Each suite is a file; it writes FILE.log and then FILE.status.
 number=1000
 for suite in "$@"; do
     number=$((number + 1))
     printf '%s\n' "$suite" >"$folder/$number"
 done
 
-# Shows a suite after the other as they end, and leaves the last line's numbers and what failed.
+# Prints the output of each suite once it has ended, in order, and collects the sums and the failures.
 report() {
     passed=0 failed=0
     for number in $(seq 1001 "$1"); do
@@ -70,7 +70,7 @@ report() {
 }
 report "$number" &
 
-# The suites are not in the background, where a shell has them ignore SIGINT: some test it.
+# Suites do not run in the background, where a shell makes them ignore SIGINT, which some of them test.
 ls -d "$folder"/* | xargs -P "$jobs" -n 1 sh -c '
     start=$(date +%s)
     sh "$1" >"$1.log" 2>&1

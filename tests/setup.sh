@@ -1,17 +1,16 @@
 #!/bin/sh
-# setup.sh [pictures | mpi] - installs what building and testing need, where it is missing;
-# with `pictures` also what draws those of docs/, with `mpi` also Open MPI, unless there is an MPI.
+# setup.sh [pictures | mpi] - installs missing packages that building and testing need; with `pictures` also
+# those that draw the pictures of docs/, with `mpi` also Open MPI, unless there is an MPI.
 #
-# Prints each package and why it is wanted before the package manager is called.
-# When nothing is missing it says nothing and touches neither network nor disk.
-# Tools that only some tests use (clang, cross compilers, qemu-user, valgrind) are
-# not asked for: those tests say that they were skipped.
+# Prints each package and why it is needed before the package manager is called.  If nothing is missing it prints
+# nothing and uses neither network nor disk.  Tools that only some tests use (clang, cross compilers, qemu-user,
+# valgrind) are not installed: those tests report that they were skipped.
 set -u
 
 for_what="${1-}"
 compiler="${CC:-cc}"
 
-# PACKAGE | how to see that it is there | why it is wanted
+# PACKAGE | a command that succeeds if it is installed | why it is needed
 needs() {
     cat <<TABLE
 make|have make|runs the Makefile
@@ -45,8 +44,7 @@ compiles() {
     echo "#include <$1>" | $compiler -x c -fsyntax-only - 2>/dev/null
 }
 
-# links HEADER FUNCTION LIBRARY: for libraries that have no .pc file, or whose static
-# archive matters.
+# links HEADER FUNCTION LIBRARY: tests libraries without a .pc file, and static archives.
 links() {
     printf '#include <%s>\nint main(void) { return (void *)%s == 0; }\n' "$1" "$2" |
         $compiler -x c - -o /dev/null -l"$3" -ldl -lpthread -lm 2>/dev/null
@@ -56,7 +54,7 @@ has_busted() {
     lua5.4 -e 'require "busted.runner"' && luajit -e 'require "busted.runner"'
 }
 
-# What is missing, as rows of the table.
+# Prints the rows of the table whose packages are missing.
 missing() {
     needs | while IFS='|' read -r package test why; do
         $test >/dev/null 2>&1 </dev/null || echo "$package|$test|$why"

@@ -1,19 +1,19 @@
 #!/bin/sh
-# standalone.sh - what an emitted file promises to whoever compiles it.
+# standalone.sh - tests emitted files with many compilers and options.
 #
-# warnings   none, of any compiler at hand, at any level of optimisation
-# symbols    no variable that changes, no name but the model's, no allocation
+# warnings   no compiler warns, at any level of optimisation
+# symbols    no variables that change, no names but the model's, no allocation
 # step       docs/call_training.c makes the steps of generated/train_add.c that `crescent
 #            train` makes
-# bits       the main of a fixture's model writes what `crescent run` writes, bit for bit,
-#            whatever compiler, options, threads and machine (by qemu); gradients, too
-# The runtime, which takes a compiler most of its time, has the same text in all files but for the list of
-# ops, once for each set of vectors.  So what is about a model is compiled without it, see plain_c.sh, and of
-# the whole files each compiler has each level with one set of vectors, all sets in one file without optimisation,
-# and threads, but not all of them with each model.
+# bits       the main of a fixture's model writes what `crescent run` writes, bit for bit, for
+#            every compiler, options, threads and machine (by qemu); also gradients
+# The runtime, which takes most of the time of a compiler, has the same text in all files but for the list of ops,
+# once for each instruction set.  So tests of a model's own text compile files without it (plain_c.sh). Whole files
+# are compiled by each compiler: at each level with one instruction set, with all sets in one file without
+# optimisation, and with threads; but not every model with all of these.
 #
-# A compiler, or qemu, that is not installed is skipped with a word.  $CRESCENT is the
-# program, $JOBS how many commands run at a time.  The last line is "N passed, M failed".
+# A missing compiler or qemu is skipped with a note.  $CRESCENT is the program, $JOBS the number of commands that run
+# at a time.  The last line is "N passed, M failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -38,12 +38,12 @@ for compiler in gcc clang; do
     have $compiler && compilers="$compilers $compiler"
 done
 
-# job COMMAND: a line of shell that has to succeed without a word.
+# job COMMAND: queues a line of shell that must succeed and print nothing.
 job() {
     printf '%s\n' "$*" >>"$jobs"
 }
 
-# Where the next program or object goes.
+# Returns a new name for a program or an object.
 count=0
 fresh() {
     count=$((count + 1))
@@ -56,8 +56,8 @@ upper() {
 
 # ---- generated/ ----
 
-# build COMPILER OPTIONS SOURCE: compiles, and throws away.  What clang warns of does not depend on the
-# level, but for loops, which the programs below have, too.
+# build COMPILER OPTIONS SOURCE: compiles, and discards the object.  The warnings of clang do not depend on the level
+# of optimisation, except those about loops; the programs below are compiled at other levels.
 build() {
     fresh
     case $1 in
@@ -89,7 +89,7 @@ for source in generated/*.c; do
     done
 done
 
-# What is wrong with the symbols that nm lists for the model `name`.
+# Prints symbols, listed by nm, that the model `name` must not have.
 cat >"$scratch/symbols.awk" <<'END'
 $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
 $(NF - 1) ~ /[TRVW]/ && $NF !~ "^_?" name "_" && $NF != other { print $NF " is no name of the model" }
@@ -98,15 +98,15 @@ $1 == "U" && $2 ~ /^_?(malloc|calloc|realloc|free|aligned_alloc|mmap|printf|fope
 }
 END
 
-# symbols_of FILE.c OBJECT [OTHER]: the command that compiles the object and lists its symbols; OTHER is one
-# that it may have.  Constants that hold addresses count as data where code may be moved: hence no PIC.
+# symbols_of FILE.c OBJECT [OTHER]: prints the command that compiles the object and lists its symbols; OTHER is an
+# allowed symbol.  In position-independent code constants that hold addresses count as variables, hence no PIC.
 symbols_of() {
     echo "cc -fno-pic -fno-pie -O0 -D$(upper "$(basename "$1" .c)")_THREADS=2 -pthread -c $1 -o $2 &&" \
         "nm $2 | awk -v name=$(basename "$1" .c) -v other=${3-} -f $scratch/symbols.awk"
 }
 
-# cplusplus NAME OBJECT: the command that links a caller in C++, which it cannot unless the header says
-# that this is C, and runs it.
+# cplusplus NAME OBJECT: prints the command that links a caller in C++ and runs it; it cannot link unless the header
+# has extern "C".
 cplusplus() {
     cat >"$out.cc" <<END
 #include "generated/$1.h"
@@ -115,7 +115,7 @@ END
     echo "g++ -Wall -Wextra -Wpedantic -Werror -I. -no-pie $out.cc $2 -lm -pthread -o $out && $out"
 }
 
-# All models without the runtime, and one with the plain runtime; all vectors are with `hundred_here` below.
+# All models without the runtime, and one with the plain runtime; `hundred_here` below compiles all vectors.
 for header in generated/*.h; do
     fresh
     job "$(symbols_of "$bare/$(basename "$header" .h).c" "$out.o" cr_pool_parallel)"
@@ -128,14 +128,14 @@ plain generated/gpt2_stack.c "$short" && job "$(symbols_of "$short/gpt2_stack.c"
 
 # ---- the main of a fixture's model ----
 
-# sets FILE.c: the file with one set of vectors, in the folders of those.
+# sets FILE.c: writes the file with one instruction set to the folder of each.
 sets() {
     only "$isa" "$1" "$fast" && only avx2 "$1" "$scratch/avx2" && only neon "$1" "$neon" &&
         plain "$1" "$short"
 }
 
-# emit CASE [OPTION...]: its C as $scratch/CASE.c and its output as $scratch/CASE.npy.  Sets `macro`,
-# the model's name in capitals, and `files`, the arguments of its main.
+# emit CASE [OPTION...]: writes its C to $scratch/CASE.c and its output to $scratch/CASE.npy.  Sets `macro`, the
+# model's name in capitals, and `files`, the arguments of its main.
 emit() {
     arguments= case=$1
     shift
@@ -152,8 +152,8 @@ emit() {
             2>"$scratch/log"
 }
 
-# bits FILE.c COMPILER THREADS OPTIONS [EMULATOR]: builds the main of what was emitted last, runs it,
-# compares.  The main may note on stderr that the fixture holds more tensors than the model.
+# bits FILE.c COMPILER THREADS OPTIONS [EMULATOR]: builds and runs the main of the model that was emitted last, and
+# compares.  The main may print a note that the fixture has more tensors than the model.
 bits() {
     fresh
     threads=
@@ -163,17 +163,17 @@ bits() {
         "cmp $out.npy $scratch/$case.npy && rm $out || { cat $out.log; false; }"
 }
 
-# here FOLDER COMPILER THREADS OPTIONS: the same, by a compiler that may not be here.
+# here FOLDER COMPILER THREADS OPTIONS: the same, skipped if the compiler is not installed.
 here() {
     case " $compilers " in
     *" $2 "*) bits "$1/$case.c" "$2" "$3" "$strict $4" ;;
     esac
 }
 
-# What a user may have in CFLAGS that would change the bits of a file that did not say no.
+# CFLAGS of a user that would change the bits of a file that does not forbid it.
 daring="-march=native -ffp-contract=fast"
 
-# programs: those of the case that was emitted last.
+# programs: queues the programs of the case that was emitted last.
 programs() {
     case $case in
     gpt2_long)
@@ -199,7 +199,7 @@ programs() {
     esac
 }
 
-# programs_of_others: those of other processors, by qemu.
+# programs_of_others: queues programs for other processors, which qemu runs.
 programs_of_others() {
     [ "$case" = gpt2_long ] && for cpu in aarch64 riscv64; do
         if have $cpu-linux-gnu-gcc && have qemu-$cpu; then
@@ -211,7 +211,8 @@ programs_of_others() {
     fi
 }
 
-# kernels COMPILER LEVEL: the kernels of the case that was emitted last, with the library's runtime.
+# kernels COMPILER LEVEL: compiles the kernels of the case that was emitted last, and links them with the library's
+# runtime.
 printf '#!/bin/sh\nexec $COMPILER "$@" $LEVEL\n' >"$scratch/at_level" && chmod +x "$scratch/at_level"
 kernels() {
     fresh
@@ -243,8 +244,8 @@ done
 
 # ---- weights in narrow formats ----
 
-# narrow COMPILER OPTIONS: the main of a model whose products are of bytes, with all sets of vectors, on
-# weights of a fixture.
+# narrow COMPILER OPTIONS: runs the main of a model with int8 products, with all instruction sets, on weights of a
+# fixture.
 narrow() {
     case=narrow arguments="graphs/gpt2_block.lua --set B=1 --set T=150 --set n_embd=24 --set n_head=3"
     arguments="$arguments --format q8,mlp.*=q4 --arithmetic int8" macro=GPT2_BLOCK
@@ -260,8 +261,7 @@ if ! narrow cc "$strict -O0"; then
     failed=$((failed + 1))
 fi
 
-# What only the other format needs is left out: a function that nobody calls is a warning, of clang before it makes
-# code.
+# Functions that only another format needs are left out: clang warns about unused functions, before it generates code.
 if "$crescent" emit graphs/tiny_block.lua --format q4 --arithmetic int8 -o "$scratch/q4.c" >"$scratch/log"; then
     case $compilers in
     *clang*) build clang "-O0" "$scratch/q4.c" ;;
@@ -273,8 +273,8 @@ fi
 
 # ---- a backward pass, whose gradients are outputs ----
 
-# gradients FOLDER CASE COMPILER OPTIONS [EMULATOR]: the main of the C with a backward pass writes, for
-# every output, what `crescent run` writes.
+# gradients FOLDER CASE COMPILER OPTIONS [EMULATOR]: checks that the main of C with a backward pass writes, for every
+# output, what `crescent run` writes.
 gradients() {
     emit "$2" --grads none || return 1
     fresh
@@ -305,7 +305,7 @@ fi
 
 # ---- integers ----
 
-# integers FOLDER COMPILER OPTIONS [EMULATOR]: the main reads and writes int32, bit for bit.
+# integers FOLDER COMPILER OPTIONS [EMULATOR]: checks that the main reads and writes int32, bit for bit.
 integers() {
     fresh
     given= written= compare=
@@ -354,7 +354,7 @@ done
 
 # ---- a step of a training ----
 
-# hundred FOLDER COMPILER OPTIONS [EMULATOR]: a hundred steps end in the tensors of a checkpoint.
+# hundred FOLDER COMPILER OPTIONS [EMULATOR]: checks that a hundred steps end with the tensors of a checkpoint.
 hundred() {
     fresh
     job "$2 $3 -Igenerated docs/call_training.c $1/train_add.c -o $out -lm && $(hundred_alike "${4-}")"
@@ -365,8 +365,8 @@ hundred_alike() {
         "tail -c \$(wc -c <$out.tensors) $scratch/hundred | cmp - $out.tensors"
 }
 
-# hundred_here FOLDER COMPILER OPTIONS: the same, and the symbols of the object.  Where there are vectors
-# a compiler that does not optimise keeps what its own headers define, _mm_malloc for one.
+# hundred_here FOLDER COMPILER OPTIONS: the same, and checks the symbols of the object.  In files with vectors, a
+# compiler that does not optimise keeps functions of its own headers, such as _mm_malloc.
 hundred_here() {
     fresh
     job "$2 $3 -fno-pic -fno-pie -c $1/train_add.c -o $out.o &&" \
@@ -396,7 +396,7 @@ fi
 
 # ---- running the jobs ----
 
-# A job's output is kept together; one that ends well is a dot in $scratch/passed.
+# The output of a job is kept together; a job that succeeds adds a dot to $scratch/passed.
 tr '\n' '\0' <"$jobs" | xargs -0 -n 1 -P "${JOBS:-2}" sh -c '
     said=$(sh -c "$2" 2>&1 </dev/null)
     status=$?

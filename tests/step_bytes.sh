@@ -1,6 +1,6 @@
 #!/bin/sh
-# step_bytes.sh - the bytes that rank 0 sends in the steps of a training of GPT-2 are those that docs/micro-batches.md
-# computes, under each MPI that there is (make test, make MPI=1).
+# step_bytes.sh - checks that rank 0 sends as many bytes in the steps of a training of GPT-2 as docs/micro-batches.md
+# computes, under each installed MPI (make test, make MPI=1).
 #
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
 set -u
@@ -14,12 +14,12 @@ steps=2 micro_batches=4
 model='tests/scripts/gpt2_step.lua --set B=1 --set T=8 --set n_layer=2 --set n_embd=64 --set n_head=2 --set n_positions=8
     --set vocab_size=259'
 
-# computed R: the bytes, of the shapes that `crescent params` prints.  A rank of R owns `share` of n rows, but the
-# last ones fewer, and rank r updates as many from `begin` on.  Of a tensor rank 0 sends
-#   to the sums     all gradients but those of its own rows,
-#   to the update   its rows that the next ranks update, too, where n does not divide
-#   after it        its own rows of the parameter to all others.
-# A tensor of less than 1,024 numbers, and the loss, goes to all others in blocks of 64 bytes.
+# computed R: prints the bytes, computed from the shapes that `crescent params` prints.  A rank of R owns `share` of n
+# rows (the last ranks fewer), and rank r updates as many rows from `begin` on.  Of a tensor, rank 0 sends
+#   before the sums    all gradients but those of its own rows,
+#   before the update  its own rows that the next ranks update as well, if R does not divide n,
+#   after the update   its own rows of the parameter to all others.
+# A tensor of fewer than 1,024 numbers, and the loss, go to all others in blocks of 64 bytes.
 computed() {
     "$crescent" params $model | awk -v R="$1" -v steps=$steps '
         function least(a, b) { return a < b ? a : b }
@@ -46,7 +46,7 @@ computed() {
         END { print 4 * steps * (floats + (R - 1) * 16) }'
 }
 
-# array NAME BEGIN: a .npy of $micro_batches * $steps x 1 x 8 ids.
+# array NAME BEGIN: writes a .npy of $micro_batches * $steps x 1 x 8 ids.
 array() {
     {
         printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': (8, 1, 8), }"

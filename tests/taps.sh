@@ -1,10 +1,10 @@
 #!/bin/sh
-# taps.sh - crescent compare --taps: the node that is made to go wrong is the one that is named.
+# taps.sh - tests that crescent compare --taps names the node that goes wrong.
 set -u
 CRESCENT=${CRESCENT:-build/crescent}
 . "$(dirname "$0")/report.sh"
 
-# expect STATUS TEXT ARGUMENT... - runs compare --taps; its last two lines, joined, have TEXT.
+# expect STATUS TEXT ARGUMENT...: runs compare --taps; passes if its last two lines, joined, have TEXT.
 expect() {
     status=$1 text=$2
     shift 2
@@ -15,7 +15,7 @@ expect() {
     report $? "$*: exit status $found, expected $status and '$text'"
 }
 
-# NaN and infinities, in layer 3 of 4, in several ways.
+# NaN and infinities in layer 3 of 4, of several origins.
 cat >"$T/m.lua" <<'LUA'
 local nn = require "nn"
 local o = options {T = 4, how = "none"}
@@ -56,7 +56,7 @@ grep -q ' log .* noted$' "$T/out"
 report $? "what no output shows is noted"
 expect 1 'm.lua:8: layer.3.odd is the first to go wrong (log' "$T/m.lua" --set how=log --grads none
 
-# A square root of 0 is sound; its gradient is not.
+# A square root of 0 is right; its gradient is not.
 cat >"$T/root.lua" <<'LUA'
 local x = input("x", {4, 8})
 local w = param("w", {8}, {fill = 0})
@@ -66,7 +66,7 @@ expect 0 'no culprit: ' "$T/root.lua"
 expect 1 'root.lua:3: ' "$T/root.lua" --grads none
 expect 1 '(backward pass, ' "$T/root.lua" --grads none
 
-# Weights with NaN are to blame themselves.
+# For weights with NaN, the weights are named.
 cat >"$T/w.lua" <<'LUA'
 local x = input("x", {4, 2})
 return {y = tanh(matmul(x, param("w", {2, 2})))}
@@ -77,7 +77,7 @@ LUA
 } >"$T/w.safetensors"
 expect 1 'w is the first to go wrong (param)   at [0, 1] it comes in as nan' "$T/w.lua" --weights "$T/w.safetensors"
 
-# A compiler that makes another function of one: `cc` gets the C on its standard input.
+# A compiler that changes one function: a `cc` that edits the C on its standard input.
 cat >"$T/cc" <<'SH'
 #!/bin/sh
 sed "$FAULT" | cc "$@"
@@ -92,7 +92,7 @@ FAULT='s/rt->mul_sigmoid/rt->mul_vv/' expect 1 'elements are further off; stored
 FAULT='/attn_c_proj_bias = /s/layer_weights/(layer == 2) * 64 + &/' \
     expect 1 'h.2.attn_residual is the first to go wrong (add)' $stack
 
-# A length: what is past it is not looked at, and what is before it is.
+# A length: values after its end are not compared, values before it are.
 {
     printf '\223NUMPY\001\000\066\000'
     printf "%-54s" "{'descr': '<i4', 'fortran_order': False, 'shape': ()}"
@@ -105,7 +105,7 @@ report $? "the length has a value"
 FAULT='s/rt->mul_sigmoid/rt->mul_vv/' expect 1 'h.0.mlp.act is the first to go wrong (mul)' $session
 unset CC
 
-# Models that are in order, forward and backward, and with rounded weights.
+# Models without errors, forward and backward, and with rounded weights.
 for block in decoder_block heads_block tiny_block gpt2_block stream_block; do
     expect 0 'no culprit: ' graphs/$block.lua $small --grads none
 done
@@ -118,11 +118,11 @@ expect 0 'no culprit: ' graphs/llama.lua --set T=8 --format bf16 --arithmetic bf
 expect 0 'no culprit: ' graphs/llama.lua --set T=8 --format q4 --max-arena 20K
 expect 0 'no culprit: ' graphs/train_sort.lua
 
-# What it cannot do it refuses.
+# Options that are refused.
 expect 2 'expected tcc or cc' graphs/gpt2_block.lua $small --backend ref
 expect 2 '--atol: found --taps, too' graphs/gpt2_block.lua $small --atol 1
 
-# What other programs have for tapped values: --expect-taps.
+# Values that other programs computed: --expect-taps.
 cat >"$T/taps.lua" <<'LUA'
 local nn = require "nn"
 local o = options {scale = 0.5}
@@ -135,7 +135,7 @@ for i = 1, 3 do
 end
 return {y = x}
 LUA
-# tensor NAME: one more of a file of safetensors, of 128 bytes, from NAME.npy.
+# tensor NAME: adds NAME.npy, 128 bytes of elements, to a safetensors file.
 tensor() {
     [ -z "$header" ] || header="$header,"
     header="$header\"model.$1\":{\"dtype\":\"F32\",\"shape\":[1,4,8],\"data_offsets\":[$at,$((at + 128))]}"
@@ -151,7 +151,7 @@ header="{$header}"
 printf "\\$(printf %o $((${#header} % 256)))\\$(printf %o $((${#header} / 256)))\\0\\0\\0\\0\\0\\0%s" "$header" |
     cat - "$T/data" >"$T/taps.safetensors"
 
-# taps STATUS TEXT ARGUMENT... - like expect, without --taps.
+# taps STATUS TEXT ARGUMENT...: like expect, without --taps.
 taps() {
     status=$1 text=$2
     shift 2
@@ -165,7 +165,7 @@ taps 0 'agreement' "$T/taps.lua" --expect-taps "$T/taps.safetensors"
 report $? "a row for each of six tensors"
 taps 1 'h.2.act is the first that differs' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51
 taps 1 '"first": "h.2.act"' "$T/taps.lua" --expect-taps "$T/taps.safetensors" --set scale=0.51 --json
-# A tensor of another shape fails, and the others are compared all the same.
+# A tensor of another shape is an error, and the other tensors are compared nevertheless.
 sed 's/\(model.h.1.act[^[]*\)\[1,4,8\]/\1[1,8,4]/' "$T/taps.safetensors" >"$T/other.safetensors"
 taps 1 'h.1.act is the first that differs' "$T/taps.lua" --expect-taps "$T/other.safetensors" --set scale=0.51
 grep -q '^h.1.act  *other.safetensors  *FAIL  *shape \[1, 8, 4\], expected \[4, 8\]$' "$log" &&

@@ -1,8 +1,8 @@
 #!/bin/sh
-# threads.sh [valgrind] - four threads that use the installed library at once (tests/call_threads.c): under
-# ThreadSanitizer if the library was built with it ($SANITIZE), and under valgrind if that is asked for.
+# threads.sh [valgrind] - tests four threads that use the installed library at once (tests/call_threads.c): under
+# ThreadSanitizer if the library was built with it ($SANITIZE), and with `valgrind` under valgrind.
 #
-# $BUILD is where it was built, with the Lua $LUA; $MAKE is make.  The last line is "N passed, M failed".
+# $BUILD is the folder of the build, with the Lua $LUA; $MAKE is make.  The last line is "N passed, M failed".
 set -u
 
 build="${BUILD:-build}"
@@ -21,8 +21,8 @@ ${CC:-cc} -std=c11 -g -Wall -Wextra -Werror ${SANITIZE-} tests/call_threads.c -o
     $(pkg-config --cflags --libs crescent) -lpthread >"$log" 2>&1
 report $? 'a program that is linked with the shared library'
 
-# run EXPECTED COMMAND...: it ends well and says what is expected; of more than 47 bits of addresses
-# ThreadSanitizer knows nothing, hence setarch.
+# run EXPECTED COMMAND...: passes if the command succeeds and prints EXPECTED. setarch turns off the randomisation of
+# addresses, as ThreadSanitizer supports only some ranges of them.
 run() {
     expected=$1
     shift

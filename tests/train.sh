@@ -1,14 +1,14 @@
 #!/bin/sh
-# train.sh - what `crescent train` promises.
+# train.sh - tests `crescent train`.
 #
-# bits     ten steps are five, a checkpoint, and five more: the same bytes, whatever the
-#          backend and the threads; batches come in turn; a signal loses no step
-# words    one line where nobody looks, a line every so many steps where it is asked for,
-#          one that is written over on a terminal
-# curve    it goes on across --resume, on a logarithmic axis too, beside that of a validation
-# lost     what cannot be saved is refused before the first step; a full disk, a terminal that
-#          is closed and a loss that is no number leave the last good file
-# errors   one line, exit status 2, and no file left behind
+# bits     five steps, a checkpoint, and five more steps have the bytes of ten steps, on every backend and
+#          with any threads; batches are used in order; a signal loses no step
+# words    one line if output is not a terminal, a line every so many steps with --every, and one line
+#          that is written over on a terminal
+# curve    it continues after --resume, also on a logarithmic axis and beside that of a validation
+# lost     if a result could not be saved, this is reported before the first step; a full disk, a closed
+#          terminal and a loss that is NaN leave the last good file
+# errors   one line, exit status 2, and no new file
 #
 # $CRESCENT is the program.  The last line is "N passed, M failed".
 set -u
@@ -16,13 +16,13 @@ set -u
 crescent="${CRESCENT:-build/crescent}"
 . "$(dirname "$0")/report.sh"
 
-# make SCRIPT OUTPUT FILE: the value of an output as a .npy file, made by a script.
+# make SCRIPT OUTPUT FILE: runs a script and writes one of its outputs to a .npy file.
 make() {
     printf '%s\n' "$1" >"$T/make.lua"
     "$crescent" run "$T/make.lua" --output "$2=$3" >/dev/null || exit 1
 }
 
-# Ids 0, 1, .. as the training script has them; targets of two batches, one after the other.
+# Ids 0, 1, ... as the training script makes them; targets of two batches, one after the other.
 make 'return {ids = concat({iota({7}, 1), iota({5}, 1)}, 1)}' ids "$T/ids.npy"
 for batch in 0 1; do
     make "return {t = where(lt(iota({12}, 1), 6), const($batch, {12}, 'i32'), 3)}" t "$T/$batch.npy"
@@ -39,7 +39,7 @@ train() {
     "$crescent" train "$@" >"$log" 2>&1 </dev/null
 }
 
-# steps NAME N OPTION...: so many steps of the small net, to the checkpoint $T/NAME.
+# steps NAME N OPTION...: makes N steps of the small net, and writes the checkpoint $T/NAME.
 steps() {
     name=$1 n=$2
     shift 2
@@ -69,7 +69,7 @@ same '10 steps after a checkpoint of the beginning' "$T/ten" "$T/none_more"
 train $small $data --backend ref --steps 2 --checkpoint "$T/ref"
 report $? 'the interpreter trains'
 
-# The batches of a file, against the same from files of one batch each.
+# The batches of one file, compared with files of one batch each.
 steps two 2
 data="--input ids=$T/ids.npy --input target=$T/0.npy"
 steps first 1
@@ -77,7 +77,7 @@ data="--input ids=$T/ids.npy --input target=$T/1.npy"
 steps second 1 --resume "$T/first"
 same 'two batches in turn' "$T/two" "$T/second"
 
-# The same batches in Fortran order: those of the transposed array, under another header.
+# The same batches in Fortran order: the transposed array with another header.
 make 'local function batch(n)
     return where(lt(iota({12, 1}, 1), 6), const(n, {12, 1}, "i32"), 3)
 end
@@ -90,8 +90,8 @@ data="--input ids=$T/ids.npy --input target=$T/both.npy"
 
 # ---- options ----
 
-# A checkpoint has the options of its script, and the seed: what is resumed goes on as it was
-# made, unless it is told otherwise, and then it says so.
+# A checkpoint keeps the options of its script and the seed: a resumed training continues with them.  If the command
+# line says otherwise, that counts, and a note says so.
 wide='--set digits=3 --set n_embd=16 --set n_head=2 --set n_layer=1 --set B=8 --set warmup=2'
 options="$wide --set steps=60 --set lr=0.01 --seed 3"
 train graphs/train_sort.lua $options --steps 8 --checkpoint "$T/eight"
@@ -110,7 +110,7 @@ train graphs/train_sort.lua --resume "$T/four" --log 30
 tail -n 2 "$log" | grep -q '^Trained 56 steps after 4: '
 report $? 'the steps in all are those of the first command'
 
-# --every leaves the checkpoint of the last multiple, were it not for the last one.
+# --every keeps the checkpoint of the last multiple, unless the last step replaces it.
 train $small $data --steps 7 --every 2 --checkpoint "$T/seven"
 report $? '--every'
 steps seven_plain 7
@@ -175,8 +175,8 @@ report $? 'weights of another model do not pass'
 
 # ---- signals ----
 
-# started OPTION...: a training that would take a minute, in the background as $pid, once it made
-# some steps; what it prints comes into $T/lines, by a pipe, which no limit to files stops.
+# started OPTION...: starts a training of about a minute in the background as $pid, and returns after its first steps;
+# its output goes to $T/lines through a pipe, which no limit of file sizes stops.
 started() {
     rm -f "$T/pipe" "$T/lines"
     mkfifo "$T/pipe"
@@ -190,7 +190,7 @@ started() {
     done
 }
 
-# ended STATUS WHAT: the training has come to its end with that exit status.
+# ended STATUS WHAT: passes if the training ends with that exit status.
 ended() {
     wait $pid
     status=$?
@@ -200,7 +200,7 @@ ended() {
     report $? "$2: exit status $status, expected $1"
 }
 
-# interrupt SIGNAL: holds what a training wrote that is ended against a training of as many steps.
+# interrupt SIGNAL: compares the result of an interrupted training with that of a training of as many steps.
 interrupt() {
     rm -f "$T/part"
     started --checkpoint "$T/part"
@@ -217,7 +217,7 @@ interrupt INT
 interrupt TERM
 interrupt HUP
 
-# A terminal that is closed sends more than one signal; under nohup none ends a training.
+# Closing a terminal sends several signals; under nohup none of them ends a training.
 started --checkpoint "$T/part"
 while kill -HUP $pid 2>/dev/null; do :; done
 ended 130 'several signals of a terminal that is closed'
@@ -289,7 +289,7 @@ local w = param("w", {2}, {fill = 1})
 return {w = w * 2, loss = sum(-w, 1):reshape{}}
 END
 
-# refused TEXT OPTION...: exit status 2, and a line that has the text.
+# refused TEXT OPTION...: passes if the exit status is 2, and the line has the text.
 refused() {
     text=$1
     shift
@@ -299,7 +299,7 @@ refused() {
     report $? "exit status $status, expected 2 and '$text': $*"
 }
 
-# bad TEXT SCRIPT OPTION...: a script that is no training.
+# bad TEXT SCRIPT OPTION...: the same for a script that is not a training.
 bad() {
     text=$1
     printf '%s\n' "$2" >"$T/bad.lua"
@@ -357,9 +357,9 @@ fi
 sed 's/= 12, 7, 16$/= 12, 7, 24/' $small >"$T/wider.lua"
 refused 'is of another shape or type' "$T/wider.lua" $data --steps 1 --resume "$T/ten"
 
-# ---- files that cannot be written are known before the first step ----
+# ---- files that cannot be written: an error before the first step ----
 
-# unsavable TEXT OPTION...: refused, before a step is made.
+# unsavable TEXT OPTION...: passes if this is refused before the first step.
 unsavable() {
     refused "$@"
     ! grep -q '^Trained' "$log"
@@ -375,8 +375,7 @@ unsavable "option text is '\xe9t\xe9', expected UTF-8" "$T/text.lua" --set "text
 train "$T/text.lua" --set "text=$latin" --steps 1 --save "$T/text"
 report $? 'parameters alone have no options in them'
 
-# A file under two names: as it is, by another path, by links, of a folder too, whether it is
-# there or not.
+# One file under two names: the same path, another path, and links, also of a folder; whether or not the file exists.
 mkdir "$T/dir" && ln -s dir "$T/link_of_dir"
 : >"$T/old" && ln "$T/old" "$T/hard" && ln -s old "$T/soft"
 for pair in c:c c:./c dir/c:link_of_dir/c dir/c:dir/../dir/c old:./old old:hard old:soft; do
@@ -397,7 +396,7 @@ unsavable 'both --checkpoint and --input' $small --input "ids=$T/ids.npy" \
 unsavable 'both --save and --resume' $small $data --steps 1 --resume "$T/ten" --save "$T/ten"
 unsavable 'both --save and --weights' $one --weights "$T/ten" --save "$T/ten"
 
-# What is no regular file, or is nowhere, or may not be replaced.
+# A path that is no regular file, that has no folder, or that must not be replaced.
 long=$(printf '%0300d' 0)
 for option in --checkpoint --save; do
     unsavable 'a folder, expected' $one $option "$T/dir"
@@ -412,7 +411,7 @@ for option in --checkpoint --save; do
     report $? "$option: no room for the file"
 done
 
-# Whoever may write everything tries as somebody else.
+# Root may write everything, so these tests run as another user.
 chmod 755 "$T" && mkdir -m 1777 "$T/sticky" && : >"$T/sticky/old" && chmod 666 "$T/sticky/old"
 mkdir -m 777 "$T/open" && : >"$T/open/read_only" && chmod 444 "$T/open/read_only"
 nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
@@ -430,7 +429,7 @@ else
     echo 'skipped: files of somebody else, as there is no setpriv(1)'
 fi
 
-# A file that something is mounted on, and a file system that is too small, where one may mount.
+# A file that is a mount point, and a file system that is too small, if this user may mount.
 mounted='mount --bind "$1" "$1" && mount -t tmpfs -o size=4k none "$2"'
 mkdir "$T/tmpfs" && : >"$T/mount"
 if unshare -m sh -c "$mounted" sh "$T/mount" "$T/tmpfs" 2>/dev/null; then
@@ -445,10 +444,10 @@ else
     echo 'skipped: small file systems, as none can be mounted'
 fi
 
-# ---- a disk that is full when something is written ----
+# ---- a disk that is full when a file is written ----
 
-# A limit to the size of files does for a full disk.  The checkpoint of before stays, what
-# has its place elsewhere is tried all the same, and nothing is said to be written that is not.
+# A limit of file sizes stands for a full disk.  The previous checkpoint is kept, files on other disks are still
+# written, and no message says that a file was written that was not.
 if command -v prlimit >/dev/null 2>&1; then
     train $sort --set steps=60 --steps 2 --checkpoint "$T/part"
     cp "$T/part" "$T/before"
@@ -472,7 +471,7 @@ fi
 
 # ---- the curve ----
 
-# A program that takes the place of gnuplot keeps its script.  $END is how its picture ends.
+# A program in place of gnuplot keeps the script that it is given.  $END is how its picture ends.
 mkdir "$T/bin"
 cat >"$T/bin/gnuplot" <<END
 #!/bin/sh
@@ -484,7 +483,7 @@ real_path=$PATH
 PATH=$T/bin:$PATH END='</svg>'
 export END
 
-# drawn NAME: the script of the last curve becomes $T/NAME.
+# drawn NAME: copies the script of the last curve to $T/NAME.
 drawn() {
     report $? "a curve: $1"
     mv "$T/script" "$T/$1"
@@ -519,7 +518,7 @@ for kind in dir.svg:'a folder' nowhere/c.svg:'cannot be written'; do
     unsavable "${kind#*:}" $one --loss-curve "$T/${kind%%:*}"
 done
 
-# A picture that does not arrive whole is an error, and the one of before stays.
+# An incomplete picture is an error, and the previous picture is kept.
 echo before >"$T/c.svg"
 END=
 train $small $data --steps 2 $curve --save "$T/some"
@@ -540,7 +539,8 @@ PATH=$real_path
 
 # ---- validation ----
 
-# The loss is that of the weights on other data, without dropout, and learning goes on as without.
+# The loss is that of the weights on other data, without dropout; the training itself has the same bits with and
+# without validation.
 train $small $data --steps 9 --save "$T/plain"
 train $small $data --steps 9 --save "$T/validated" $held
 same 'a validation changes nothing that is learned' "$T/plain" "$T/validated"
@@ -588,10 +588,10 @@ unsavable '--validation-input ids: expected --validate-every' $one \
 unsavable 'both --save and --validation-input' $one $held --validation-input "ids=$T/mine.npy" \
     --save "$T/mine.npy"
 
-# ---- losses and parameters that are no numbers ----
+# ---- losses and parameters that are not finite ----
 
-# `bad` is the step whose loss is not finite; `late`: then it is the parameters, and no loss tells;
-# `unseen` is the step after which it is the loss of the validation.
+# `bad` is the step whose loss is not finite.  With `late`, the parameters are not finite after that step, and no loss
+# shows it.  `unseen` is the step after which the loss of the validation is not finite.
 cat >"$T/diverge.lua" <<'END'
 local o = options {bad = 4, infinite = false, late = false, unseen = -1, validation = false}
 local step = input("step", {}, "i32", {fill = 0})
@@ -612,7 +612,8 @@ end
 return {w = next, step = step + 1, loss = loss}
 END
 
-# diverges TEXT STEP OPTION...: status 2 and a line; checkpoint and weights are those of STEP.
+# diverges TEXT STEP OPTION...: passes if the status is 2 and one line has the text; checkpoint and weights are those
+# after STEP.
 diverges() {
     text=$1 made=$2
     shift 2

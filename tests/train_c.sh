@@ -1,10 +1,10 @@
 #!/bin/sh
-# train_c.sh - a step that was emitted, `crescent emit --train`, makes the bits of `crescent train`, by
-# every compiler at hand, and has no memory of its own.
+# train_c.sh - tests that a step that `crescent emit --train` writes has the bits of `crescent train`, by every
+# installed compiler, and allocates no memory.
 #
-# Each compiler has the step at -O2 and -O3 and links it to a runtime with one set of vectors, see plain_c.sh;
-# the whole file is with standalone.sh, of another script.  $CRESCENT is the program.  The last line is
-# "N passed, M failed".
+# Each compiler compiles the step with -O2 and -O3 and links it to a runtime with one instruction set (plain_c.sh);
+# standalone.sh compiles a whole file, of another script.  $CRESCENT is the program.  The last line is "N passed, M
+# failed".
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -14,7 +14,7 @@ crescent="${CRESCENT:-build/crescent}"
 sort='graphs/train_sort.lua --set B=8 --set digits=3 --set n_embd=16 --set n_head=2
     --set n_layer=1 --set lr=0.01 --set warmup=2 --set steps=60'
 
-# symbols OBJECT: what a step may not have: variables that change, other names, allocation.
+# symbols OBJECT: prints symbols that a step must not have: variables that change, other names, allocation.
 symbols() {
     nm "$1" | awk '
         $(NF - 1) ~ /[bBdDCsSgG]/ { print $NF " changes" }
@@ -28,7 +28,7 @@ symbols() {
 sorting='-DMODEL=train_sort -DMODEL_CAPITALS=TRAIN_SORT -DOUTPUTS=&loss,other,other'
 replacing='-DMODEL=replaced_states -DMODEL_CAPITALS=REPLACED_STATES'
 
-# ten_in_c FILES COMPILER OPTIONS: ten steps by that program are ten of `crescent train`.
+# ten_in_c FILES COMPILER OPTIONS: compares ten steps of that program with ten of `crescent train`.
 ten_in_c() {
     what="ten steps in C by $2 $3"
     $2 -Wall -Werror -I"$T" $3 $sorting docs/call_training.c $1 -o "$T/ten_in_c" -lm \
@@ -73,7 +73,7 @@ else
     echo 'skipped: sanitizers need /proc'
 fi
 
-# steps_of_states HOW [OPTION]: 24 steps in C of states that are read in every order have the bits of `crescent train`.
+# steps_of_states HOW [OPTION]: compares 24 steps in C, whose states are read in every order, with `crescent train`.
 steps_of_states() {
     cc -Wall -Wextra -Werror -O1 -I"$T" $replacing ${2-} docs/call_training.c "$T/replaced_states.c" -lm -o "$T/replace" >"$log" 2>&1 &&
         "$T/replace" "$T/start" 24 "$T/tensors" >"$log" 2>&1

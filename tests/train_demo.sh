@@ -1,12 +1,12 @@
 #!/bin/sh
-# train_demo.sh - a small GPT or Llama that sorts ten digits: learns to, and is asked to.
+# train_demo.sh - trains a small GPT or Llama that sorts ten digits, and tests it.
 #
-# train_demo.sh [MODEL]         trains graphs/train_sort.lua from nothing, on questions that the
-#                               script makes up, then asks it; leaves the weights and the curve
-#                               of the losses in build/train-demo/.  MODEL is gpt2 or llama
+# train_demo.sh [MODEL]         trains graphs/train_sort.lua from random weights, on questions that the script
+#                               draws, then tests it; leaves the weights and the curve of the losses in
+#                               build/train-demo/.  MODEL is gpt2 or llama
 # train_demo.sh --ask WEIGHTS [MODEL]
-#                               asks: shows eight answers, and counts how many of 10000 are
-#                               right in every digit
+#                               tests weights: prints eight answers, and how many of 10000 answers are right
+#                               in every digit
 # $CRESCENT is the program.  Exit status 1 if fewer than 99% of the answers are right.
 set -u
 
@@ -21,7 +21,7 @@ fail() {
     exit 1
 }
 
-# Shows a command and runs it.
+# Prints a command and runs it.
 show() {
     echo "$ $*" | sed "s,$crescent,crescent,"
     "$@" || fail "failed: $*"
@@ -45,14 +45,14 @@ learn() {
     echo
 }
 
-# answer SEED N: asks N questions; question, answer and exact are left in $T as .npy files.
+# answer SEED N: runs N questions; leaves question, answer and exact in $T as .npy files.
 answer() {
     "$crescent" run "$script" --set model=$model --set task=answer --seed "$1" --set B="$2" --strict \
         --weights "$weights" --output "question=$T/question" --output "answer=$T/answer" \
         --output "exact=$T/exact" >"$T/log" 2>&1 || fail "no answers: $(cat "$T/log")"
 }
 
-# The elements of a .npy file, of the type $1 (as od has it), $2 of them a line.
+# Prints the elements of a .npy file, of the type $1 (in the notation of od), $2 on a line.
 elements() {
     header=$(od -An -tu2 -j8 -N2 "$3")
     od -An -v "-t$1" "-w$((4 * $2))" -j $((header + 10)) "$3" | tr -d ' '

@@ -1,10 +1,10 @@
 #!/bin/sh
-# train_fables.sh - a small Llama that tells fables: makes stories by a grammar, learns from them, and
-# tells one.
+# train_fables.sh - trains a small Llama that tells fables: draws stories from a grammar, trains on them, and tells
+# one.
 #
-# train_fables.sh FOLDER   leaves a folder in Hugging Face's layout: config.json and grammar.txt are those
-#                          of graphs/fables, tokenizer.json and model.safetensors are made anew
-# $CRESCENT is the program, $MAKE_FABLES that of tests/make_fables.c, $STEPS how many steps are made.
+# train_fables.sh FOLDER   writes a folder in Hugging Face's layout: config.json and grammar.txt are those of
+#                          graphs/fables, tokenizer.json and model.safetensors are made
+# $CRESCENT is the program, $MAKE_FABLES that of tests/make_fables.c, $STEPS the number of steps.
 set -u
 
 crescent="${CRESCENT:-build/crescent}"
@@ -21,13 +21,13 @@ fail() {
     exit 1
 }
 
-# Shows a command and runs it.
+# Prints a command and runs it.
 show() {
     echo "$ $*" | sed "s,$crescent,crescent,; s,$make_fables,make_fables,; s,$T/,,g"
     "$@" || fail "failed: $*"
 }
 
-# The number that config.json has for a key.
+# Prints the number that config.json has for a key.
 size() {
     sed -n 's/^ *"'"$1"'": *\([0-9]*\),*$/\1/p' "$config"
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# train_ranks.sh - a training by several processes, under each MPI that there is (make test, make MPI=1).
+# train_ranks.sh - tests a training by several processes, under each installed MPI (make test, make MPI=1).
 #
 # bits     the checkpoint of any number of ranks is that of one process
-# kill     $KILLS times (2), when a rank is killed at a random moment the others end; another number of ranks
-#          goes on from the last checkpoint to the same bits
-# shared   so is that of a step whose states go along rows, or do not, or are read by the validation
-# emitted  a step that is emitted for N ranks has these bits, and a rank's share of the states
+# kill     $KILLS times (2), a rank is killed at a random moment; the others must end, and another number of ranks
+#          continues from the last checkpoint to the same bits
+# shared   the same bits if states are split by rows, cannot be split, or are read by the validation
+# emitted  a step that is emitted for N ranks has these bits, and each rank its share of the states
 # memory   a rank has its share of an optimiser's states
 # errors   one line, and all ranks end
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
@@ -21,7 +21,7 @@ script=tests/scripts/micro_batches.lua folder=tests/fixtures/train_micro_batches
 sort='graphs/train_sort.lua --set B=4 --set digits=3 --set n_embd=16 --set n_head=2 --set n_layer=1
     --set micro_batches=5 --set warmup=2 --threads 1'
 
-# trains N CHECKPOINT OPTION...
+# trains N CHECKPOINT OPTION...: trains on N ranks.
 trains() {
     n=$1 checkpoint=$2
     shift 2
@@ -29,7 +29,7 @@ trains() {
     ranks $n "$crescent" train "$@" --checkpoint "$checkpoint" >"$T/out" 2>"$log" </dev/null
 }
 
-# refuses WORDS N COMMAND...: one line, and all ranks end.
+# refuses WORDS N COMMAND...: passes if N ranks print one line with these words, and all end.
 refuses() {
     words=$1
     shift
@@ -40,17 +40,17 @@ refuses() {
     report $? "$family: $words"
 }
 
-# group N: the number with commas.
+# group N: prints a number with commas.
 group() {
     echo "$1" | sed ':again; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/; t again'
 }
 
-# random N: a number from 0 to N - 1.
+# random N: prints a number from 0 to N - 1.
 random() {
     echo $(($(od -An -N2 -tu2 /dev/urandom) % $1))
 }
 
-# Waits until a command succeeds.
+# Repeats a command until it succeeds.
 wait_until() {
     tries=0
     until "$@" || [ $tries = 6000 ]; do
@@ -60,8 +60,8 @@ wait_until() {
     "$@"
 }
 
-# kill_one RANK SECONDS: kills that one of four ranks so long after it has begun to train, or to load MPI; mpirun
-# says so, and no rank goes on.
+# kill_one RANK SECONDS: kills one of four ranks this long after it began to train, or to load MPI; checks that mpirun
+# reports it, and that all ranks end.
 kill_one() {
     rm -f "$T"/pid* "$T/kept"
     ranks 4 "$T/with_pid" train $sort --steps 100000 --every 20 --checkpoint "$T/kept" \
@@ -79,14 +79,14 @@ kill_one() {
     done
 }
 
-# steps_of CHECKPOINT: how many steps it has behind it.
+# steps_of CHECKPOINT: prints the number of its steps.
 steps_of() {
     "$crescent" train $sort --resume "$1" --steps 0 --checkpoint "$T/again" |
         sed -n 's/.*the state after step \([0-9]*\)$/\1/p'
 }
 
-# goes_on RANKS: from the last checkpoint, if there is one, to a step behind it, and compares with a training
-# that was not stopped.
+# goes_on RANKS: continues from the last checkpoint, if there is one, and compares with a training that was not
+# stopped.
 goes_on() {
     made=0 resume=
     [ ! -f "$T/kept" ] || { made=$(steps_of "$T/kept") && resume="--resume $T/kept"; }
@@ -97,7 +97,7 @@ goes_on() {
     same "$family: the bits of 4 ranks, one killed at step $made, then $1" "$T/whole" "$T/all"
 }
 
-# Kills ranks at random moments.  Another number of ranks goes on.
+# Kills ranks at random moments.  Another number of ranks continues.
 kills() {
     for round in $(seq "${KILLS:-2}"); do
         kill_one $(random 4) $(random 3).$(random 10)$(random 10)
@@ -105,7 +105,7 @@ kills() {
     done
 }
 
-# shares_states: ranks with parts of the states compute the bits of one process.
+# shares_states: checks that ranks with parts of the states compute the bits of one process.
 shares_states() {
     for n in 2 3 4; do
         trains $n "$T/all" $shared --validate-every 3
@@ -119,8 +119,8 @@ shares_states() {
     refuses 'element 1800 of update.mean.w is -\?nan after step 12' 3 "$crescent" train $shared --set bad=true --checkpoint "$T/bad"
     [ ! -e "$T/bad" ]
     report $? "$family: a state that is NaN is not written"
-    # Rank 0 of two: half of the gradients of w and v to rank 1, those of less than 1,024 numbers in blocks of 64 bytes
-    # (b, the loss) back, half of the sum of w, which a product reads, and half of the next w and v.
+    # Sent by rank 0 of two: half of the gradients of w and v to rank 1; those of fewer than 1,024 numbers (b, the
+    # loss) in blocks of 64 bytes; half of the sum of w, which a product reads; and half of the next w and v.
     trains 2 "$T/all" $shared
     grep -q "has sent $(group $((12 * 4 * (2 * 960 + 64 + 960 + 2 * 960)))) bytes in steps" "$T/out"
     report $? "$family: bytes that are sent"
@@ -130,7 +130,7 @@ shares_states() {
     same "$family: the bits of larger states" "$T/large" "$T/all"
 }
 
-# build N: $T/call, a program of twelve steps that are emitted for N ranks.
+# build N: builds $T/call, a program of twelve steps that are emitted for N ranks.
 build() {
     mkdir -p "$T/apart"
     "$crescent" emit --train ${shared% --threads 1} --ranks $1 --isa plain -o "$T/shared_states.c" >"$T/out" 2>"$log" &&
@@ -140,7 +140,7 @@ build() {
             -DMODEL=shared_states -DMODEL_CAPITALS=SHARED_STATES docs/call_training.c "$T/apart/shared_states.c" "$T/apart/runtime.o" -lm -o "$T/call" >"$log" 2>&1
 }
 
-# emitted: steps of docs/call_training.c with the bits of one process; rows divide by 2 and 4, not by 3.
+# emitted: compares steps of docs/call_training.c with one process; 2 and 4 divide the number of rows, 3 does not.
 emitted() {
     "$crescent" train $shared --steps 0 --checkpoint "$T/start" >"$log" 2>&1
     report $? 'a checkpoint of no steps'
@@ -153,13 +153,13 @@ emitted() {
         tail -c "$(wc -c <"$T/tensors")" "$T/states" >"$T/expected"
         same "$family: twelve steps in C on $n ranks: the same bits" "$T/tensors" "$T/expected"
     done
-    # mean.w and sgd.v are shared: 1,920 numbers each, in 48 and 40 rows
+    # mean.w and sgd.v are split: 1,920 numbers each, in 48 and 40 rows
     whole=$(state_bytes_of '')
     for n in 2 3 4; do
         [ $((whole - $(state_bytes_of "--ranks $n"))) -eq $((4 * (2 * 1920 - 40 * ((48 + n - 1) / n) - 48 * ((40 + n - 1) / n)))) ]
         report $? "a rank of $n has its share of a state"
     done
-    # Where a rank ends all others, mpiexec may lose what they wrote last.
+    # If one rank ends all others, mpiexec may lose what they wrote last.
     for attempt in 1 2 3 4 5; do
         ranks 3 "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
         status=$?
@@ -170,7 +170,7 @@ emitted() {
     report $? "$family: a step for 4 ranks fails on 3"
 }
 
-# state_bytes_of OPTIONS: the bytes of a state of the emitted step.
+# state_bytes_of OPTIONS: prints the bytes of a state of the emitted step.
 state_bytes_of() {
     "$crescent" emit --train ${shared% --threads 1} $1 --isa plain -o "$T/bytes.c" >"$T/out" 2>"$log"
     sed -n 's/^#define [A-Z_]*_STATE_BYTES \([0-9]*\)L$/\1/p' "$T/bytes.h"
@@ -215,7 +215,7 @@ mkdir "$T/alone" && cp "$T/weights0" "$T/alone" # of which rank 0 finds its own
 cp $folder/ids.npy "$T/ids0"
 { head -c -8 $folder/ids.npy && printf '\001\0\0\0\0\0\0\0'; } >"$T/ids1" # another last batch
 
-# Programs that leave their number behind, and that add their rank to the last argument.
+# Programs that write their process number to a file, and that append their rank to the last argument.
 rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
 printf '#!/bin/sh\necho $$ >"%s/pid%s"\nexec "%s" "$@"\n' "$T" "$rank" "$crescent" >"$T/with_pid"
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
