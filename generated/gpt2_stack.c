@@ -219,7 +219,7 @@ static void k2_h_attn_y(const void *args, long begin, long end, float *scratch)
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, CR_PANEL, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head + 1 < N_HEAD); /* prefetched; or the last one again */
+        const long next_head = head + (head + 1 < N_HEAD); /* prefetched */
         rt->fetch(T, HEAD_DIM, a->h_attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM,
             3 * N_EMBD);
         rt->fetch(T, HEAD_DIM,
@@ -368,62 +368,62 @@ int gpt2_stack_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
-    float *const out_y = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[B, T, N_EMBD] */
+    float *const out_y = outputs[0]; /* y[B, T, N_EMBD] */
     (void)weights, (void)inputs;
     for (long layer = 0; layer < 2; layer++) {
         const float *const layer_weights = weights + layer * 32880;
         {
             const struct k1_args args = {
                 .rt = rt,
-                .h_attn_c_attn_bias = layer_weights, /* h.#.attn.c_attn.bias[144] */
-                .x = layer == 0 ? in_x : arena + 3072, /* x[2, 8, 48] */
-                .h_ln_1_weight = layer_weights + 144, /* h.#.ln_1.weight[48] */
-                .h_ln_1_bias = layer_weights + 192, /* h.#.ln_1.bias[48] */
-                .h_attn_c_attn_weight = layer_weights + 240, /* h.#.attn.c_attn.weight[48, 160], whole panels */
-                .out = arena, /* h.#.attn.c_attn[2, 8, 144] */
+                .h_attn_c_attn_bias = layer_weights, /* h.#.attn.c_attn.bias[3 * N_EMBD] */
+                .x = layer == 0 ? in_x : arena + 3072, /* x[B, T, N_EMBD] */
+                .h_ln_1_weight = layer_weights + 144, /* h.#.ln_1.weight[N_EMBD] */
+                .h_ln_1_bias = layer_weights + 192, /* h.#.ln_1.bias[N_EMBD] */
+                .h_attn_c_attn_weight = layer_weights + 240, /* h.#.attn.c_attn.weight[N_EMBD, 160], whole panels */
+                .out = arena, /* h.#.attn.c_attn[B, T, 3 * N_EMBD] */
             };
             rt->parallel(pool, 2, 2, k1_h_attn_c_attn, &args, scratch, scratch_floats);
         }
         {
             const struct k2_args args = {
                 .rt = rt,
-                .h_attn_c_attn = arena, /* h.#.attn.c_attn[2, 8, 144] */
-                .out = arena + 2304, /* h.#.attn.y[2, 8, 48] */
+                .h_attn_c_attn = arena, /* h.#.attn.c_attn[B, T, 3 * N_EMBD] */
+                .out = arena + 2304, /* h.#.attn.y[B, T, N_EMBD] */
             };
             rt->parallel(pool, B * N_HEAD, 1, k2_h_attn_y, &args, scratch, scratch_floats);
         }
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in_x : arena + 3072, /* x[2, 8, 48] */
-                .h_attn_c_proj_bias = layer_weights + 7920, /* h.#.attn.c_proj.bias[48] */
-                .h_attn_y = arena + 2304, /* h.#.attn.y[2, 8, 48] */
-                .h_attn_c_proj_weight = layer_weights + 7968, /* h.#.attn.c_proj.weight[48, 64], whole panels */
-                .out = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
+                .x = layer == 0 ? in_x : arena + 3072, /* x[B, T, N_EMBD] */
+                .h_attn_c_proj_bias = layer_weights + 7920, /* h.#.attn.c_proj.bias[N_EMBD] */
+                .h_attn_y = arena + 2304, /* h.#.attn.y[B, T, N_EMBD] */
+                .h_attn_c_proj_weight = layer_weights + 7968, /* h.#.attn.c_proj.weight[N_EMBD, 64], whole panels */
+                .out = arena + 3072, /* h.#.attn_residual[B, T, N_EMBD] */
             };
             rt->parallel(pool, 2, 2, k3_h_attn_residual, &args, scratch, scratch_floats);
         }
         {
             const struct k4_args args = {
                 .rt = rt,
-                .h_mlp_c_fc_bias = layer_weights + 11040, /* h.#.mlp.c_fc.bias[192] */
-                .h_attn_residual = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
-                .h_ln_2_weight = layer_weights + 11232, /* h.#.ln_2.weight[48] */
-                .h_ln_2_bias = layer_weights + 11280, /* h.#.ln_2.bias[48] */
-                .h_mlp_c_fc_weight = layer_weights + 11328, /* h.#.mlp.c_fc.weight[48, 192], whole panels */
-                .out = arena, /* h.#.mlp.act[2, 8, 192] */
+                .h_mlp_c_fc_bias = layer_weights + 11040, /* h.#.mlp.c_fc.bias[4 * N_EMBD] */
+                .h_attn_residual = arena + 3072, /* h.#.attn_residual[B, T, N_EMBD] */
+                .h_ln_2_weight = layer_weights + 11232, /* h.#.ln_2.weight[N_EMBD] */
+                .h_ln_2_bias = layer_weights + 11280, /* h.#.ln_2.bias[N_EMBD] */
+                .h_mlp_c_fc_weight = layer_weights + 11328, /* h.#.mlp.c_fc.weight[N_EMBD, 4 * N_EMBD], whole panels */
+                .out = arena, /* h.#.mlp.act[B, T, 4 * N_EMBD] */
             };
             rt->parallel(pool, 2, 2, k4_h_mlp_act, &args, scratch, scratch_floats);
         }
         {
             const struct k5_args args = {
                 .rt = rt,
-                .h_attn_residual = arena + 3072, /* h.#.attn_residual[2, 8, 48] */
-                .h_mlp_c_proj_bias = layer_weights + 20544, /* h.#.mlp.c_proj.bias[48] */
-                .h_mlp_act = arena, /* h.#.mlp.act[2, 8, 192] */
-                .h_mlp_c_proj_weight = layer_weights + 20592, /* h.#.mlp.c_proj.weight[192, 64], whole panels */
-                .out = layer == 0 ? arena + 3072 : out_y, /* h.#.ffn_residual[2, 8, 48] */
+                .h_attn_residual = arena + 3072, /* h.#.attn_residual[B, T, N_EMBD] */
+                .h_mlp_c_proj_bias = layer_weights + 20544, /* h.#.mlp.c_proj.bias[N_EMBD] */
+                .h_mlp_act = arena, /* h.#.mlp.act[B, T, 4 * N_EMBD] */
+                .h_mlp_c_proj_weight = layer_weights + 20592, /* h.#.mlp.c_proj.weight[4 * N_EMBD, 64], whole panels */
+                .out = layer == 0 ? arena + 3072 : out_y, /* h.#.ffn_residual[B, T, N_EMBD] */
             };
             rt->parallel(pool, 2, 2, k5_h_ffn_residual, &args, scratch, scratch_floats);
         }

@@ -212,7 +212,7 @@ static void k2_attn_heads(const void *args, long begin, long end, float *scratch
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, CR_PANEL, &(const float){0.0f}, 0, 0);
-        const long next_batch = batch + (batch + 1 < B); /* prefetched; or the last one again */
+        const long next_batch = batch + (batch + 1 < B); /* prefetched */
         rt->fetch(T, HEAD_DIM,
             a->k1_attn_heads_key_query_value + next_batch * (9 * T * HEAD_DIM) + HEAD_DIM,
             9 * HEAD_DIM);
@@ -365,17 +365,17 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
-    float *const out_y = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[B, T, N_EMBD] */
+    float *const out_y = outputs[0]; /* y[B, T, N_EMBD] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in_x, /* x[2, 8, 48] */
-            .ln1_weight = weights, /* ln1.weight[48] */
-            .ln1_bias = weights + 48, /* ln1.bias[48] */
-            .w = weights + 96, /* attn.heads.#.key_query_value[48, 160], whole panels */
-            .out = arena, /* attn.heads.#.key_query_value[2, 8, 144] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .ln1_weight = weights, /* ln1.weight[N_EMBD] */
+            .ln1_bias = weights + 48, /* ln1.bias[N_EMBD] */
+            .w = weights + 96, /* attn.heads.#.key_query_value[N_EMBD, 160], whole panels */
+            .out = arena, /* attn.heads.#.key_query_value[B, T, 9 * HEAD_DIM] */
         };
         rt->parallel(pool, 2, 2, k1_attn_heads_key_query_value, &args, scratch, scratch_floats);
     }
@@ -384,8 +384,8 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .k1_attn_heads_key_query_value = arena + layer * 48, /* attn.heads.#.key_query_value[2, 8, 144] */
-                .out = layer_arena + 2304, /* attn.y[2, 8, 48] */
+                .k1_attn_heads_key_query_value = arena + layer * 48, /* attn.heads.#.key_query_value[B, T, 9 * HEAD_DIM] */
+                .out = layer_arena + 2304, /* attn.y[B, T, 3 * HEAD_DIM] */
             };
             rt->parallel(pool, B, 1, k2_attn_heads, &args, scratch, scratch_floats);
         }
@@ -393,34 +393,34 @@ int heads_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in_x, /* x[2, 8, 48] */
-            .attn_proj_bias = weights + 7776, /* attn.proj.bias[48] */
-            .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
-            .attn_proj_weight = weights + 7824, /* attn.proj.weight[48, 64], whole panels */
-            .out = arena + 3072, /* attn_residual[2, 8, 48] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .attn_proj_bias = weights + 7776, /* attn.proj.bias[N_EMBD] */
+            .attn_y = arena + 2304, /* attn.y[B, T, 3 * HEAD_DIM] */
+            .attn_proj_weight = weights + 7824, /* attn.proj.weight[N_EMBD, 64], whole panels */
+            .out = arena + 3072, /* attn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .ff_net_bias = weights + 10896, /* ff.net.#.bias[192] */
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .ln2_weight = weights + 11088, /* ln2.weight[48] */
-            .ln2_bias = weights + 11136, /* ln2.bias[48] */
-            .ff_net_weight = weights + 11184, /* ff.net.#.weight[48, 192], whole panels */
-            .out = arena, /* ff.act[2, 8, 192] */
+            .ff_net_bias = weights + 10896, /* ff.net.#.bias[4 * N_EMBD] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .ln2_weight = weights + 11088, /* ln2.weight[N_EMBD] */
+            .ln2_bias = weights + 11136, /* ln2.bias[N_EMBD] */
+            .ff_net_weight = weights + 11184, /* ff.net.#.weight[N_EMBD, 4 * N_EMBD], whole panels */
+            .out = arena, /* ff.act[B, T, 4 * N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k4_ff_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .ff_net_bias = weights + 20400, /* ff.net.#.bias[48] */
-            .ff_act = arena, /* ff.act[2, 8, 192] */
-            .ff_net_weight = weights + 20448, /* ff.net.#.weight[192, 64], whole panels */
-            .out = out_y, /* ffn_residual[2, 8, 48] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .ff_net_bias = weights + 20400, /* ff.net.#.bias[N_EMBD] */
+            .ff_act = arena, /* ff.act[B, T, 4 * N_EMBD] */
+            .ff_net_weight = weights + 20448, /* ff.net.#.weight[4 * N_EMBD, 64], whole panels */
+            .out = out_y, /* ffn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }

@@ -200,7 +200,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, CR_PANEL, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head + 1 < N_HEAD); /* prefetched; or the last one again */
+        const long next_head = head + (head + 1 < N_HEAD); /* prefetched */
         rt->fetch(T, HEAD_DIM, a->attn_qkv_proj + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM,
             3 * N_EMBD);
         rt->fetch(T, HEAD_DIM,
@@ -342,60 +342,60 @@ int stream_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
 {
     const long scratch_floats = 2320; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
-    float *const out_y = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[B, T, N_EMBD] */
+    float *const out_y = outputs[0]; /* y[B, T, N_EMBD] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .attn_qkv_proj_bias = weights, /* attn.qkv_proj.bias[144] */
-            .x = in_x, /* x[2, 8, 48] */
-            .ln1_weight = weights + 144, /* ln1.weight[48] */
-            .ln1_bias = weights + 192, /* ln1.bias[48] */
-            .attn_qkv_proj_weight = weights + 240, /* attn.qkv_proj.weight[48, 160], whole panels */
-            .out = arena, /* attn.qkv_proj[2, 8, 144] */
+            .attn_qkv_proj_bias = weights, /* attn.qkv_proj.bias[3 * N_EMBD] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .ln1_weight = weights + 144, /* ln1.weight[N_EMBD] */
+            .ln1_bias = weights + 192, /* ln1.bias[N_EMBD] */
+            .attn_qkv_proj_weight = weights + 240, /* attn.qkv_proj.weight[N_EMBD, 160], whole panels */
+            .out = arena, /* attn.qkv_proj[B, T, 3 * N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k1_attn_qkv_proj, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .attn_qkv_proj = arena, /* attn.qkv_proj[2, 8, 144] */
-            .out = arena + 2304, /* attn.y[2, 8, 48] */
+            .attn_qkv_proj = arena, /* attn.qkv_proj[B, T, 3 * N_EMBD] */
+            .out = arena + 2304, /* attn.y[B, T, N_EMBD] */
         };
         rt->parallel(pool, B * N_HEAD, 1, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in_x, /* x[2, 8, 48] */
-            .attn_out_proj_bias = weights + 7920, /* attn.out_proj.bias[48] */
-            .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
-            .attn_out_proj_weight = weights + 7968, /* attn.out_proj.weight[48, 64], whole panels */
-            .out = arena + 3072, /* attn_residual[2, 8, 48] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .attn_out_proj_bias = weights + 7920, /* attn.out_proj.bias[N_EMBD] */
+            .attn_y = arena + 2304, /* attn.y[B, T, N_EMBD] */
+            .attn_out_proj_weight = weights + 7968, /* attn.out_proj.weight[N_EMBD, 64], whole panels */
+            .out = arena + 3072, /* attn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .ffn_fc1_bias = weights + 11040, /* ffn.fc1.bias[192] */
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .ln2_weight = weights + 11232, /* ln2.weight[48] */
-            .ln2_bias = weights + 11280, /* ln2.bias[48] */
-            .ffn_fc1_weight = weights + 11328, /* ffn.fc1.weight[48, 192], whole panels */
-            .out = arena, /* ffn.act[2, 8, 192] */
+            .ffn_fc1_bias = weights + 11040, /* ffn.fc1.bias[D_FF] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .ln2_weight = weights + 11232, /* ln2.weight[N_EMBD] */
+            .ln2_bias = weights + 11280, /* ln2.bias[N_EMBD] */
+            .ffn_fc1_weight = weights + 11328, /* ffn.fc1.weight[N_EMBD, D_FF], whole panels */
+            .out = arena, /* ffn.act[B, T, D_FF] */
         };
         rt->parallel(pool, 2, 2, k4_ffn_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .ffn_fc2_bias = weights + 20544, /* ffn.fc2.bias[48] */
-            .ffn_act = arena, /* ffn.act[2, 8, 192] */
-            .ffn_fc2_weight = weights + 20592, /* ffn.fc2.weight[192, 64], whole panels */
-            .out = out_y, /* ffn_residual[2, 8, 48] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .ffn_fc2_bias = weights + 20544, /* ffn.fc2.bias[N_EMBD] */
+            .ffn_act = arena, /* ffn.act[B, T, D_FF] */
+            .ffn_fc2_weight = weights + 20592, /* ffn.fc2.weight[D_FF, 64], whole panels */
+            .out = out_y, /* ffn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }

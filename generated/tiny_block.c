@@ -216,7 +216,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
         rt->load(1, T, max, 0, &(const float){CR_MINUS_INFINITY}, 0, 0);
         rt->load(1, T, sum, 0, &(const float){0.0f}, 0, 0);
         rt->load(T, HEAD_DIM, sums, CR_PANEL, &(const float){0.0f}, 0, 0);
-        const long next_head = head + (head + 1 < N_HEAD); /* prefetched; or the last one again */
+        const long next_head = head + (head + 1 < N_HEAD); /* prefetched */
         rt->fetch(T, HEAD_DIM, a->attn_c_attn + batch * (3 * T * N_EMBD) + next_head * HEAD_DIM,
             3 * N_EMBD);
         rt->fetch(T, HEAD_DIM,
@@ -368,60 +368,60 @@ int tiny_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
-    const float *const in_x = inputs[0]; /* x[2, 8, 48] */
-    float *const out_y = outputs[0]; /* y[2, 8, 48] */
+    const float *const in_x = inputs[0]; /* x[B, T, N_EMBD] */
+    float *const out_y = outputs[0]; /* y[B, T, N_EMBD] */
     (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .attn_c_attn_bias = weights, /* attn.c_attn.bias[144] */
-            .x = in_x, /* x[2, 8, 48] */
-            .ln1_weight = weights + 144, /* ln1.weight[48] */
-            .ln1_bias = weights + 192, /* ln1.bias[48] */
-            .attn_c_attn_weight = weights + 240, /* attn.c_attn.weight[48, 160], whole panels */
-            .out = arena, /* attn.c_attn[2, 8, 144] */
+            .attn_c_attn_bias = weights, /* attn.c_attn.bias[3 * N_EMBD] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .ln1_weight = weights + 144, /* ln1.weight[N_EMBD] */
+            .ln1_bias = weights + 192, /* ln1.bias[N_EMBD] */
+            .attn_c_attn_weight = weights + 240, /* attn.c_attn.weight[N_EMBD, 160], whole panels */
+            .out = arena, /* attn.c_attn[B, T, 3 * N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k1_attn_c_attn, &args, scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
             .rt = rt,
-            .attn_c_attn = arena, /* attn.c_attn[2, 8, 144] */
-            .out = arena + 2304, /* attn.y[2, 8, 48] */
+            .attn_c_attn = arena, /* attn.c_attn[B, T, 3 * N_EMBD] */
+            .out = arena + 2304, /* attn.y[B, T, N_EMBD] */
         };
         rt->parallel(pool, B * N_HEAD, 1, k2_attn_y, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .x = in_x, /* x[2, 8, 48] */
-            .attn_c_proj_bias = weights + 7920, /* attn.c_proj.bias[48] */
-            .attn_y = arena + 2304, /* attn.y[2, 8, 48] */
-            .attn_c_proj_weight = weights + 7968, /* attn.c_proj.weight[48, 64], whole panels */
-            .out = arena + 3072, /* attn_residual[2, 8, 48] */
+            .x = in_x, /* x[B, T, N_EMBD] */
+            .attn_c_proj_bias = weights + 7920, /* attn.c_proj.bias[N_EMBD] */
+            .attn_y = arena + 2304, /* attn.y[B, T, N_EMBD] */
+            .attn_c_proj_weight = weights + 7968, /* attn.c_proj.weight[N_EMBD, 64], whole panels */
+            .out = arena + 3072, /* attn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .mlp_c_fc_bias = weights + 11040, /* mlp.c_fc.bias[192] */
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .ln2_weight = weights + 11232, /* ln2.weight[48] */
-            .ln2_bias = weights + 11280, /* ln2.bias[48] */
-            .mlp_c_fc_weight = weights + 11328, /* mlp.c_fc.weight[48, 192], whole panels */
-            .out = arena, /* mlp.act[2, 8, 192] */
+            .mlp_c_fc_bias = weights + 11040, /* mlp.c_fc.bias[4 * N_EMBD] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .ln2_weight = weights + 11232, /* ln2.weight[N_EMBD] */
+            .ln2_bias = weights + 11280, /* ln2.bias[N_EMBD] */
+            .mlp_c_fc_weight = weights + 11328, /* mlp.c_fc.weight[N_EMBD, 4 * N_EMBD], whole panels */
+            .out = arena, /* mlp.act[B, T, 4 * N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k4_mlp_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .attn_residual = arena + 3072, /* attn_residual[2, 8, 48] */
-            .mlp_c_proj_bias = weights + 20544, /* mlp.c_proj.bias[48] */
-            .mlp_act = arena, /* mlp.act[2, 8, 192] */
-            .mlp_c_proj_weight = weights + 20592, /* mlp.c_proj.weight[192, 64], whole panels */
-            .out = out_y, /* ffn_residual[2, 8, 48] */
+            .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
+            .mlp_c_proj_bias = weights + 20544, /* mlp.c_proj.bias[N_EMBD] */
+            .mlp_act = arena, /* mlp.act[B, T, 4 * N_EMBD] */
+            .mlp_c_proj_weight = weights + 20592, /* mlp.c_proj.weight[4 * N_EMBD, 64], whole panels */
+            .out = out_y, /* ffn_residual[B, T, N_EMBD] */
         };
         rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }

@@ -170,10 +170,10 @@ static void k1_next_step(const void *args, long begin, long end, float *scratch)
     const struct k1_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const add = (int *)scratch, *const add2 = add; /* [1], one number a row */
-    rt->i32->load(1, 1, add, 0, &(const int){1}, 0, 0);
-    rt->i32->add_sv(1, 1, add2, 0, a->step, 0, add, 0);
-    rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
+    int *const column = (int *)scratch, *const add = column; /* [1], one number a row */
+    rt->i32->load(1, 1, column, 0, &(const int){1}, 0, 0);
+    rt->i32->add_sv(1, 1, add, 0, a->step, 0, column, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, add, 0);
 }
 
 /*
@@ -197,16 +197,16 @@ static void k2_digits(const void *args, long begin, long end, float *scratch)
     (void)begin, (void)end; /* there is one item */
     float *const random = scratch, *const mul = random, *const ge9 = random; /* [B, 2] */
     /* [B, 2] */
-    float *const ge = scratch + 128, *const ge2 = ge, *const ge3 = ge, *const ge4 = ge, *const ge5 =
-        ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge;
+    float *const ge = scratch + 128, *const ge2 = ge, *const ge3 = ge, *const ge4 = ge,
+        *const ge5 = ge, *const ge6 = ge, *const ge7 = ge, *const ge8 = ge;
     /* [B, 2] */
-    int *const where = (int *)scratch + 256, *const add = where, *const add2 = where, *const add3 =
-        where, *const add4 = where, *const add5 = where, *const add6 = where, *const add7 = where,
-        *const add8 = where;
+    int *const where = (int *)scratch + 256, *const add = where, *const add2 = where,
+        *const add3 = where, *const add4 = where, *const add5 = where, *const add6 = where,
+        *const add7 = where, *const add8 = where;
     /* [B, 2] */
     int *const where2 = (int *)scratch + 384, *const where3 = where2, *const where4 = where2,
-        *const where5 = where2, *const where6 = where2, *const where7 = where2, *const where8 =
-        where2, *const where9 = where2;
+        *const where5 = where2, *const where6 = where2, *const where7 = where2,
+        *const where8 = where2, *const where9 = where2;
     /* digits */
     rt->random(B, 2, random, 2, a->step, a->stream0, 0, 2, 1);
     rt->mul_vs(B, 2, mul, 2, random, 2, &(const float){10.0f}, 0);
@@ -489,23 +489,23 @@ static void k11_d_output(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     /* [B], one number a row */
-    float *const div = scratch, *const div2 = div, *const where = div, *const neg = div;
-    float *const div3 = scratch + 64; /* [B], one number a row */
+    float *const column = scratch, *const div = column, *const where = column, *const neg = column;
+    float *const div2 = scratch + 64; /* [B], one number a row */
     float *const sub = scratch + 128, *const exp = sub; /* [B, 10] */
     int *const numbers = (int *)scratch + 768; /* [B, 10] */
     float *const eq = scratch + 1408, *const where2 = eq; /* [B, 10] */
     /* loss */
-    rt->load(1, B, div, 0, a->loss_float_sum, 0, 0);
-    rt->div_sv(1, B, div2, 0, &(const float){1.0f}, 0, div, 0);
-    rt->where_vvs(1, B, where, 0, a->k9_loss_ne, 0, div2, 0, &(const float){0.0f}, 0);
-    rt->div_vv(1, B, div3, 0, where, 0, a->loss_exp_sum, 0);
+    rt->load(1, B, column, 0, a->loss_float_sum, 0, 0);
+    rt->div_sv(1, B, div, 0, &(const float){1.0f}, 0, column, 0);
+    rt->where_vvs(1, B, where, 0, a->k9_loss_ne, 0, div, 0, &(const float){0.0f}, 0);
+    rt->div_vv(1, B, div2, 0, where, 0, a->loss_exp_sum, 0);
     rt->sub_vs(B, 10, sub, 10, a->output, 10, a->loss_max, 1);
     rt->exp_v(B, 10, exp, 10, sub, 10);
     rt->i32->iota(B, 10, numbers, 10, 0, 0, 1);
     rt->i32->eq_vs(B, 10, eq, 10, numbers, 10, a->k3_target, 1);
     rt->neg_v(1, B, neg, 0, where, 0);
     rt->where_vss(B, 10, where2, 10, eq, 10, neg, 1, &(const float){0.0f}, 0);
-    rt->fma_svv(B, 10, a->out, 10, div3, 1, exp, 10, where2, 10);
+    rt->fma_svv(B, 10, a->out, 10, div2, 1, exp, 10, where2, 10);
 }
 
 /*
@@ -739,10 +739,10 @@ static void k20_next_adam_part1(const void *args, long begin, long end, float *s
     const struct k20_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
-    rt->load(1, 1, fma, 0, &(const float){0.1f}, 0, 0);
-    rt->fma_ssv(1, 1, fma2, 0, &(const float){0.9f}, 0, a->adam_part1, 0, fma, 0);
-    rt->store(1, 1, a->out, 0, 0, fma2, 0);
+    float *const column = scratch, *const fma = column; /* [1], one number a row */
+    rt->load(1, 1, column, 0, &(const float){0.1f}, 0, 0);
+    rt->fma_ssv(1, 1, fma, 0, &(const float){0.9f}, 0, a->adam_part1, 0, column, 0);
+    rt->store(1, 1, a->out, 0, 0, fma, 0);
 }
 
 /*
@@ -762,10 +762,10 @@ static void k21_next_adam_part2(const void *args, long begin, long end, float *s
     const struct k21_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    float *const fma = scratch, *const fma2 = fma; /* [1], one number a row */
-    rt->load(1, 1, fma, 0, &(const float){0.001f}, 0, 0);
-    rt->fma_ssv(1, 1, fma2, 0, &(const float){0.999f}, 0, a->adam_part2, 0, fma, 0);
-    rt->store(1, 1, a->out, 0, 0, fma2, 0);
+    float *const column = scratch, *const fma = column; /* [1], one number a row */
+    rt->load(1, 1, column, 0, &(const float){0.001f}, 0, 0);
+    rt->fma_ssv(1, 1, fma, 0, &(const float){0.999f}, 0, a->adam_part2, 0, column, 0);
+    rt->store(1, 1, a->out, 0, 0, fma, 0);
 }
 
 /*
@@ -796,9 +796,10 @@ static void k22_next_embedding_weight(const void *args, long begin, long end, fl
     /* [10, N_EMBD] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
     /* [10], one number a row */
-    float *const div = scratch + 160, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-    float *const mul4 = scratch + 176, *const div4 = mul4; /* [10, N_EMBD] */
-    float *const sqrt = scratch + 336, *const div3 = sqrt, *const add = sqrt; /* [10, N_EMBD] */
+    float *const column = scratch + 160, *const div = column, *const column2 = column,
+        *const sqrt2 = column;
+    float *const mul4 = scratch + 176, *const div3 = mul4; /* [10, N_EMBD] */
+    float *const sqrt = scratch + 336, *const div2 = sqrt, *const add = sqrt; /* [10, N_EMBD] */
     rt->mul_sv(10, N_EMBD, mul, N_EMBD, &(const float){0.1f}, 0, a->d_embedding_weight, N_EMBD);
     rt->fma_svv(10, N_EMBD, a->next_adam_m_embedding_weight, N_EMBD, &(const float){0.9f}, 0,
         a->adam_m_embedding_weight, N_EMBD, mul, N_EMBD);
@@ -808,16 +809,16 @@ static void k22_next_embedding_weight(const void *args, long begin, long end, fl
     rt->fma_svv(10, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD, &(const float){0.999f}, 0,
         a->adam_v_embedding_weight, N_EMBD, mul2, N_EMBD);
     rt->mul_vs(10, N_EMBD, mul3, N_EMBD, a->embedding_weight, N_EMBD, &(const float){0.9999f}, 0);
-    rt->load(1, 10, div, 0, a->k20_next_adam_part1, 0, 0);
-    rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(10, N_EMBD, mul4, N_EMBD, div2, 1, a->next_adam_m_embedding_weight, N_EMBD);
+    rt->load(1, 10, column, 0, a->k20_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, div, 0, &(const float){0.01f}, 0, column, 0);
+    rt->mul_sv(10, N_EMBD, mul4, N_EMBD, div, 1, a->next_adam_m_embedding_weight, N_EMBD);
     rt->sqrt_v(10, N_EMBD, sqrt, N_EMBD, a->next_adam_v_embedding_weight, N_EMBD);
-    rt->load(1, 10, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(10, N_EMBD, div3, N_EMBD, sqrt, N_EMBD, sqrt3, 1);
-    rt->add_vs(10, N_EMBD, add, N_EMBD, div3, N_EMBD, &(const float){1e-08f}, 0);
-    rt->div_vv(10, N_EMBD, div4, N_EMBD, mul4, N_EMBD, add, N_EMBD);
-    rt->sub_vv(10, N_EMBD, a->out, N_EMBD, mul3, N_EMBD, div4, N_EMBD);
+    rt->load(1, 10, column2, 0, a->k21_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, sqrt2, 0, column2, 0);
+    rt->div_vs(10, N_EMBD, div2, N_EMBD, sqrt, N_EMBD, sqrt2, 1);
+    rt->add_vs(10, N_EMBD, add, N_EMBD, div2, N_EMBD, &(const float){1e-08f}, 0);
+    rt->div_vv(10, N_EMBD, div3, N_EMBD, mul4, N_EMBD, add, N_EMBD);
+    rt->sub_vv(10, N_EMBD, a->out, N_EMBD, mul3, N_EMBD, div3, N_EMBD);
 }
 
 /*
@@ -847,9 +848,10 @@ static void k23_next_hidden_bias(const void *args, long begin, long end, float *
     /* [1, WIDTH] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
     /* [1], one number a row */
-    float *const div = scratch + 64, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-    float *const mul4 = scratch + 80, *const div4 = mul4; /* [1, WIDTH] */
-    float *const sqrt = scratch + 144, *const div3 = sqrt, *const add = sqrt; /* [1, WIDTH] */
+    float *const column = scratch + 64, *const div = column, *const column2 = column,
+        *const sqrt2 = column;
+    float *const mul4 = scratch + 80, *const div3 = mul4; /* [1, WIDTH] */
+    float *const sqrt = scratch + 144, *const div2 = sqrt, *const add = sqrt; /* [1, WIDTH] */
     rt->mul_sv(1, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_hidden_bias, 0);
     rt->fma_svv(1, WIDTH, a->next_adam_m_hidden_bias, 0, &(const float){0.9f}, 0,
         a->adam_m_hidden_bias, 0, mul, WIDTH);
@@ -858,16 +860,16 @@ static void k23_next_hidden_bias(const void *args, long begin, long end, float *
     rt->fma_svv(1, WIDTH, a->next_adam_v_hidden_bias, 0, &(const float){0.999f}, 0,
         a->adam_v_hidden_bias, 0, mul2, WIDTH);
     rt->mul_vs(1, WIDTH, mul3, WIDTH, a->hidden_bias, 0, &(const float){0.9999f}, 0);
-    rt->load(1, 1, div, 0, a->k20_next_adam_part1, 0, 0);
-    rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(1, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_hidden_bias, 0);
+    rt->load(1, 1, column, 0, a->k20_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, div, 0, &(const float){0.01f}, 0, column, 0);
+    rt->mul_sv(1, WIDTH, mul4, WIDTH, div, 1, a->next_adam_m_hidden_bias, 0);
     rt->sqrt_v(1, WIDTH, sqrt, WIDTH, a->next_adam_v_hidden_bias, 0);
-    rt->load(1, 1, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(1, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
-    rt->add_vs(1, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
-    rt->div_vv(1, WIDTH, div4, WIDTH, mul4, WIDTH, add, WIDTH);
-    rt->sub_vv(1, WIDTH, a->out, 0, mul3, WIDTH, div4, WIDTH);
+    rt->load(1, 1, column2, 0, a->k21_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, sqrt2, 0, column2, 0);
+    rt->div_vs(1, WIDTH, div2, WIDTH, sqrt, WIDTH, sqrt2, 1);
+    rt->add_vs(1, WIDTH, add, WIDTH, div2, WIDTH, &(const float){1e-08f}, 0);
+    rt->div_vv(1, WIDTH, div3, WIDTH, mul4, WIDTH, add, WIDTH);
+    rt->sub_vv(1, WIDTH, a->out, 0, mul3, WIDTH, div3, WIDTH);
 }
 
 /*
@@ -898,10 +900,11 @@ static void k24_next_hidden_weight(const void *args, long begin, long end, float
     /* [WIDTH, 2 * N_EMBD] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
     /* [WIDTH], one number a row */
-    float *const div = scratch + 2048, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-    float *const mul4 = scratch + 2112, *const div4 = mul4; /* [WIDTH, 2 * N_EMBD] */
+    float *const column = scratch + 2048, *const div = column, *const column2 = column,
+        *const sqrt2 = column;
+    float *const mul4 = scratch + 2112, *const div3 = mul4; /* [WIDTH, 2 * N_EMBD] */
     /* [WIDTH, 2 * N_EMBD] */
-    float *const sqrt = scratch + 4160, *const div3 = sqrt, *const add = sqrt;
+    float *const sqrt = scratch + 4160, *const div2 = sqrt, *const add = sqrt;
     rt->mul_sv(WIDTH, 2 * N_EMBD, mul, 2 * N_EMBD, &(const float){0.1f}, 0, a->d_hidden_weight,
         2 * N_EMBD);
     rt->fma_svv(WIDTH, 2 * N_EMBD, a->next_adam_m_hidden_weight, 2 * N_EMBD, &(const float){0.9f},
@@ -913,17 +916,17 @@ static void k24_next_hidden_weight(const void *args, long begin, long end, float
         0, a->adam_v_hidden_weight, 2 * N_EMBD, mul2, 2 * N_EMBD);
     rt->mul_vs(WIDTH, 2 * N_EMBD, mul3, 2 * N_EMBD, a->hidden_weight, 2 * N_EMBD,
         &(const float){0.9999f}, 0);
-    rt->load(1, WIDTH, div, 0, a->k20_next_adam_part1, 0, 0);
-    rt->div_sv(1, WIDTH, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(WIDTH, 2 * N_EMBD, mul4, 2 * N_EMBD, div2, 1, a->next_adam_m_hidden_weight,
+    rt->load(1, WIDTH, column, 0, a->k20_next_adam_part1, 0, 0);
+    rt->div_sv(1, WIDTH, div, 0, &(const float){0.01f}, 0, column, 0);
+    rt->mul_sv(WIDTH, 2 * N_EMBD, mul4, 2 * N_EMBD, div, 1, a->next_adam_m_hidden_weight,
         2 * N_EMBD);
     rt->sqrt_v(WIDTH, 2 * N_EMBD, sqrt, 2 * N_EMBD, a->next_adam_v_hidden_weight, 2 * N_EMBD);
-    rt->load(1, WIDTH, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, WIDTH, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(WIDTH, 2 * N_EMBD, div3, 2 * N_EMBD, sqrt, 2 * N_EMBD, sqrt3, 1);
-    rt->add_vs(WIDTH, 2 * N_EMBD, add, 2 * N_EMBD, div3, 2 * N_EMBD, &(const float){1e-08f}, 0);
-    rt->div_vv(WIDTH, 2 * N_EMBD, div4, 2 * N_EMBD, mul4, 2 * N_EMBD, add, 2 * N_EMBD);
-    rt->sub_vv(WIDTH, 2 * N_EMBD, a->out, 2 * N_EMBD, mul3, 2 * N_EMBD, div4, 2 * N_EMBD);
+    rt->load(1, WIDTH, column2, 0, a->k21_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, WIDTH, sqrt2, 0, column2, 0);
+    rt->div_vs(WIDTH, 2 * N_EMBD, div2, 2 * N_EMBD, sqrt, 2 * N_EMBD, sqrt2, 1);
+    rt->add_vs(WIDTH, 2 * N_EMBD, add, 2 * N_EMBD, div2, 2 * N_EMBD, &(const float){1e-08f}, 0);
+    rt->div_vv(WIDTH, 2 * N_EMBD, div3, 2 * N_EMBD, mul4, 2 * N_EMBD, add, 2 * N_EMBD);
+    rt->sub_vv(WIDTH, 2 * N_EMBD, a->out, 2 * N_EMBD, mul3, 2 * N_EMBD, div3, 2 * N_EMBD);
 }
 
 /*
@@ -953,9 +956,10 @@ static void k25_next_output_bias(const void *args, long begin, long end, float *
     /* [1, 10] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
     /* [1], one number a row */
-    float *const div = scratch + 16, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-    float *const mul4 = scratch + 32, *const div4 = mul4; /* [1, 10] */
-    float *const sqrt = scratch + 48, *const div3 = sqrt, *const add = sqrt; /* [1, 10] */
+    float *const column = scratch + 16, *const div = column, *const column2 = column,
+        *const sqrt2 = column;
+    float *const mul4 = scratch + 32, *const div3 = mul4; /* [1, 10] */
+    float *const sqrt = scratch + 48, *const div2 = sqrt, *const add = sqrt; /* [1, 10] */
     rt->mul_sv(1, 10, mul, 10, &(const float){0.1f}, 0, a->d_output_bias, 0);
     rt->fma_svv(1, 10, a->next_adam_m_output_bias, 0, &(const float){0.9f}, 0,
         a->adam_m_output_bias, 0, mul, 10);
@@ -964,16 +968,16 @@ static void k25_next_output_bias(const void *args, long begin, long end, float *
     rt->fma_svv(1, 10, a->next_adam_v_output_bias, 0, &(const float){0.999f}, 0,
         a->adam_v_output_bias, 0, mul2, 10);
     rt->mul_vs(1, 10, mul3, 10, a->output_bias, 0, &(const float){0.9999f}, 0);
-    rt->load(1, 1, div, 0, a->k20_next_adam_part1, 0, 0);
-    rt->div_sv(1, 1, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(1, 10, mul4, 10, div2, 1, a->next_adam_m_output_bias, 0);
+    rt->load(1, 1, column, 0, a->k20_next_adam_part1, 0, 0);
+    rt->div_sv(1, 1, div, 0, &(const float){0.01f}, 0, column, 0);
+    rt->mul_sv(1, 10, mul4, 10, div, 1, a->next_adam_m_output_bias, 0);
     rt->sqrt_v(1, 10, sqrt, 10, a->next_adam_v_output_bias, 0);
-    rt->load(1, 1, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 1, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(1, 10, div3, 10, sqrt, 10, sqrt3, 1);
-    rt->add_vs(1, 10, add, 10, div3, 10, &(const float){1e-08f}, 0);
-    rt->div_vv(1, 10, div4, 10, mul4, 10, add, 10);
-    rt->sub_vv(1, 10, a->out, 0, mul3, 10, div4, 10);
+    rt->load(1, 1, column2, 0, a->k21_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 1, sqrt2, 0, column2, 0);
+    rt->div_vs(1, 10, div2, 10, sqrt, 10, sqrt2, 1);
+    rt->add_vs(1, 10, add, 10, div2, 10, &(const float){1e-08f}, 0);
+    rt->div_vv(1, 10, div3, 10, mul4, 10, add, 10);
+    rt->sub_vv(1, 10, a->out, 0, mul3, 10, div3, 10);
 }
 
 /*
@@ -1003,9 +1007,10 @@ static void k26_next_output_weight(const void *args, long begin, long end, float
     /* [10, WIDTH] */
     float *const mul = scratch, *const square = mul, *const mul2 = mul, *const mul3 = mul;
     /* [10], one number a row */
-    float *const div = scratch + 640, *const div2 = div, *const sqrt2 = div, *const sqrt3 = div;
-    float *const mul4 = scratch + 656, *const div4 = mul4; /* [10, WIDTH] */
-    float *const sqrt = scratch + 1296, *const div3 = sqrt, *const add = sqrt; /* [10, WIDTH] */
+    float *const column = scratch + 640, *const div = column, *const column2 = column,
+        *const sqrt2 = column;
+    float *const mul4 = scratch + 656, *const div3 = mul4; /* [10, WIDTH] */
+    float *const sqrt = scratch + 1296, *const div2 = sqrt, *const add = sqrt; /* [10, WIDTH] */
     rt->mul_sv(10, WIDTH, mul, WIDTH, &(const float){0.1f}, 0, a->d_output_weight, WIDTH);
     rt->fma_svv(10, WIDTH, a->next_adam_m_output_weight, WIDTH, &(const float){0.9f}, 0,
         a->adam_m_output_weight, WIDTH, mul, WIDTH);
@@ -1014,16 +1019,16 @@ static void k26_next_output_weight(const void *args, long begin, long end, float
     rt->fma_svv(10, WIDTH, a->next_adam_v_output_weight, WIDTH, &(const float){0.999f}, 0,
         a->adam_v_output_weight, WIDTH, mul2, WIDTH);
     rt->mul_vs(10, WIDTH, mul3, WIDTH, a->output_weight, WIDTH, &(const float){0.9999f}, 0);
-    rt->load(1, 10, div, 0, a->k20_next_adam_part1, 0, 0);
-    rt->div_sv(1, 10, div2, 0, &(const float){0.01f}, 0, div, 0);
-    rt->mul_sv(10, WIDTH, mul4, WIDTH, div2, 1, a->next_adam_m_output_weight, WIDTH);
+    rt->load(1, 10, column, 0, a->k20_next_adam_part1, 0, 0);
+    rt->div_sv(1, 10, div, 0, &(const float){0.01f}, 0, column, 0);
+    rt->mul_sv(10, WIDTH, mul4, WIDTH, div, 1, a->next_adam_m_output_weight, WIDTH);
     rt->sqrt_v(10, WIDTH, sqrt, WIDTH, a->next_adam_v_output_weight, WIDTH);
-    rt->load(1, 10, sqrt2, 0, a->k21_next_adam_part2, 0, 0);
-    rt->sqrt_v(1, 10, sqrt3, 0, sqrt2, 0);
-    rt->div_vs(10, WIDTH, div3, WIDTH, sqrt, WIDTH, sqrt3, 1);
-    rt->add_vs(10, WIDTH, add, WIDTH, div3, WIDTH, &(const float){1e-08f}, 0);
-    rt->div_vv(10, WIDTH, div4, WIDTH, mul4, WIDTH, add, WIDTH);
-    rt->sub_vv(10, WIDTH, a->out, WIDTH, mul3, WIDTH, div4, WIDTH);
+    rt->load(1, 10, column2, 0, a->k21_next_adam_part2, 0, 0);
+    rt->sqrt_v(1, 10, sqrt2, 0, column2, 0);
+    rt->div_vs(10, WIDTH, div2, WIDTH, sqrt, WIDTH, sqrt2, 1);
+    rt->add_vs(10, WIDTH, add, WIDTH, div2, WIDTH, &(const float){1e-08f}, 0);
+    rt->div_vv(10, WIDTH, div3, WIDTH, mul4, WIDTH, add, WIDTH);
+    rt->sub_vv(10, WIDTH, a->out, WIDTH, mul3, WIDTH, div3, WIDTH);
 }
 
 /* Computes the outputs. */
@@ -1035,34 +1040,34 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     const int *const in_step = inputs[0]; /* step[] */
     const float *const in_adam_part1 = inputs[1]; /* adam.part1[] */
     const float *const in_adam_part2 = inputs[2]; /* adam.part2[] */
-    const float *const in_adam_m_embedding_weight = inputs[3]; /* adam.m.embedding.weight[10, 16] */
-    const float *const in_adam_v_embedding_weight = inputs[4]; /* adam.v.embedding.weight[10, 16] */
-    const float *const in_adam_m_hidden_bias = inputs[5]; /* adam.m.hidden.bias[64] */
-    const float *const in_adam_v_hidden_bias = inputs[6]; /* adam.v.hidden.bias[64] */
-    const float *const in_adam_m_hidden_weight = inputs[7]; /* adam.m.hidden.weight[64, 32] */
-    const float *const in_adam_v_hidden_weight = inputs[8]; /* adam.v.hidden.weight[64, 32] */
+    const float *const in_adam_m_embedding_weight = inputs[3]; /* adam.m.embedding.weight[10, N_EMBD] */
+    const float *const in_adam_v_embedding_weight = inputs[4]; /* adam.v.embedding.weight[10, N_EMBD] */
+    const float *const in_adam_m_hidden_bias = inputs[5]; /* adam.m.hidden.bias[WIDTH] */
+    const float *const in_adam_v_hidden_bias = inputs[6]; /* adam.v.hidden.bias[WIDTH] */
+    const float *const in_adam_m_hidden_weight = inputs[7]; /* adam.m.hidden.weight[WIDTH, 2 * N_EMBD] */
+    const float *const in_adam_v_hidden_weight = inputs[8]; /* adam.v.hidden.weight[WIDTH, 2 * N_EMBD] */
     const float *const in_adam_m_output_bias = inputs[9]; /* adam.m.output.bias[10] */
     const float *const in_adam_v_output_bias = inputs[10]; /* adam.v.output.bias[10] */
-    const float *const in_adam_m_output_weight = inputs[11]; /* adam.m.output.weight[10, 64] */
-    const float *const in_adam_v_output_weight = inputs[12]; /* adam.v.output.weight[10, 64] */
-    float *const out_adam_m_embedding_weight = outputs[0]; /* adam.m.embedding.weight[10, 16] */
-    float *const out_adam_m_hidden_bias = outputs[1]; /* adam.m.hidden.bias[64] */
-    float *const out_adam_m_hidden_weight = outputs[2]; /* adam.m.hidden.weight[64, 32] */
+    const float *const in_adam_m_output_weight = inputs[11]; /* adam.m.output.weight[10, WIDTH] */
+    const float *const in_adam_v_output_weight = inputs[12]; /* adam.v.output.weight[10, WIDTH] */
+    float *const out_adam_m_embedding_weight = outputs[0]; /* adam.m.embedding.weight[10, N_EMBD] */
+    float *const out_adam_m_hidden_bias = outputs[1]; /* adam.m.hidden.bias[WIDTH] */
+    float *const out_adam_m_hidden_weight = outputs[2]; /* adam.m.hidden.weight[WIDTH, 2 * N_EMBD] */
     float *const out_adam_m_output_bias = outputs[3]; /* adam.m.output.bias[10] */
-    float *const out_adam_m_output_weight = outputs[4]; /* adam.m.output.weight[10, 64] */
+    float *const out_adam_m_output_weight = outputs[4]; /* adam.m.output.weight[10, WIDTH] */
     float *const out_adam_part1 = outputs[5]; /* adam.part1[] */
     float *const out_adam_part2 = outputs[6]; /* adam.part2[] */
-    float *const out_adam_v_embedding_weight = outputs[7]; /* adam.v.embedding.weight[10, 16] */
-    float *const out_adam_v_hidden_bias = outputs[8]; /* adam.v.hidden.bias[64] */
-    float *const out_adam_v_hidden_weight = outputs[9]; /* adam.v.hidden.weight[64, 32] */
+    float *const out_adam_v_embedding_weight = outputs[7]; /* adam.v.embedding.weight[10, N_EMBD] */
+    float *const out_adam_v_hidden_bias = outputs[8]; /* adam.v.hidden.bias[WIDTH] */
+    float *const out_adam_v_hidden_weight = outputs[9]; /* adam.v.hidden.weight[WIDTH, 2 * N_EMBD] */
     float *const out_adam_v_output_bias = outputs[10]; /* adam.v.output.bias[10] */
-    float *const out_adam_v_output_weight = outputs[11]; /* adam.v.output.weight[10, 64] */
-    float *const out_embedding_weight = outputs[12]; /* embedding.weight[10, 16] */
-    float *const out_hidden_bias = outputs[13]; /* hidden.bias[64] */
-    float *const out_hidden_weight = outputs[14]; /* hidden.weight[64, 32] */
+    float *const out_adam_v_output_weight = outputs[11]; /* adam.v.output.weight[10, WIDTH] */
+    float *const out_embedding_weight = outputs[12]; /* embedding.weight[10, N_EMBD] */
+    float *const out_hidden_bias = outputs[13]; /* hidden.bias[WIDTH] */
+    float *const out_hidden_weight = outputs[14]; /* hidden.weight[WIDTH, 2 * N_EMBD] */
     float *const out_loss = outputs[15]; /* loss[] */
     float *const out_output_bias = outputs[16]; /* output.bias[10] */
-    float *const out_output_weight = outputs[17]; /* output.weight[10, 64] */
+    float *const out_output_weight = outputs[17]; /* output.weight[10, WIDTH] */
     int *const out_step = outputs[18]; /* step[] */
     (void)weights, (void)inputs;
     {
@@ -1078,42 +1083,42 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .rt = rt,
             .step = in_step, /* step[] */
             .stream0 = 0,
-            .out = (int *)arena + 11520, /* digits[64, 2] */
+            .out = (int *)arena + 11520, /* digits[B, 2] */
         };
         rt->parallel(pool, 1, 1, k2_digits, &args, scratch, scratch_floats);
     }
     {
         const struct k3_args args = {
             .rt = rt,
-            .digits = (int *)arena + 11520, /* digits[64, 2] */
-            .out = (int *)arena + 10880, /* target[64, 1] */
+            .digits = (int *)arena + 11520, /* digits[B, 2] */
+            .out = (int *)arena + 10880, /* target[B, 1] */
         };
         rt->parallel(pool, 1, 1, k3_target, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
             .rt = rt,
-            .embedding_weight = weights, /* embedding.weight[10, 16] */
-            .digits = (int *)arena + 11520, /* digits[64, 2] */
-            .out = arena + 8192, /* embedding[64, 2, 16] */
+            .embedding_weight = weights, /* embedding.weight[10, N_EMBD] */
+            .digits = (int *)arena + 11520, /* digits[B, 2] */
+            .out = arena + 8192, /* embedding[B, 2, N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k4_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
             .rt = rt,
-            .hidden_bias = weights + 160, /* hidden.bias[64] */
-            .embedding = arena + 8192, /* embedding[64, 2, 16] */
-            .hidden_weight = weights + 5616, /* hidden.weight[32, 64], whole panels */
-            .out = arena, /* hidden[64, 64] */
+            .hidden_bias = weights + 160, /* hidden.bias[WIDTH] */
+            .embedding = arena + 8192, /* embedding[B, 2, N_EMBD] */
+            .hidden_weight = weights + 5616, /* hidden.weight[2 * N_EMBD, WIDTH], whole panels */
+            .out = arena, /* hidden[B, WIDTH] */
         };
         rt->parallel(pool, 2, 2, k5_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
             .rt = rt,
-            .hidden = arena, /* hidden[64, 64] */
-            .out = arena + 4096, /* act[64, 64] */
+            .hidden = arena, /* hidden[B, WIDTH] */
+            .out = arena + 4096, /* act[B, WIDTH] */
         };
         rt->parallel(pool, 2, 2, k6_act, &args, scratch, scratch_floats);
     }
@@ -1121,37 +1126,37 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
         const struct k7_args args = {
             .rt = rt,
             .output_bias = weights + 224, /* output.bias[10] */
-            .act = arena + 4096, /* act[64, 64] */
-            .output_weight = weights + 7664, /* output.weight[64, 32], whole panels */
-            .out = arena + 10240, /* output[64, 10] */
+            .act = arena + 4096, /* act[B, WIDTH] */
+            .output_weight = weights + 7664, /* output.weight[WIDTH, 32], whole panels */
+            .out = arena + 10240, /* output[B, 10] */
         };
         rt->parallel(pool, 1, 1, k7_output, &args, scratch, scratch_floats);
     }
     {
         const struct k8_args args = {
             .rt = rt,
-            .output = arena + 10240, /* output[64, 10] */
-            .k3_target = (int *)arena + 10880, /* target[64, 1] */
-            .loss_max = arena + 10944, /* loss[64, 1] */
-            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
-            .out = arena + 11072, /* loss.where.sum[64, 1] */
+            .output = arena + 10240, /* output[B, 10] */
+            .k3_target = (int *)arena + 10880, /* target[B, 1] */
+            .loss_max = arena + 10944, /* loss[B, 1] */
+            .loss_exp_sum = arena + 11008, /* loss[B, 1] */
+            .out = arena + 11072, /* loss.where.sum[B, 1] */
         };
         rt->parallel(pool, 1, 1, k8_loss_where_sum, &args, scratch, scratch_floats);
     }
     {
         const struct k9_args args = {
             .rt = rt,
-            .k3_target = (int *)arena + 10880, /* target[64, 1] */
-            .out = arena + 11136, /* loss.ne[64] */
+            .k3_target = (int *)arena + 10880, /* target[B, 1] */
+            .out = arena + 11136, /* loss.ne[B] */
         };
         rt->parallel(pool, 1, 1, k9_loss_ne, &args, scratch, scratch_floats);
     }
     {
         const struct k10_args args = {
             .rt = rt,
-            .k9_loss_ne = arena + 11136, /* loss.ne[64] */
-            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
-            .k8_loss_where_sum = arena + 11072, /* loss.where.sum[64, 1] */
+            .k9_loss_ne = arena + 11136, /* loss.ne[B] */
+            .loss_exp_sum = arena + 11008, /* loss[B, 1] */
+            .k8_loss_where_sum = arena + 11072, /* loss.where.sum[B, 1] */
             .loss_float_sum = arena + 11200, /* loss[1] */
             .out = out_loss, /* loss[] */
         };
@@ -1160,20 +1165,20 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k11_args args = {
             .rt = rt,
-            .k9_loss_ne = arena + 11136, /* loss.ne[64] */
+            .k9_loss_ne = arena + 11136, /* loss.ne[B] */
             .loss_float_sum = arena + 11200, /* loss[1] */
-            .loss_exp_sum = arena + 11008, /* loss[64, 1] */
-            .output = arena + 10240, /* output[64, 10] */
-            .loss_max = arena + 10944, /* loss[64, 1] */
-            .k3_target = (int *)arena + 10880, /* target[64, 1] */
-            .out = arena + 10240, /* gradient of output[64, 10] */
+            .loss_exp_sum = arena + 11008, /* loss[B, 1] */
+            .output = arena + 10240, /* output[B, 10] */
+            .loss_max = arena + 10944, /* loss[B, 1] */
+            .k3_target = (int *)arena + 10880, /* target[B, 1] */
+            .out = arena + 10240, /* gradient of output[B, 10] */
         };
         rt->parallel(pool, 1, 1, k11_d_output, &args, scratch, scratch_floats);
     }
     {
         const struct k12_args args = {
             .rt = rt,
-            .d_output = arena + 10240, /* gradient of output[64, 10] */
+            .d_output = arena + 10240, /* gradient of output[B, 10] */
             .out = arena + 11648, /* gradient of output.bias[10] */
         };
         rt->parallel(pool, 1, 1, k12_d_output_bias, &args, scratch, scratch_floats);
@@ -1181,62 +1186,62 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k13_args args = {
             .rt = rt,
-            .d_output = arena + 10240, /* gradient of output[64, 10] */
-            .act = arena + 4096, /* act[64, 64] */
-            .out = arena + 10880, /* gradient of output.weight[10, 64] */
+            .d_output = arena + 10240, /* gradient of output[B, 10] */
+            .act = arena + 4096, /* act[B, WIDTH] */
+            .out = arena + 10880, /* gradient of output.weight[10, WIDTH] */
         };
         rt->parallel(pool, 1, 1, k13_d_output_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k14_args args = {
             .rt = rt,
-            .hidden = arena, /* hidden[64, 64] */
-            .d_output = arena + 10240, /* gradient of output[64, 10] */
-            .output_weight = weights + 240, /* output.weight[10, 64], whole panels */
-            .out = arena, /* gradient of hidden[64, 64] */
+            .hidden = arena, /* hidden[B, WIDTH] */
+            .d_output = arena + 10240, /* gradient of output[B, 10] */
+            .output_weight = weights + 240, /* output.weight[10, WIDTH], whole panels */
+            .out = arena, /* gradient of hidden[B, WIDTH] */
         };
         rt->parallel(pool, 2, 2, k14_d_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k15_args args = {
             .rt = rt,
-            .d_hidden = arena, /* gradient of hidden[64, 64] */
-            .out = arena + 10240, /* gradient of hidden.bias[64] */
+            .d_hidden = arena, /* gradient of hidden[B, WIDTH] */
+            .out = arena + 10240, /* gradient of hidden.bias[WIDTH] */
         };
         rt->parallel(pool, 1, 1, k15_d_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k16_args args = {
             .rt = rt,
-            .d_hidden = arena, /* gradient of hidden[64, 64] */
-            .hidden_weight = weights + 880, /* hidden.weight[64, 32], whole panels */
-            .out = arena + 4096, /* gradient of embedding[64, 32] */
+            .d_hidden = arena, /* gradient of hidden[B, WIDTH] */
+            .hidden_weight = weights + 880, /* hidden.weight[WIDTH, 2 * N_EMBD], whole panels */
+            .out = arena + 4096, /* gradient of embedding[B, 2 * N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k16_d_embedding, &args, scratch, scratch_floats);
     }
     {
         const struct k17_args args = {
             .rt = rt,
-            .d_hidden = arena, /* gradient of hidden[64, 64] */
-            .embedding = arena + 8192, /* embedding[64, 2, 16] */
-            .out = arena + 6144, /* gradient of hidden.weight[64, 32] */
+            .d_hidden = arena, /* gradient of hidden[B, WIDTH] */
+            .embedding = arena + 8192, /* embedding[B, 2, N_EMBD] */
+            .out = arena + 6144, /* gradient of hidden.weight[WIDTH, 2 * N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k17_d_hidden_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k18_args args = {
             .rt = rt,
-            .k16_d_embedding = arena + 4096, /* gradient of embedding[64, 32] */
-            .out = arena + 4096, /* gradient of embedding[64, 2, 16] */
+            .k16_d_embedding = arena + 4096, /* gradient of embedding[B, 2 * N_EMBD] */
+            .out = arena + 4096, /* gradient of embedding[B, 2, N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k18_d_embedding_copy, &args, scratch, scratch_floats);
     }
     {
         const struct k19_args args = {
             .rt = rt,
-            .d_embedding = arena + 4096, /* gradient of embedding[64, 2, 16] */
-            .digits = (int *)arena + 11520, /* digits[64, 2] */
-            .out = arena, /* gradient of embedding.weight[10, 16] */
+            .d_embedding = arena + 4096, /* gradient of embedding[B, 2, N_EMBD] */
+            .digits = (int *)arena + 11520, /* digits[B, 2] */
+            .out = arena, /* gradient of embedding.weight[10, N_EMBD] */
         };
         rt->parallel(pool, 10, 1, k19_d_embedding_weight, &args, scratch, scratch_floats);
     }
@@ -1259,45 +1264,45 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k22_args args = {
             .rt = rt,
-            .adam_m_embedding_weight = in_adam_m_embedding_weight, /* adam.m.embedding.weight[10, 16] */
-            .d_embedding_weight = arena, /* gradient of embedding.weight[10, 16] */
-            .adam_v_embedding_weight = in_adam_v_embedding_weight, /* adam.v.embedding.weight[10, 16] */
-            .embedding_weight = weights, /* embedding.weight[10, 16] */
+            .adam_m_embedding_weight = in_adam_m_embedding_weight, /* adam.m.embedding.weight[10, N_EMBD] */
+            .d_embedding_weight = arena, /* gradient of embedding.weight[10, N_EMBD] */
+            .adam_v_embedding_weight = in_adam_v_embedding_weight, /* adam.v.embedding.weight[10, N_EMBD] */
+            .embedding_weight = weights, /* embedding.weight[10, N_EMBD] */
             .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
             .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
-            .next_adam_m_embedding_weight = out_adam_m_embedding_weight, /* next adam.m.embedding.weight[10, 16] */
-            .next_adam_v_embedding_weight = out_adam_v_embedding_weight, /* next adam.v.embedding.weight[10, 16] */
-            .out = out_embedding_weight, /* next embedding.weight[10, 16] */
+            .next_adam_m_embedding_weight = out_adam_m_embedding_weight, /* next adam.m.embedding.weight[10, N_EMBD] */
+            .next_adam_v_embedding_weight = out_adam_v_embedding_weight, /* next adam.v.embedding.weight[10, N_EMBD] */
+            .out = out_embedding_weight, /* next embedding.weight[10, N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k22_next_embedding_weight, &args, scratch, scratch_floats);
     }
     {
         const struct k23_args args = {
             .rt = rt,
-            .adam_m_hidden_bias = in_adam_m_hidden_bias, /* adam.m.hidden.bias[64] */
-            .d_hidden_bias = arena + 10240, /* gradient of hidden.bias[64] */
-            .adam_v_hidden_bias = in_adam_v_hidden_bias, /* adam.v.hidden.bias[64] */
-            .hidden_bias = weights + 160, /* hidden.bias[64] */
+            .adam_m_hidden_bias = in_adam_m_hidden_bias, /* adam.m.hidden.bias[WIDTH] */
+            .d_hidden_bias = arena + 10240, /* gradient of hidden.bias[WIDTH] */
+            .adam_v_hidden_bias = in_adam_v_hidden_bias, /* adam.v.hidden.bias[WIDTH] */
+            .hidden_bias = weights + 160, /* hidden.bias[WIDTH] */
             .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
             .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
-            .next_adam_m_hidden_bias = out_adam_m_hidden_bias, /* next adam.m.hidden.bias[64] */
-            .next_adam_v_hidden_bias = out_adam_v_hidden_bias, /* next adam.v.hidden.bias[64] */
-            .out = out_hidden_bias, /* next hidden.bias[64] */
+            .next_adam_m_hidden_bias = out_adam_m_hidden_bias, /* next adam.m.hidden.bias[WIDTH] */
+            .next_adam_v_hidden_bias = out_adam_v_hidden_bias, /* next adam.v.hidden.bias[WIDTH] */
+            .out = out_hidden_bias, /* next hidden.bias[WIDTH] */
         };
         rt->parallel(pool, 1, 1, k23_next_hidden_bias, &args, scratch, scratch_floats);
     }
     {
         const struct k24_args args = {
             .rt = rt,
-            .adam_m_hidden_weight = in_adam_m_hidden_weight, /* adam.m.hidden.weight[64, 32] */
-            .d_hidden_weight = arena + 6144, /* gradient of hidden.weight[64, 32] */
-            .adam_v_hidden_weight = in_adam_v_hidden_weight, /* adam.v.hidden.weight[64, 32] */
-            .hidden_weight = weights + 2928, /* hidden.weight[64, 32] */
+            .adam_m_hidden_weight = in_adam_m_hidden_weight, /* adam.m.hidden.weight[WIDTH, 2 * N_EMBD] */
+            .d_hidden_weight = arena + 6144, /* gradient of hidden.weight[WIDTH, 2 * N_EMBD] */
+            .adam_v_hidden_weight = in_adam_v_hidden_weight, /* adam.v.hidden.weight[WIDTH, 2 * N_EMBD] */
+            .hidden_weight = weights + 2928, /* hidden.weight[WIDTH, 2 * N_EMBD] */
             .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
             .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
-            .next_adam_m_hidden_weight = out_adam_m_hidden_weight, /* next adam.m.hidden.weight[64, 32] */
-            .next_adam_v_hidden_weight = out_adam_v_hidden_weight, /* next adam.v.hidden.weight[64, 32] */
-            .out = out_hidden_weight, /* next hidden.weight[64, 32] */
+            .next_adam_m_hidden_weight = out_adam_m_hidden_weight, /* next adam.m.hidden.weight[WIDTH, 2 * N_EMBD] */
+            .next_adam_v_hidden_weight = out_adam_v_hidden_weight, /* next adam.v.hidden.weight[WIDTH, 2 * N_EMBD] */
+            .out = out_hidden_weight, /* next hidden.weight[WIDTH, 2 * N_EMBD] */
         };
         rt->parallel(pool, 1, 1, k24_next_hidden_weight, &args, scratch, scratch_floats);
     }
@@ -1319,15 +1324,15 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
     {
         const struct k26_args args = {
             .rt = rt,
-            .adam_m_output_weight = in_adam_m_output_weight, /* adam.m.output.weight[10, 64] */
-            .d_output_weight = arena + 10880, /* gradient of output.weight[10, 64] */
-            .adam_v_output_weight = in_adam_v_output_weight, /* adam.v.output.weight[10, 64] */
-            .output_weight = weights + 4976, /* output.weight[10, 64] */
+            .adam_m_output_weight = in_adam_m_output_weight, /* adam.m.output.weight[10, WIDTH] */
+            .d_output_weight = arena + 10880, /* gradient of output.weight[10, WIDTH] */
+            .adam_v_output_weight = in_adam_v_output_weight, /* adam.v.output.weight[10, WIDTH] */
+            .output_weight = weights + 4976, /* output.weight[10, WIDTH] */
             .k20_next_adam_part1 = out_adam_part1, /* next adam.part1[] */
             .k21_next_adam_part2 = out_adam_part2, /* next adam.part2[] */
-            .next_adam_m_output_weight = out_adam_m_output_weight, /* next adam.m.output.weight[10, 64] */
-            .next_adam_v_output_weight = out_adam_v_output_weight, /* next adam.v.output.weight[10, 64] */
-            .out = out_output_weight, /* next output.weight[10, 64] */
+            .next_adam_m_output_weight = out_adam_m_output_weight, /* next adam.m.output.weight[10, WIDTH] */
+            .next_adam_v_output_weight = out_adam_v_output_weight, /* next adam.v.output.weight[10, WIDTH] */
+            .out = out_output_weight, /* next output.weight[10, WIDTH] */
         };
         rt->parallel(pool, 1, 1, k26_next_output_weight, &args, scratch, scratch_floats);
     }

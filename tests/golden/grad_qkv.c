@@ -185,7 +185,7 @@ static void k5_d_qkv(const void *args, long begin, long end, float *scratch)
             long end_key = 150;
             if (query + n_queries < end_key)
                 end_key = query + n_queries;
-            const long next_head = head + (head + 1 < 3); /* prefetched; or the last one again */
+            const long next_head = head + (head + 1 < 3); /* prefetched */
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36, 36);
             rt->fetch(n_queries, 4, a->d_y + batch * 1800 + next_head * 4 + query * 12, 12);
             rt->fetch(n_queries, 4, a->qkv + batch * 5400 + next_head * 4 + query * 36 + 12, 36);

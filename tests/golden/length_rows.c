@@ -44,8 +44,8 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
 {
     const long scratch_floats = 8192; /* for each thread */
     float *const scratch = arena + 0;
-    const float *const in_x = inputs[1]; /* x[512, 64] */
-    float *const out_y = outputs[0]; /* y[512, 48] */
+    const float *const in_x = inputs[1]; /* x[n, 64] */
+    float *const out_y = outputs[0]; /* y[n, 48] */
     const long length_n = *(const int *)inputs[0]; /* n */
     if (length_n < 1 || length_n > 512)
         return 1;
@@ -53,10 +53,10 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     {
         const struct k1_args args = {
             .rt = rt,
-            .x = in_x, /* x[512, 64] */
+            .x = in_x, /* x[n, 64] */
             .w = weights, /* w[64, 64], whole panels */
             .n = length_n,
-            .out = out_y, /* y[512, 48] */
+            .out = out_y, /* y[n, 48] */
         };
         rt->parallel(pool, (args.n + 127) / 128, 4, k1_y, &args, scratch, scratch_floats);
     }

@@ -18,8 +18,8 @@ static void k1_d_scatter(const void *args, long begin, long end, float *scratch)
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
     /* [10, 6] */
-    float *const gathered = scratch, *const mul = gathered, *const sigmoid = gathered, *const mul2 =
-        gathered;
+    float *const gathered = scratch, *const mul = gathered, *const sigmoid = gathered,
+        *const mul2 = gathered;
     float *const sub = scratch + 64; /* [10, 6] */
     rt->gather(10, 6, gathered, 6, a->wte, 6, 11, a->tokens);
     rt->mul_sv(10, 6, mul, 6, &(const float){2.0f}, 0, gathered, 6);

@@ -108,7 +108,7 @@ static void k2_values(const void *args, long begin, long end, float *scratch)
             long end_key = visible;
             if (query + before + n_queries < end_key)
                 end_key = query + before + n_queries;
-            const long next_head = head + (head + 1 < 3); /* prefetched; or the last one again */
+            const long next_head = head + (head + 1 < 3); /* prefetched */
             rt->fetch(n_queries, 16, a->queries + batch * 1920 + next_head * 640 + query * 16, 16);
             rt->pack(16, n_queries, queries, 512,
                 a->queries + batch * 1920 + head * 640 + query * 16, 1, 16);
@@ -147,10 +147,10 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const add = (int *)scratch, *const add2 = add; /* [1], one number a row */
-    rt->i32->load(1, 1, add, 0, a->n, 0, 0);
-    rt->i32->add_sv(1, 1, add2, 0, a->at, 0, add, 0);
-    rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
+    int *const column = (int *)scratch, *const add = column; /* [1], one number a row */
+    rt->i32->load(1, 1, column, 0, a->n, 0, 0);
+    rt->i32->add_sv(1, 1, add, 0, a->at, 0, column, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, add, 0);
 }
 
 /* Computes the outputs. */
@@ -161,12 +161,12 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     float *const scratch = arena + 0;
     const int *const in_n = inputs[0]; /* n[] */
     int *const state_at = (void *)inputs[1]; /* at[] */
-    const float *const in_queries = inputs[2]; /* queries[4, 3, 40, 16] */
+    const float *const in_queries = inputs[2]; /* queries[4, 3, n, 16] */
     float *const state_keys = (void *)inputs[3]; /* keys[4, 1, 96, 16] */
-    const float *const in_new_keys = inputs[4]; /* new_keys[4, 1, 40, 16] */
+    const float *const in_new_keys = inputs[4]; /* new_keys[4, 1, n, 16] */
     float *const state_values = (void *)inputs[5]; /* values[4, 1, 96, 16] */
-    const float *const in_new_values = inputs[6]; /* new_values[4, 1, 40, 16] */
-    float *const out_values = outputs[0]; /* values[4, 3, 40, 16] */
+    const float *const in_new_values = inputs[6]; /* new_values[4, 1, n, 16] */
+    float *const out_values = outputs[0]; /* values[4, 3, n, 16] */
     const long length_n = *(const int *)inputs[0]; /* n */
     if (length_n < 1 || length_n > 40)
         return 1;
@@ -174,7 +174,7 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     {
         const struct k1_args args = {
             .rt = rt,
-            .new_keys = in_new_keys, /* new_keys[4, 1, 40, 16] */
+            .new_keys = in_new_keys, /* new_keys[4, 1, n, 16] */
             .at = state_at, /* at[] */
             .n = length_n,
             .out = state_keys, /* next keys[4, 1, 96, 16] */
@@ -184,7 +184,7 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     {
         const struct k1_args args = {
             .rt = rt,
-            .new_keys = in_new_values, /* new_values[4, 1, 40, 16] */
+            .new_keys = in_new_values, /* new_values[4, 1, n, 16] */
             .at = state_at, /* at[] */
             .n = length_n,
             .out = state_values, /* next values[4, 1, 96, 16] */
@@ -195,11 +195,11 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
         const struct k2_args args = {
             .rt = rt,
             .at = state_at, /* at[] */
-            .queries = in_queries, /* queries[4, 3, 40, 16] */
+            .queries = in_queries, /* queries[4, 3, n, 16] */
             .k1_next_keys = state_keys, /* next keys[4, 1, 96, 16] */
             .v3_k1_next_keys = state_values, /* next values[4, 1, 96, 16] */
             .n = length_n,
-            .out = out_values, /* values[4, 3, 40, 16] */
+            .out = out_values, /* values[4, 3, n, 16] */
         };
         rt->parallel(pool, 12, 12, k2_values, &args, scratch, scratch_floats);
     }

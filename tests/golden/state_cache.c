@@ -62,10 +62,10 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
     const struct k3_args *a = args;
     const struct cr_runtime *rt = a->rt;
     (void)begin, (void)end; /* there is one item */
-    int *const add = (int *)scratch, *const add2 = add; /* [1], one number a row */
-    rt->i32->load(1, 1, add, 0, &(const int){2}, 0, 0);
-    rt->i32->add_sv(1, 1, add2, 0, a->at, 0, add, 0);
-    rt->i32->store(1, 1, a->out, 0, 0, add2, 0);
+    int *const column = (int *)scratch, *const add = column; /* [1], one number a row */
+    rt->i32->load(1, 1, column, 0, &(const int){2}, 0, 0);
+    rt->i32->add_sv(1, 1, add, 0, a->at, 0, column, 0);
+    rt->i32->store(1, 1, a->out, 0, 0, add, 0);
 }
 
 /*
