@@ -31,10 +31,8 @@ static int moved_axis(const struct cr_node *in, const struct cr_node *node, int 
     }
 }
 
-int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
+int cr_axis_in_operand(const struct cr_node *node, int i, const struct cr_node *in, int axis)
 {
-    const struct cr_node *node = &g->nodes[id];
-    const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
     int r = node->rank;
     switch (cr_ops[node->op].kind) {
     case CR_KIND_ELEMENTWISE:
@@ -50,7 +48,7 @@ int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
     case CR_KIND_TAKE:
         return i == 1 || axis != node->axis ? axis : CR_NONE;
     case CR_KIND_GATHER: {
-        int indices = g->nodes[cr_in(g, id, 1)].rank;
+        int indices = i == 1 ? in->rank : r - in->rank + 1;
         if (i == 1)
             return axis < indices ? axis : CR_NONE;
         return axis >= indices ? axis - indices + 1 : CR_NONE;
@@ -58,4 +56,9 @@ int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
     default:
         return CR_NONE;
     }
+}
+
+int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis)
+{
+    return cr_axis_in_operand(&g->nodes[id], i, &g->nodes[cr_in(g, id, i)], axis);
 }

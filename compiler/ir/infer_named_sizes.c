@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "axes.h"
 #include "compiler/ir/mem.h"
 #include "named_sizes.h"
 
@@ -83,16 +84,24 @@ static bool is_moved(const struct finder *f, int axis)
     return false;
 }
 
-/* Infers an op on operands of one shape, axis by axis; the axis of a concat is left out. */
+/* Infers the axes that come from axes of operands. */
 static void find_meeting(struct finder *f)
 {
-    for (int a = 0; a < f->node->rank; a++) {
-        for (int i = 0; i < f->node->n_in; i++)
-            if (f->node->op != CR_OP_concat || a != f->node->axis)
-                f->found[a] = i ? meet(f, f->found[a], f->all[f->in[i]][a]) : f->all[f->in[0]][a];
+    for (int i = 0; i < f->node->n_in; i++)
+        for (int a = 0; a < f->node->rank; a++) {
+            int from = cr_axis_in_operand(f->node, i, &f->g->nodes[f->in[i]], a);
+            if (from != CR_NONE)
+                f->found[a] = meet(f, f->found[a], f->all[f->in[i]][from]);
+        }
+}
+
+/* Infers an elementwise op or a concat: axis a of each operand is axis a of the result. */
+static void find_aligned(struct finder *f)
+{
+    find_meeting(f);
+    for (int a = 0; a < f->node->rank; a++)
         if (f->node->shape[a] == 1 && is_moved(f, a))
             f->found[a] = 0;
-    }
 }
 
 /* Infers a concat.  If its parts have one size, its axis has that size times their number; else the sum
@@ -101,7 +110,7 @@ static void find_concat(struct finder *f)
 {
     int axis = f->node->axis, n = f->node->n_in, *parts = cr_calloc((size_t)n, sizeof *parts);
     bool same = true;
-    find_meeting(f);
+    find_aligned(f);
     for (int i = 0; i < n; i++) {
         parts[i] = f->all[f->in[i]][axis];
         same &= parts[i] == parts[0];
@@ -109,16 +118,6 @@ static void find_concat(struct finder *f)
     f->found[axis] = same ? cr_size_product(f->sizes, parts[0], cr_plain_size(f->sizes, n))
                           : cr_size_sum(f->sizes, parts, n, 0);
     free(parts);
-}
-
-static void find_contract(struct finder *f)
-{
-    const int *x = f->all[f->in[0]], *y = f->all[f->in[1]];
-    int r = f->node->rank;
-    for (int a = 0; a < r - 2; a++)
-        f->found[a] = meet(f, x[a], y[a]);
-    f->found[r - 2] = x[r - 2];
-    f->found[r - 1] = y[r - 1];
 }
 
 /* Returns the product of the sizes of axes begin .. end - 1. */
@@ -213,44 +212,19 @@ static void find_slice(struct finder *f)
 /* Infers a view: an axis that it keeps has the size that it has in the operand. */
 static void find_move(struct finder *f)
 {
-    const struct cr_node *node = f->node, *in = &f->g->nodes[f->in[0]];
-    const int *from = f->all[f->in[0]], *known = known_of_shape(f);
-    int more = node->rank - in->rank;
-    if (node->op == CR_OP_reshape) {
+    const int *known = f->node->op == CR_OP_expand ? known_of_shape(f) : NULL;
+    if (f->node->op == CR_OP_reshape) {
         find_reshape(f);
         return;
     }
-    if (node->op == CR_OP_slice) {
+    if (f->node->op == CR_OP_slice) {
         find_slice(f);
         return;
     }
-    for (int a = 0; a < node->rank; a++) {
-        if (node->op == CR_OP_permute)
-            f->found[a] = from[node->index[a]];
-        else if (a >= more && in->shape[a - more] == node->shape[a])
-            f->found[a] = from[a - more];
-        else if (node->op == CR_OP_expand && known)
+    find_meeting(f);
+    for (int a = 0; known && a < f->node->rank; a++)
+        if (cr_axis_in_operand(f->node, 0, &f->g->nodes[f->in[0]], a) == CR_NONE)
             f->found[a] = known[a];
-    }
-}
-
-static void find_gather(struct finder *f)
-{
-    const int *table = f->all[f->in[0]], *index = f->all[f->in[1]];
-    int r = f->g->nodes[f->in[1]].rank;
-    memcpy(f->found, index, (size_t)r * sizeof *index);
-    memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r) * sizeof *table);
-}
-
-/* Infers the named sizes of a take.  An axis has the index's named size.  If the index has none there, the axis has
- * the first operand's named size, except the axis along which elements are taken. */
-static void find_take(struct finder *f)
-{
-    for (int a = 0; a < f->node->rank; a++) {
-        f->found[a] = f->all[f->in[1]][a];
-        if (!f->found[a] && a != f->node->axis)
-            f->found[a] = f->all[f->in[0]][a];
-    }
 }
 
 /* Infers an op with the shape of its first operand, but for the axis of a reduction, which has one
@@ -272,11 +246,11 @@ static void find_exchange(struct finder *f)
 }
 
 static void (*const find[])(struct finder *) = {
-    [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
-    [CR_KIND_REDUCE] = find_same,       [CR_KIND_CONTRACT] = find_contract,
+    [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_aligned,
+    [CR_KIND_REDUCE] = find_same,       [CR_KIND_CONTRACT] = find_meeting,
     [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_concat,
-    [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_by_shape,
-    [CR_KIND_TAKE] = find_take,         [CR_KIND_WRITE] = find_same,
+    [CR_KIND_GATHER] = find_meeting,    [CR_KIND_SCATTER] = find_by_shape,
+    [CR_KIND_TAKE] = find_meeting,      [CR_KIND_WRITE] = find_same,
     [CR_KIND_RANDOM] = find_by_shape,   [CR_KIND_SCAN] = find_same,
     [CR_KIND_EXCHANGE] = find_exchange,
 };

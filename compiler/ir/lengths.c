@@ -94,40 +94,37 @@ static bool find_leaf(struct finder *f)
     return true;
 }
 
-/* Unites the lengths of all operands, axis by axis; the axis of a concat must be no length. */
+/* Unites the lengths of the axes of all operands that an axis of the result comes from. */
 static bool find_meeting(struct finder *f)
 {
-    bool concat = f->node->op == CR_OP_concat;
+    static const signed char none[CR_MAX_RANK];
     for (int i = 0; i < f->node->n_in; i++) {
         const signed char *in = of_operand(f, i);
-        for (int a = 0; a < f->node->rank; a++) {
-            if (concat && a == f->node->axis && in[a])
-                return fail_at(f, "found along the", i, a);
-            if (!meet(f, a, f->found[a], in[a], &f->found[a]))
+        for (int a = 0; memcmp(in, none, sizeof none) != 0 && a < f->node->rank; a++) {
+            int from = cr_axis_in_operand(f->node, i, &f->g->nodes[f->in[i]], a);
+            if (from != CR_NONE && !meet(f, a, f->found[a], in[from], &f->found[a]))
                 return false;
         }
     }
     return true;
 }
 
-static bool find_reduce(struct finder *f)
+/* Infers a concat: its axis must be no length. */
+static bool find_concat(struct finder *f)
 {
-    memcpy(f->found, of_operand(f, 0), CR_MAX_RANK);
-    f->found[f->node->axis] = 0;
-    return true;
+    int axis = f->node->axis;
+    for (int i = 0; i < f->node->n_in; i++)
+        if (of_operand(f, i)[axis])
+            return fail_at(f, "found along the", i, axis);
+    return find_meeting(f);
 }
 
+/* Infers a contraction: the axes that it sums over must have the same length. */
 static bool find_contract(struct finder *f)
 {
-    const signed char *x = of_operand(f, 0), *y = of_operand(f, 1);
     int r = f->node->rank;
     signed char inner;
-    for (int a = 0; a < r - 2; a++)
-        if (!meet(f, a, x[a], y[a], &f->found[a]))
-            return false;
-    f->found[r - 2] = x[r - 2];
-    f->found[r - 1] = y[r - 1];
-    return meet(f, r - 1, x[r - 1], y[r - 2], &inner);
+    return find_meeting(f) && meet(f, r - 1, of_operand(f, 0)[r - 1], of_operand(f, 1)[r - 2], &inner);
 }
 
 /* Infers a reshape: a length stays an axis if an axis of the result has its size and as many
@@ -146,81 +143,42 @@ static bool find_reshape(struct finder *f)
     return true;
 }
 
+/* Infers a slice: an axis that is a length must be whole. */
 static bool find_slice(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
-    const signed char *from = of_operand(f, 0);
-    for (int a = 0; a < in->rank; a++) {
-        if (from[a] && f->node->shape[a] != in->shape[a])
+    for (int a = 0; a < in->rank; a++)
+        if (of_operand(f, 0)[a] && f->node->shape[a] != in->shape[a])
             return fail_at(f, "found a part of the", 0, a);
-        f->found[a] = from[a];
-    }
-    return true;
+    return find_meeting(f);
 }
 
-/* Infers a limit: the lengths of the operand, and the lengths in the attributes. */
-static bool find_limit(struct finder *f)
+/* Infers a limit or an expand: the lengths of the operand, and the lengths in the attributes. */
+static bool find_asked(struct finder *f)
 {
+    if (!find_meeting(f))
+        return false;
     for (int a = 0; a < f->node->rank; a++)
-        if (!check_asked(f, a) || !meet(f, a, of_operand(f, 0)[a], asked(f, a), &f->found[a]))
+        if ((f->node->op == CR_OP_limit && !check_asked(f, a)) ||
+            !meet(f, a, f->found[a], asked(f, a), &f->found[a]))
             return false;
     return true;
 }
 
-/* Infers an expand: the lengths of the operand, whose axes are the last ones, and the lengths in
- * the attributes. */
-static bool find_expand(struct finder *f)
-{
-    int more = f->node->rank - f->g->nodes[f->in[0]].rank;
-    for (int a = 0; a < f->node->rank; a++)
-        if (!meet(f, a, a < more ? 0 : of_operand(f, 0)[a - more], asked(f, a), &f->found[a]))
-            return false;
-    return true;
-}
-
-/* Infers a movement op: an axis of its result has the length of the operand's axis that it comes
- * from. */
+/* Infers a view. */
 static bool find_move(struct finder *f)
 {
-    const struct cr_node *node = f->node;
-    const signed char *from = of_operand(f, 0);
-    switch (node->op) {
+    switch (f->node->op) {
     case CR_OP_reshape:
         return find_reshape(f);
     case CR_OP_slice:
         return find_slice(f);
     case CR_OP_limit:
-        return find_limit(f);
     case CR_OP_expand:
-        return find_expand(f);
-    case CR_OP_permute:
-        for (int a = 0; a < node->rank; a++)
-            f->found[a] = from[node->index[a]];
-        return true;
-    default: /* detach */
-        memcpy(f->found, from, CR_MAX_RANK);
-        return true;
+        return find_asked(f);
+    default: /* permute, detach */
+        return find_meeting(f);
     }
-}
-
-/* Infers a gather: the lengths of the index, then the lengths of a row of the table. */
-static bool find_gather(struct finder *f)
-{
-    const signed char *table = of_operand(f, 0), *index = of_operand(f, 1);
-    int r = f->g->nodes[f->in[1]].rank;
-    memcpy(f->found, index, (size_t)r);
-    memcpy(f->found + r, table + 1, (size_t)(f->node->rank - r));
-    return true;
-}
-
-/* Infers a take: its axis has the length of the index, each other axis the length that an operand has there. */
-static bool find_take(struct finder *f)
-{
-    const signed char *a = of_operand(f, 0), *index = of_operand(f, 1);
-    for (int i = 0; i < f->node->rank; i++)
-        if (!meet(f, i, i == f->node->axis ? 0 : a[i], index[i], &f->found[i]))
-            return false;
-    return true;
 }
 
 static bool find_scatter(struct finder *f)
@@ -273,10 +231,10 @@ static bool find_exchange(struct finder *f)
 
 static bool (*const find[])(struct finder *) = {
     [CR_KIND_LEAF] = find_leaf,         [CR_KIND_ELEMENTWISE] = find_meeting,
-    [CR_KIND_REDUCE] = find_reduce,     [CR_KIND_CONTRACT] = find_contract,
-    [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_meeting,
-    [CR_KIND_GATHER] = find_gather,     [CR_KIND_SCATTER] = find_scatter,
-    [CR_KIND_TAKE] = find_take,         [CR_KIND_WRITE] = find_write,
+    [CR_KIND_REDUCE] = find_meeting,    [CR_KIND_CONTRACT] = find_contract,
+    [CR_KIND_MOVE] = find_move,         [CR_KIND_CONCAT] = find_concat,
+    [CR_KIND_GATHER] = find_meeting,    [CR_KIND_SCATTER] = find_scatter,
+    [CR_KIND_TAKE] = find_meeting,      [CR_KIND_WRITE] = find_write,
     [CR_KIND_RANDOM] = find_random,     [CR_KIND_SCAN] = find_scan,
     [CR_KIND_EXCHANGE] = find_exchange,
 };
