@@ -68,13 +68,10 @@ static cr_id constant(struct walk *w, cr_id like, double value)
 /* True if a node repeats one matrix over all batches. */
 static bool is_one_matrix(const struct cr_graph *g, cr_id id)
 {
-    const struct cr_node *node = &g->nodes[id];
-    if (node->op != CR_OP_expand)
+    if (!cr_repeats_matrices(g, id))
         return false;
     const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
-    int64_t rows = node->shape[node->rank - 2], cols = node->shape[node->rank - 1];
-    return in->rank >= 2 && in->shape[in->rank - 2] == rows && in->shape[in->rank - 1] == cols &&
-           cr_elements(in->rank, in->shape) == rows * cols;
+    return cr_elements(in->rank - 2, in->shape) == 1;
 }
 
 /* Returns a node with its last two axes swapped; a repeated matrix is transposed before it is

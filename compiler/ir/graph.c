@@ -312,6 +312,16 @@ bool cr_is_entry_output(const struct cr_graph *g, cr_id id)
     return false;
 }
 
+bool cr_repeats_matrices(const struct cr_graph *g, cr_id id)
+{
+    const struct cr_node *node = &g->nodes[id];
+    if (node->op != CR_OP_expand)
+        return false;
+    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
+    return in->rank >= 2 && in->shape[in->rank - 2] == node->shape[node->rank - 2] &&
+           in->shape[in->rank - 1] == node->shape[node->rank - 1];
+}
+
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b)
 {
     return a->rank == b->rank &&

@@ -449,6 +449,9 @@ static inline bool cr_is_empty(const struct cr_node *node)
 /* True if a node is an output of an entry, not only the next value of a state. */
 bool cr_is_entry_output(const struct cr_graph *g, cr_id id);
 
+/* True if a node is an expand of whole matrices along batch axes. */
+bool cr_repeats_matrices(const struct cr_graph *g, cr_id id);
+
 /* True if the bounds of all sizes are equal, lengths or not. */
 bool cr_same_shape(const struct cr_node *a, const struct cr_node *b);
 

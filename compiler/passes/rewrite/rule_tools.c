@@ -17,24 +17,13 @@ cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
     return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* True if a node is an expand of whole matrices along batch axes. */
-static bool repeats_matrices(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *node = &g->nodes[id];
-    if (node->op != CR_OP_expand)
-        return false;
-    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
-    return in->rank >= 2 && memcmp(in->shape + in->rank - 2, node->shape + node->rank - 2,
-                                   2 * sizeof *in->shape) == 0;
-}
-
 /* Transposes the operand of an expand of matrices rather than the result, so that the graph has
  * one form for both. */
 cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_attr attr = {0};
     int rank = rw->to->nodes[id].rank;
-    if (repeats_matrices(rw->to, id)) {
+    if (cr_repeats_matrices(rw->to, id)) {
         cr_id in = cr_transpose_last(rw, cr_in(rw->to, id, 0));
         attr = cr_attr_of(&rw->to->nodes[id]);
         int64_t rows = attr.shape[rank - 2];

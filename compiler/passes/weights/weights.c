@@ -71,20 +71,9 @@ bool cr_is_laid_out(const struct cr_graph *g, cr_id id)
     return cr_param_of(g, id) != CR_NONE || cr_is_joined(g, id);
 }
 
-/* True if a node is an expand of whole matrices along batch axes. */
-static bool repeats_matrices(const struct cr_graph *g, cr_id id)
-{
-    const struct cr_node *node = &g->nodes[id];
-    if (node->op != CR_OP_expand)
-        return false;
-    const struct cr_node *in = &g->nodes[cr_in(g, id, 0)];
-    return in->rank >= 2 && in->shape[in->rank - 1] == node->shape[node->rank - 1] &&
-           in->shape[in->rank - 2] == node->shape[node->rank - 2];
-}
-
 cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
 {
-    while (repeats_matrices(g, id))
+    while (cr_repeats_matrices(g, id))
         id = cr_in(g, id, 0);
     return id;
 }
@@ -199,7 +188,7 @@ static bool keeps_matrix(const struct cr_graph *g, cr_id id)
 
 bool cr_find_choice(const struct cr_graph *g, cr_id id, struct cr_stacked *choice)
 {
-    while (keeps_matrix(g, id) || repeats_matrices(g, id))
+    while (keeps_matrix(g, id) || cr_repeats_matrices(g, id))
         id = cr_in(g, id, 0);
     if (g->nodes[id].op != CR_OP_gather)
         return false;
