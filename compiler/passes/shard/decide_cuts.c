@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "compiler/ir/axes.h"
+
 /* Returns the cut of a table's rows by columns; whole if it has several segments, or if a format's
  * blocks of columns would be split. */
 static struct cr_axis_cut cut_of_rows(const struct cr_shard *s, cr_id id)
@@ -85,16 +87,13 @@ static struct cr_axis_cut decide_move(const struct cr_shard *s, cr_id id)
         return decide_reshape(in, node, cut);
     case CR_OP_slice:
         return decide_slice(node, cut);
-    case CR_OP_permute:
+    default: /* permute, expand, detach, limit */
         for (int a = 0; a < node->rank; a++)
-            if (node->index[a] == cr_read_cut(s, cr_in(s->g, id, 0))->axis)
+            if (cr_operand_axis(s->g, id, 0, a) == cut.axis) {
                 cut.axis = a;
-        return cut;
-    default: /* expand, detach, limit */
-        cut.axis += node->rank - in->rank;
-        if (node->shape[cut.axis] != in->shape[cut.axis - node->rank + in->rank])
-            cut.n = 0; /* the cut axis has size 1 in the operand, and every rank has all of it */
-        return cut;
+                return cut;
+            }
+        return (struct cr_axis_cut){.n = 0}; /* the axis is repeated: every rank has all of it */
     }
 }
 
