@@ -1350,7 +1350,7 @@ START_TEST(refuses_other_operands)
         {"Gather", FLOAT, 1, {2}, "an operand of type float, expected integers"},
         {"MatMul", BOOL, 2, {2, 2}, "an operand of type bool, expected numbers"},
         {"Where", FLOAT, 1, {2}, "an operand of type float, expected booleans"},
-        {"Concat", INT64, 2, {2, 2}, "found parts of type int64 and float, expected equal types"},
+        {"Concat", INT64, 2, {2, 2}, "found operands of type int64 and float, expected equal types"},
         {"Resize", FLOAT, 1, {0}, "found onnx_pictures.resize of a tensor without elements"},
         {"RotaryEmbedding", FLOAT, 3, {1, 2, 0}, "found 0 heads of a tensor of 3 axes"},
     };

@@ -170,6 +170,15 @@ bool cr_t_is_of(struct cr_translation *t, cr_t x, int types)
     return (types & own) != 0;
 }
 
+bool cr_t_same_types(struct cr_translation *t, cr_t a, cr_t b)
+{
+    bool same = cr_language_type(a->type) == cr_language_type(b->type);
+    if (!same)
+        cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
+                       cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
+    return same;
+}
+
 void *cr_t_array(struct cr_translation *t, int64_t n)
 {
     return cr_elements_new(&t->graph->elements, t->arena, (size_t)n);

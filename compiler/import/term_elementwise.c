@@ -115,10 +115,7 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
         return NULL;
     if (op == CR_OP_COUNT)
         return cr_onnx_refuse(t, "found %s, which the language does not have, expected one of its operations", name);
-    if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
-                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
-    if (!cr_t_is_of(t, a, operands_of_op(op)))
+    if (!cr_t_same_types(t, a, b) || !cr_t_is_of(t, a, operands_of_op(op)))
         return NULL;
     if (a->type == CR_ONNX_BOOL && cr_ops[op].rule != CR_RULE_LOGIC) { /* the language compares numbers */
         a = cr_t_cast(t, a, CR_ONNX_INT32);
@@ -139,11 +136,8 @@ cr_t cr_t_with(struct cr_translation *t, const char *name, cr_t a, double number
 
 cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
 {
-    if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS))
+    if (t->failed || !c || !a || !b || !cr_t_is_of(t, c, CR_OF_BOOLEANS) || !cr_t_same_types(t, a, b))
         return NULL;
-    if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
-                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, a->type, c->rank, c->shape);
     if (!x)
         return NULL;

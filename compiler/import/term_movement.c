@@ -258,10 +258,8 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
             return NULL;
         if (parts[i]->rank != parts[0]->rank)
             return cr_onnx_refuse(t, "found parts of %d and %d axes, expected as many", parts[0]->rank, parts[i]->rank);
-        if (cr_language_type(parts[i]->type) != cr_language_type(parts[0]->type))
-            return cr_onnx_refuse(t, "found parts of type %s and %s, expected equal types",
-                                  cr_onnx_type_name(parts[0]->type),
-                                  cr_onnx_type_name(parts[i]->type));
+        if (!cr_t_same_types(t, parts[0], parts[i]))
+            return NULL;
         if (!cr_differ_along(axis, parts[0]->rank, parts[0]->shape, parts[i]->rank, parts[i]->shape))
             return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
         shape[axis] = cr_sizes(t->graph->symbols, shape[axis], '+', parts[i]->shape[axis]);
@@ -411,11 +409,8 @@ cr_t cr_t_matmul(struct cr_translation *t, cr_t a, cr_t b)
 {
     int64_t shape[CR_ONNX_RANK];
     int n = 0;
-    if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS))
+    if (t->failed || !a || !b || !cr_t_is_of(t, a, CR_OF_NUMBERS) || !cr_t_same_types(t, a, b))
         return NULL;
-    if (cr_language_type(a->type) != cr_language_type(b->type))
-        return cr_onnx_refuse(t, "found operands of type %s and %s, expected equal types",
-                              cr_onnx_type_name(a->type), cr_onnx_type_name(b->type));
     if (!a->rank || !b->rank ||
         cr_product_shape(&n, shape, a->rank, a->shape, b->rank, b->shape) != CR_PRODUCT_FITS)
         return cr_onnx_refuse(t, "found a product of shapes %s and %s, expected equal inner sizes",

@@ -29,6 +29,9 @@ enum { CR_OF_FLOATS = 1, CR_OF_INTEGERS = 2, CR_OF_NUMBERS = 3, CR_OF_BOOLEANS =
 /* True if an operand's type is in the set; refuses otherwise. */
 bool cr_t_is_of(struct cr_translation *t, cr_t x, int types);
 
+/* True if two operands have one type in the language; refuses otherwise. */
+bool cr_t_same_types(struct cr_translation *t, cr_t a, cr_t b);
+
 /* Returns an array for the elements of a term, all 0. */
 double *cr_t_new_elements(struct cr_translation *t, const struct cr_onnx_term *x);
 
