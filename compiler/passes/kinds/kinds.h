@@ -22,4 +22,12 @@
 #include "compiler/passes/module/kernel_kinds.def"
 #undef KIND
 
+/* Fields of a part: the program that computes the elements of the result, all columns of a row after one another. */
+#define CR_PROGRAM_BY_ROW                                                                          \
+    .at = CR_PART(program), .name = "program", .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL, \
+    .across = CR_LOOP_COL, .needed = true
+
+/* The part of such a program behind a contraction, whose result it reads. */
+#define CR_EPILOGUE {CR_PROGRAM_BY_ROW, .core = true, .title = "then", .label = "epilogue"}
+
 #endif

@@ -11,14 +11,7 @@ static void columns_remark(const struct cr_kernel *k, struct cr_remarks *remarks
 }
 
 const struct cr_kernel_parts cr_parts_columns = {
-    .programs[0] = {.at = CR_PART(program),
-                    .name = "program",
-                    .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                    .across = CR_LOOP_COL,
-                    .needed = true,
-                    .reduces = true,
-                    .ends_down = true,
-                    .title = "steps"},
+    .programs[0] = {CR_PROGRAM_BY_ROW, .reduces = true, .ends_down = true, .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_COL,
     .starts = true,
     .remark = columns_remark,

@@ -3,14 +3,7 @@
 #include "kinds.h"
 
 const struct cr_kernel_parts cr_parts_tile = {
-    .programs[0] = {.at = CR_PART(program),
-                    .name = "program",
-                    .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                    .across = CR_LOOP_COL,
-                    .needed = true,
-                    .reduces = true,
-                    .whole_rows = true,
-                    .title = "steps"},
+    .programs[0] = {CR_PROGRAM_BY_ROW, .reduces = true, .whole_rows = true, .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .elementwise = true,
     .several = true,

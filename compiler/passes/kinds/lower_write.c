@@ -55,13 +55,7 @@ static int verify_write(const struct cr_kernel_check *c)
 }
 
 const struct cr_kernel_parts cr_parts_write = {
-    .programs[0] = {.at = CR_PART(program),
-                    .name = "program",
-                    .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
-                    .across = CR_LOOP_COL,
-                    .needed = true,
-                    .reduces = true,
-                    .title = "steps"},
+    .programs[0] = {CR_PROGRAM_BY_ROW, .reduces = true, .title = "steps"},
     .results[0] = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL,
     .narrow = true,
     .writes_rows = true,
