@@ -91,6 +91,7 @@ models() {
     generates graphs/llama.lua --prompt-ids 1,5,9 --ids --ignore-eos --context 64 --set hidden_size=80 \
         --set vocab_size=131 --set num_hidden_layers=2 --set num_attention_heads=5 --set num_key_value_heads=1 \
         --set intermediate_size=100
+    runs "$T/keys.lua" --format q8
     generates tests/fixtures/model_gpt2 --prompt-ids 3,1,4,1,5 --ids --ignore-eos
     printf 'A fox\n\nOnce upon a time there was a frog.\r\nThe end' >"$T/lines"
     encodes embed graphs/fables --normalize
@@ -309,6 +310,17 @@ for model in wide:x rows:ids; do
     [ $? -eq 2 ] && grep -q 'the weights would take 256.0 MiB' "$log"
     report $? "256 MiB of weights exceed the limit ($model.lua)"
 done
+
+# Keys of 3 heads by a batch of 3 matrices, which is kept in f32, where a rank of 3 has a single matrix.
+cat >"$T/keys.lua" <<'END'
+local x = input("x", {1, 6, 64})
+local function heads(y) return y:reshape{1, 6, 3, 32}:permute{1, 3, 2, 4} end
+local q, v = param("q", {64, 96}, {normal = 0.3}), param("v", {64, 96}, {normal = 0.3})
+local k = param("k", {3, 64, 32}, {normal = 0.3}):reshape{1, 3, 64, 32}
+k = x:reshape{1, 1, 6, 64}:expand{1, 3, 6, 64}:matmul(k)
+local probs = require "nn".softmax(heads(x:matmul(q)):matmul(k:transpose(3, 4)) * 0.1)
+return {y = probs:matmul(heads(x:matmul(v))):permute{1, 3, 2, 4}:reshape{1, 6, 96}}
+END
 
 # A model with a file of weights and an input for each rank; a program that appends its rank to its last argument; and
 # a program that cannot load MPI on rank 1.

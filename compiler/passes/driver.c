@@ -7,6 +7,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/passes/module/kernel_kinds.h"
 #include "compiler/passes/verifier/verifier.h"
+#include "compiler/passes/weights/same_formats.h"
 #include "pass_list.h"
 #include "passes.h"
 
@@ -250,13 +251,9 @@ static void forget_kernels(struct cr_graph *g)
         g->nodes[id].kernel = CR_NONE;
 }
 
-int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
-                  struct cr_error *error)
+/* Runs the passes with checked options. */
+static int run_passes(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
 {
-    static const struct cr_pass_options none;
-    const struct cr_pass_options *o = options ? options : &none;
-    if (check_options(o, error) < 0)
-        return -1;
     if (verify_script(module, error))
         return stop_at_bug(error);
     module->settings = o->settings;
@@ -279,4 +276,74 @@ int cr_run_passes(struct cr_module *module, const struct cr_pass_options *option
             return 0;
     }
     return check_needs(module, o, "emit", CR_HAS_PROGRAM, error);
+}
+
+/* ---- formats on several ranks ---- */
+
+/* Returns a module of a copy of the graph after the choice of formats, for a rank or, with ranks 0, for one process;
+ * null if a pass fails. */
+static struct cr_module *choose_formats(const struct cr_graph *g, const struct cr_pass_options *options, int rank,
+                                        int ranks, struct cr_error *error)
+{
+    struct cr_pass_options o = {.settings = options->settings, .stop_after = "supported_formats"};
+    struct cr_module *module = cr_module_new(cr_graph_copy(g));
+    o.settings.rank = rank;
+    o.settings.ranks = ranks;
+    if (run_passes(module, &o, error) == 0)
+        return module;
+    cr_module_free(module);
+    return NULL;
+}
+
+/*
+ * Lets ranks that run a model together keep its weights in the formats of one process.  Which weights can be kept in
+ * a format depends on the kernels that read them, and the kernels of a part of a model may be others: of a batch of
+ * matrices, a rank may have a single one.  So parameters that one process keeps in f32 lose the requested format; and
+ * if the kernels of a rank cannot keep another one, no rank cuts the model.  All ranks try the same few.
+ */
+static int settle_formats(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
+{
+    int ranks = o->settings.ranks, tried[] = {0, 1, ranks / 2, ranks - 1};
+    struct cr_module *whole = choose_formats(module->graph, o, 0, 0, error);
+    if (!whole)
+        return -1;
+    cr_take_formats(module->graph, whole->graph);
+    cr_module_free(whole);
+    for (int i = 0; i < 4 && !module->uncut; i++) {
+        if (i > 0 && tried[i] <= tried[i - 1])
+            continue;
+        struct cr_module *part = choose_formats(module->graph, o, tried[i], ranks, error);
+        if (!part)
+            return -1;
+        module->uncut = !cr_have_same_formats(module->graph, part->graph);
+        cr_module_free(part);
+    }
+    return 0;
+}
+
+/* Runs the passes for a rank of several, which run a model with rounded weights together. */
+static int run_passes_of_rank(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
+{
+    if (settle_formats(module, o, error))
+        return -1;
+    struct cr_graph *settled = cr_graph_copy(module->graph);
+    int status = run_passes(module, o, error);
+    if (!status && module->has & CR_HAS_FORMATS && !cr_have_same_formats(settled, module->graph))
+        status = cr_fail(error,
+                         "%.400s: rank %d of %d cannot keep the weights in the formats of one process, expected "
+                         "another number of ranks or --format f32",
+                         o->settings.path, o->settings.rank, o->settings.ranks);
+    cr_graph_free(settled);
+    return status;
+}
+
+int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options, struct cr_error *error)
+{
+    static const struct cr_pass_options none;
+    const struct cr_pass_options *o = options ? options : &none;
+    if (check_options(o, error) < 0)
+        return -1;
+    if (o->settings.ranks > 1 && !o->settings.update && cr_any_rounded(module->graph))
+        return run_passes_of_rank(module, o, error);
+    return run_passes(module, o, error);
 }

@@ -160,6 +160,8 @@ struct cr_module {
     int ops_before; /* number of arithmetic nodes in the script's graph */
     struct cr_settings settings;
 
+    bool uncut; /* each rank computes the whole model: kernels of a part would keep weights in other formats */
+
     /* shard */
     /* Some ranks read a part of a gathered tensor that one rank sent, others a part that two ranks
      * sent, for which it has to be stored.  If so, all ranks store it, and run the same kernels. */

@@ -154,7 +154,8 @@ void cr_pass_shard(struct cr_module *module)
         .g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
     bool listed =
         module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
-    if (s.ranks < 2 || module->settings.update || !listed || module->n_backwards || is_ragged(module->graph))
+    if (s.ranks < 2 || module->uncut || module->settings.update || !listed || module->n_backwards ||
+        is_ragged(module->graph))
         return;
     s.of = cr_calloc((size_t)s.g->n_nodes, sizeof *s.of);
     for (cr_id id = 0; id < s.g->n_nodes; id++)

@@ -10,7 +10,8 @@
  * Promise:    all parameters of one matrix have one format; parameters that kernels read neither
  *             from panels nor by rows stay f32.  No choice depends on the rows of a product.
  * Passes:     supported_formats.
- * Used later: formats.h, arithmetics.h, and gathered_tables.h, the tables whose rows are gathered from panels.
+ * Used later: formats.h, arithmetics.h; gathered_tables.h, the tables whose rows are gathered from panels;
+ *             same_formats.h.
  */
 #ifndef CR_WEIGHTS_H
 #define CR_WEIGHTS_H
