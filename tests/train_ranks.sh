@@ -6,6 +6,8 @@
 #          continues from the last checkpoint to the same bits
 # shared   the same bits if states are split by rows, cannot be split, or are read by the validation
 # emitted  a step that is emitted for N ranks has these bits, and each rank its share of the states
+# adapters the same for a step that trains adapters, or weights of which some are read whole; emitted C continues from
+#          checkpoints of several ranks
 # memory   a rank has its share of an optimiser's states
 # errors   one line, and all ranks end
 # $CRESCENT is the program.  $BUILD has the shared objects.  The last line is "N passed, M failed".
@@ -130,14 +132,17 @@ shares_states() {
     same "$family: the bits of larger states" "$T/large" "$T/all"
 }
 
-# build N: builds $T/call, a program of twelve steps that are emitted for N ranks.
+# build NAME MODEL OPTIONS...: builds $T/call, a program whose steps are emitted; NAME is that of MODEL.
 build() {
+    name=$1 capitals=$(echo "$1" | tr a-z A-Z)
+    shift
     mkdir -p "$T/apart"
-    "$crescent" emit --train ${shared% --threads 1} --ranks $1 --isa plain -o "$T/shared_states.c" >"$T/out" 2>"$log" &&
-        apart plain "$T/shared_states.c" "$T/apart" &&
-        runtime_object "$T/apart/shared_states_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
-        $mpicc -std=c11 -O1 -Wall -Wextra -Werror -DSHARED_STATES_MPI -I"$T" \
-            -DMODEL=shared_states -DMODEL_CAPITALS=SHARED_STATES docs/call_training.c "$T/apart/shared_states.c" "$T/apart/runtime.o" -lm -o "$T/call" >"$log" 2>&1
+    "$crescent" emit --train "$@" --isa plain -o "$T/$name.c" >"$T/out" 2>"$log" &&
+        apart plain "$T/$name.c" "$T/apart" &&
+        runtime_object "$T/apart/${name}_runtime.c" "$T/apart/runtime.o" >"$log" 2>&1 &&
+        $mpicc -std=c11 -O1 -Wall -Wextra -Werror "-D${capitals}_MPI" -I"$T" "-DMODEL=$name" \
+            "-DMODEL_CAPITALS=$capitals" docs/call_training.c "$T/apart/$name.c" "$T/apart/runtime.o" -lm \
+            -o "$T/call" >"$log" 2>&1
 }
 
 # emitted: compares steps of docs/call_training.c with one process; 2 and 4 divide the number of rows, 3 does not.
@@ -146,7 +151,7 @@ emitted() {
     report $? 'a checkpoint of no steps'
     for n in 2 3 4; do
         rm -f "$T/tensors"
-        build $n
+        build shared_states ${shared% --threads 1} --ranks $n
         report $? "$family: emit --train --ranks $n"
         ranks $n "$T/call" "$T/start" 12 "$T/tensors" >"$T/out" 2>"$log" </dev/null
         report $? "$family: twelve steps in C on $n ranks"
@@ -170,6 +175,34 @@ emitted() {
     report $? "$family: a step for 4 ranks fails on 3"
 }
 
+# calls N CHECKPOINT STEPS: checks that $T/call on N ranks ends with the state of $T/whole.
+calls() {
+    rm -f "$T/tensors"
+    ranks $1 "$T/call" "$2" $3 "$T/tensors" >"$T/out" 2>"$log" </dev/null
+    report $? "$family: $3 steps in C on $1 ranks, $*"
+    tail -c "$(wc -c <"$T/tensors")" "$T/whole" >"$T/expected"
+    same "$family: $3 steps in C on $1 ranks, $*: the same bits" "$T/tensors" "$T/expected"
+}
+
+# adapters OPTIONS...: compares six steps of tests/scripts/adapters.lua, of which 4 ranks make the first two, with those
+# of one process.
+adapters() {
+    set -- tests/scripts/adapters.lua "$@"
+    "$crescent" train "$@" --threads 1 --checkpoint "$T/whole" >"$log" 2>&1
+    report $? "$* in one process"
+    trains 4 "$T/all" "$@" --threads 1 --steps 2 && mv "$T/all" "$T/part" &&
+        trains 3 "$T/all" "$@" --threads 1 --resume "$T/part"
+    report $? "$family: $*, 2 steps on 4 ranks, the rest on 3"
+    same "$family: the bits of $*, on 4 ranks, then 3" "$T/whole" "$T/all"
+    [ -n "$mpicc" ] || return
+    build adapters "$@"
+    report $? "$family: emit --train $*"
+    calls 3 "$T/part" 4
+    build adapters "$@" --ranks 2
+    report $? "$family: emit --train $* --ranks 2"
+    calls 2 "$T/part" 4
+}
+
 # state_bytes_of OPTIONS: prints the bytes of a state of the emitted step.
 state_bytes_of() {
     "$crescent" emit --train ${shared% --threads 1} $1 --isa plain -o "$T/bytes.c" >"$T/out" 2>"$log"
@@ -188,6 +221,8 @@ training() {
     same "$family: the bits of 2 ranks, then 3" "$T/one" "$T/all"
     shares_states
     mpicc=$(command -v mpicc.$family || command -v mpicc) && emitted
+    adapters
+    adapters --set all=true --set adapters=false
     kills
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"

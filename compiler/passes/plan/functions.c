@@ -100,10 +100,19 @@ static int panel_arithmetic(const struct cr_graph *g, const struct cr_kernel *k)
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_arithmetic(g, cr_packed(k));
 }
 
+/* Appends, for one of several ranks, the sizes of the operands.  Where the rank's part of an operand begins follows
+ * from them: on rank 0 all parts begin at 0, but functions have to be the same on all ranks. */
+static void put_sizes(struct bytes *b, const struct cr_module *m, const struct cr_kernel *k)
+{
+    for (int i = 0; i < k->n_refs && m->settings.ranks > 1; i++)
+        put_int(b, cr_elements(m->graph->nodes[k->refs[i]].rank, m->graph->nodes[k->refs[i]].shape));
+}
+
 /* Appends all on which a kernel's code depends, if calls pass it these starts. */
-static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct cr_kernel *k,
+static void put_kernel(struct bytes *b, const struct cr_module *m, const struct cr_kernel *k,
                        const struct cr_buffer_offsets *starts)
 {
+    const struct cr_graph *g = m->graph;
     int64_t fields[] = {k->kind, k->row,    k->col,       k->k,       k->key,
                         k->n_refs, k->n_streams, k->n_outer, k->n_stored,
                         panel_format(g, k), panel_arithmetic(g, k)};
@@ -118,6 +127,7 @@ static void put_kernel(struct bytes *b, const struct cr_graph *g, const struct c
         put_int(b, g->nodes[k->refs[i]].dtype), put_int(b, cr_kept_format(g, k->refs[i]));
     for (int i = 1; i < k->n_stored; i++)
         put_int(b, g->nodes[k->stored[i]].dtype);
+    put_sizes(b, m, k);
     const struct cr_tiles *tiles;
     for (int i = 0; (tiles = cr_program_of(k, i)); i++)
         put_tiles(b, g, tiles, starts);
@@ -194,7 +204,7 @@ static int *find_equal(const struct cr_module *m)
     known_begin(&known, m->n_kernels);
     for (int i = 0; i < m->n_kernels; i++) {
         known.key.n = 0;
-        put_kernel(&known.key, m->graph, &m->kernels[i], &none);
+        put_kernel(&known.key, m, &m->kernels[i], &none);
         put_int(&known.key, cr_writes_over(m, &m->kernels[i]));
         function[i] = first_with_key(&known, i);
     }
@@ -243,7 +253,7 @@ static void find_joined(struct joining *j)
             continue;
         cr_find_buffer_offsets(k, &j->starts[i]);
         known.key.n = 0;
-        put_kernel(&known.key, j->m->graph, k, &j->starts[i]);
+        put_kernel(&known.key, j->m, k, &j->starts[i]);
         int first = j->joined[i] = first_with_key(&known, i);
         j->n[first]++;
         j->moves[first] |= differences(&j->starts[i], &j->starts[first]);
