@@ -301,7 +301,7 @@ START_TEST(does_what_the_files_say)
     ck_assert_str_eq(facts.pooling, "mean");
     ck_assert_int_eq(facts.normalized, 0);
     ck_assert_int_eq(facts.dimensions, C);
-    ck_assert_int_eq(facts.most, 24); /* of tokenizer.json */
+    ck_assert_int_eq(facts.most, 40); /* max_position_embeddings */
     ck_assert_ptr_null(facts.prompt);
     ck_assert_int_eq(facts.pairs, 0);
     crescent_embedder_close(e);
@@ -337,8 +337,9 @@ static const struct {
     {"{\"prompts\":{\"corpus\":\"c\",\"passage\":\"p\"}}", "document", "p"},
     {"{\"prompts\":{\"document\":\"\",\"passage\":\"p\"}}", "document", NULL},
     {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", NULL, "A"},
-    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "query", "A"},
-    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "document", "A"},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "query", NULL},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"query\"}", NULL, NULL},
+    {"{\"prompts\":{\"a\":\"A\"},\"default_prompt_name\":\"a\"}", "document", NULL},
     {"{\"prompts\":{\"a\":\"A\",\"query\":\"\"},\"default_prompt_name\":\"a\"}", "query", NULL},
     {"{\"prompts\":null}", "query", NULL},
 };
@@ -749,7 +750,7 @@ START_TEST(refuses_tables)
     expect_refusal(NULL, "modules.json: found a StaticEmbedding and modules with weights of their own, expected only "
                          "Normalize and Dropout behind it");
     write_table("../x", "");
-    expect_refusal(NULL, "modules.json:1: found the module StaticEmbedding in another folder, expected a Transformer");
+    expect_refusal(NULL, "modules.json:1: found the module StaticEmbedding in the folder '../x', expected a Transformer");
 }
 END_TEST
 
@@ -786,6 +787,67 @@ START_TEST(appends_vectors_of_several_poolings)
         ck_assert(crescent_same_bits(part, found + n * C, C));
     }
     ck_assert_int_eq(facts.dimensions, n * C);
+}
+END_TEST
+
+/* The Transformer may lie in a folder inside, with its tokenizer and its limit of tokens, and a Dense in folders of
+ * folders: vectors stay the same.  truncate_dim keeps their first numbers. */
+START_TEST(finds_models_in_folders_inside)
+{
+    static const char text[] = "a graph compiler of texts";
+    float expected[NARROW], found[NARROW];
+    char command[600];
+    crescent_embedder_facts facts;
+    write_two();
+    write_text("sentence_bert_config.json", "{\"max_seq_length\":4}");
+    write_all_modules("{\"pooling_mode_mean_tokens\":true}", DENSE("2_Dense") DENSE("3_Dense") NORMALIZE);
+    crescent_embedder *e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), expected, NULL));
+    crescent_embedder_close(e);
+    snprintf(command, sizeof command,
+             "cd %s && mkdir 0_Transformer a && mv config.json tokenizer.json model.safetensors sentence_bert_config.json "
+             "0_Transformer && mv 2_Dense a",
+             folder);
+    ck_assert_int_eq(system(command), 0);
+    write_text("modules.json", "[{\"path\":\"0_Transformer\",\"type\":\"sentence_transformers.models.Transformer\"},"
+                               "{\"path\":\"1_Pooling\",\"type\":\"sentence_transformers.models.Pooling\"}" DENSE(
+                                   "a/2_Dense") DENSE("3_Dense") NORMALIZE "]");
+    e = open_embedder(NULL, 1);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    ck_assert(crescent_same_bits(found, expected, NARROW));
+    crescent_embedder_close(e);
+    write_text("config_sentence_transformers.json", "{\"truncate_dim\":3}");
+    e = open_embedder(NULL, 1);
+    crescent_embedder_look(e, &facts);
+    ck_assert_int_eq(facts.dimensions, 3);
+    ck_assert_int_eq(facts.most, 4);
+    GOOD(crescent_embed(e, text, strlen(text), found, NULL));
+    ck_assert(crescent_same_bits(found, expected, 3));
+    crescent_embedder_close(e);
+    write_text("config_sentence_transformers.json", "{\"truncate_dim\":0}");
+    expect_refusal(NULL, "config_sentence_transformers.json:1: found truncate_dim 0, expected at least 1");
+}
+END_TEST
+
+/* Modules in another order, or that take other vectors than one of a text, are refused. */
+START_TEST(refuses_modules_out_of_place)
+{
+    static const char pooling[] = ",{\"path\":\"1_Pooling\",\"type\":\"sentence_transformers.models.Pooling\"}";
+    write_all_modules("{\"pooling_mode_mean_tokens\":true}", pooling);
+    expect_refusal(NULL, "modules.json:1: found the module Pooling behind a Pooling, expected a Transformer, a Pooling, "
+                         "and then other modules");
+    write_text("modules.json", "[{\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"}" NORMALIZE "]");
+    expect_refusal(NULL, "modules.json:1: found the module Normalize in front of the Pooling");
+    write_text("modules.json", "[{\"path\":\"\",\"type\":\"sentence_transformers.models.Transformer\"}]");
+    expect_refusal(NULL, "modules.json: found no Pooling, expected one, or --pooling");
+    ck_assert_int_eq(mkdir(in_folder("2"), 0755), 0);
+    write_text("2/config.json", "{\"module_input_name\":\"token_embeddings\"}");
+    write_modules("{\"pooling_mode_mean_tokens\":true}", 1);
+    expect_refusal(NULL, "2/config.json: found a Normalize from token_embeddings to sentence_embedding, expected "
+                         "sentence_embedding for both");
+    write_modules("{\"pooling_mode_mean_tokens\":true}", 0);
+    write_text("sentence_bert_config.json", "{\"module_output_name\":\"logits\"}");
+    expect_refusal(NULL, "found a Transformer that gives logits, expected token_embeddings");
 }
 END_TEST
 
@@ -1420,9 +1482,9 @@ START_TEST(refuses_in_one_line)
     remove(in_folder("1_Pooling/config.json"));
     expect_refusal(NULL, "1_Pooling/config.json: found no such file, expected it, as modules.json names it");
     write_text("modules.json", "[{\"path\":\"2_CNN\",\"type\":\"sentence_transformers.models.CNN\"}]");
-    expect_refusal(NULL, "modules.json:1: found the module CNN in another folder, expected a Transformer");
+    expect_refusal(NULL, "modules.json:1: found the module CNN in the folder '2_CNN', expected a Transformer");
     write_text("modules.json", "[{\"path\":\"../x\",\"type\":\"sentence_transformers.models.Dense\"}]");
-    expect_refusal(NULL, "modules.json:1: found the module Dense in another folder, expected a Transformer");
+    expect_refusal(NULL, "modules.json:1: found the module Dense in the folder '../x', expected a Transformer");
     write_text("modules.json", "{}");
     expect_refusal(NULL, "modules.json:1: found an object, expected an array of modules");
     remove(in_folder("modules.json"));
@@ -1528,6 +1590,8 @@ int main(void)
     tcase_add_test(t, refuses_ids_of_a_batch);
     tcase_add_test(t, maps_kept_weights);
     tcase_add_loop_test(t, goes_through_dense_layers, 0, 4);
+    tcase_add_test(t, finds_models_in_folders_inside);
+    tcase_add_test(t, refuses_modules_out_of_place);
     tcase_add_test(t, goes_through_a_layer_norm);
     tcase_add_loop_test(t, takes_the_mean_of_a_table, 0, 2);
     tcase_add_test(t, refuses_tables);

@@ -231,8 +231,8 @@ static int open_weights(struct cr_weight_files *files, const char *folder, const
 
 /* ---- modules of sentence-transformers ---- */
 
-/* Puts the module's folder and a dot in front of the names of a file's tensors, whose order
- * stays. */
+/* Puts the module's folder, with dots as separators, and a dot in front of the names of a file's tensors, whose
+ * order stays. */
 static void rename_tensors(struct cr_weight_file *f, const char *module)
 {
     size_t bytes = 0, prefix = strlen(module) + 1;
@@ -241,6 +241,8 @@ static void rename_tensors(struct cr_weight_file *f, const char *module)
     char *at = f->names = cr_calloc(bytes + 1, 1);
     for (int i = 0; i < f->file.n_tensors; i++) {
         int n = sprintf(at, "%s.%s", module, f->file.tensors[i].name);
+        for (char *c = at; c < at + prefix; c++)
+            *c = *c == '/' ? '.' : *c;
         f->file.tensors[i].name = at;
         at += n + 1;
     }
@@ -266,8 +268,8 @@ static int open_module(struct cr_weight_files *files, const char *folder, const 
     return status;
 }
 
-/* Opens the weights of the modules that modules.json lists, if there is such a file. */
-static int open_modules(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+/* Opens the weights of the modules that the modules.json of a folder lists. */
+static int open_modules_of(struct cr_weight_files *files, const char *folder, struct cr_error *error)
 {
     enum { MOST_BYTES = 1 << 24 };
     struct cr_document d;
@@ -280,6 +282,42 @@ static int open_modules(struct cr_weight_files *files, const char *folder, struc
         cr_document_free(&d);
     }
     free(path);
+    return status;
+}
+
+/* True if a modules.json lists a Transformer in the folder `inner`. */
+static bool holds_model(const char *modules, const char *inner)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    struct cr_error ignored;
+    struct cr_document d;
+    bool found = false;
+    if (!has_file(modules) || cr_document_read_small(&d, modules, MOST_BYTES, &ignored))
+        return false;
+    for (int i = d.values[0].kind == CR_JSON_ARRAY ? d.values[0].first : -1; i >= 0; i = d.values[i].next) {
+        const char *type = "", *path = "";
+        if (cr_read_string(&d, i, "module", "type", &type, &ignored) == 0 &&
+            cr_read_string(&d, i, "module", "path", &path, &ignored) == 0)
+            found |= cr_ends_in(type, "Transformer") && strcmp(path, inner) == 0;
+    }
+    cr_document_free(&d);
+    return found;
+}
+
+/* Opens the weights of the modules of a model's folder.  modules.json may be in a folder around it. */
+static int open_modules(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+{
+    char *outer = cr_strdup(folder), *modules = cr_path_in(folder, MODULES), *slash;
+    bool found = has_file(modules);
+    while (!found && (slash = strrchr(outer, '/')) && slash > outer) {
+        *slash = 0;
+        free(modules);
+        modules = cr_path_in(outer, MODULES);
+        found = holds_model(modules, folder + strlen(outer) + 1);
+    }
+    int status = found ? open_modules_of(files, outer, error) : 0;
+    free(modules);
+    free(outer);
     return status;
 }
 

@@ -90,14 +90,10 @@ static int await_reading(struct reading *r, struct cr_error *error)
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
-    int64_t limit = asked > 0 ? asked : s->max_length;
-    if (limit <= 0) {
-        if (await_reading(&e->reading, error))
-            return -1;
-        limit = crescent_tokenizer_limit(e->reading.tokenizer);
-        limit = limit > 0 ? limit : s->model_max_length;
-    }
-    return cr_limit_sentence(s, asked, limit, error);
+    const bool known = asked > 0 || (!s->table && (s->max_length > 0 || s->model_max_length > 0 || s->positions > 0));
+    if (!known && await_reading(&e->reading, error))
+        return -1;
+    return cr_limit_sentence(s, asked, known ? 0 : crescent_tokenizer_limit(e->reading.tokenizer), error);
 }
 
 /* Opens and loads the model, whose script gets the pooling or the number of classes, and the most
@@ -196,6 +192,8 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     e->sentence.normalize |= options->normalize;
     e->classify = options->classify;
     if (e->classify ? read_classifier(e, folder, error) : cr_check_vectors(&e->sentence, folder, error))
+        return -1;
+    if (cr_check_pooling(&e->sentence, folder, error))
         return -1;
     if (e->sentence.pad && await_reading(&e->reading, error))
         return -1;

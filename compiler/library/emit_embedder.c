@@ -74,8 +74,10 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     s->normalize |= o->normalize;
     e->w.generation.tokenizer = e->w.tokenizer;
     e->w.generation.tokenizer_path = e->inner;
-    int64_t limit = e->w.tokenizer->truncation.most;
-    return cr_limit_sentence(s, o->most, limit > 0 ? limit : s->model_max_length, error);
+    return cr_check_pooling(s, folder, error) ||
+                   cr_limit_sentence(s, o->most, e->w.tokenizer->truncation.most, error)
+               ? -1
+               : 0;
 }
 
 /* Runs the script with the settings of the files, followed by the caller's settings. */

@@ -183,7 +183,7 @@ static int count_poolings(const struct cr_sentence *s)
 int cr_check_token_size(const struct cr_sentence *s, const crescent_script *how, int64_t size,
                         struct cr_error *error)
 {
-    if (!s->token_size_at || s->score || s->n_labels)
+    if (!s->token_size_at || s->score || s->n_labels || (s->truncates && !s->has_layers))
         return 0;
     for (int i = 0; how && i < how->n_settings; i++)
         if (strcmp(how->settings[i].key, "pooling") == 0 || strcmp(how->settings[i].key, "modules") == 0)
@@ -198,6 +198,7 @@ int cr_check_token_size(const struct cr_sentence *s, const crescent_script *how,
 void cr_set_pooling(struct cr_sentence *s, const char *kind)
 {
     set(&s->pooling, kind);
+    s->pooling_is_set = true;
     while (s->modules && s->modules[0] == '+') {
         const char *comma = strchr(s->modules, ',');
         char *rest = comma ? cr_strdup(comma + 1) : NULL;
@@ -221,6 +222,25 @@ static void note_layer(struct cr_sentence *s, int64_t size)
 static bool is_plain(const char *text)
 {
     return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
+}
+
+/* True for the path of a folder inside: plain names with a slash between two. */
+static bool is_inner_path(const char *path)
+{
+    char plain[PATH_SIZE];
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof plain || path[0] == '/' || path[n - 1] == '/' || strstr(path, "//"))
+        return false;
+    for (size_t i = 0; i <= n; i++)
+        plain[i] = path[i] == '/' ? '_' : path[i];
+    return is_plain(plain);
+}
+
+/* Puts the name that a module's parameters begin with: its folder, with dots as separators. */
+static void put_module_name(struct cr_text *out, const char *path)
+{
+    for (const char *c = path; *c; c++)
+        cr_put(out, "%c", *c == '/' ? '.' : *c);
 }
 
 /* The config.json of a module Dense: a linear layer applied to the vector, and its activation. */
@@ -268,7 +288,8 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     if (check_dense(&dense, d->path, error))
         return -1;
     struct cr_text text = {0};
-    cr_put(&text, "%s %lld %lld %s %s%s", module, (long long)dense.in, (long long)dense.out, dense.activation,
+    put_module_name(&text, module);
+    cr_put(&text, " %lld %lld %s %s%s", (long long)dense.in, (long long)dense.out, dense.activation,
            dense.bias ? "true" : "false", dense.residual ? " residual" : "");
     add_module(s, text.data);
     note_layer(s, dense.in);
@@ -282,15 +303,18 @@ static int read_layer_norm(struct cr_sentence *s, const struct cr_document *d, c
 {
     enum { MOST = 1 << 20 };
     int64_t dimension = 0;
-    char text[PATH_SIZE + 40];
+    struct cr_text text = {0};
     if (cr_read_integer(d, 0, "LayerNorm", "dimension", &dimension, error))
         return -1;
     if (dimension < 1 || dimension > MOST)
         return cr_fail(error, "%s: found dimension %lld, expected a number from 1 to %d", d->path,
                        (long long)dimension, MOST);
-    snprintf(text, sizeof text, "LayerNorm %.4000s %lld", module, (long long)dimension);
-    add_module(s, text);
+    cr_put(&text, "LayerNorm ");
+    put_module_name(&text, module);
+    cr_put(&text, " %lld", (long long)dimension);
+    add_module(s, text.data);
     note_layer(s, dimension);
+    free(text.data);
     return 0;
 }
 
@@ -347,6 +371,17 @@ static int read_logit_score(struct cr_sentence *s, const struct cr_document *d, 
                        d->path, yes, no);
     set_score(s, yes, no);
     return 0;
+}
+
+int cr_check_pooling(const struct cr_sentence *s, const char *folder, struct cr_error *error)
+{
+    if (s->score || s->n_labels || s->pooling_is_set)
+        return 0;
+    if (s->encodes && s->output && strcmp(s->output, "token_embeddings") != 0)
+        return cr_fail(error, "%.300s: found a Transformer that gives %.60s, expected token_embeddings", folder, s->output);
+    return s->encodes && !s->pools
+               ? cr_fail(error, "%.300s/modules.json: found no Pooling, expected one, or --pooling", folder)
+               : 0;
 }
 
 int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_error *error)
@@ -450,8 +485,95 @@ static int read_folder(struct cr_sentence *s, const char *folder, const char *mo
     return status;
 }
 
-/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling".  A Dropout changes
- * vectors only in a training. */
+/* ---- kinds of modules ---- */
+
+static int take_transformer(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    (void)folder, (void)error;
+    s->encodes = true;
+    set(&s->inner, path);
+    return 0;
+}
+
+static int take_table(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    (void)folder, (void)error;
+    s->table = s->pools = true;
+    set(&s->inner, path);
+    return 0;
+}
+
+static int take_pooling(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    s->pools = true;
+    return read_folder(s, folder, path, read_pooling, error);
+}
+
+static int take_dense(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    return read_folder(s, folder, path, read_dense, error);
+}
+
+static int take_layer_norm(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    return read_folder(s, folder, path, read_layer_norm, error);
+}
+
+static int take_logit_score(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    return read_folder(s, folder, path, read_logit_score, error);
+}
+
+/* Takes a Normalize of the vector of a text.  Its file, which older versions do not write, may name vectors of tokens
+ * instead. */
+static int take_normalize(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    char file[PATH_SIZE], name[PATH_SIZE];
+    const char *takes = "sentence_embedding", *gives = takes;
+    struct cr_document d;
+    snprintf(name, sizeof name, "%.4000s/config.json", path);
+    int found = *path ? open_object(&d, file, folder, name, error) : 0, status = found < 0 ? -1 : 0;
+    if (found > 0) {
+        status = cr_read_string(&d, 0, "Normalize", "module_input_name", &takes, error) ||
+                         cr_read_string(&d, 0, "Normalize", "module_output_name", &gives, error)
+                     ? -1
+                     : 0;
+        if (status == 0 && (strcmp(takes, "sentence_embedding") != 0 || strcmp(gives, "sentence_embedding") != 0))
+            status = cr_fail(error, "%s: found a Normalize from %.60s to %.60s, expected sentence_embedding for both", file,
+                             takes, gives);
+        cr_document_free(&d);
+    }
+    s->normalize = true;
+    return status;
+}
+
+/* A Dropout changes vectors only in a training. */
+static int take_dropout(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
+{
+    (void)s, (void)folder, (void)path, (void)error;
+    return 0;
+}
+
+/* The kinds of modules, and where each may stand in the list. */
+enum module_place { CR_ANYWHERE, CR_BEFORE_POOLING, CR_BEHIND_POOLING };
+
+static const struct module_kind {
+    const char *name;
+    enum module_place place;
+    bool may_be_own; /* it may lie in the folder itself */
+    int (*read)(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error);
+} module_kinds[] = {
+    {"Transformer", CR_BEFORE_POOLING, true, take_transformer},
+    {"StaticEmbedding", CR_BEFORE_POOLING, true, take_table},
+    {"Pooling", CR_BEFORE_POOLING, false, take_pooling},
+    {"Dense", CR_BEHIND_POOLING, false, take_dense},
+    {"LayerNorm", CR_BEHIND_POOLING, false, take_layer_norm},
+    {"LogitScore", CR_ANYWHERE, false, take_logit_score},
+    {"Normalize", CR_BEHIND_POOLING, true, take_normalize},
+    {"Dropout", CR_ANYWHERE, true, take_dropout},
+};
+
+/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
 static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
                        const char *folder, struct cr_error *error)
 {
@@ -460,31 +582,21 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
         cr_read_string(d, module, "module", "path", &path, error))
         return -1;
     const char *dot = type ? strrchr(type, '.') : NULL, *name = dot ? dot + 1 : type ? type : "nothing";
-    if (strcmp(name, "Transformer") == 0 && !*path)
-        return 0;
-    s->pools |= strcmp(name, "Pooling") == 0;
-    if (strcmp(name, "Pooling") == 0)
-        return read_folder(s, folder, path, read_pooling, error);
-    if (strcmp(name, "Dense") == 0 && is_plain(path))
-        return read_folder(s, folder, path, read_dense, error);
-    if (strcmp(name, "LayerNorm") == 0 && is_plain(path))
-        return read_folder(s, folder, path, read_layer_norm, error);
-    if (strcmp(name, "StaticEmbedding") == 0 && (!*path || strcmp(path, ".") == 0 || is_plain(path))) {
-        set(&s->table, strcmp(path, ".") == 0 ? "" : path);
-        return 0;
+    const bool is_own = !*path || strcmp(path, ".") == 0;
+    for (size_t i = 0; i < sizeof module_kinds / sizeof *module_kinds; i++) {
+        const struct module_kind *kind = &module_kinds[i];
+        if (strcmp(name, kind->name) != 0 || !(is_inner_path(path) || (is_own && kind->may_be_own)))
+            continue;
+        if (kind->place != CR_ANYWHERE && (kind->place == CR_BEHIND_POOLING) != s->pools)
+            return cr_fail(error, "%s:%d: found the module %s %s, expected a Transformer, a Pooling, and then other "
+                                  "modules", d->path, cr_value_line(d, module), name,
+                           kind->place == CR_BEHIND_POOLING ? "in front of the Pooling" : "behind a Pooling");
+        return kind->read(s, folder, is_own ? "" : path, error);
     }
-    if (strcmp(name, "LogitScore") == 0)
-        return read_folder(s, folder, path, read_logit_score, error);
-    if (strcmp(name, "Normalize") == 0) {
-        s->normalize = true;
-        return 0;
-    }
-    if (strcmp(name, "Dropout") == 0)
-        return 0;
-    return cr_fail(error, "%s:%d: found the module %.80s%s, expected a Transformer in the folder itself, a "
-                          "Pooling, a Normalize, a Dropout, a LogitScore, and a Dense, LayerNorm or StaticEmbedding in a "
-                          "folder of letters, digits, _ and -",
-                   d->path, cr_value_line(d, module), name, *path ? " in another folder" : "");
+    return cr_fail(error, "%s:%d: found the module %.80s in the folder '%.80s', expected a Transformer, Pooling, "
+                          "Normalize, Dropout, LogitScore, Dense, LayerNorm or StaticEmbedding in a folder of letters, "
+                          "digits, _ and -",
+                   d->path, cr_value_line(d, module), name, path);
 }
 
 /* Reads modules.json, if the folder has one. */
@@ -546,7 +658,12 @@ static int read_transformer(struct cr_sentence *s, const char *folder, struct cr
     }
     if (found <= 0)
         return found;
-    int status = cr_read_bool(&d, 0, "Transformer", "do_lower_case", &s->lower_case, error);
+    const char *output = NULL;
+    int status = cr_read_bool(&d, 0, "Transformer", "do_lower_case", &s->lower_case, error) ||
+                         cr_read_string(&d, 0, "Transformer", "module_output_name", &output, error)
+                     ? -1
+                     : 0;
+    set(&s->output, output);
     cr_document_free(&d);
     return status;
 }
@@ -571,26 +688,43 @@ static int find_prompt(const struct cr_document *d, int prompts, const char *rol
     return 0;
 }
 
-/* Sets *text to the prompt of the role.  Without a role, or if it has no prompt, *text becomes the prompt that
- * default_prompt_name names, or NULL. */
+/* Sets *text to the prompt of the role, or without a role to the one that default_prompt_name names; to NULL if there
+ * is none.  The prompts "query" and "document" need not be there. */
 static int choose_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
                          struct cr_error *error)
 {
     const char *usual = NULL;
     if (cr_read_string(d, 0, "config", "default_prompt_name", &usual, error) ||
-        (role && prompts >= 0 && find_prompt(d, prompts, role, text, error)))
+        (usual && prompts >= 0 && cr_read_string(d, prompts, "prompts", usual, text, error)))
         return -1;
-    if (*text || !usual)
-        return 0;
-    if (prompts >= 0 && cr_read_string(d, prompts, "prompts", usual, text, error))
-        return -1;
-    return *text ? 0
-                 : cr_fail(error, "%s:%d: found default_prompt_name %.60s, expected the name of a prompt", d->path,
+    if (usual && !*text && strcmp(usual, "query") != 0 && strcmp(usual, "document") != 0)
+        return cr_fail(error, "%s:%d: found default_prompt_name %.60s, expected the name of a prompt", d->path,
                            cr_value_line(d, cr_member(d, 0, "default_prompt_name")), usual);
+    if (role)
+        *text = NULL;
+    return role && prompts >= 0 ? find_prompt(d, prompts, role, text, error) : 0;
 }
 
-/* Reads the prompt of a role, or the default one; and if scores are the logits, by
- * activation_fn. */
+/* Reads truncate_dim, the numbers of a vector that are kept, which makes a module at the end: Truncate N. */
+static int read_truncation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
+{
+    char module[40];
+    int64_t n = CR_NO_VALUE;
+    if (cr_read_integer(d, 0, "config", "truncate_dim", &n, error))
+        return -1;
+    if (n == CR_NO_VALUE)
+        return 0;
+    if (n < 1)
+        return cr_fail(error, "%s:%d: found truncate_dim %" PRId64 ", expected at least 1", d->path,
+                       cr_value_line(d, cr_member(d, 0, "truncate_dim")), n);
+    snprintf(module, sizeof module, "Truncate %" PRId64, n);
+    add_module(s, module);
+    s->truncates = true;
+    return 0;
+}
+
+/* Reads the prompt of a role, or the default one; if scores are the logits, by activation_fn; and the size of
+ * vectors. */
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
@@ -604,6 +738,8 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
     int status = cr_read_object(&d, 0, "config", "prompts", &prompts, error);
     if (status == 0)
         status = cr_read_string(&d, 0, "config", "activation_fn", &activation, error);
+    if (status == 0)
+        status = read_truncation(s, &d, error);
     s->plain = is_identity(activation);
     if (status == 0)
         status = choose_prompt(&d, prompts, role, &text, error);
@@ -662,7 +798,7 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
     bool is_siglip = status == 0 && (strcmp(family, "siglip") == 0 || strcmp(family, "siglip_text_model") == 0);
     if (status == 0 && strcmp(family, "model2vec") == 0) {
-        set(&s->table, "");
+        s->table = true;
         status = cr_read_bool(&d, 0, "config", "normalize", &s->normalize, error);
     }
     if (is_siglip || (status == 0 && (strcmp(family, "clip") == 0 || strcmp(family, "clip_text_model") == 0)))
@@ -686,7 +822,7 @@ static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *e
 
 char *cr_sentence_folder(const struct cr_sentence *s, const char *folder)
 {
-    return s->table && *s->table ? cr_path_in(folder, s->table) : cr_strdup(folder);
+    return s->inner && *s->inner ? cr_path_in(folder, s->inner) : cr_strdup(folder);
 }
 
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
@@ -695,12 +831,17 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
     *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
     if (cr_is_gguf(folder))
         return read_gguf(s, folder, error);
-    return choose_pooling(s, folder, error) || read_modules(s, folder, error) ||
-                   read_transformer(s, folder, error) ||
-                   read_number(folder, "config.json", "max_position_embeddings", &s->positions, error) ||
-                   read_model_max(s, folder, error) || read_prompt(s, folder, role, error) ||
-                   (s->score && read_template(s, folder, error))
-               ? -1
+    if (choose_pooling(s, folder, error) || read_modules(s, folder, error))
+        return -1;
+    char *inner = cr_sentence_folder(s, folder);
+    int status = read_transformer(s, inner, error) ||
+                         read_number(inner, "config.json", "max_position_embeddings", &s->positions, error) ||
+                         read_model_max(s, inner, error) || read_prompt(s, folder, role, error) ||
+                         (s->score && read_template(s, inner, error))
+                     ? -1
+                     : 0;
+    free(inner);
+    return status ? -1
            : s->excludes_prompt && s->prompt
                ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
                                 "a pooling of all tokens", folder)
@@ -711,8 +852,12 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
 
 int cr_limit_sentence(struct cr_sentence *s, int64_t asked, int64_t of_tokenizer, struct cr_error *error)
 {
+    const int64_t of_files = s->table                  ? 0
+                             : s->max_length > 0       ? s->max_length
+                             : s->model_max_length > 0 ? s->model_max_length
+                                                       : s->positions;
     const int64_t usual = s->table ? CR_TABLE_TOKENS : 512;
-    int64_t limit = asked > 0 ? asked : s->max_length > 0 ? s->max_length : of_tokenizer > 0 ? of_tokenizer : usual;
+    int64_t limit = asked > 0 ? asked : of_files > 0 ? of_files : of_tokenizer > 0 ? of_tokenizer : usual;
     s->max_length = s->positions > 0 && limit > s->positions ? s->positions : limit;
     return s->max_length >= 2 ? 0
                               : cr_fail(error, "found a limit of %" PRId64 " tokens, expected at least 2",
@@ -869,7 +1014,8 @@ void cr_free_sentence(struct cr_sentence *s)
     free(s->pooling);
     free(s->token_size_at);
     free(s->modules);
-    free(s->table);
+    free(s->inner);
+    free(s->output);
     free(s->prompt);
     free(s->score);
     free(s->pad);

@@ -25,10 +25,15 @@ struct cr_sentence {
     int64_t layer_takes; /* the size of the vector that the first of these takes */
     int64_t token_size; /* the size of a token's vector in the file of the pooling; 0: not given */
     char *token_size_at; /* where it stands: FILE:LINE: found KEY; else null */
-    bool pools;         /* modules.json has a Pooling */
+    bool pools;         /* modules.json has a Pooling, or a table */
     bool ranks;         /* a GGUF file of a classifier or reranker */
-    char *table;        /* a folder inside, or "" for the folder itself, with a table of the vectors of tokens
-                         * and its tokenizer, in place of a Transformer; else null */
+    char *inner;        /* the folder inside, or "" for the folder itself, with the Transformer or the table, and
+                         * its tokenizer; null: the folder itself */
+    bool encodes;       /* modules.json has a Transformer */
+    bool table;         /* a table of the vectors of tokens takes the place of a Transformer */
+    bool truncates;     /* vectors are cut to fewer numbers */
+    bool pooling_is_set; /* by the caller */
+    char *output;       /* what the Transformer gives, by its file; null: the vectors of tokens */
     bool normalize;     /* modules.json ends in a Normalize */
     int64_t max_length; /* the most tokens of a text in sentence_bert_config.json; 0: not given */
     bool lower_case;    /* that file asks for texts in small letters, whatever the tokenizer does */
@@ -54,7 +59,7 @@ int cr_read_sentence(struct cr_sentence *sentence, const char *folder, const cha
                      struct cr_error *error);
 
 /* Returns the folder that has the model and the tokenizer, which the caller frees: the folder itself, or
- * that of its table. */
+ * one inside. */
 char *cr_sentence_folder(const struct cr_sentence *sentence, const char *folder);
 
 /* Fails if the file of the pooling has another size of a token's vector than the open model, whose vector
@@ -66,9 +71,9 @@ int cr_check_token_size(const struct cr_sentence *sentence, const crescent_scrip
 /* Sets the kind of pooling, in place of all kinds of the files. */
 void cr_set_pooling(struct cr_sentence *sentence, const char *kind);
 
-/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's, the
- * files', the tokenizer's, 512, or for a table CR_TABLE_TOKENS; but at most to the number of
- * positions. */
+/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's; max_seq_length of
+ * sentence_bert_config.json, model_max_length of tokenizer_config.json and the number of positions, but not for a
+ * table; that of tokenizer.json; 512, or for a table CR_TABLE_TOKENS.  It is at most the number of positions. */
 int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
                       struct cr_error *error);
 
@@ -89,6 +94,9 @@ struct cr_sentence_settings {
  * frees script.settings, whose texts are in `of_files`. */
 crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const struct cr_sentence *sentence,
                                    const crescent_script *how);
+
+/* Fails if the files say of no vector of a text, and neither does the caller. */
+int cr_check_pooling(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);
 
 /* Fails for a reranking decoder, which makes no vectors. */
 int cr_check_vectors(const struct cr_sentence *sentence, const char *folder, struct cr_error *error);

@@ -82,7 +82,7 @@ end
 
 -- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
 -- on, as modules.json lists them, whose parameters lie in folders of these names; its length is 1 with
--- o.normalize. "+ max" in front of them appends another pooling.
+-- o.normalize. "+ max" in front of them appends another pooling; "Truncate 256" keeps the first 256 numbers.
 function embedding.vector(x, n, o)
     local v = embedding.pool(x, n, o.pooling)
     prefix("")
@@ -90,6 +90,8 @@ function embedding.vector(x, n, o)
         local module = split(text, " ")
         if module[1] == "+" then
             v = concat({v, embedding.pool(x, n, module[2])}, 1)
+        elseif module[1] == "Truncate" then
+            v = v:slice({0}, {math.min(tonumber(module[2]), v:size(1))})
         elseif #module == 1 then
             v = embedding.normalize(v)
         else
