@@ -88,7 +88,7 @@ refuses "--text: the text has 'zebra', which is no token" classify "$T/words" --
 # ---- folders ----
 
 refuses "--query: found no question, expected one" rank "$ranker" "$T/texts"
-refuses "$classifier: found a classifier of 3 labels, expected one of 1, as a reranker is" \
+refuses "$classifier: found a classifier with 3 labels, expected 1 label, as a reranker has" \
     rank "$classifier" --query a "$T/texts"
 refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" rank "$embedder" --query a "$T/texts"
 refuses "$embedder: no tensor 'score.weight', expected one of shape [2, 24]" classify "$embedder" --text a

@@ -27,7 +27,7 @@ refused() {
 # least VERB ARGUMENT...: prints the least arena, which the message for too small an arena names.
 least() {
     "$crescent" "$@" --max-arena 1 2>&1 |
-        sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of at least so many$/\1/p'
+        sed -n 's/^crescent: [^ ]*: the arena takes at least \([0-9]*\) bytes, expected --max-arena of that or more$/\1/p'
 }
 
 # field NAME: prints a number of the JSON in $log.

@@ -151,7 +151,7 @@ static const struct {
     {"a.json", "{\"whole\" 1}", "a.json:1: JSON: expected \"NAME\": before a value"},
     {"a.json", "{\"whole\": 1 \"a\": 2}", "a.json:1: JSON: expected ',' or '}'"},
     {"a.json", "{\"whole\": 1", "a.json:1: found the end of the file, expected JSON to go on"},
-    {"a.json", "{} {}", "a.json:1: JSON: found more than one value"},
+    {"a.json", "{} {}", "a.json:1: JSON: found more than one value, expected one"},
     {"a.json", "{\"a\": 1, \"a\": 1}", "a.json:1: JSON: found the key 'a' twice, expected it once"},
     {"a.json", "{\"rope\": {\"a\": 1,\n \"b\": 2,\n\n \"a\":\n 3}}",
      "a.json:5: JSON: found the key 'a' twice, expected it once"},

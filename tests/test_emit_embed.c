@@ -207,7 +207,7 @@ START_TEST(makes_the_same_scores)
                  "tests/fixtures/embed_qwen3_classes/model.safetensors");
     char said[400];
     ck_assert_int_eq(run(said, "$T/x tests/fixtures/embed_qwen3_classes/model.safetensors --query a --text b"), 2 << 8);
-    ck_assert_msg(strstr(said, "--query: found a classifier of 3 labels, expected one of 1"), "said %s", said);
+    ck_assert_msg(strstr(said, "--query: found a classifier with 3 labels, expected 1 label"), "said %s", said);
 }
 END_TEST
 

@@ -370,10 +370,10 @@ static const struct {
      ":1: reshape: cannot merge or cut the length T (axis 1), expected it to stay an axis of its "
      "own and whole"},
     {"return {y = slice(input('x', {T, 4}), {0, 0}, {64, 4})}",
-     ":1: slice: found a part of the length T (axis 1), expected it to stay an axis of its own and "
+     ":1: slice: cannot take a part of the length T (axis 1), expected it to stay an axis of its own and "
      "whole"},
     {"local x = input('x', {T, 4}) return {y = concat({x, x}, 1)}",
-     ":1: concat: found along the length T (axis 1), expected it to stay an axis of its own and "
+     ":1: concat: cannot join parts along the length T (axis 1), expected it to stay an axis of its own and "
      "whole"},
     {"local S = length('S', 128) return {y = input('x', {T, 4}) + input('z', {S, 4})}",
      ":1: add: axis 1 is the length T in one operand and S in another, expected the same"},

@@ -1091,7 +1091,7 @@ static const struct {
      ":3: replace: axis 1 of the value for state s is the length n, expected a fixed size"},
     {"local n = length('n', 3)\nlocal x = input('x', {n})\nlocal r = input('r', {2})\n"
      "return {y = write(x, r, 0)}",
-     ":4: write: found rows written along the length n (axis 1), expected it to stay an axis of "
+     ":4: write: cannot write rows along the length n (axis 1), expected it to stay an axis of "
      "its own and whole"},
     {"local s = state('s', {3})\nreplace(s, s + 1)\nreplace(s, s)\nreturn {y = s}",
      ":3: replace: 's' is replaced already, expected one value for it"},

@@ -727,7 +727,7 @@ static const struct refused {
     {"", ":1: found the end of the file, expected JSON to go on"},
     {"{", ":1: found the end of the file, expected JSON to go on"},
     {"{\"model\":\n{\"type\":\"BPE\",", ":2: found the end of the file, expected JSON to go on"},
-    {"{} {}", ":1: JSON: found more than one value"},
+    {"{} {}", ":1: JSON: found more than one value, expected one"},
     {"[]", ": found an array, expected an object"},
     {"{}", ":1: tokenizer: found nothing for \"model\", expected an object"},
     {"{\"model\":{\"type\":\"Letters\",\"vocab\":{}}}",

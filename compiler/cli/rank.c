@@ -65,7 +65,7 @@ int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
     int status = o->query ? cr_encoder_open(&r.encoder, o, CRESCENT_PROBABILITIES, error)
                           : cr_fail(error, "--query: found no question, expected one");
     if (status == 0 && r.encoder.facts.labels != 1)
-        status = cr_fail(error, "%.300s: found a classifier of %d labels, expected one of 1, as a reranker is",
+        status = cr_fail(error, "%.300s: found a classifier with %d labels, expected 1 label, as a reranker has",
                          o->model, r.encoder.facts.labels);
     if (status == 0)
         status = cr_encode_texts(&r.encoder, true, take_score, &r, error);

@@ -62,8 +62,8 @@ static int check_input(const struct cr_graph *g, const struct cr_node *node, uns
     bool is_sum = summed && find_output(g, micro, summed) != CR_NONE;
     if (is_sum && (needed >> micro & 1))
         return cr_fail(error,
-                       "%.400s: a micro-batch depends on the mean of %.200s over all of them, "
-                       "expected only the update to",
+                       "%.400s: a micro-batch depends on the mean of %.200s over all micro-batches, "
+                       "expected that only the update depends on it",
                        path, summed);
     if (!is_sum && (needed >> update & 1) && find_output(g, update, node->name) == CR_NONE)
         return cr_fail(error,

@@ -41,7 +41,7 @@ int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
     struct cr_view_buffer *buffer = malloc((size_t)bytes);
     if (!buffer)
         return cr_fail(in->error,
-                       "the interpreter cannot allocate %s more, expected so much free memory",
+                       "the interpreter cannot allocate %s more, expected more free memory",
                        cr_byte_text(bytes).text);
     buffer->uses = 1;
     buffer->bytes = bytes;

@@ -79,7 +79,7 @@ static void *allocate(int64_t bytes, int64_t least, const char *what, struct cr_
         return NULL;
     void *memory = NULL;
     if (posix_memalign(&memory, align, room_of(bytes, align))) {
-        cr_fail(error, "%s would take %s, which cannot be allocated, expected so much free memory",
+        cr_fail(error, "%s would take %s, which cannot be allocated, expected more free memory",
                 what, cr_byte_text(bytes).text);
         return NULL;
     }

@@ -699,7 +699,7 @@ static lua_State *state_of(struct cr_translation *t)
     }
     if (L)
         lua_close(L);
-    cr_onnx_refuse(t, "found no memory for functions of Lua, expected some");
+    cr_onnx_refuse(t, "out of memory for functions of Lua, expected more memory");
     return NULL;
 }
 

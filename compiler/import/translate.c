@@ -439,7 +439,7 @@ static int inline_loop(struct work *w, int node)
     while (go_on != 0 && r.n < most) {
         if (r.n == MOST_ROUNDS)
             return refuse_node(w, node,
-                               "found more than 1024 iterations, expected at most so many");
+                               "found more than 1024 iterations, expected fewer");
         inputs[0] = known_value(w, CR_ONNX_INT64, r.n);
         inputs[1] = known_value(w, CR_ONNX_BOOL, 1);
         for (int i = 0; i < r.n_carried; i++)

@@ -298,8 +298,8 @@ static int want_along(struct work *w, cr_id id, const struct cr_gather_axis *alo
     if (a->dtype == CR_BOOL || a->rank == CR_MAX_RANK)
         return fail_merged(w, id);
     if (axis == along->axis || is_token_axis(w, along->a, along->axis))
-        return fail_at(w, id, "tokens chosen by a constant index, perhaps later ones",
-                       "elements of each token's own");
+        return fail_at(w, id, "tokens chosen by a constant index, which may be later ones",
+                       "each token to read only itself and earlier tokens");
     want(w, along->a, variant + axis);
     want(w, along->index, variant + axis);
     return 0;

@@ -115,7 +115,7 @@ static bool find_concat(struct finder *f)
     int axis = f->node->axis;
     for (int i = 0; i < f->node->n_in; i++)
         if (of_operand(f, i)[axis])
-            return fail_at(f, "found along the", i, axis);
+            return fail_at(f, "cannot join parts along the", i, axis);
     return find_meeting(f);
 }
 
@@ -149,7 +149,7 @@ static bool find_slice(struct finder *f)
     const struct cr_node *in = &f->g->nodes[f->in[0]];
     for (int a = 0; a < in->rank; a++)
         if (of_operand(f, 0)[a] && f->node->shape[a] != in->shape[a])
-            return fail_at(f, "found a part of the", 0, a);
+            return fail_at(f, "cannot take a part of the", 0, a);
     return find_meeting(f);
 }
 
@@ -209,7 +209,7 @@ static bool find_write(struct finder *f)
     const signed char *a = of_operand(f, 0), *rows = of_operand(f, 1);
     int axis = f->node->axis;
     if (a[axis])
-        return fail_at(f, "found rows written along the", 0, axis);
+        return fail_at(f, "cannot write rows along the", 0, axis);
     for (int i = 0; i < f->node->rank; i++)
         if (i != axis && !meet(f, i, a[i], rows[i], &f->found[i]))
             return false;

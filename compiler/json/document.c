@@ -258,7 +258,7 @@ static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_ho
     if (read_value(&r, error) < 0)
         return -1;
     if (!cr_json_ended(&r.json))
-        return fail_here(&r, "found more than one value", error);
+        return fail_here(&r, "found more than one value, expected one", error);
     fit_strings(&r, size + 1);
     return 0;
 }

@@ -35,7 +35,7 @@ static char *new_buffer(int64_t bytes, struct cr_error *error)
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-        cr_fail(error, "cannot allocate %lld bytes to measure memory, expected so much free memory",
+        cr_fail(error, "cannot allocate %lld bytes to measure memory, expected more free memory",
                 (long long)bytes);
         return NULL;
     }

@@ -61,8 +61,8 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
         return cr_fail(error, "%.400s: --max-arena is for at most %d stored values, the model has "
                        "more, expected --max-arena of at least %lld", options->settings.path,
                        module->most_values, (long long)least * (int)sizeof(float));
-    return cr_fail(error, "%.400s: the arena takes at least %lld bytes, expected --max-arena of "
-                   "at least so many", options->settings.path,
+    return cr_fail(error, "%.400s: the arena takes at least %lld bytes, expected --max-arena "
+                   "of that or more", options->settings.path,
                    (long long)least * (int)sizeof(float));
 }
 

@@ -146,7 +146,7 @@ static int shape_strip(const struct cr_text_part *part, struct cr_shape *s, stru
     if (part->gathers || part->length != 1 || *part->content != ' ' || s->strips > 0)
         return cr_refuse_shape(s, part->kind->type, NULL, error);
     s->strips = part->start;
-    return s->strips <= INT32_MAX ? 0 : cr_refuse_shape(s, "Strip", "fewer characters", error);
+    return s->strips <= INT32_MAX ? 0 : cr_refuse_shape(s, "Strip of more than 2^31 characters", "fewer", error);
 }
 
 /* ---- the table ---- */

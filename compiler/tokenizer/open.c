@@ -185,7 +185,7 @@ struct cr_tokenizer *cr_tokenizer_open_image(const char *path, const void *image
         cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),
                 CR_PATH_SIZE);
     } else if (image && !cr_use_image(t, image, bytes)) {
-        cr_fail(error, "%s: found an image of another size, expected that of its header", path);
+        cr_fail(error, "%s: found tables whose size differs from that in their header, expected the tables of an emitted program", path);
     } else if (read_files(t, path, folder, error) == 0 && link(t, path, folder, error) == 0) {
         return t;
     }

@@ -53,8 +53,8 @@ static int refuse(const struct cr_truncation *t, int64_t over, const struct cr_i
     if (t->strategy == CR_ONLY_SECOND && !pair)
         return cr_fail(error, "found a text alone where only a second one may be cut, expected a pair");
     return cr_fail(error,
-                   "found %lld tokens too many where only a text of %d may be cut, expected a longer "
-                   "one",
+                   "found %lld tokens too many, but the only text that may be cut has %d, expected a longer "
+                   "limit or a shorter other text",
                    (long long)over, t->strategy == CR_ONLY_SECOND ? pair->n : text->n);
 }
 

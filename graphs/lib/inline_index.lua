@@ -54,7 +54,7 @@ function inline_index.gather_nd(x, indices, o)
     end
     local depth = plain(indices:size(-1))
     if not (depth >= 1 and batch + depth <= x.rank) then
-        error("found " .. depth .. " indices for a tensor of " .. x.rank .. " axes, expected at most so many")
+        error("found " .. depth .. " indices for a tensor of " .. x.rank .. " axes, expected no more")
     end
     local index, shape, batches, rows = flat_index(x, indices, batch, depth), {}, 1, 1
     for i = 1, batch do batches = tools.times(batches, x:size(i)) end

@@ -114,7 +114,7 @@ end
 -- the mask allows, output 3 the sum.
 function inline_norm.embed_layer_normalization(ids, segments, words, positions, kinds, scale, bias, mask, at,
                                                o)
-    assert(ids.rank == 2 and positions.rank == 2, "found other axes, expected ids and positions of two")
+    assert(ids.rank == 2 and positions.rank == 2, "found ids of " .. ids.rank .. " axes and positions of " .. positions.rank .. ", expected two for both")
     local x = tools.gather(words, ids, 1) + (at and tools.gather(positions, at, 1) or narrow(positions, 1, 0, ids:size(2)))
     if segments and kinds then x = x + tools.gather(kinds, segments, 1) end
     local allowed = mask and sum(int(eq(mask, 1)), 2, false) or full(0, {ids:size(1)}, "i32")

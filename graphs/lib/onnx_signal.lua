@@ -35,8 +35,8 @@ end
 -- its conjugate, too.
 local function matrix_of(n, rows, a, columns, b, o)
     local shape = {rows * a, columns * b}
-    assert(shape[1] * shape[2] <= most_matrix, "found a transform of " .. n .. " elements, expected a matrix of at most "
-        .. most_matrix .. " for it")
+    assert(shape[1] * shape[2] <= most_matrix, "found a transform of " .. n .. " elements, expected one whose matrix has at most "
+        .. most_matrix .. " elements")
     local down, across = iota(shape, 1), iota(shape, 2)
     local row, part = floor_divide(down, a), across % b - down % a
     local place = row * floor_divide(across, b) % n + int(gt(part, 0)) * n + int(lt(part, 0)) * (2 * n)
