@@ -306,8 +306,9 @@ typedef struct {
     const char *target; /* the machine that sizes of tiles are chosen for: a name of
                          * crescent_target_at, or a file of sizes.  Null: "host", but "generic" in
                          * functions that emit or print.  No bit of a result depends on it. */
-    int ranks; /* functions that emit or print: cut the model for so many ranks, of which crescent_dump shows the
-                * first; 0: one.  A model that is to run is cut for the ranks of crescent_join. */
+    int ranks; /* for functions that emit or print: the number of ranks that the model is split for, 0 for one;
+                * crescent_dump shows the first of them.  Functions that run a model split it for the ranks of
+                * crescent_join. */
 } crescent_config;
 
 /* A machine that loops can be tiled for. */
@@ -907,9 +908,9 @@ typedef struct {
     int64_t shape[CRESCENT_MAX_RANK];
     crescent_verdict verdict;
     int culprit; /* 1: its kernel computed it wrongly, or it made an output infinite or NaN */
-    double error, inherited, own; /* the largest of all elements: error against double precision;
-                                     the part that comes from the operands; the part that the
-                                     kernel adds */
+    double error, inherited, own; /* each the largest of all elements: the error against double
+                                     precision; the part of it that comes from the operands; the
+                                     part that the kernel adds */
     double bound;    /* the most that the kernel may add, at the worst element */
     int64_t worst;   /* the element that is nearest to its bound, or beyond it by the most; of NaN and
                       * infinities the first; or CRESCENT_NONE */
@@ -1121,7 +1122,7 @@ int crescent_trainer_get(const crescent_trainer *trainer, crescent_port_kind kin
 typedef enum { CRESCENT_STEP_LOSSES, CRESCENT_VALIDATION_LOSSES } crescent_loss_kind;
 
 typedef struct {
-    double step, loss; /* the middle of some steps, and the mean of their losses */
+    double step, loss; /* the mean number of some consecutive steps, and the mean of their losses */
 } crescent_loss;
 
 int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind);

@@ -63,7 +63,7 @@ int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct
 
 /* ---- compiling ---- */
 
-/* Compiles once more and closes the model before; adds the time of each stage to the samples. */
+/* Closes the model and compiles it again; adds the time of each stage to the samples. */
 static int open_once(struct cr_bench_case *s, struct cr_error *error)
 {
     const struct cr_options *o = &s->options;

@@ -15,7 +15,7 @@ struct cr_encoder {
     float *vectors, *vector; /* vectors of a batch; the vector of the current text */
     crescent_embed_text *texts;
     crescent_embedded *what;
-    int n, batch; /* texts that wait, and how many there may be */
+    int n, batch; /* the number of texts that wait for a batch, and the size of a batch */
     int64_t n_texts, n_cut, n_repaired, n_tokens;
     int64_t start, written; /* time of the first text, and of the last update of the line of progress */
     bool shows;             /* progress is shown: stderr is a terminal, and stdout is not */

@@ -339,7 +339,7 @@ static void put_names(struct cr_text *t, const char *names)
     cr_put(t, "\"\",\n");
 }
 
-/* Prints by parameter at which of its names those of a separate head begin. */
+/* Prints a table by parameter: the index of the first of its names that belongs to a separate head. */
 static void put_heads(struct cr_text *t, const struct cr_standalone *w)
 {
     if (!cr_is_needed_by_program((void *)w, "heads"))

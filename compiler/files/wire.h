@@ -31,7 +31,7 @@ struct cr_wire_field {
 /* Reads the next field; returns 1, 0 at the end, or -1 if the bytes are not a valid message. */
 int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field);
 
-/* Reads the next of packed integers; returns the same. */
+/* Reads the next integer of a packed field; returns 1, 0 at the end, or -1 if the bytes are not valid. */
 int cr_wire_integer(struct cr_wire *wire, uint64_t *out);
 
 #endif

@@ -9,8 +9,8 @@
 #include "readonly_tables.h"
 #include "script_errors.h"
 
-static const char function_key; /* kept: the function */
-static const char outer_key;    /* kept: the globals that it had */
+static const char function_key; /* key of cr_push_kept: the function */
+static const char outer_key;    /* key of cr_push_kept: the globals that the function had outside */
 
 /* Reads a global: from the language, upvalue 1, or else from the function's own globals, upvalue
  * 2. */

@@ -18,8 +18,8 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static const char names_key; /* kept: name of an input or a parameter -> its node */
-static const char calls_key; /* kept: parameter name -> the scope call that declared it last */
+static const char names_key; /* key of cr_push_kept_table: name of an input or a parameter -> its node */
+static const char calls_key; /* the same: name of a parameter -> the scope call that declared it last */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
@@ -517,7 +517,7 @@ static int make_expand(lua_State *L)
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
 }
 
-/* limit(a, shape): the shape has the sizes of a; axes where it has a length end at that length */
+/* limit(a, shape): returns `a` with lengths as sizes of axes; each length has the size of the axis as its bound */
 static int make_limit(lua_State *L)
 {
     struct cr_attr attr = {0};

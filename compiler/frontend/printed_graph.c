@@ -88,7 +88,7 @@ static int set_entry(lua_State *L)
 
 /* ---- kernels ---- */
 
-static const char kernels_key; /* kept: number of a kernel -> true */
+static const char kernels_key; /* key of cr_push_kept_table: number of a kernel -> true */
 
 /* Records the number of a kernel, and its line if it is the largest. */
 static void note_kernel(lua_State *L, int kernel)

@@ -14,8 +14,8 @@
 
 static const char hidden_key; /* marks a metatable that belongs to the front end */
 static const char target_key; /* in a seal's metatable: the original table */
-static const char open_key;   /* in a copy of a script's metatable: it may be replaced */
-static const char copies_key; /* kept: metatable of a script -> its copy for Lua */
+static const char open_key;   /* in a copy of a script's metatable: the script may set another one */
+static const char copies_key; /* key of cr_push_kept_table: metatable of a script -> its copy for Lua */
 
 /* Sets metatable[key] to the value on top of the stack, which is popped; the metatable is below. */
 static void set_mark(lua_State *L, const void *key)

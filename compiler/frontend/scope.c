@@ -14,7 +14,7 @@
 
 enum { MAX_SCOPES = 64 /* nested */ };
 
-static const char taps_key; /* kept: tap -> how often that name was used */
+static const char taps_key; /* key of cr_push_kept_table: name of a tap -> how often it was used */
 
 /* Joins "h.0" and "attn" to "h.0.attn". */
 static void join_path(lua_State *L, const char *scope, const char *name, char *path, size_t size,

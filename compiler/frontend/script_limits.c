@@ -171,7 +171,7 @@ static void watch_closer(struct cr_run *run, size_t size)
         cr_watch(run->L, run);
 }
 
-/* Lua's allocator; without a block `old` is the type of the new one, not a size. */
+/* Allocates memory for Lua: a lua_Alloc.  If `block` is null, `old` is no size but the type of the new object. */
 void *cr_allocate(void *data, void *block, size_t old, size_t size)
 {
     struct cr_run *run = data;

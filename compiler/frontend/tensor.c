@@ -3,7 +3,7 @@
 
 #define TYPE "tensor"
 
-static const char type_key; /* kept: the metatable */
+static const char type_key; /* key of cr_push_kept: the metatable of tensors */
 
 /* The userdata.  A script has one graph, so the node's number identifies it; tensors of other
  * graphs have another metatable. */

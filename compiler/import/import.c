@@ -122,7 +122,7 @@ static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out
     return status;
 }
 
-/* Makes an input a known value. */
+/* Makes an input, whose elements the caller pinned, a constant of the model. */
 static int pin_input(struct importing *m, int value)
 {
     struct cr_onnx_value *v = &m->graph.values[value];

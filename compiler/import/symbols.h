@@ -31,7 +31,7 @@ struct cr_symbols {
     struct cr_onnx_length lengths[CR_ONNX_LENGTHS];
     int n_lengths, n_samples; /* n_samples: sets of values for the lengths; 0: there are no lengths */
     double *values;           /* by symbol: its value in each sample; the lengths come first */
-    struct cr_table table;    /* of symbols, by their values */
+    struct cr_table table;    /* a hash table of the symbols by their values */
     int n, cap;
 };
 

@@ -12,7 +12,7 @@
 
 #include "graph.h"
 
-/* Names of a table, of which at most CR_MAX_OPTION_NAMES are not of sums; and the bytes of a text. */
+/* The most names of a table; the most of them that are no names of sums; the bytes of a name and of a sum. */
 enum { CR_MAX_SIZE_NAMES = 40, CR_MAX_OPTION_NAMES = 24, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
 /* The name of the head dimension, unless an option has it. */

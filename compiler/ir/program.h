@@ -481,7 +481,7 @@ struct cr_program {
     int n_sequence;
     int ranks;        /* that run it together, each with other numbers (emit/join_programs.h); else 0 */
     int *first_layout; /* with ranks: the layouts of rank r are those from first_layout[r] to first_layout[r + 1] - 1 */
-    int micro_batches; /* of a training step, as emission sets it; 0: the step has one entry */
+    int micro_batches; /* of a training step, set by library/emission.c; 0: the step has one entry */
     int ops_before; /* arithmetic nodes of the script's graph: number of kernels without fusion */
 
     char *text; /* the C, once emit has printed it; else null */

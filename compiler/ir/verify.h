@@ -25,7 +25,7 @@ int cr_verify_simple(const struct cr_graph *g, struct cr_error *error);
  * of the node that reads them. */
 int cr_verify_separate(const struct cr_graph *g, struct cr_error *error);
 
-/* Each output is a different node, and no leaf: a kernel can store it. */
+/* Checks that outputs are different nodes and that none is a leaf, so that kernels can store them. */
 int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error);
 
 /* Hashes of a node, without the number of its kernel, and of the outputs: they detect a change of

@@ -16,7 +16,7 @@ struct crescent_trainer;
  * outputs of the entry micro_batch. */
 struct cr_accumulation {
     int micro_batch, update;     /* the entries */
-    float *sums;                 /* as many blocks as are needed at a time */
+    float *sums;                 /* the blocks of the partial sums that wait at a time */
     int64_t floats;              /* of a block */
     int64_t whole; /* the first floats of a block: the outputs of which a rank has all or nothing */
     bool *in_parts; /* by output of micro_batch: each rank adds some rows of it; see sum_parts.h */

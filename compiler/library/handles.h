@@ -100,8 +100,7 @@ int cr_refuse(crescent_context *context, const char *function, const char *why);
 /* Fails unless an index is one of n things, `what` of the model or the file `path`. */
 int cr_check_index(const char *path, const char *what, int index, int n, struct cr_error *error);
 
-/* Converts the status of an internal function, whose error is the guard's, to the status to
- * return. */
+/* Returns the crescent_status for the status of an internal function that reported its error to the guard. */
 int cr_done(struct cr_guard *guard, int status);
 
 /* Returns from a function if the handle is null or the condition on its arguments is false. */

@@ -114,7 +114,7 @@ struct kind {
 #define FOR_WEIGHTS "a script, with --weights for this file"
 #define FOR_TEXT "a model; generate MODEL --prompt-file FILE goes on with a text"
 
-/* The first matching row counts: more specific first bytes precede names. */
+/* The kinds of files, by the end of the name or the first bytes.  The first row that matches counts. */
 static const struct kind kinds[] = {
     {NULL, CR_LFS_BEGIN, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
     {".safetensors", NULL, "weights (safetensors)", FOR_WEIGHTS, true},

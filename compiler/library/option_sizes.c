@@ -236,8 +236,9 @@ static void try_chunk(struct search *s)
         try_value(s, NULL, s->graph->chunk);
 }
 
-/* Returns the size of an axis with a value, or 0: with the first excess for which all changes are in
- * proportion.  With an excess it has to be a product, without a divisor that is a number. */
+/* Returns the named size of an axis that has this value, or 0.  It is a product of options, plus the first
+ * `excess` for which the product changes in proportion to the options.  A product to which an excess is added
+ * must not be divided by a number. */
 static int size_of_axis(struct search *s, const struct axis *axis, int64_t value)
 {
     int i = 0;

@@ -24,7 +24,7 @@ struct cr_sentence {
     bool has_layers;    /* some of them are Dense or LayerNorm, and have weights */
     int64_t layer_takes; /* the size of the vector that the first of these takes */
     int64_t token_size; /* the size of a token's vector in the file of the pooling; 0: not given */
-    char *token_size_at; /* where it stands: FILE:LINE: found KEY; else null */
+    char *token_size_at; /* the place of token_size, "FILE:LINE: found KEY"; null if it is not given */
     bool pools;         /* modules.json has a Pooling, or a table */
     bool ranks;         /* a GGUF file of a classifier or reranker */
     char *inner;        /* the folder inside, or "" for the folder itself, with the Transformer or the table, and

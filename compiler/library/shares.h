@@ -37,7 +37,7 @@ float *cr_share_of_param(const struct crescent_trainer *trainer, int param);
 /* Allocates memory for the whole value of an input; null with an error if there is not enough. */
 void *cr_whole_new(const struct crescent_trainer *trainer, int input, struct cr_error *error);
 
-/* Sets an input from its whole value. */
+/* Copies this rank's share of an input from the whole value, and keeps a hash of the latter. */
 void cr_set_shared(struct crescent_trainer *trainer, int input, const void *whole);
 
 /* Gathers a tensor in place, of which each rank has its share; all ranks call it. */

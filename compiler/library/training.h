@@ -18,7 +18,7 @@ struct crescent_trainer {
     crescent_model *model; /* its engine also keeps the parameters unpacked */
     struct cr_buffers inputs, outputs; /* null: shares memory of a parameter or an input; see shares.h */
     void **results;                    /* by output: the memory that a step writes it to */
-    bool *learned;                     /* by parameter: steps replace it */
+    bool *learned;                     /* by parameter: true if steps replace it */
     struct cr_feeds feeds;
     bool fed;      /* crescent_trainer_feed was called */
     bool *is_set;  /* by input: its data came from memory */

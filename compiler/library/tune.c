@@ -339,7 +339,7 @@ static int write_target(const crescent_tuner *t, const struct cr_target *target,
     return status;
 }
 
-/* Sets the file of the result; null: this machine's. */
+/* Sets the file that the result is written to; if `path` is null, the tuned target of this machine. */
 static int choose_file(crescent_tuner *t, const char *path, struct cr_error *error)
 {
     free(t->path);

@@ -38,8 +38,8 @@ struct cr_bpe {
     bool fuse_unknown, byte_fallback, ignore_merges;
 };
 
-/* Adds a merge of two tokens' texts; its rank is the number of merges before it.  The merged text
- * is without the prefix of the right one. */
+/* Adds a merge of two tokens' texts; its rank is the number of merges before it.  The right text
+ * loses its continuing_subword_prefix when they are merged. */
 int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const char *right,
                  size_t right_length, const char *path, struct cr_error *error);
 

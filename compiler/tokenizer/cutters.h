@@ -9,7 +9,7 @@
 #include "pieces.h"
 
 enum cr_cut_kind {
-    CR_CUT_NOT, /* of a pre-tokenizer that is not a cutter */
+    CR_CUT_NOT, /* the pre-tokenizer is not a cutter */
     CR_CUT_SPACE,
     CR_CUT_BERT,
     CR_CUT_PUNCTUATION,

@@ -123,7 +123,8 @@ static int take_item(struct cr_onig_reader *r, struct item *item)
 struct filling {
     struct cr_onig_reader *reader;
     struct class class;
-    enum { NOTHING, VALUE, PROPERTY, RANGE, WHOLE } last; /* WHOLE: a range, or a class */
+    enum { NOTHING, VALUE, PROPERTY, RANGE, WHOLE } last; /* what was read last; WHOLE: a complete
+                                                               * range, or a class in brackets */
     uint32_t value;
 };
 

@@ -292,8 +292,8 @@ static int join_kernels(const struct joining *joining, struct cr_kernel *kernels
     return kept;
 }
 
-/* Joins each kernel with the one before it where that is possible.  With --max-arena, kernels that store one number a
- * row are not joined in module->kernels; module->joined is the list in which they are. */
+/* Joins each kernel with the one before it where that is possible.  With --max-arena, module->kernels keeps kernels
+ * that store one number a row separate, and module->joined is the list with these joined too. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
     bool *apart = cr_calloc((size_t)module->graph->n_nodes, sizeof *apart);

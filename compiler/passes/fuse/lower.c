@@ -97,7 +97,7 @@ void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    memset(kernel, 0, sizeof *kernel); /* clears the fields of the kinds, too */
+    memset(kernel, 0, sizeof *kernel); /* also the fields that only one kind of kernel has */
     kernel->root = goal->root;
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;

@@ -258,8 +258,8 @@ static bool lacks_delta(const struct cr_kernel *k, int i)
     return i == DELTA && k->attention.direct;
 }
 
-/* Returns the title of the program of an array: "summed over keys" and the like; null for other
- * programs. */
+/* Returns the title of program i if it computes an array of the gradient kernel, such as "summed over keys";
+ * else null. */
 static const char *gradient_title(const struct cr_kernel *k, int i)
 {
     for (int array = 0; array < k->attention_backward.n_arrays; array++)

@@ -40,8 +40,7 @@ bool cr_lower_tile(struct cr_lowering *lw)
     return true;
 }
 
-/* Every value is computed for all columns of all rows, also where the root, a number of each row, has
- * fewer elements. */
+/* Counts an operation for each value and each iteration of all loops, also if the result is one number a row. */
 double cr_flops_tile(const struct cr_kernel *k, double elements)
 {
     (void)elements;

@@ -12,7 +12,7 @@ enum { CR_MAX_STORED = 6 }; /* the most nodes that a kernel stores */
 enum cr_source {
     CR_LOAD,   /* an element of ref, at index `at` */
     CR_GATHER, /* an element of ref, at index `at` of the row whose number is value arg[0] */
-    CR_IOTA,   /* the number `at`, as an index */
+    CR_IOTA,   /* the value of the index expression `at` */
     CR_RANDOM, /* number `at` of the random stream `ref`, with the seed arg[0] */
     CR_CONST,  /* `number` */
     CR_CORE,   /* the contraction's result */

@@ -269,8 +269,8 @@ static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
             starts->at[i] = 0;
 }
 
-/* Returns how many functions that differ only in offsets are joined: two or three short ones are
- * easier to read than one with offsets, but not two with a product. */
+/* Returns the least number of functions that are joined into one, which takes the offsets in which they differ
+ * as arguments.  Fewer short ones are easier to read apart; functions with a product are long. */
 static int least_joined(const struct cr_kernel *k)
 {
     return k->core == CR_NONE ? LEAST_JOINED : 2;

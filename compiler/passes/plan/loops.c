@@ -238,14 +238,14 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
     return true;
 }
 
-/* By kernel: the number of consecutive kernels, from it on, that have a property; for `whole`,
- * of kernels one period apart. */
+/* By kernel: the number of consecutive kernels, from it on, that have a property.  Each kernel is compared with
+ * the one a period later.  For `whole`, the kernels counted are one period apart. */
 struct runs {
-    int *alike;   /* it has the function and entry of the kernel a period later; since kernels are
-                   * sorted by entry, a run stays in one */
-    int *stepped; /* it has the same function, and all operands may move by a step to that kernel */
-    int *even;    /* it is stepped, and the next step is equal */
-    int *whole;   /* its border is not crossed */
+    int *alike;   /* both have the same function and entry; since kernels are sorted by entry, a run
+                   * stays in one */
+    int *stepped; /* both have the same function, and all operands may move by a step between them */
+    int *even;    /* stepped, and the step to the kernel after two periods is the same */
+    int *whole;   /* no value crosses the border in front of the kernel */
 };
 
 /*

@@ -54,7 +54,7 @@ struct recompute {
     int n_rungs;
 };
 
-/* ---- kernels as makers of values ---- */
+/* ---- values and the kernels that compute them ---- */
 
 /* Numbers the values in the order of their kernels.  The kernels that write one value, the parts of
  * a concat, have to be consecutive, as fuse leaves them: first_kernel delimits them. */
@@ -118,9 +118,9 @@ static void find_values(struct recompute *r)
     }
 }
 
-/* ---- an order as kernels ---- */
+/* ---- from an order of values to kernels ---- */
 
-/* Appends a copy of a node, which holds its value a second time. */
+/* Appends a copy of a node, for a kernel that computes its value again. */
 static cr_id node_again(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&g->nodes[id]);

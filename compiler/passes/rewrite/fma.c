@@ -20,7 +20,7 @@
 #include "rewrite.h"
 #include "rules.h"
 
-/* A sum whose operand `which` is a product, or moves of one, that the sum may compute itself. */
+/* A sum whose operand `which` is a product, or a product behind movement ops: both can become an fma. */
 struct fma {
     cr_id sum, product;
     int which;

@@ -69,8 +69,7 @@ static void grow_table(struct cr_rewrite *rw, int size)
         enter(rw, id);
 }
 
-/* Shares the newest node: returns an older node equal to it and removes the newest, or the
- * newest. */
+/* Removes the newest node if an older node equals it, and returns the older one; else returns the newest. */
 static cr_id share_newest(struct cr_rewrite *rw)
 {
     struct cr_graph *g = rw->to;

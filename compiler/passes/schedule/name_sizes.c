@@ -596,9 +596,8 @@ static int widths_before(const struct naming *n, cr_id tensor, int64_t begin, in
     return begin ? 0 : found;
 }
 
-/* Names an offset that is a column at which a slice of the tensor begins, by the widths of the slices in front of
- * it, such as queries and keys in front of values: by those that are as wide as the last of them, and the sum of
- * the others. */
+/* Names an offset at which a slice of the tensor begins.  Its name is the sum of the widths of the slices in front
+ * of it, such as queries and keys in front of values.  Widths equal to the last one are one product, 2 * C. */
 static void name_column(const struct naming *n, cr_id tensor, struct cr_address *address)
 {
     int widths[MAX_SLICES], alike[MAX_SLICES], others[MAX_SLICES], n_alike = 0, n_others = 0;

@@ -333,7 +333,8 @@ static void count_weights(struct cr_module *m, int sign)
     }
 }
 
-/* Repeats leave_mixed: a parameter set to f32 may share another matrix with others. */
+/* Calls leave_mixed until it changes nothing: a parameter that it sets to f32 may share another matrix with
+ * parameters in other formats. */
 void cr_keep_supported_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))
