@@ -136,7 +136,7 @@ typedef struct {
 
 /* Fills in facts about the build.  The first call takes a millisecond, because it asks TinyCC
  * for its version. */
-int crescent_look_at_build(crescent_context *context, crescent_build *build);
+int crescent_get_build(crescent_context *context, crescent_build *build);
 
 /* ---- graphs --------------------------------------------------------------------------- */
 
@@ -485,12 +485,12 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
                         const void *const *inputs, crescent_port *port);
 
 /* Copies the elements that `sized` counts from a tensor laid out for the bounds in `port` into a
- * dense array; crescent_spread copies a dense array into such a tensor.  An element has `width`
+ * dense array; crescent_unpack copies a dense array into such a tensor.  An element has `width`
  * bytes: 4, or 8 for doubles.  Source and destination may be the same.  Fails if an argument is
  * null, the width is another one, or a size exceeds the shape; the error is this thread's. */
 int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
                   const void *tensor, void *packed);
-int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+int crescent_unpack(const crescent_port *port, const crescent_port *sized, size_t width,
                     const void *packed, void *tensor);
 
 /* Runs the model once; every parameter must have been set.  Tensors are in the order of the
@@ -997,7 +997,7 @@ typedef struct {
     int can_grow;  /* 1: `context` would be larger for a larger `least` of crescent_generation */
 } crescent_generator_status;
 
-int crescent_generator_look(const crescent_generator *generator, crescent_generator_status *status);
+int crescent_generator_get_status(const crescent_generator *generator, crescent_generator_status *status);
 
 /* Feeds the next n tokens of each text, ids [texts, n].  `logits` may be null; else it receives the
  * logits of the last token, [texts, vocabulary], or with all_logits of all, [texts, n, vocabulary].
@@ -1186,8 +1186,8 @@ int crescent_trainer_compare_ranks(crescent_trainer *trainer);
 
 /* Does everything that saving does, except for renaming the files to their final names, so that
  * errors show before the training.  Either path may be null. */
-int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *checkpoint,
-                              const char *weights);
+int crescent_trainer_check_save(const crescent_trainer *trainer, const char *checkpoint,
+                                const char *weights);
 
 /* ---- tuning --------------------------------------------------------------------------- */
 
@@ -1234,7 +1234,7 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial);
 int crescent_tuner_finish(crescent_tuner *tuner, const char *path, crescent_tuning *tuning);
 
 /* Fails if crescent_tuner_finish could not write this file, so that the error shows before the search. */
-int crescent_tuner_rehearse(crescent_tuner *tuner, const char *path);
+int crescent_tuner_check_finish(crescent_tuner *tuner, const char *path);
 
 /* ---- tokenizers ----------------------------------------------------------------------- */
 
@@ -1349,7 +1349,7 @@ int crescent_text_stream_end(crescent_text_stream *stream, const char **text, si
  *     crescent_embedder_facts facts;
  *     if (crescent_embedder_open(context, "folder", NULL, NULL, NULL, &embedder))
  *         puts(crescent_error(context));
- *     crescent_embedder_look(embedder, &facts);
+ *     crescent_embedder_get_facts(embedder, &facts);
  *     float *vector = malloc(facts.dimensions * sizeof *vector);
  *     crescent_embed(embedder, text, strlen(text), vector, NULL);
  */
@@ -1397,7 +1397,7 @@ typedef struct {
     int pairs; /* 1: each text needs a pair, as a reranking decoder needs a question and a document */
 } crescent_embedder_facts;
 
-int crescent_embedder_look(const crescent_embedder *embedder, crescent_embedder_facts *facts);
+int crescent_embedder_get_facts(const crescent_embedder *embedder, crescent_embedder_facts *facts);
 
 /* Returns the name of a classifier's label; null for an index that is out of range. */
 const char *crescent_embedder_label(const crescent_embedder *embedder, int index);

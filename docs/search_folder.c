@@ -173,7 +173,7 @@ static int run(crescent_context *context, struct search *s, char **argv)
 {
     crescent_embedder_facts facts;
     if (open_embedder(context, argv[1], "document", &s->embedder) ||
-        crescent_embedder_look(s->embedder, &facts))
+        crescent_embedder_get_facts(s->embedder, &facts))
         return -1;
     s->dimensions = (size_t)facts.dimensions;
     if (read_folder(s, argv[2]))

@@ -1286,7 +1286,7 @@ START_TEST(a_training)
     crescent_loss first, last;
     int64_t from, to;
     ck_assert(isnan(status_of(trainer).loss) && status_of(trainer).validated == -1);
-    GOOD(crescent_trainer_rehearse(trainer, ours, NULL));
+    GOOD(crescent_trainer_check_save(trainer, ours, NULL));
     ck_assert_int_ne(access(ours, F_OK), 0);
     make_steps(trainer, 200);
     GOOD(crescent_trainer_save(trainer, in_folder("200.safetensors")));
@@ -1429,7 +1429,7 @@ START_TEST(training_in_the_wrong_order)
     REFUSED(crescent_trainer_step(trainer), "has not started");
     REFUSED(crescent_trainer_save(trainer, path), "has not started");
     REFUSED(crescent_trainer_save_weights(trainer, path), "has not started");
-    REFUSED(crescent_trainer_rehearse(trainer, NULL, path), "has not started");
+    REFUSED(crescent_trainer_check_save(trainer, NULL, path), "has not started");
     REFUSED(crescent_trainer_resume(trainer, path), path);
     REFUSED(crescent_trainer_validation(trainer, NULL, 0), "has not started");
     REFUSED(crescent_trainer_get(trainer, CRESCENT_INPUT, 0, value), "has not started");
@@ -1824,7 +1824,7 @@ START_TEST(null_handles)
     WITHOUT(crescent_trainer_resume(NULL, path));
     WITHOUT(crescent_trainer_save(NULL, path));
     WITHOUT(crescent_trainer_save_weights(NULL, path));
-    WITHOUT(crescent_trainer_rehearse(NULL, path, path));
+    WITHOUT(crescent_trainer_check_save(NULL, path, path));
     WITHOUT(crescent_emit(NULL, NULL, CRESCENT_EMIT_RUN, path, NULL));
     WITHOUT(crescent_emit_text(NULL, NULL, CRESCENT_EMIT_RUN, path, &text, &more));
     WITHOUT(crescent_dump(NULL, NULL, path, &text));
@@ -1835,10 +1835,10 @@ START_TEST(null_handles)
     WITHOUT(crescent_pack(&port, NULL, sizeof element, memory, memory));
     WITHOUT(crescent_pack(&port, &port, sizeof element, NULL, memory));
     WITHOUT(crescent_pack(&port, &port, sizeof element, memory, NULL));
-    WITHOUT(crescent_spread(NULL, &port, sizeof element, memory, memory));
-    WITHOUT(crescent_spread(&port, NULL, sizeof element, memory, memory));
-    WITHOUT(crescent_spread(&port, &port, sizeof element, NULL, memory));
-    WITHOUT(crescent_spread(&port, &port, sizeof element, memory, NULL));
+    WITHOUT(crescent_unpack(NULL, &port, sizeof element, memory, memory));
+    WITHOUT(crescent_unpack(&port, NULL, sizeof element, memory, memory));
+    WITHOUT(crescent_unpack(&port, &port, sizeof element, NULL, memory));
+    WITHOUT(crescent_unpack(&port, &port, sizeof element, memory, NULL));
     WITHOUT(crescent_file_open(NULL, path, &file));
     WITHOUT(crescent_file_put(NULL, path, 1));
     WITHOUT(crescent_file_put_npy(NULL, &port, memory));

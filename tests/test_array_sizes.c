@@ -275,7 +275,7 @@ START_TEST(packing_and_spreading_are_inverse)
     ck_assert(next == 60 || packed[next] == 0);
     crescent_pack(&port, &sized, sizeof(double), place, place);
     ck_assert_int_eq(memcmp(place, packed, (size_t)next * sizeof *place), 0);
-    crescent_spread(&port, &sized, sizeof(double), place, place);
+    crescent_unpack(&port, &sized, sizeof(double), place, place);
     for (int64_t i = 0; i < n[0]; i++)
         for (int64_t j = 0; j < n[1]; j++)
             for (int64_t k = 0; k < n[2]; k++) {
@@ -283,7 +283,7 @@ START_TEST(packing_and_spreading_are_inverse)
                 ck_assert_double_eq(place[at], tensor[at]);
                 tensor[at] = -1;
             }
-    crescent_spread(&port, &sized, sizeof(double), packed, tensor);
+    crescent_unpack(&port, &sized, sizeof(double), packed, tensor);
     for (int i = 0; i < 60; i++)
         ck_assert_double_eq(tensor[i], i + 1);
 }
@@ -309,7 +309,7 @@ START_TEST(sizes_are_inside_the_shape)
         crescent_port sized = {.rank = cases[i].rank};
         memcpy(sized.shape, cases[i].shape, sizeof cases[i].shape);
         for (int back = 0; back < 2; back++) {
-            int status = back ? crescent_spread(&port, &sized, cases[i].width, packed, tensor)
+            int status = back ? crescent_unpack(&port, &sized, cases[i].width, packed, tensor)
                               : crescent_pack(&port, &sized, cases[i].width, tensor, packed);
             ck_assert_int_eq(status, CRESCENT_FAILED);
             ck_assert_msg(strstr(crescent_error(NULL), cases[i].why), "%s", crescent_error(NULL));

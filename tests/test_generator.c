@@ -217,7 +217,7 @@ START_TEST(is_the_same_beside_others)
     crescent_generator *g = open_generator(folder, &how, NULL, &(crescent_generation){.chunk = 5});
     int32_t ids[TEXTS][N], chosen[TEXTS];
     crescent_generator_status status;
-    GOOD(crescent_generator_look(g, &status));
+    GOOD(crescent_generator_get_status(g, &status));
     ck_assert_int_eq(status.texts, TEXTS);
     for (int t = 0; t < TEXTS; t++)
         make_ids(ids[t], N, t);
@@ -250,7 +250,7 @@ START_TEST(takes_a_script_of_states)
     feed_in_pieces(g, ids, 11, found);
     for (int i = 0; i < CONTEXT * VOCABULARY; i++)
         ck_assert_float_eq_tol(found[i], expected[i], 1e-5);
-    GOOD(crescent_generator_look(g, &status));
+    GOOD(crescent_generator_get_status(g, &status));
     ck_assert_int_eq(status.context, CONTEXT);
     ck_assert_int_eq(status.chunk, 6);
     REFUSED(crescent_generator_feed(g, ids, 1, NULL), "1 tokens after 40 earlier ones, expected at most 40");
@@ -303,7 +303,7 @@ START_TEST(knows_the_ends)
     if (cases[_i].generation)
         write_text("generation_config.json", cases[_i].generation);
     crescent_generator *g = open_generator(folder, NULL, NULL, NULL);
-    GOOD(crescent_generator_look(g, &status));
+    GOOD(crescent_generator_get_status(g, &status));
     ck_assert_int_eq(status.begin, cases[_i].begin);
     ck_assert_int_eq(status.context, CONTEXT);
     for (int id = 0; id < VOCABULARY; id++) {
@@ -383,7 +383,7 @@ START_TEST(refuses)
             "41 tokens after 0 earlier ones, expected at most 40 in total");
     ids[2] = VOCABULARY;
     REFUSED(crescent_generator_feed(g, ids, 3, NULL), "token 2 is 48, expected an id from 0 to 47");
-    GOOD(crescent_generator_look(g, &status));
+    GOOD(crescent_generator_get_status(g, &status));
     ck_assert_int_eq(status.used, 0);
     GOOD(crescent_generator_feed(g, ids, 2, NULL));
     REFUSED(crescent_generator_choose(g, &(crescent_sampling){.temperature = -1}, &id), "temperature");
@@ -391,7 +391,7 @@ START_TEST(refuses)
     REFUSED(crescent_generator_choose(g, &(crescent_sampling){.top_p = 1.5}, &id), "top_p");
     REFUSED(crescent_generator_feed(g, NULL, 1, NULL), "null");
     REFUSED(crescent_generator_feed(g, ids, 0, NULL), "null or negative");
-    REFUSED(crescent_generator_look(g, NULL), "null");
+    REFUSED(crescent_generator_get_status(g, NULL), "null");
     crescent_generator_close(g);
     crescent_generator_close(NULL);
     REFUSED(crescent_generator_open(context, folder, NULL, NULL,

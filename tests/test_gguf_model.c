@@ -108,7 +108,7 @@ static void generate(const char *path, int32_t *ids, int n, crescent_generator_s
     GOOD(crescent_generator_open(context, path, NULL, NULL, NULL, &g));
     GOOD(crescent_load_weights(crescent_generator_model(g), &weights, 1, CRESCENT_ANY_TENSORS,
                                NULL));
-    GOOD(crescent_generator_look(g, status));
+    GOOD(crescent_generator_get_status(g, status));
     GOOD(crescent_generator_feed(g, prompt, COUNT(prompt), NULL));
     for (int i = 0; i < n; i++) {
         GOOD(crescent_generator_choose(g, NULL, &ids[i]));
@@ -280,7 +280,7 @@ static void embed_three(const char *path, const char *pooling, crescent_classifi
     for (int i = 0; i < 100; i++)
         strcpy(many + 4 * i, i % 2 ? "the " : "s, ,");
     GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &embedder));
-    GOOD(crescent_embedder_look(embedder, &facts));
+    GOOD(crescent_embedder_get_facts(embedder, &facts));
     ck_assert_int_eq(facts.dimensions, n);
     for (int i = 0; i < 3; i++)
         GOOD(crescent_embed(embedder, texts[i], strlen(texts[i]), vectors + i * n, NULL));

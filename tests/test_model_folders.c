@@ -569,7 +569,7 @@ START_TEST(reads_numbers_for_generation)
         crescent_generator_status status;
         write_text("config.json", config);
         GOOD(crescent_generator_open(context, folder, &how, NULL, &generation, &generator));
-        GOOD(crescent_generator_look(generator, &status));
+        GOOD(crescent_generator_get_status(generator, &status));
         ck_assert_int_eq(status.context, i ? 16 : 32);
         ck_assert_int_eq(status.begin, 3);
         ck_assert_int_eq(status.ends, 3);

@@ -481,7 +481,7 @@ START_TEST(reports_without_control_characters)
     const char *text = printed();
     ck_assert(*text);
     for (size_t at = 0, length; text[at]; at += length) {
-        length = text[at] == '\n' ? 1 : cr_harmless(text + at, strlen(text + at));
+        length = text[at] == '\n' ? 1 : cr_printable_size(text + at, strlen(text + at));
         ck_assert_msg(length > 0, "%s\n  %s", command, text);
     }
 }

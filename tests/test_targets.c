@@ -223,7 +223,7 @@ START_TEST(what_a_probe_finds)
     struct cr_target found = cr_target_generic, rest;
     if (!rt)
         return;
-    cr_probe(rt, 1 + _i % 2, &found);
+    cr_probe_target(rt, 1 + _i % 2, &found);
     if (isas[_i].floats == 1) {
         ck_assert_mem_eq(&found, &cr_target_generic, sizeof found);
         return;
@@ -481,7 +481,7 @@ START_TEST(no_bit_depends_on_the_target)
     for (int seed = 0; seed < TARGETS; seed++) {
         struct cr_target target = draw_target(seed);
         if (seed == 0)
-            cr_probe(cr_runtime_select(NULL), 2, &target);
+            cr_probe_target(cr_runtime_select(NULL), 2, &target);
         struct cr_text text = {0};
         cr_target_print(&text, &target);
         write_file(text.data);
@@ -552,8 +552,8 @@ START_TEST(what_cannot_be_tuned)
     }
     ck_assert_int_eq(crescent_tuner_open(graph, NULL, 0, &tuner), CRESCENT_FAILED);
     ck_assert_int_eq(crescent_tuner_open(graph, NULL, 1e-3, &tuner), CRESCENT_OK);
-    ck_assert_int_eq(crescent_tuner_rehearse(tuner, NULL), CRESCENT_OK);
-    ck_assert_int_eq(crescent_tuner_rehearse(tuner, "/nowhere/x.target"), CRESCENT_FAILED);
+    ck_assert_int_eq(crescent_tuner_check_finish(tuner, NULL), CRESCENT_OK);
+    ck_assert_int_eq(crescent_tuner_check_finish(tuner, "/nowhere/x.target"), CRESCENT_FAILED);
     ck_assert_int_eq(crescent_tuner_finish(tuner, "/nowhere/x.target", &tuning), CRESCENT_FAILED);
     crescent_tuner_close(tuner);
     crescent_graph_close(graph);

@@ -297,7 +297,7 @@ START_TEST(does_what_the_files_say)
 {
     crescent_embedder_facts facts;
     crescent_embedder *e = open_embedder(NULL, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_str_eq(facts.pooling, "mean");
     ck_assert_int_eq(facts.normalized, 0);
     ck_assert_int_eq(facts.dimensions, C);
@@ -312,7 +312,7 @@ START_TEST(does_what_the_files_say)
                "{\"prompts\":{\"query\":\"ask: \",\"passage\":\"read: \"},\"default_prompt_name\":null}");
     const crescent_embedder_options options = {.role = "document"};
     e = open_embedder(&options, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_str_eq(facts.pooling, "cls");
     ck_assert_int_eq(facts.normalized, 1);
     ck_assert_int_eq(facts.most, 40); /* as many tokens as the model has positions */
@@ -349,7 +349,7 @@ START_TEST(chooses_prompts)
     crescent_embedder_facts facts;
     write_text("config_sentence_transformers.json", prompts[_i].prompts);
     crescent_embedder *e = open_embedder(&(crescent_embedder_options){.role = prompts[_i].role}, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     if (prompts[_i].expected)
         ck_assert_str_eq(facts.prompt, prompts[_i].expected);
     else
@@ -496,7 +496,7 @@ START_TEST(classifies_a_pair)
         const crescent_embedder_options options = {.classify = (crescent_classification)how};
         crescent_embedder *e = open_embedder(&options, 1);
         crescent_embedder_facts facts;
-        crescent_embedder_look(e, &facts);
+        crescent_embedder_get_facts(e, &facts);
         ck_assert_int_eq(facts.labels, 3);
         ck_assert_int_eq(facts.dimensions, 3);
         ck_assert_str_eq(crescent_embedder_label(e, 2), "yes");
@@ -635,7 +635,7 @@ START_TEST(goes_through_dense_layers)
     write_all_modules("{\"pooling_mode_cls_token\":true}", orders[_i]);
     e = open_embedder(NULL, 1);
     crescent_embedder_facts facts;
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_int_eq(facts.dimensions, NARROW);
     ck_assert_int_eq(facts.normalized, _i % 2);
     GOOD(crescent_embed(e, text, strlen(text), found, NULL));
@@ -775,7 +775,7 @@ START_TEST(appends_vectors_of_several_poolings)
     int n = 0;
     write_modules(cases[_i].pooling, 0);
     crescent_embedder *e = open_embedder(&(crescent_embedder_options){.pooling = cases[_i].option}, 1), *alone;
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_int_le(facts.dimensions, 3 * C);
     GOOD(crescent_embed(e, text, strlen(text), found, NULL));
     crescent_embedder_close(e);
@@ -969,7 +969,7 @@ START_TEST(embeds_by_decoders)
     snprintf(path, sizeof path, "tests/fixtures/embed_%s", decoders[_i].name);
     const crescent_embedder_options options = {.classify = decoders[_i].classify};
     GOOD(crescent_embedder_open(context, path, NULL, NULL, &options, &e));
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     for (int i = first; i < n; i++) {
         if (decoders[_i].pairs)
             GOOD(crescent_embed_pair(e, lines[0], strlen(lines[0]), lines[i], strlen(lines[i]), found, NULL));
@@ -994,7 +994,7 @@ START_TEST(takes_limits_of_tokenizers)
     ck_assert_int_eq(system(command), 0);
     write_text("tokenizer_config.json", limits[_i]);
     crescent_embedder *e = open_embedder(NULL, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_int_eq(facts.most, expected[_i]);
     crescent_embedder_close(e);
 }
@@ -1029,7 +1029,7 @@ START_TEST(puts_prompts_in_front)
     GOOD(crescent_embed(e, "why", 3, with, NULL));
     crescent_embedder_close(e);
     GOOD(crescent_embedder_open(context, folders[_i], NULL, NULL, NULL, &e));
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     GOOD(crescent_embed(e, whole, strlen(whole), without, NULL));
     ck_assert(crescent_same_bits(with, without, facts.dimensions));
     crescent_embedder_close(e);
@@ -1164,7 +1164,7 @@ START_TEST(refuses_what_does_not_rank)
     expect_no_reranker("1/config.json: found true_token_id -1 and false_token_id 1, expected ids of tokens");
     write_text("1/config.json", "{\"true_token_id\":1}");
     e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS, .most = 2}, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_int_eq(facts.pairs, 1);
     ck_assert_int_eq(crescent_embed(e, "a", 1, &score, NULL), CRESCENT_FAILED);
     ck_assert_ptr_nonnull(strstr(crescent_error(context), "found a single text, expected a question and a document"));
@@ -1333,7 +1333,7 @@ START_TEST(projects_the_features_of_a_tower)
         if (i == 0)
             draw_weights(11);
         crescent_embedder *e = open_embedder(NULL, 1);
-        crescent_embedder_look(e, &facts);
+        crescent_embedder_get_facts(e, &facts);
         ck_assert_int_eq(facts.dimensions, sizes[i]);
         GOOD(crescent_embed(e, text, strlen(text), found[i], NULL));
         crescent_embedder_close(e);

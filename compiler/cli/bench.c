@@ -122,7 +122,7 @@ static int measure(struct cr_bench *b, struct cr_error *error)
 {
     int64_t end = crescent_clock() + (int64_t)(b->options->seconds * 1e9) * b->n;
     crescent_machine_flops(b->machine);
-    while (cr_goes_on(b->options, b->rounds < LEAST_ROUNDS || crescent_clock() < end))
+    while (cr_continues(b->options, b->rounds < LEAST_ROUNDS || crescent_clock() < end))
         if (measure_round(b, error))
             return -1;
     return 0;

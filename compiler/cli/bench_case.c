@@ -45,7 +45,7 @@ static int change_model(struct cr_options *o, const char *path, struct cr_error 
     return 0;
 }
 
-int cr_vary(struct cr_options *o, const char *asked, const char *setting, struct cr_error *error)
+int cr_apply_variant(struct cr_options *o, const char *asked, const char *setting, struct cr_error *error)
 {
     size_t length = strlen(setting);
     const char *equals = strchr(setting, '=');
@@ -90,7 +90,7 @@ int cr_bench_case_open(struct cr_bench_case *s, const struct cr_options *options
                     struct cr_error *error)
 {
     *s = (struct cr_bench_case){.setting = setting, .options = cr_options_copy(options)};
-    if (setting && cr_vary(&s->options, "--vs", setting, error))
+    if (setting && cr_apply_variant(&s->options, "--vs", setting, error))
         return -1;
     int n = cr_backend_of(&s->options) == CRESCENT_TCC ? COMPILATIONS : 1, status = 0;
     for (int i = 0; i < n && !status; i++)
@@ -123,7 +123,7 @@ int cr_bench_case_run(struct cr_bench_case *s, struct cr_error *error)
     return cr_passed(&s->options, status, error);
 }
 
-bool cr_goes_on(const struct cr_options *o, bool more)
+bool cr_continues(const struct cr_options *o, bool more)
 {
     crescent_ranks_share(o->context, &more, sizeof more);
     return more;
@@ -145,7 +145,7 @@ int cr_bench_case_round(struct cr_bench_case *s, int64_t nanoseconds, struct cr_
         now = crescent_clock();
         cr_sample_add(&round, (double)(now - start));
         cr_sample_add(&s->runs, (double)(now - start));
-    } while (cr_goes_on(&s->options, now < end));
+    } while (cr_continues(&s->options, now < end));
     s->round_ns = cr_sample_median(&round);
     cr_sample_free(&round);
     return 0;

@@ -22,8 +22,8 @@ struct cr_bench_case {
 
 /* Applies the argument of a --vs, or of the option `asked`, to a copy of options: another script,
  * `standalone`, or NAME=VALUE. */
-int cr_vary(struct cr_options *options, const char *asked, const char *setting,
-            struct cr_error *error);
+int cr_apply_variant(struct cr_options *options, const char *asked, const char *setting,
+                     struct cr_error *error);
 
 /* Compiles a case from the options and the argument of a --vs, or null.  Must be closed with
  * cr_bench_case_close, even after a failure. */
@@ -40,7 +40,7 @@ int cr_bench_case_run(struct cr_bench_case *bench_case, struct cr_error *error);
 bool cr_bench_case_reset(const struct cr_bench_case *bench_case);
 
 /* Returns whether to go on measuring: of several ranks the first one decides, as all make the same runs. */
-bool cr_goes_on(const struct cr_options *options, bool more);
+bool cr_continues(const struct cr_options *options, bool more);
 
 /* Runs once untimed to warm up, then runs for this many nanoseconds and times each run. */
 int cr_bench_case_round(struct cr_bench_case *bench_case, int64_t nanoseconds, struct cr_error *error);

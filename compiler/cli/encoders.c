@@ -66,7 +66,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     if (cr_passed(o, crescent_embedder_open(o->context, o->model, &script, &config, &options, &e->embedder), error))
         return -1;
     give_memory_back();
-    crescent_embedder_look(e->embedder, &e->facts);
+    crescent_embedder_get_facts(e->embedder, &e->facts);
     e->batch = o->batch ? (int)o->batch : config.threads > 1 ? DEFAULT_BATCH : BATCH_OF_ONE_THREAD;
     e->vectors = cr_calloc((size_t)e->batch * (size_t)e->facts.dimensions, sizeof *e->vectors);
     e->texts = cr_calloc((size_t)e->batch, sizeof *e->texts);

@@ -85,7 +85,7 @@ static void name_format(struct evaluate *e)
 static int cut(struct evaluate *e, struct cr_error *error)
 {
     crescent_generator_status about;
-    int status = crescent_generator_look(e->generator, &about);
+    int status = crescent_generator_get_status(e->generator, &about);
     bool framed = e->n && about.begin != CRESCENT_NONE && e->ids[0] == about.begin;
     e->window = (crescent_window){about.context, framed ? about.begin : CRESCENT_NONE};
     return cr_passed(e->options, status, error);

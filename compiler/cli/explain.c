@@ -72,7 +72,7 @@ static int explain_other(const struct cr_options *options, crescent_explanation 
     if (!options->against)
         return 0;
     struct cr_options o = cr_options_copy(options);
-    int status = cr_vary(&o, "--against", options->against, error);
+    int status = cr_apply_variant(&o, "--against", options->against, error);
     if (!status)
         status = explain(&o, other, error);
     cr_options_free(&o);

@@ -215,7 +215,7 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                      .least = needed(g)};
     crescent_generator_close(g->generator);
     if (cr_generator_load(o, &how, &g->generator, error) ||
-        cr_passed(o, crescent_generator_look(g->generator, &g->about), error))
+        cr_passed(o, crescent_generator_get_status(g->generator, &g->about), error))
         return -1;
     g->model = crescent_generator_model(g->generator);
     return g->about.texts == 1 ? 0
@@ -365,7 +365,7 @@ static int generate_tokens(struct generate *g, struct cr_error *error)
 /* Writes the logits of all tokens that went through the model. */
 static int write_logits(struct generate *g, struct cr_error *error)
 {
-    int status = crescent_generator_look(g->generator, &g->about);
+    int status = crescent_generator_get_status(g->generator, &g->about);
     const crescent_port port = {.name = "logits",
                                 .type = CRESCENT_F32,
                                 .rank = 2,

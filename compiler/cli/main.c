@@ -24,7 +24,7 @@ static int version(struct cr_error *error)
 {
     crescent_build build = {0};
     crescent_context *context = crescent_context_new();
-    int status = crescent_look_at_build(context, &build);
+    int status = crescent_get_build(context, &build);
     if (status)
         cr_fail(error, "%s", crescent_error(context));
     else
@@ -107,7 +107,7 @@ static int run_verb(int argc, char **argv, struct cr_error *error)
         return 2;
     if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
         if (!(options.context = crescent_context_new()))
-            cr_give_up("out of memory");
+            cr_throw("out of memory");
         if (options.help)
             status = help(verb->name, NULL, error);
         else if (!(verb->bit & CR_VERB_RANKS) || join(&options, error) == 0)

@@ -15,7 +15,7 @@ void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path, int64_t
 {
     *o = (struct cr_tokenizer_thread){.path = path, .context = crescent_context_new(), .is_begun = true};
     if (!o->context)
-        cr_give_up("out of memory");
+        cr_throw("out of memory");
     crescent_cache_weights(o->context, cache_bytes);
     o->is_running = pthread_create(&o->thread, NULL, open_tokenizer, o) == 0;
 }

@@ -326,7 +326,7 @@ static int prepare(struct train *r, struct cr_error *error)
         cr_passed(o, crescent_trainer_compare_ranks(r->trainer), error))
         return -1;
     crescent_ranks_share(o->context, &r->last, sizeof r->last);
-    return cr_passed(o, crescent_trainer_rehearse(r->trainer, o->checkpoint, o->save), error);
+    return cr_passed(o, crescent_trainer_check_save(r->trainer, o->checkpoint, o->save), error);
 }
 
 /* ---- notes ---- */

@@ -48,7 +48,7 @@ int cr_verb_tune(const struct cr_options *o, struct cr_error *error)
         return 2;
     int status = cr_passed(o, crescent_tuner_open(graph, &config, o->seconds, &tuner), error);
     if (!status)
-        status = cr_passed(o, crescent_tuner_rehearse(tuner, o->out), error);
+        status = cr_passed(o, crescent_tuner_check_finish(tuner, o->out), error);
     if (!status)
         status = tune(tuner, o, error);
     crescent_tuner_close(tuner);

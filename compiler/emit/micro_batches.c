@@ -58,7 +58,7 @@ static int check_input(const struct cr_graph *g, const struct cr_node *node, uns
                        const char *path, struct cr_error *error)
 {
     int micro = cr_find_entry(g, CR_MICRO_BATCH), update = cr_find_entry(g, CR_UPDATE);
-    const char *summed = cr_behind(node->name, CR_SUM);
+    const char *summed = cr_after_prefix(node->name, CR_SUM);
     bool is_sum = summed && find_output(g, micro, summed) != CR_NONE;
     if (is_sum && (needed >> micro & 1))
         return cr_fail(error,

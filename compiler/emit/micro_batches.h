@@ -34,7 +34,7 @@ int cr_sums_at_once(int n);
 int cr_left_leaves(int n);
 
 /* Returns the part of a name behind a beginning, or null if it begins otherwise. */
-static inline const char *cr_behind(const char *name, const char *beginning)
+static inline const char *cr_after_prefix(const char *name, const char *beginning)
 {
     size_t length = strlen(beginning);
     return strncmp(name, beginning, length) == 0 ? name + length : NULL;

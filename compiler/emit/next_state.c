@@ -45,8 +45,8 @@ const char *cr_step_output_name(const struct cr_next_state *next, const char *na
 {
     if (!next->micro_batches)
         return name;
-    const char *of_update = cr_behind(name, CR_UPDATE ".");
-    return of_update ? of_update : cr_behind(name, CR_MICRO_BATCH ".");
+    const char *of_update = cr_after_prefix(name, CR_UPDATE ".");
+    return of_update ? of_update : cr_after_prefix(name, CR_MICRO_BATCH ".");
 }
 
 /* The ports that an output may replace. */
@@ -82,7 +82,7 @@ static int find_target(struct cr_next_state *next, const struct cr_ports *ports,
     const struct cr_port *output = &ports->outputs[i];
     const char *name = cr_step_output_name(next, output->name);
     next->to_param[i] = next->to_input[i] = next->to_sum[i] = CR_NONE;
-    if (next->micro_batches && cr_behind(output->name, CR_MICRO_BATCH "."))
+    if (next->micro_batches && cr_after_prefix(output->name, CR_MICRO_BATCH "."))
         return find_sum(next, ports, targets, i, path, error);
     int param = next->to_param[i] = cr_names_find(&targets->params, name);
     int input = next->to_input[i] = cr_names_find(&targets->inputs, name);

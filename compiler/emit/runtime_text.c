@@ -181,7 +181,7 @@ static int find_file(const char *path)
     for (int i = 0; i < n; i++)
         if (strcmp(files[i].path, path) == 0)
             return i;
-    cr_give_up("bug: a file of the runtime is missing from the table");
+    cr_throw("bug: a file of the runtime is missing from the table");
     return -1;
 }
 

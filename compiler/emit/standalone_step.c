@@ -114,7 +114,7 @@ static bool is_result(const struct cr_standalone *w, int output)
 static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
                          const struct cr_port *port)
 {
-    const char *own = w->p->micro_batches ? cr_behind(port->identifier, CR_UPDATE "_") : NULL;
+    const char *own = w->p->micro_batches ? cr_after_prefix(port->identifier, CR_UPDATE "_") : NULL;
     cr_put(t, "%s", own ? own : port->identifier);
 }
 

@@ -216,7 +216,7 @@ static void choose_size(struct probe *p, const struct cr_target *target, int64_t
     }
 }
 
-bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target)
+bool cr_probe_target(const struct cr_runtime *rt, int threads, struct cr_target *target)
 {
     struct probe p = {.rt = rt};
     int64_t begin = cr_clock();

@@ -24,6 +24,6 @@ enum { CR_PROBE_VERSION = 4 };
  * fastest in `target`.  Without vectors or memory nothing is measured, and the target is unchanged.
  * Returns true if the threads had their processors to themselves, so that the result can be
  * trusted. */
-bool cr_probe(const struct cr_runtime *rt, int threads, struct cr_target *target);
+bool cr_probe_target(const struct cr_runtime *rt, int threads, struct cr_target *target);
 
 #endif

@@ -252,7 +252,7 @@ static void discard_result(struct cr_run *run)
     free_options(run->options, run->n_options);
 }
 
-/* Raises the error of cr_give_up as a Lua error: a longjmp must not skip functions of the host's
+/* Raises the error of cr_throw as a Lua error: a longjmp must not skip functions of the host's
  * Lua. */
 static void raise_in_host(void *data)
 {

@@ -618,7 +618,7 @@ void cr_onnx_set_input(struct cr_onnx_graph *g, int node, int input, int value)
     add_use(g, node, input);
 }
 
-void cr_onnx_kill(struct cr_onnx_graph *g, int node)
+void cr_onnx_mark_dead(struct cr_onnx_graph *g, int node)
 {
     struct cr_onnx_node *n = &g->nodes[node];
     for (int i = 0; i < n->n_inputs && !n->dead; i++)

@@ -104,7 +104,7 @@ void cr_onnx_set_output(struct cr_onnx_graph *graph, int node, int output, int v
 void cr_onnx_set_input(struct cr_onnx_graph *graph, int node, int input, int value);
 
 /* Marks a node as dead. */
-void cr_onnx_kill(struct cr_onnx_graph *graph, int node);
+void cr_onnx_mark_dead(struct cr_onnx_graph *graph, int node);
 
 /* Replaces a value by another one in nodes, the model's outputs, and graphs inlined later. */
 void cr_onnx_replace(struct cr_onnx_graph *graph, int value, int by);

@@ -117,7 +117,7 @@ int cr_match_replace(struct cr_onnx_graph *g, int old, int like, const char *op,
 {
     int node = new_node(g, like, op, inputs, n_inputs);
     struct cr_onnx_value v = g->values[old];
-    cr_onnx_kill(g, v.producer);
+    cr_onnx_mark_dead(g, v.producer);
     int value = new_output(g, node, name, v.type, v.rank, v.shape);
     cr_onnx_replace(g, old, value);
     return node;

@@ -60,7 +60,7 @@ void cr_recognise_fused(struct cr_onnx_graph *g)
             int scale = cr_onnx_known(g, "alpha", CR_ONNX_FLOAT, 0, NULL, &alpha);
             value = make(g, i, "Mul", (int[]){value, scale}, 2, y.rank, y.shape);
         }
-        cr_onnx_kill(g, i);
+        cr_onnx_mark_dead(g, i);
         cr_onnx_replace(g, old, value);
     }
 }

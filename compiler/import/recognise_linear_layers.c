@@ -87,7 +87,7 @@ static void put_layer(struct cr_onnx_graph *g, struct layer *l)
     int made = cr_match_replace(g, l->out, l->node, "Linear", inputs,
                                 l->bias == CR_ONNX_NONE ? 2 : 3, name);
     cr_onnx_set_integer(g, &g->nodes[made], "transB", l->is_transposed);
-    cr_onnx_kill(g, l->node);
+    cr_onnx_mark_dead(g, l->node);
 }
 
 /* Returns the reshape of a value [rows, out] to [.., out], if it is the value's only user; else

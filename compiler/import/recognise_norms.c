@@ -127,7 +127,7 @@ static void find_layer_norm(struct cr_onnx_graph *g, int node)
     g->nodes[made].domain = "";
     g->nodes[made].version = 17;
     cr_onnx_set_real(g, &g->nodes[made], "epsilon", eps);
-    cr_onnx_kill(g, g->values[scaled].producer);
+    cr_onnx_mark_dead(g, g->values[scaled].producer);
 }
 
 /* ---- parameters of modules ---- */

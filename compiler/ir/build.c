@@ -581,7 +581,7 @@ cr_id cr_must(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
     struct build b;
     b.node = &node;
     if (!infer_node(&b, g, op, n, in, attr))
-        cr_give_up("bug: a pass built a node that does not fit: %s", g->error);
+        cr_throw("bug: a pass built a node that does not fit: %s", g->error);
     infer_lengths(&b);
     intern_axes(&b);
     return add_node(g, &node, n, in);

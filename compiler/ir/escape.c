@@ -42,7 +42,7 @@ static bool is_control(uint32_t character)
     return character < ' ' || (character >= 0x7F && character < 0xA0);
 }
 
-size_t cr_harmless(const char *text, size_t n)
+size_t cr_printable_size(const char *text, size_t n)
 {
     uint32_t character;
     size_t length = read_character(text, n, &character);
@@ -63,7 +63,7 @@ static void escape_byte(char *to, unsigned char byte)
 /* Escapes the character that the text begins with into `to`; returns its length in the text. */
 static size_t escape_character(char *to, const char *text, size_t n, const char *keep)
 {
-    size_t length = *text && strchr(keep, *text) ? 1 : cr_harmless(text, n);
+    size_t length = *text && strchr(keep, *text) ? 1 : cr_printable_size(text, n);
     if (length == 0) {
         escape_byte(to, (unsigned char)*text);
         return 1;

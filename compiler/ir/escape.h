@@ -14,7 +14,7 @@
 
 /* Returns the size of the character at the start of n > 0 bytes of text; 0 if it is a control
  * character or not UTF-8. */
-size_t cr_harmless(const char *text, size_t n);
+size_t cr_printable_size(const char *text, size_t n);
 
 /*
  * Copies n bytes of text into `to`, which has `room` bytes, and terminates them by a zero.  Control

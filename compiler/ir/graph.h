@@ -290,7 +290,7 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
 const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
 /*
- * cr_build for passes: if operands do not fit, that is a bug, reported by cr_give_up.  Lengths are
+ * cr_build for passes: if operands do not fit, that is a bug, reported by cr_throw.  Lengths are
  * checked by the verifier, after the pass: a rule may drop nodes whose lengths do not fit, or
  * restore lengths that a node lost.
  */

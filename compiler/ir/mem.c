@@ -8,7 +8,7 @@
 static void *checked(void *memory)
 {
     if (!memory)
-        cr_give_up("out of memory");
+        cr_throw("out of memory");
     return memory;
 }
 

@@ -13,7 +13,7 @@ static void print_string(FILE *out, const char *text)
     size_t n = strlen(text), length;
     fputc('"', out);
     for (size_t i = 0; i < n; i += length ? length : 1) {
-        length = cr_harmless(text + i, n - i);
+        length = cr_printable_size(text + i, n - i);
         if (text[i] == '"' || text[i] == '\\')
             fprintf(out, "\\%c", text[i]);
         else if (length)

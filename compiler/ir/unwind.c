@@ -32,7 +32,7 @@ void cr_guard_leave(struct cr_guard *guard)
     guard->left = true;
 }
 
-void cr_give_up(const char *format, ...)
+void cr_throw(const char *format, ...)
 {
     struct cr_guard *guard = innermost;
     struct cr_error lost, *error = guard ? guard->error : &lost;

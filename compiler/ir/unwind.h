@@ -2,13 +2,13 @@
  * unwind.h - returns to the caller when memory runs out, or when a bug is found.
  *
  * Functions deep inside cannot return such an error: cr_calloc has no status, and a pass expects
- * every node it builds.  They call cr_give_up, which jumps to the innermost guard of the thread.
+ * every node it builds.  They call cr_throw, which jumps to the innermost guard of the thread.
  * Memory allocated since the guard was entered is lost; locks are never held there.
  *
  *     struct cr_guard guard;
  *     cr_guard_enter(&guard, &error);
  *     if (setjmp(guard.back))
- *         return -1;                // cr_give_up was called: the error is set, the guard is left
+ *         return -1;                // cr_throw was called: the error is set, the guard is left
  *     ...
  *     cr_guard_leave(&guard);
  */
@@ -36,10 +36,10 @@ void cr_guard_leave(struct cr_guard *guard);
 /* Sets the error of the innermost guard and jumps there, or calls its `raise`.  In a debug build a
  * bug aborts the process instead, for a debugger.  Without a guard the process ends, too; so every
  * function of crescent.h that can get here enters one. */
-_Noreturn void cr_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void cr_throw(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports a bug if a condition does not hold: "bug: FILE:LINE: not so: CONDITION". */
 #define CR_CHECK(condition)                                                                        \
-    ((condition) ? (void)0 : cr_give_up("bug: %s:%d: not so: %s", __FILE__, __LINE__, #condition))
+    ((condition) ? (void)0 : cr_throw("bug: %s:%d: not so: %s", __FILE__, __LINE__, #condition))
 
 #endif

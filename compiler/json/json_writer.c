@@ -12,7 +12,7 @@
 static size_t put_character(FILE *out, const char *text, size_t n)
 {
     static const char special[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
-    size_t length = cr_harmless(text, n);
+    size_t length = cr_printable_size(text, n);
     unsigned char c = (unsigned char)*text, next = n > 1 ? (unsigned char)text[1] : 0;
     bool is_c1 = !length && c == 0xc2 && next >= 0x80 && next < 0xa0;
     const char *at = c ? strchr(special, c) : NULL;

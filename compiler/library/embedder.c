@@ -267,7 +267,7 @@ crescent_model *crescent_embedder_model(crescent_embedder *e)
     return e ? e->model : NULL;
 }
 
-int crescent_embedder_look(const crescent_embedder *e, crescent_embedder_facts *facts)
+int crescent_embedder_get_facts(const crescent_embedder *e, crescent_embedder_facts *facts)
 {
     CR_REQUIRE(e, facts);
     *facts = (crescent_embedder_facts){e->dimensions, e->sentence.max_length, e->sentence.pooling,

@@ -64,7 +64,7 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     if (!(e->w.tokenizer = cr_tokenizer_open(e->inner, error)) || read_classes(e, folder, o, error))
         return -1;
     if (s->table)
-        cr_frame_nothing(e->w.tokenizer);
+        cr_add_no_special_ids(e->w.tokenizer);
     if (s->lower_case)
         cr_put_lowercase_first(&e->w.tokenizer->normalizers);
     if (s->pad)

@@ -29,7 +29,7 @@ struct evaluation {
 static int check_generator(const crescent_generator *g, int64_t window,
                            crescent_generator_status *about, struct cr_error *error)
 {
-    crescent_generator_look(g, about);
+    crescent_generator_get_status(g, about);
     if (about->texts != 1 || !about->all_logits)
         return cr_fail(error, "crescent_evaluate: a generator of %" PRId64 " texts%s, expected one of 1 "
                               "text with all_logits",

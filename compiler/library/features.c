@@ -4,7 +4,7 @@
 #include "handles.h"
 #include "runtime/select_runtime.h"
 
-int crescent_look_at_build(crescent_context *context, crescent_build *build)
+int crescent_get_build(crescent_context *context, crescent_build *build)
 {
     CR_REQUIRE_CONTEXT(context, build);
     CR_ENTER(context);

@@ -146,7 +146,7 @@ crescent_model *crescent_generator_model(crescent_generator *generator)
     return generator ? generator->model : NULL;
 }
 
-int crescent_generator_look(const crescent_generator *g, crescent_generator_status *status)
+int crescent_generator_get_status(const crescent_generator *g, crescent_generator_status *status)
 {
     CR_REQUIRE(g, status);
     *status = (crescent_generator_status){g->ports.texts, g->ports.vocabulary, g->room,  g->used,

@@ -161,7 +161,7 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     *is_final = use->is_long;
     if (!use->is_long)
         return 0;
-    bool is_certain = cr_probe(cr_runtime_select(isa), use->threads, target);
+    bool is_certain = cr_probe_target(cr_runtime_select(isa), use->threads, target);
     if (has_folder)
         keep_probe(target, path, key, is_certain);
     return 0;

@@ -98,7 +98,7 @@ int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t 
     return status;
 }
 
-int crescent_spread(const crescent_port *port, const crescent_port *sized, size_t width,
+int crescent_unpack(const crescent_port *port, const crescent_port *sized, size_t width,
                     const void *packed, void *tensor)
 {
     struct cr_subarray box;

@@ -238,11 +238,11 @@ static void put_tensors(struct file *f)
     }
 }
 
-/* Gives the file its name; after a rehearsal it is gone. */
-static int end(struct file *f, const char *path, bool rehearsal, struct cr_error *error)
+/* Gives the file its final name or, with `only_check`, removes it. */
+static int end(struct file *f, const char *path, bool only_check, struct cr_error *error)
 {
     struct cr_writer *writer = &f->writer;
-    if (!rehearsal)
+    if (!only_check)
         return cr_writer_commit(writer, error->text, sizeof error->text);
     int failure = writer->failure || fflush(writer->file) == 0 ? writer->failure : errno;
     cr_writer_discard(writer);
@@ -251,15 +251,15 @@ static int end(struct file *f, const char *path, bool rehearsal, struct cr_error
     return 0;
 }
 
-/* Writes a file; a rehearsal does everything except for the commit.  All ranks of a training call it. */
-static int put(const crescent_trainer *t, const char *path, const struct contents *c, bool rehearsal,
+/* Writes a file; a check does everything except for the commit.  All ranks of a training call it. */
+static int put(const crescent_trainer *t, const char *path, const struct contents *c, bool only_check,
                struct cr_error *error)
 {
     struct file f = {.trainer = t, .contents = c};
     int status = agree(&f, path, is_writer(&f) ? begin(&f, path, error) : 0, error);
     if (!status) {
         put_tensors(&f);
-        status = agree(&f, path, is_writer(&f) ? end(&f, path, rehearsal, error) : 0, error);
+        status = agree(&f, path, is_writer(&f) ? end(&f, path, only_check, error) : 0, error);
     }
     free(f.whole);
     return status;
@@ -289,24 +289,24 @@ static int check_state(const crescent_trainer *t, const char *path, struct cr_er
     return check_values(t, path, error);
 }
 
-static int write_state(const crescent_trainer *t, const char *path, bool rehearsal,
+static int write_state(const crescent_trainer *t, const char *path, bool only_check,
                        struct cr_error *error)
 {
     if (check_options(t->model->origin, error) || check_state(t, path, error))
         return -1;
     struct contents c = state_of(t);
-    int status = put(t, path, &c, rehearsal, error);
+    int status = put(t, path, &c, only_check, error);
     free_contents(&c);
     return status;
 }
 
-static int write_params(const crescent_trainer *t, const char *path, bool rehearsal,
+static int write_params(const crescent_trainer *t, const char *path, bool only_check,
                         struct cr_error *error)
 {
     if (check_state(t, path, error))
         return -1;
     struct contents c = params_of(cr_trainer_engine(t), 0);
-    int status = put(t, path, &c, rehearsal, error);
+    int status = put(t, path, &c, only_check, error);
     free_contents(&c);
     return status;
 }
@@ -325,8 +325,8 @@ int crescent_trainer_save_weights(const crescent_trainer *trainer, const char *p
     return cr_done(&guard, write_params(trainer, path, false, guard.error));
 }
 
-int crescent_trainer_rehearse(const crescent_trainer *trainer, const char *checkpoint,
-                              const char *weights)
+int crescent_trainer_check_save(const crescent_trainer *trainer, const char *checkpoint,
+                                const char *weights)
 {
     CR_REQUIRE(trainer, true);
     CR_ENTER(trainer->context);

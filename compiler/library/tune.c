@@ -347,7 +347,7 @@ static int choose_file(crescent_tuner *t, const char *path, struct cr_error *err
     return t->path ? 0 : -1;
 }
 
-int crescent_tuner_rehearse(crescent_tuner *tuner, const char *path)
+int crescent_tuner_check_finish(crescent_tuner *tuner, const char *path)
 {
     CR_REQUIRE(tuner, true);
     CR_ENTER(tuner->context);

@@ -81,7 +81,7 @@ static int embed(lua_State *L)
     size_t length, pair_length;
     crescent_embedder *e = self(L);
     const char *text = luaL_checklstring(L, 2, &length), *pair = luaL_optlstring(L, 3, NULL, &pair_length);
-    cr_lua_pass(L, crescent_embedder_look(e, &facts));
+    cr_lua_pass(L, crescent_embedder_get_facts(e, &facts));
     const crescent_port port = {.name = "embedding", .type = CRESCENT_F32, .rank = 1, .shape = {facts.dimensions}};
     struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
     cr_lua_pass(L, pair ? crescent_embed_pair(e, text, length, pair, pair_length, t->data, &what)
@@ -107,7 +107,7 @@ static int labels(lua_State *L)
 static int facts_of(lua_State *L)
 {
     crescent_embedder_facts facts;
-    cr_lua_pass(L, crescent_embedder_look(self(L), &facts));
+    cr_lua_pass(L, crescent_embedder_get_facts(self(L), &facts));
     lua_newtable(L);
     cr_lua_set_integer(L, "dimensions", facts.dimensions);
     cr_lua_set_integer(L, "max_length", facts.most);

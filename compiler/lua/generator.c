@@ -110,7 +110,7 @@ static int open_generator(lua_State *L)
         cr_lua_fail(L, "generator: expected none of the options grads, cotangents, taps, keep");
     const char *tokenizer = cr_lua_string_option(L, 2, "tokenizer");
     open_script(L, g, path, &o);
-    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    cr_lua_pass(L, crescent_generator_get_status(g->generator, &status));
     if (status.texts != 1)
         cr_lua_fail(L, "%.400s: %lld texts, expected one", path, (long long)status.texts);
     if (!tokenizer && crescent_weights_path(crescent_generator_model(g->generator)))
@@ -350,7 +350,7 @@ static void generate_tokens(lua_State *L, struct generation *r)
  * context. */
 static void read_arguments(lua_State *L, struct generation *r)
 {
-    cr_lua_pass(L, crescent_generator_look(r->g->generator, &r->about));
+    cr_lua_pass(L, crescent_generator_get_status(r->g->generator, &r->about));
     read_options(L, r);
     read_prompt(L, r);
     int64_t room = r->about.context - (int64_t)r->prompt.n + 1;
@@ -485,7 +485,7 @@ static int report(lua_State *L)
 {
     crescent_generator_status status;
     struct cr_lua_generator *g = self(L);
-    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    cr_lua_pass(L, crescent_generator_get_status(g->generator, &status));
     cr_lua_push_report(L, crescent_generator_model(g->generator));
     cr_lua_set_integer(L, "context", status.context);
     cr_lua_set_integer(L, "used", status.used);
@@ -499,7 +499,7 @@ static int logits(lua_State *L)
     crescent_generator_status status;
     struct cr_lua_generator *g = self(L);
     const float *numbers = crescent_generator_logits(g->generator);
-    cr_lua_pass(L, crescent_generator_look(g->generator, &status));
+    cr_lua_pass(L, crescent_generator_get_status(g->generator, &status));
     crescent_port port = {.type = CRESCENT_F32, .rank = 1, .shape = {status.vocabulary}};
     if (!numbers) {
         lua_pushnil(L);

@@ -10,7 +10,7 @@
 static int build(lua_State *L)
 {
     crescent_build b;
-    cr_lua_pass(L, crescent_look_at_build(cr_lua_context(L), &b));
+    cr_lua_pass(L, crescent_get_build(cr_lua_context(L), &b));
     lua_newtable(L);
     cr_lua_set_string(L, "version", b.version);
     cr_lua_set_string(L, "lua", b.lua);

@@ -135,7 +135,7 @@ struct cr_lua_tensor *cr_lua_take_sized(lua_State *L, const crescent_model *mode
     struct cr_lua_tensor *from = cr_lua_take_tensor(L, index, &sized, what);
     struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
     memset(t->data, 0, (size_t)crescent_port_elements(&port) * sizeof(float));
-    crescent_spread(&port, &sized, sizeof(float), from->data, t->data);
+    crescent_unpack(&port, &sized, sizeof(float), from->data, t->data);
     lua_remove(L, -2);
     return t;
 }

@@ -201,7 +201,7 @@ static void free_frame(struct cr_tokenizer *t)
     free(t->pair.items);
 }
 
-void cr_frame_nothing(struct cr_tokenizer *t)
+void cr_add_no_special_ids(struct cr_tokenizer *t)
 {
     cr_free_parts(&t->post_processors);
     free_frame(t);

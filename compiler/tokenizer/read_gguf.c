@@ -340,7 +340,7 @@ static int read_scores(const struct reading *r)
         if (type == NORMAL)
             least = fmin(least, score);
         else
-            score = type == USER_DEFINED ? cr_user_score(r->t->vocabulary.tokens[i].length) : -INFINITY;
+            score = type == USER_DEFINED ? cr_user_defined_score(r->t->vocabulary.tokens[i].length) : -INFINITY;
         *CR_PUSH(u->scores, u->n_scores, u->scores_cap) = score;
     }
     if (!r->t->vocabulary.is_complete)

@@ -327,7 +327,7 @@ static void set_unigram(struct file *f)
         const struct piece *p = &f->pieces[i];
         *CR_PUSH(u->scores, u->n_scores, u->scores_cap) =
             p->type == NORMAL         ? p->score
-            : p->type == USER_DEFINED ? cr_user_score(p->length)
+            : p->type == USER_DEFINED ? cr_user_defined_score(p->length)
                                       : -INFINITY;
     }
     u->vocabulary = &f->t->vocabulary;

@@ -89,7 +89,7 @@ struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers)
     return part;
 }
 
-double cr_user_score(size_t length)
+double cr_user_defined_score(size_t length)
 {
     return ((double)length - 1) * 0.1;
 }

@@ -11,6 +11,6 @@ struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers);
 /* Returns the score of a user-defined token of a unigram model, which files do not store: a tenth
  * for each byte but the first, as in SentencePiece 0.2.3.  It exceeds the score of any path over
  * normal tokens. */
-double cr_user_score(size_t length);
+double cr_user_defined_score(size_t length);
 
 #endif

@@ -54,7 +54,7 @@ struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error)
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
 
 /* Makes the tokenizer put no ids around texts. */
-void cr_frame_nothing(struct cr_tokenizer *tokenizer);
+void cr_add_no_special_ids(struct cr_tokenizer *tokenizer);
 
 /* Encodes a text and appends the ids; with `framed` also those that the post-processors put around
  * it. */

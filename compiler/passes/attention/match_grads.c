@@ -135,7 +135,7 @@ static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, boo
 static bool only_leads_to(const struct cr_search *s, cr_id factor, cr_id product)
 {
     while (product != factor) {
-        cr_id next = cr_towards_factor(s->g, product, factor);
+        cr_id next = cr_operand_with_factor(s->g, product, factor);
         if (cr_single_use(s->users, next) != product)
             return false;
         product = next;
@@ -491,7 +491,7 @@ static cr_id reader_of(const struct cr_search *s, cr_id id, enum cr_op op)
 static bool add_sink(const struct cr_search *s, struct cr_attention_backward *b)
 {
     const struct cr_graph *g = s->g;
-    cr_id l = cr_beneath_expand(g, cr_in(g, b->probs, 1));
+    cr_id l = cr_operand_of_expand(g, cr_in(g, b->probs, 1));
     cr_id share = cr_is_op(g, l, CR_OP_add) ? reader_of(s, l, CR_OP_div) : CR_NONE;
     if (share == CR_NONE || cr_in(g, share, 0) != b->delta || b->n_behind > CR_MAX_VALUES - 3)
         return true;
@@ -634,7 +634,7 @@ static void visit_product(const struct cr_module *module, cr_id id, cr_id factor
     const struct cr_graph *g = module->graph;
     int budget = 4 * CR_MAX_VALUES;
     while (id != factor) {
-        cr_id next = cr_towards_factor(g, id, factor);
+        cr_id next = cr_operand_with_factor(g, id, factor);
         visit(context, id);
         for (int i = 0; i < g->nodes[id].n_in; i++)
             if (cr_in(g, id, i) != next)

@@ -22,7 +22,7 @@ static bool is_row_reduction(const struct cr_graph *g, cr_id id, enum cr_op op, 
  * one column. */
 static bool is_row_number(const struct cr_graph *g, cr_id id, int rank)
 {
-    const struct cr_node *node = &g->nodes[cr_beneath_expand(g, id)];
+    const struct cr_node *node = &g->nodes[cr_operand_of_expand(g, id)];
     return node->rank == rank && node->shape[rank - 1] == 1;
 }
 
@@ -52,7 +52,7 @@ static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
     if (!cr_is_op(g, s->logits, CR_OP_sub))
         return true;
     cr_id difference = s->logits, x = cr_in(g, difference, 0), wide = cr_in(g, difference, 1);
-    cr_id top = cr_beneath_expand(g, wide);
+    cr_id top = cr_operand_of_expand(g, wide);
     if (!is_row_reduction(g, top, CR_OP_max, x))
         return true; /* a logit that happens to be a difference */
     part(s, difference);
@@ -93,7 +93,7 @@ static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr
     if (inner == CR_NONE || !cr_is_op(g, difference, CR_OP_sub) ||
         !is_row_number(g, cr_in(g, difference, 1), rank))
         return false;
-    cr_id wide = cr_in(g, difference, 1), shift = cr_beneath_expand(g, wide);
+    cr_id wide = cr_in(g, difference, 1), shift = cr_operand_of_expand(g, wide);
     bool negated = cr_is_op(g, inner, CR_OP_neg) && cr_in(g, inner, 0) == shift;
     if (!negated && !(cr_is_op(g, inner, CR_OP_sub) && cr_in(g, inner, 1) == shift))
         return false;
@@ -133,7 +133,7 @@ bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
     part(s, id);
     if (!match_exp(g, s, cr_in(g, id, 0)))
         return false;
-    cr_id wide = cr_in(g, id, 1), sum = cr_beneath_expand(g, wide);
+    cr_id wide = cr_in(g, id, 1), sum = cr_operand_of_expand(g, wide);
     part(s, wide);
     if (sum != wide)
         part(s, sum);
@@ -154,7 +154,7 @@ bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id drop
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
             return false; /* an infinite score makes only its own element NaN, which may be dropped */
-        for (cr_id id = dropped; id != probs; id = cr_towards_factor(g, id, probs))
+        for (cr_id id = dropped; id != probs; id = cr_operand_with_factor(g, id, probs))
             part(s, id);
         return s->n < CR_SOFTMAX_PARTS;
     }

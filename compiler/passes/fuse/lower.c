@@ -124,7 +124,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
         kind++; /* the last one fits all */
     lw->k->kind = (enum cr_kernel_kind)kind;
     lw->k->parts = cr_kernel_kinds[kind].parts;
-    if (cr_kernel_kinds[kind].lower(lw) && cr_settle_ragged(lw))
+    if (cr_kernel_kinds[kind].lower(lw) && cr_check_ragged(lw))
         return true;
     cr_kernel_free(lw->k);
     return false;

@@ -134,7 +134,7 @@ static bool is_outer(const struct cr_kernel *k, int atom)
     return false;
 }
 
-bool cr_settle_ragged(struct cr_lowering *lw)
+bool cr_check_ragged(struct cr_lowering *lw)
 {
     struct cr_atoms *atoms = &lw->k->atoms;
     for (int a = 0; a < atoms->n; a++) {

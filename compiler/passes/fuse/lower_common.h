@@ -57,7 +57,7 @@ void cr_assign_outer(struct cr_lowering *lw);
 
 /* Checks that the batch of each loop that runs to a ragged length is an outer loop.  A loop whose
  * batch the kernel does not have runs to the bound. */
-bool cr_settle_ragged(struct cr_lowering *lw);
+bool cr_check_ragged(struct cr_lowering *lw);
 
 /* Returns 1 + the number of the length over which a contraction sums, or 0. */
 int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);

@@ -217,7 +217,7 @@ static void begin_first_head(struct cr_builder *b)
     const struct cr_kernel *k = b->k;
     int last = k->n_outer - 1;
     struct cr_share heads = {.first = b->outer[last]};
-    cr_begin_if(b, cr_begins_anew(b, &heads, cr_extent(k, k->outer[last])),
+    cr_begin_if(b, cr_is_first_item(b, &heads, cr_extent(k, k->outer[last])),
                 "the first of the heads that share these");
 }
 
@@ -247,7 +247,7 @@ static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
     if (!b->k->attention.direct)
         cr_start_softmax(b, &s->v);
     if (b->k->attention.sink.n)
-        cr_see_sink(b, &s->v, s->sink, s->rows);
+        cr_start_with_sink(b, &s->v, s->sink, s->rows);
     CR_CALL(b, CR_CALLEE_load, CR_FORMAT_f32, m, columns_of(b), cr_at_slot(s->sums),
             cr_n(b, s->width), cr_at_constant(b, 0), n0, n0);
     if (b->k->attention.chooses)
@@ -443,13 +443,13 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     if (k->attention.direct)
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), columns_of(b), n_of(b, s),
                 cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums, width, sums,
-                width, cr_null, cr_tile_columns(b), cr_none_ahead(b));
+                width, cr_null, cr_tile_columns(b), cr_no_prefetch(b));
     else {
         struct cr_band band = cr_band_of_queries(b, &s->v, s->finite);
         CR_CALL(b, CR_CALLEE_gemm_scaled, CR_FORMAT_f32, m_of(b, s), columns_of(b),
                 n_of(b, s), cr_at_slot(s->v.scores), cr_n(b, 1), ld, cr_at(values), panels, sums,
                 width, cr_at_slot(s->v.scale), cr_x(band.begin), cr_x(band.end), cr_tile_columns(b),
-                cr_none_ahead(b));
+                cr_no_prefetch(b));
     }
 }
 

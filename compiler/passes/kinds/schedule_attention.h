@@ -121,9 +121,9 @@ void cr_logit_block(struct cr_builder *b, const struct cr_attention_vars *v);
 void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, int factor);
 
 /* cr_sink_row computes the sink's score for each query of a step of at most `rows` into the slot
- * `sink`.  cr_see_sink also feeds it to softmax first, like a key whose value is 0. */
+ * `sink`.  cr_start_with_sink also feeds it to softmax first, like a key whose value is 0. */
 void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
-void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
+void cr_start_with_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
 
 /* For a kernel that may skip a block: begins an `if` that is true if some query of the step may see
  * some key of the block, or if `condition` is a variable that is 0. */

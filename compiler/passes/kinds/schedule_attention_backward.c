@@ -287,7 +287,7 @@ static void sum_queries(struct cr_builder *b, const struct backward *s, int bloc
     struct cr_argument to = cr_at(result_from(b, result, b->k->key, s->v.j.first));
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), n1, m_of(b, s), cr_at_slot(block),
             cr_n(b, CR_PANEL), n1, cr_at_slot(s->ones), cr_n(b, s->rows * CR_PANEL), to, n1, to, n1,
-            cr_null, cr_tile_columns(b), cr_none_ahead(b));
+            cr_null, cr_tile_columns(b), cr_no_prefetch(b));
 }
 
 /* Adds each element of a block to the row of the table that its index gives. */
@@ -433,7 +433,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
     if (!k->attention.direct)
         cr_start_softmax(b, &s->v);
     if (k->attention.sink.n)
-        cr_see_sink(b, &s->v, s->sink, s->rows);
+        cr_start_with_sink(b, &s->v, s->sink, s->rows);
     cr_let_key_range(b, &s->v, cr_number(b, s->keys), CR_NONE);
     fetch_next(b, s);
     pack_both(b, s, &k->attention.query, k->k, s->K, s->v.queries, s->query_rows);
@@ -639,7 +639,7 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
             cr_n(b, cr_coef(&k->attention.value.at, k->key)),
             cr_n(b, cr_coef(&k->attention.value.at, k->col)), cr_at_slot(s->grads),
             cr_n(b, s->N * CR_PANEL), cr_at_slot(s->dscores), cr_n(b, CR_PANEL), cr_null, cr_n(b, 0),
-            bias, cr_tile_columns(b), cr_none_ahead(b));
+            bias, cr_tile_columns(b), cr_no_prefetch(b));
     if (k->attention.dropout.n)
         drop(b, s);
 }
@@ -667,7 +667,7 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n_of(b, s), cr_n(b, width), m_of(b, s),
             cr_at_slot(x), cr_n(b, CR_PANEL), cr_n(b, 1), cr_at_slot(rows),
             cr_n(b, s->rows * CR_PANEL), to, step, to, step, cr_null, cr_tile_columns(b),
-            cr_none_ahead(b));
+            cr_no_prefetch(b));
 }
 
 /* Adds the contribution of the block to dQ. */
@@ -681,7 +681,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
     CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, m_of(b, s), cr_n(b, s->K), n_of(b, s),
             cr_at_slot(s->dscores), cr_n(b, 1), cr_n(b, CR_PANEL), cr_at(keys),
             cr_n(b, s->keys * CR_PANEL), to, step, to, step, cr_null, cr_tile_columns(b),
-            cr_none_ahead(b));
+            cr_no_prefetch(b));
 }
 
 /* Adds the contributions of the block to dQ, dK and dV. */

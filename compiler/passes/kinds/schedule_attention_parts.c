@@ -359,7 +359,7 @@ void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int si
     cr_schedule_tiles(b, &job);
 }
 
-void cr_see_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
+void cr_start_with_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows)
 {
     cr_sink_row(b, v, sink, rows);
     CR_CALL(b, CR_CALLEE_softmax_block, CR_FORMAT_f32, cr_n(b, 1), count_of(b, &v->i),
@@ -458,7 +458,7 @@ static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars
                 panel, product, ld, cr_x(band.begin), cr_x(band.end));
     } else {
         CR_CALL(b, CR_CALLEE_gemm, CR_FORMAT_f32, n, m, K, keys, key_step, k_step, queries, panel,
-                product, ld, cr_null, cr_n(b, 0), cr_null, cr_tile_columns(b), cr_none_ahead(b));
+                product, ld, cr_null, cr_n(b, 0), cr_null, cr_tile_columns(b), cr_no_prefetch(b));
     }
 }
 

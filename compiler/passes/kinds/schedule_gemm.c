@@ -14,7 +14,7 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
 {
     if (s->groups == 1)
         return CR_NONE;
-    return cr_begins_anew(b, &v->j_part, s->groups);
+    return cr_is_first_item(b, &v->j_part, s->groups);
 }
 
 /* Returns the left operand of one call: rounded rows, rows of the prologue (K floats apart), or

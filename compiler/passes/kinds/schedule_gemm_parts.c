@@ -226,7 +226,7 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
     enum cr_format format = b->f->slots[panels->address.slot].format;
     struct cr_argument x = cr_at(rows->address), y = cr_at(panels->address);
     struct cr_argument to = cr_at(c->address), columns = cr_tile_columns(b);
-    struct cr_argument ahead = cr_ahead(b);
+    struct cr_argument ahead = cr_prefetch_distance(b);
     if (s->stream)
         CR_CALL(b, CR_CALLEE_gemm_stream, CR_FORMAT_f32, m, n, cr_x(cr_size(b, b->k->k)), x, row_step, k_step,
                 y, panel, to, ld, columns, ahead);
@@ -305,7 +305,7 @@ void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
             cr_x(cr_var(b, v->j.count)), cr_x(cr_var(b, v->k.count)), cr_at(rows->address),
             cr_n(b, rows->row_step), cr_n(b, rows->k_step), cr_at(panels->address),
             cr_n(b, panels->k_step), to, ld, cr_at_if(sums->address, cr_var(b, v->k.first)), ld, cr_null,
-            cr_tile_columns(b), cr_ahead(b));
+            cr_tile_columns(b), cr_prefetch_distance(b));
 }
 
 void cr_schedule_epilogue(struct cr_builder *b, const struct cr_gemm_loops *s,

@@ -129,7 +129,7 @@ static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_g
     bool once = !step && whole && x->is_shared;
     const struct cr_kernel *k = b->k;
     if (once)
-        cr_begin_if(b, cr_begins_anew(b, x->other, x->is_rows ? m->s.groups : m->s.blocks), NULL);
+        cr_begin_if(b, cr_is_first_item(b, x->other, x->is_rows ? m->s.groups : m->s.blocks), NULL);
     struct cr_address at =
         cr_operand_at(b, x->operand, whole ? -1 : k->k, whole ? CR_NONE : v->k.first, x->across,
                       step ? x->step->first : x->part->first);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
-#include "lay_over.h"
+#include "reuse_operands.h"
 
 /* A kernel of an iteration, and the index of one of its stored nodes. */
 struct maker {
@@ -430,7 +430,7 @@ void cr_lifetimes_find(struct cr_lifetimes *found, const struct cr_module *m,
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (is_in_arena(&f, id) && found->part[id] < 0)
             put_into(&f, add_part(&f, found->floats[id]), id, 0);
-    cr_lay_over(found, m);
+    cr_reuse_operands(found, m);
     find_most_live(&f);
     free(f.fields);
     free(f.layers);

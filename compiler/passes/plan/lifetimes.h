@@ -10,7 +10,7 @@
  *   read in the next (residual stream)    two parts, used round-robin
  *   read later (by a backward pass)       kept: iteration i has layer i of a part
  *
- * A value may also have the part of an operand that is read last to compute it (lay_over.h).
+ * A value may also have the part of an operand that is read last to compute it (reuse_operands.h).
  *
  * Loops over the same layers (except the first or the last) keep their values in one such part, a
  * *stack*: layers have equal distances, so that a loop finds one by a multiplication.  Values of a
@@ -38,7 +38,7 @@ struct cr_lifetimes {
     int64_t *floats;   /* by node: its size in the arena */
     int *part;         /* by node; -1: it is not in the arena */
     int64_t *within;   /* by node: floats from the start of its part */
-    cr_id *over;       /* by node: the operand that it is stored over (lay_over.h), or CR_NONE */
+    cr_id *over;       /* by node: the operand that it is stored over (reuse_operands.h), or CR_NONE */
     struct cr_part *parts;
     int n, cap;
     int64_t most_live; /* the most floats of values that are live at once */

@@ -117,7 +117,7 @@ static bool has_factor(const struct cr_graph *g, cr_id id, cr_id factor)
     return false;
 }
 
-cr_id cr_towards_factor(const struct cr_graph *g, cr_id id, cr_id factor)
+cr_id cr_operand_with_factor(const struct cr_graph *g, cr_id id, cr_id factor)
 {
     if (id == factor)
         return CR_NONE;

@@ -36,6 +36,6 @@ bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *factors);
 
 /* Returns the operand of a product that contains `factor`; CR_NONE if the node is `factor`
  * itself. */
-cr_id cr_towards_factor(const struct cr_graph *g, cr_id id, cr_id factor);
+cr_id cr_operand_with_factor(const struct cr_graph *g, cr_id id, cr_id factor);
 
 #endif

@@ -7,7 +7,7 @@ bool cr_is_gradient(const struct cr_rewrite *rw)
     return rw->to->here.backward;
 }
 
-cr_id cr_beneath_expand(const struct cr_graph *g, cr_id id)
+cr_id cr_operand_of_expand(const struct cr_graph *g, cr_id id)
 {
     return cr_is_op(g, id, CR_OP_expand) ? cr_in(g, id, 0) : id;
 }

@@ -37,7 +37,7 @@ static cr_id summed_rows(const struct cr_graph *g, cr_id id)
  * (see softmax.h); or CR_NONE. */
 static cr_id normalised(const struct cr_graph *g, cr_id id)
 {
-    id = cr_beneath_expand(g, id);
+    id = cr_operand_of_expand(g, id);
     for (int i = 0; g->nodes[id].op == CR_OP_add && i < 2; i++) {
         cr_id e = summed_rows(g, cr_in(g, id, i));
         if (e != CR_NONE && g->nodes[e].op == CR_OP_exp)
@@ -49,7 +49,7 @@ static cr_id normalised(const struct cr_graph *g, cr_id id)
 /* True if a node is an l without a sink. */
 static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
 {
-    const struct cr_node *sum = &g->nodes[cr_beneath_expand(g, id)];
+    const struct cr_node *sum = &g->nodes[cr_operand_of_expand(g, id)];
     return sum->op == CR_OP_sum && sum->axis == sum->rank - 1 &&
            g->nodes[cr_inputs(g, sum)[0]].op == CR_OP_exp;
 }
@@ -57,7 +57,7 @@ static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
 /* True if a node is an l, with or without a sink that is one number a row. */
 static bool is_denominator(const struct cr_graph *g, cr_id id)
 {
-    const struct cr_node *sum = &g->nodes[cr_beneath_expand(g, id)];
+    const struct cr_node *sum = &g->nodes[cr_operand_of_expand(g, id)];
     cr_id e = normalised(g, id);
     return e != CR_NONE && g->nodes[e].op == CR_OP_exp && sum->shape[sum->rank - 1] == 1;
 }
@@ -90,7 +90,7 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
     cr_id e = cr_in(g, d->in[0], 0), v = cr_in(g, d->in[0], 1);
     if (g->nodes[e].op != CR_OP_exp || normalised(g, d->in[1]) != e)
         return CR_NONE;
-    cr_id sum = cr_beneath_expand(g, d->in[1]);
+    cr_id sum = cr_operand_of_expand(g, d->in[1]);
     if (g->nodes[sum].shape[g->nodes[sum].rank - 1] != 1)
         return CR_NONE; /* the sink is expanded before it is added */
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
@@ -104,7 +104,7 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     for (int i = 0; d->op == CR_OP_mul && i < 2; i++) {
-        cr_id wide = d->in[i], inverse = cr_beneath_expand(g, wide);
+        cr_id wide = d->in[i], inverse = cr_operand_of_expand(g, wide);
         if (g->nodes[inverse].op != CR_OP_div)
             continue;
         cr_id sum = cr_in(g, inverse, 1);
@@ -227,7 +227,7 @@ static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id 
 static bool is_share(const struct cr_graph *g, cr_id id)
 {
     return g->nodes[id].op == CR_OP_div && is_denominator(g, cr_in(g, id, 1)) &&
-           g->nodes[cr_beneath_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
+           g->nodes[cr_operand_of_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
 }
 
 /* In gradients, for an l with a sink, 0 / l and 0 (x / l) are 0, and adding 0 to x / l or
@@ -239,7 +239,7 @@ cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
         return CR_NONE;
     if (d->op == CR_OP_div && g->nodes[d->in[0]].op == CR_OP_sub &&
         cr_is_number(&g->nodes[cr_in(g, d->in[0], 0)], 0) && is_denominator(g, d->in[1]) &&
-        g->nodes[cr_beneath_expand(g, d->in[1])].op == CR_OP_add) {
+        g->nodes[cr_operand_of_expand(g, d->in[1])].op == CR_OP_add) {
         cr_id share = quotient(rw, cr_in(g, d->in[0], 1), d->in[1]);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &share, NULL);
     }
@@ -249,7 +249,7 @@ cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
         if (!cr_is_number(&g->nodes[zero], 0))
             continue;
         if (d->op == CR_OP_div && i == 0 && is_denominator(g, other) &&
-            g->nodes[cr_beneath_expand(g, other)].op == CR_OP_add)
+            g->nodes[cr_operand_of_expand(g, other)].op == CR_OP_add)
             return zero;
         if (d->op == CR_OP_mul && is_share(g, other))
             return zero;
@@ -266,7 +266,7 @@ cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     for (int i = 0; cr_is_gradient(rw) && i < 2; i++) {
-        cr_id wide = d->in[i], minus = cr_beneath_expand(g, wide);
+        cr_id wide = d->in[i], minus = cr_operand_of_expand(g, wide);
         if (wide == minus || g->nodes[minus].op != CR_OP_neg || !is_share(g, cr_in(g, minus, 0)) ||
             !is_share(g, d->in[1 - i]))
             continue;
@@ -306,7 +306,7 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
         return d->in[0];
     if (d->op != CR_OP_where || !cr_is_number(&g->nodes[d->in[2]], 0))
         return CR_NONE;
-    cr_id share = cr_beneath_expand(g, d->in[1]);
+    cr_id share = cr_operand_of_expand(g, d->in[1]);
     if (g->nodes[share].op != CR_OP_div || !cr_is_number(&g->nodes[cr_in(g, share, 0)], 0))
         return CR_NONE;
     cr_id count = cr_in(g, share, 1), each = g->nodes[count].n_in ? cr_in(g, count, 0) : CR_NONE;
@@ -357,7 +357,7 @@ static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
 /* True for a constant, and for one number a row that is expanded along the rows. */
 static bool is_row_factor(const struct cr_graph *g, cr_id id)
 {
-    cr_id row = cr_beneath_expand(g, id);
+    cr_id row = cr_operand_of_expand(g, id);
     const struct cr_node *node = &g->nodes[row];
     return node->op == CR_OP_const ||
            (row != id && (node->rank == 0 || node->shape[node->rank - 1] == 1));
@@ -386,7 +386,7 @@ static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
     cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term->p, v}, NULL);
     if (term->x == CR_NONE)
         return product;
-    cr_id row = cr_beneath_expand(rw->to, term->x);
+    cr_id row = cr_operand_of_expand(rw->to, term->x);
     struct cr_attr number = cr_attr_of(&rw->to->nodes[product]);
     number.value = rw->to->nodes[row].value;
     cr_id factor = rw->to->nodes[row].op == CR_OP_const

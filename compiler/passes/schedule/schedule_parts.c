@@ -325,7 +325,7 @@ struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const cha
     return steps;
 }
 
-cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts)
+cr_expr cr_is_first_item(struct cr_builder *b, const struct cr_share *share, int64_t parts)
 {
     cr_expr first = cr_binary(b, CR_EXPR_EQUAL, cr_var(b, CR_VAR_ITEM), cr_var(b, CR_VAR_BEGIN));
     if (b->n_items == parts)
@@ -339,7 +339,7 @@ struct cr_argument cr_tile_columns(struct cr_builder *b)
     return cr_n(b, b->target->tile_columns);
 }
 
-struct cr_argument cr_ahead(struct cr_builder *b)
+struct cr_argument cr_prefetch_distance(struct cr_builder *b)
 {
     struct cr_named_sizes *sizes = b->node_sizes ? cr_named_sizes_of(b->g) : NULL;
     if (!sizes)
@@ -348,7 +348,7 @@ struct cr_argument cr_ahead(struct cr_builder *b)
     return cr_x(cr_named_number(b, b->target->ahead, cr_size_of_name(sizes, CR_NAME_AHEAD)));
 }
 
-struct cr_argument cr_none_ahead(struct cr_builder *b)
+struct cr_argument cr_no_prefetch(struct cr_builder *b)
 {
     return cr_n(b, 0);
 }

@@ -48,10 +48,10 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
 /* Returns an argument of the runtime's products: the number of columns of a tile. */
 struct cr_argument cr_tile_columns(struct cr_builder *b);
 
-/* Return the argument after it, the prefetch distance in floats.  cr_ahead is for weights.
- * cr_none_ahead is 0, for a right operand that the kernel has just packed into scratch. */
-struct cr_argument cr_ahead(struct cr_builder *b);
-struct cr_argument cr_none_ahead(struct cr_builder *b);
+/* Return the argument after it, the prefetch distance in floats.  cr_prefetch_distance is for weights.
+ * cr_no_prefetch is 0, for a right operand that the kernel has just packed into scratch. */
+struct cr_argument cr_prefetch_distance(struct cr_builder *b);
+struct cr_argument cr_no_prefetch(struct cr_builder *b);
 
 /* The product of the extents of all outer loops. */
 int64_t cr_outer_items(const struct cr_kernel *k);
@@ -118,7 +118,7 @@ struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const cha
 /* Returns the condition that an item is the first one of a call, or the first one of a share that
  * begins at 0: the item then computes the values that it shares with items of the same remaining
  * shares. */
-cr_expr cr_begins_anew(struct cr_builder *b, const struct cr_share *share, int64_t parts);
+cr_expr cr_is_first_item(struct cr_builder *b, const struct cr_share *share, int64_t parts);
 
 /* The address of column `var` in a slot of packed panels that begins at column `origin`; a column
  * has K units. */

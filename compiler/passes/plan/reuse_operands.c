@@ -1,4 +1,4 @@
-#include "lay_over.h"
+#include "reuse_operands.h"
 
 #include <stdlib.h>
 
@@ -161,7 +161,7 @@ static void drop_empty_parts(struct joiner *j)
     free(number);
 }
 
-void cr_lay_over(struct cr_lifetimes *l, const struct cr_module *m)
+void cr_reuse_operands(struct cr_lifetimes *l, const struct cr_module *m)
 {
     struct joiner j = {.l = l, .m = m};
     int n = l->n;

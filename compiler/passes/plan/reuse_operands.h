@@ -1,6 +1,6 @@
-/* lay_over.h - values that are stored over an operand, in the same part of the arena. */
-#ifndef CR_LAY_OVER_H
-#define CR_LAY_OVER_H
+/* reuse_operands.h - values that are stored over an operand, in the same part of the arena. */
+#ifndef CR_REUSE_OPERANDS_H
+#define CR_REUSE_OPERANDS_H
 
 #include "lifetimes.h"
 
@@ -9,6 +9,6 @@
  * last to read, a value of the other, and no other values of the two are live at once.  Such a value
  * is the sum of a residual connection.  Sets lifetimes->over.
  */
-void cr_lay_over(struct cr_lifetimes *lifetimes, const struct cr_module *module);
+void cr_reuse_operands(struct cr_lifetimes *lifetimes, const struct cr_module *module);
 
 #endif
