@@ -89,10 +89,11 @@ static void print_port_comment(struct cr_text *t, const struct cr_program *p, co
                                const struct cr_buffer *buffer)
 {
     char plain[128];
+    struct cr_text shape = {0};
     cr_plain_scope(plain, sizeof plain, port->name);
-    cr_put(t, " /* %s", plain);
-    cr_emit_shape(t, p, buffer);
-    cr_put(t, " */\n");
+    cr_emit_shape(&shape, p, buffer);
+    cr_put(t, " /* %s%s */\n", plain, shape.data);
+    free(shape.data);
 }
 
 /* Declares the variables of ports, except ports that would be unused variables. */

@@ -253,10 +253,11 @@ static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
 {
     const struct cr_buffer *buffer = &p->buffers[p->bound[b->first_buffer].what];
     char plain[128];
+    struct cr_text shape = {0};
     cr_plain_scope(plain, sizeof plain, buffer->name);
-    cr_put(t, " /* %s", plain);
-    cr_emit_shape(t, p, buffer);
-    cr_put(t, "%s */", packed ? ", whole panels" : "");
+    cr_emit_shape(&shape, p, buffer);
+    cr_put(t, " /* %s%s%s */", plain, shape.data, packed ? ", whole panels" : "");
+    free(shape.data);
 }
 
 /* Prints a block that calls rt->parallel with the function and a structure of its arguments. */

@@ -23,8 +23,8 @@ struct tables {
     bool decodes; /* it has the texts of all ids */
     struct cr_text bytes; /* the decoded texts of all tokens, one after another */
     uint32_t *starts; /* by id: the start of its text in `bytes` */
-    struct cr_ids firsts; /* if decoding removes the spaces of the first token: for each token with spaces inside
-                             its id, and where its text as the first token begins and ends in `bytes` */
+    struct cr_ids firsts; /* if decoding removes the spaces of the first token: for each token with spaces, three
+                             numbers: its id, and begin and end in `bytes` of its text as the first token */
     size_t longest;   /* bytes of the longest text */
 };
 

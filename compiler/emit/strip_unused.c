@@ -34,7 +34,7 @@ struct item {
 
 struct line {
     const char *at;
-    int token;      /* the first of its tokens, or of later ones */
+    int token;      /* its first token; if it has none, the first one of a later line */
     int item;       /* the item that it belongs to, or -1 */
     bool in_comment; /* it begins inside of a comment */
     bool removed;

@@ -17,7 +17,7 @@ struct cr_gguf_family {
     const char *name;  /* general.architecture */
     const char *type;  /* the model_type of config.json */
     const char *block; /* prefix of the names in block N: "model.layers." */
-    enum cr_gguf_names names; /* column of the tables of names and options */
+    enum cr_gguf_names names; /* the column that it has in the tables of names and options */
     bool interleaved;  /* rows of Q and K are interleaved pairs, not halves */
 };
 

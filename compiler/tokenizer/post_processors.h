@@ -11,7 +11,7 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *post_processors);
 /* The layout of special ids around texts: CLS A SEP, and CLS A SEP B SEP or CLS A SEP SEP B SEP. */
 struct cr_pair_template {
     int32_t cls, sep; /* or -1: there is none */
-    int separators;   /* number between the texts, 1 or 2; 0: pairs are not supported */
+    int separators;   /* the number of SEP between A and B, 1 or 2; 0: pairs are not supported */
     int32_t first_type, second_type; /* segments: of the first id; of B and the last id */
 };
 

@@ -90,7 +90,7 @@ bool cr_hides_keys(struct cr_builder *b)
     return b->k->attention.n_bounds > 0 || cr_masks_by_data(b);
 }
 
-/* The key at an edge, plus `more`, for the query at position `row`. */
+/* Returns the key at an edge of the mask for the query at position `row`, plus `more`. */
 static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                        int64_t more)
 {

@@ -44,7 +44,7 @@ struct cr_program_part {
     bool ends_down;  /* it ends with a reduction down its rows, the only one */
     bool whole_rows; /* its gathers may read whole rows of a table */
     bool scaled;     /* its result is multiplied by the factor of the remarks */
-    bool hidden;     /* the bounds of the remarks are told after it, in the comment of the function */
+    bool hidden;     /* the function's comment has the bounds of cr_remarks after this program */
     const char *title; /* printed before its ops, in that comment */
     const char *label; /* printed before its values, in the dump; null: the kind's name */
 };

@@ -230,8 +230,8 @@ static bool is_share(const struct cr_graph *g, cr_id id)
            g->nodes[cr_operand_of_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
 }
 
-/* In gradients, for an l with a sink, 0 / l and 0 (x / l) are 0, and adding 0 to x / l or
- * subtracting it changes nothing.  Such zeros arise where a slice cuts the sink off. */
+/* Removes zeros from the gradients of a softmax with a sink, whose denominator is l: 0 / l and 0 (x / l) are 0,
+ * and x / l + 0 and x / l - 0 are x / l.  Such zeros arise where a slice cuts the sink off. */
 cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

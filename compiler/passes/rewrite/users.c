@@ -30,9 +30,9 @@ static void end_tree(struct tree *t)
     free(t->depth);
 }
 
-/* Adds a node below `above`.  If the next two long steps from there have equal length, the long
- * step of the node spans both, so that the path to any ancestor has a logarithmic number of
- * steps. */
+/* Adds a node below `above`, with a long step to a far ancestor (a skip list).  If the next two long steps from
+ * `above` have equal length, that of the node spans both, else it leads to `above`.  So the path to any ancestor
+ * has a logarithmic number of steps. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];
