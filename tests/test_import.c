@@ -436,6 +436,26 @@ START_TEST(adds_what_is_no_bias)
 }
 END_TEST
 
+/* A layer norm and another norm read one weight, as exporters merge equal ones: each has its own in the script. */
+START_TEST(norms_of_merged_weights)
+{
+    static const float x[] = {0, 2, 3, 1}, w[] = {1, 1}, b[] = {0, 0}, expected[] = {-1, 1, 1, -1};
+    struct message graph = {.n = 0}, first = {.n = 0}, second = {.n = 0};
+    float y[4];
+    put_text(&first, 3, "/first/LayerNormalization"); /* the name of the node */
+    put_text(&second, 3, "/second/InstanceNormalization");
+    put_node(&graph, "LayerNormalization", "x first.weight first.bias", "middle", &first);
+    put_node(&graph, "InstanceNormalization", "middle first.weight first.bias", "y", &second);
+    put_tensor(&graph, "first.weight", FLOAT, 1, (int64_t[]){2}, w, sizeof w);
+    put_tensor(&graph, "first.bias", FLOAT, 1, (int64_t[]){2}, b, sizeof b);
+    put_value(&graph, 11, "x", FLOAT, 3, (int64_t[]){1, 2, 2});
+    put_value(&graph, 12, "y", FLOAT, 3, (int64_t[]){1, 2, 2});
+    run_model(&graph, NULL, x, y);
+    for (int i = 0; i < 4; i++)
+        ck_assert(fabsf(y[i] - expected[i]) < 1e-3f);
+}
+END_TEST
+
 /* Constant folding of Max gives +0 for two zeros of different sign, as a run does. */
 START_TEST(takes_the_larger_zero)
 {
@@ -1711,6 +1731,7 @@ int main(void)
     tcase_add_test(scripts, takes_the_larger_zero);
     tcase_add_test(scripts, negates_zero);
     tcase_add_test(scripts, blocks_share_known_numbers);
+    tcase_add_test(scripts, norms_of_merged_weights);
     tcase_add_test(scripts, texts_of_attributes);
     tcase_add_loop_test(scripts, resizes_by_neighbours, 0, 2);
     tcase_add_test(scripts, asks_for_sizes);

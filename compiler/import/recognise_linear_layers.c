@@ -235,8 +235,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
  * weights, such as those of newly initialised layers. */
 void cr_recognise_copies(struct cr_onnx_graph *g)
 {
-    static const char *const ops[] = {"MatMul",          "Gemm", "Add", "Mul", "LayerNormalization",
-                                      "RMSNormalization"};
+    static const char *const ops[] = {"MatMul", "Gemm", "Add", "Mul", "LayerNormalization", "RMSNormalization",
+                                      "GroupNormalization", "InstanceNormalization", "BatchNormalization"};
     for (int i = 0; i < g->n_nodes; i++)
         for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
             for (int j = 0; strcmp(g->nodes[i].op, ops[k]) == 0 && j < g->nodes[i].n_inputs; j++)
