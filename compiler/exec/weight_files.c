@@ -248,9 +248,10 @@ static void rename_tensors(struct cr_weight_file *f, const char *module)
     }
 }
 
-/* Opens the weights of a module if it is a Dense or a LayerNorm, which have folders of their own. */
-static int open_module(struct cr_weight_files *files, const char *folder, const struct cr_document *d,
-                       int module, struct cr_error *error)
+/* Opens the weights of a module if it is a Dense or a LayerNorm, which have folders of their own.  `asked` is as in
+ * struct index. */
+static int open_module(struct cr_weight_files *files, const char *folder, const char *asked,
+                       const struct cr_document *d, int module, struct cr_error *error)
 {
     const char *type = NULL, *path = "";
     int first = files->n;
@@ -261,7 +262,7 @@ static int open_module(struct cr_weight_files *files, const char *folder, const 
     if (!dot || (strcmp(dot, ".Dense") != 0 && strcmp(dot, ".LayerNorm") != 0) || !*path)
         return 0;
     char *inner = cr_path_in(folder, path);
-    int status = open_weights(files, inner, folder, error);
+    int status = open_weights(files, inner, asked, error);
     for (int i = first; i < files->n; i++)
         rename_tensors(&files->items[i], path);
     free(inner);
@@ -269,7 +270,8 @@ static int open_module(struct cr_weight_files *files, const char *folder, const 
 }
 
 /* Opens the weights of the modules that the modules.json of a folder lists. */
-static int open_modules_of(struct cr_weight_files *files, const char *folder, struct cr_error *error)
+static int open_modules_of(struct cr_weight_files *files, const char *folder, const char *asked,
+                           struct cr_error *error)
 {
     enum { MOST_BYTES = 1 << 24 };
     struct cr_document d;
@@ -278,7 +280,7 @@ static int open_modules_of(struct cr_weight_files *files, const char *folder, st
     if (has_file(path) && (status = cr_document_read_small(&d, path, MOST_BYTES, error)) == 0) {
         if (d.values[0].kind == CR_JSON_ARRAY)
             for (int i = d.values[0].first; i >= 0 && !status; i = d.values[i].next)
-                status = open_module(files, folder, &d, i, error);
+                status = open_module(files, folder, asked, &d, i, error);
         cr_document_free(&d);
     }
     free(path);
@@ -315,7 +317,7 @@ static int open_modules(struct cr_weight_files *files, const char *folder, struc
         modules = cr_path_in(outer, MODULES);
         found = holds_model(modules, folder + strlen(outer) + 1);
     }
-    int status = found ? open_modules_of(files, outer, error) : 0;
+    int status = found ? open_modules_of(files, outer, folder, error) : 0;
     free(modules);
     free(outer);
     return status;
