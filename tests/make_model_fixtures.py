@@ -38,6 +38,8 @@ logging.disable_progress_bar()
 CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
 ENCODER = dict(vocab_size=31, hidden_size=12, intermediate_size=20, num_attention_heads=3,
                num_hidden_layers=2, pad_token_id=0)
+MOBILE = dict(vocab_size=19, hidden_size=12, intermediate_size=10, num_hidden_layers=2, num_attention_heads=2, embedding_size=7,
+              intra_bottleneck_size=8, num_feedforward_networks=3, max_position_embeddings=12)
 DEBERTA = dict(ENCODER, max_position_embeddings=10, relative_attention=True, position_buckets=6,
                norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False)
 T5 = dict(vocab_size=31, d_model=12, d_ff=20, num_layers=2, num_heads=3, d_kv=6, pad_token_id=0)
@@ -261,6 +263,13 @@ CASES = {
     "jina_bert_relu": ("JinaBertModel", "BertConfig",
                        dict(BERT, num_hidden_layers=1, num_attention_heads=6, position_embedding_type="alibi",
                             feed_forward_type="reglu"), dict(B=1, T=9)),
+    "mobilebert": ("MobileBertModel", "MobileBertConfig", MOBILE, dict(B=2, T=9, padding=True)),
+    "mobilebert_classes": ("MobileBertForSequenceClassification", "MobileBertConfig",
+                           dict(MOBILE, num_labels=3, normalization_type="layer_norm", use_bottleneck_attention=True,
+                                classifier_activation=False, num_feedforward_networks=1),
+                           dict(T=8, classes=3, name_prefix="mobilebert.")),
+    "mobilebert_words": ("MobileBertForMaskedLM", "MobileBertConfig", dict(MOBILE, num_hidden_layers=1, trigram_input=False),
+                         dict(B=2, T=6, masked_lm=True, name_prefix="mobilebert.")),
     "rembert": ("RemBertModel", "RemBertConfig", dict(BERT, input_embedding_size=7, output_embedding_size=9),
                 dict(B=2, T=9, padding=True)),
     "rembert_words": ("RemBertForMaskedLM", "RemBertConfig",

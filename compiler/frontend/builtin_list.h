@@ -61,6 +61,7 @@
     FILE("graphs/", model, gte)                                                                    \
     FILE("graphs/", model, llama)                                                                  \
     FILE("graphs/", model, mistral)                                                                \
+    FILE("graphs/", model, mobilebert)                                                             \
     FILE("graphs/", model, modernbert)                                                             \
     FILE("graphs/", model, mpnet)                                                                  \
     FILE("graphs/", model, nomic_bert)                                                             \

@@ -655,6 +655,22 @@ static cr_id bucket_bias(struct model *a)
     return cr_make_permute(m, rows, (int64_t[]){2, 0, 1});
 }
 
+/* Returns a bias [H, T, T] that falls with the distance to either side, by a slope for each head (ALiBi). */
+static cr_id distance_bias(struct model *a)
+{
+    struct cr_maker *m = a->m;
+    struct cr_attr cube = {.dtype = CR_F32, .rank = 3, .shape = {a->H, a->T, a->T}};
+    cr_id like = cr_make(m, CR_OP_const, 0, NULL, &cube), slopes;
+    cr_id far = cr_make1(m, CR_OP_abs, cr_make2(m, CR_OP_sub, cr_make_iota(m, like, 2), cr_make_iota(m, like, 1)));
+    if (cr_chance(m, 30)) {
+        slopes = cr_make_like(m, weight(a, 3, (int64_t[]){a->H, 1, 1}, 1), like);
+    } else {
+        slopes = cr_make1(m, CR_OP_float, cr_make_iota(m, like, 0));
+        slopes = cr_make1(m, CR_OP_exp, cr_make_with(m, CR_OP_mul, cr_make_with(m, CR_OP_add, slopes, 1), -0.5));
+    }
+    return cr_make1(m, CR_OP_neg, cr_make2(m, CR_OP_mul, cr_make1(m, CR_OP_float, far), slopes));
+}
+
 /* Returns rows of the table for distances 0, 1, ... to one side, projected for all heads: [T,
  * n]. */
 static cr_id side_of(struct model *a, cr_id w, double sign)
@@ -1022,9 +1038,13 @@ static cr_id feed_forward(struct model *a, cr_id x)
     return linear(a, y, a->C);
 }
 
+/* Returns x after a norm, or of some encoders times a weight plus a bias (MobileBERT); or x. */
 static cr_id normed(struct model *a, cr_id x, bool there)
 {
-    return there ? cr_make_norm(a->m, x, 2) : x;
+    struct cr_maker *m = a->m;
+    if (!there || !a->encoder || cr_chance(m, 90))
+        return there ? cr_make_norm(m, x, 2) : x;
+    return biased(a, cr_make2(m, CR_OP_mul, x, cr_make_like(m, vector(a, cr_size_of(m, x, -1), 1), x)));
 }
 
 /* Adds a layer: norms before or after its parts, and two parts, sequential or parallel. */
@@ -1050,6 +1070,17 @@ static cr_id layer(struct model *a, cr_id x)
     return normed(a, cr_make2(m, CR_OP_add, x2, y), behind && !before);
 }
 
+/* Adds a layer that computes in fewer numbers than it passes on (MobileBERT). */
+static cr_id narrow_layer(struct model *a, cr_id x)
+{
+    struct cr_maker *m = a->m;
+    int64_t C = a->C;
+    a->C = 1 + cr_below(m, C);
+    cr_id y = layer(a, linear(a, x, a->C));
+    a->C = C;
+    return cr_make2(m, CR_OP_add, x, linear(a, y, C));
+}
+
 /* Adds layers: equal ones with separate or partly shared weights, or each of its own kind. */
 static cr_id layers(struct model *a, cr_id x)
 {
@@ -1063,7 +1094,7 @@ static cr_id layers(struct model *a, cr_id x)
         a->later = i > 0 && alike;
         if (alike)
             m->state = seed;
-        x = layer(a, x);
+        x = a->encoder && a->distances == CR_NONE && cr_chance(m, 15) ? narrow_layer(a, x) : layer(a, x);
     }
     m->state = seed ^ 1;
     a->later = false;
@@ -1203,7 +1234,7 @@ static void begin_encoder(struct model *a)
     if (cr_chance(m, 55))
         a->present = without_padding(a);
     if (cr_chance(m, 30))
-        a->bias = bucket_bias(a);
+        a->bias = cr_chance(m, 40) ? distance_bias(a) : bucket_bias(a);
     if (cr_chance(m, 15))
         a->distances = weight(a, 2, (int64_t[]){2 * (1 + cr_below(m, 6)), a->C}, 1);
 }
