@@ -38,6 +38,9 @@ logging.disable_progress_bar()
 CAUSAL = dict(vocab_size=37, num_hidden_layers=2)
 ENCODER = dict(vocab_size=31, hidden_size=12, intermediate_size=20, num_attention_heads=3,
                num_hidden_layers=2, pad_token_id=0)
+SQUEEZE = dict(vocab_size=19, hidden_size=12, embedding_size=12, intermediate_size=20, num_hidden_layers=2,
+               num_attention_heads=3, q_groups=2, k_groups=4, v_groups=2, post_attention_groups=1, intermediate_groups=4,
+               output_groups=2, max_position_embeddings=12)
 MOBILE = dict(vocab_size=19, hidden_size=12, intermediate_size=10, num_hidden_layers=2, num_attention_heads=2, embedding_size=7,
               intra_bottleneck_size=8, num_feedforward_networks=3, max_position_embeddings=12)
 DEBERTA = dict(ENCODER, max_position_embeddings=10, relative_attention=True, position_buckets=6,
@@ -263,6 +266,12 @@ CASES = {
     "jina_bert_relu": ("JinaBertModel", "BertConfig",
                        dict(BERT, num_hidden_layers=1, num_attention_heads=6, position_embedding_type="alibi",
                             feed_forward_type="reglu"), dict(B=1, T=9)),
+    "squeezebert": ("SqueezeBertModel", "SqueezeBertConfig", SQUEEZE, dict(B=2, T=9, padding=True)),
+    "squeezebert_classes": ("SqueezeBertForSequenceClassification", "SqueezeBertConfig",
+                            dict(SQUEEZE, num_labels=3, q_groups=1, output_groups=1, hidden_act="relu"),
+                            dict(T=8, classes=3, name_prefix="transformer.")),
+    "squeezebert_words": ("SqueezeBertForMaskedLM", "SqueezeBertConfig", dict(SQUEEZE, num_hidden_layers=1),
+                          dict(B=2, T=6, masked_lm=True, name_prefix="transformer.")),
     "mobilebert": ("MobileBertModel", "MobileBertConfig", MOBILE, dict(B=2, T=9, padding=True)),
     "mobilebert_classes": ("MobileBertForSequenceClassification", "MobileBertConfig",
                            dict(MOBILE, num_labels=3, normalization_type="layer_norm", use_bottleneck_attention=True,

@@ -1207,6 +1207,7 @@ static const struct {
     {"{\"model_type\":\"esm\"," SIZES ",\"token_dropout\":true,\"position_embedding_type\":\"rotary\"}", 40},
     {"{\"model_type\":\"esm\"," SIZES ",\"emb_layer_norm_before\":true}", 38},
     {"{\"model_type\":\"mobilebert\"," SIZES ",\"intra_bottleneck_size\":16,\"embedding_size\":12}", 40},
+    {"{\"model_type\":\"squeezebert\"," SIZES ",\"embedding_size\":32}", 40},
     {"{\"model_type\":\"rembert\"," SIZES ",\"input_embedding_size\":12}", 40},
     {"{\"model_type\":\"roberta-prelayernorm\"," SIZES ",\"type_vocab_size\":2}", 38},
     {"{\"model_type\":\"roformer\"," SIZES ",\"embedding_size\":12}", 40},

@@ -75,6 +75,7 @@
     FILE("graphs/", model, siglip)                                                                 \
     FILE("graphs/", model, siglip_text_model)                                                      \
     FILE("graphs/", model, siglip_vision_model)                                                    \
+    FILE("graphs/", model, squeezebert)                                                            \
     FILE("graphs/", model, static_embedding)                                                       \
     FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
