@@ -81,14 +81,6 @@ void cr_config_free(crescent_config *config)
     free((char *)config->target);
 }
 
-/* The settings with which a model is compiled. */
-enum purpose {
-    TO_RUN,
-    TO_WATCH, /* the engine records what kernels store */
-    TO_TRAIN, /* each rank has the whole model, and a share of the optimiser's states */
-    TO_PACK,  /* a rank's weights are packed for another program */
-};
-
 /* Fails for the backend standalone on several ranks: it compiles C of one process.  `emit --ranks` writes C of
  * several. */
 static int check_backend(const crescent_context *context, const crescent_config *c, const char *path,
@@ -107,10 +99,9 @@ void cr_model_drop_code(crescent_model *model)
         cr_program_drop_code(model->engine.program);
 }
 
-/* Compiles for a target, with a checked configuration; TO_PACK the part of a rank. */
-static int compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                       const crescent_config *c, const struct cr_target *target, enum purpose purpose, int rank,
-                       crescent_model **model, struct cr_error *error)
+int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph, const crescent_config *c,
+                   const struct cr_target *target, enum cr_purpose purpose, int rank, crescent_model **model,
+                   struct cr_error *error)
 {
     if (check_backend(context, c, origin->path, error) || cr_want_weights(graph, c, origin->path, error) ||
         cr_compare_graphs(context, graph, origin->path, error)) {
@@ -118,17 +109,17 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
         return -1;
     }
     struct cr_settings settings = cr_settings_of(c, origin->path, target);
-    bool joins = context->ranks && purpose != TO_TRAIN && purpose != TO_PACK;
-    if (purpose == TO_TRAIN && context->ranks && cr_has_micro_batches(graph))
+    bool joins = context->ranks && purpose != CR_TO_TRAIN && purpose != CR_TO_PACK;
+    if (purpose == CR_TO_TRAIN && context->ranks && cr_has_micro_batches(graph))
         settings.update = CR_UPDATE;
     settings.rank = joins || settings.update ? context->ranks->rank : rank;
-    settings.ranks = joins || settings.update ? context->ranks->count : purpose == TO_PACK ? c->ranks : 0;
+    settings.ranks = joins || settings.update ? context->ranks->count : purpose == CR_TO_PACK ? c->ranks : 0;
     const struct cr_engine_options options = {.settings = settings,
                                               .ranks = joins && settings.ranks > 1 ? context->ranks : NULL,
                                               .backend = (enum cr_backend)c->backend,
                                               .threads = c->threads,
                                               .isa = c->isa,
-                                              .keep_stored = purpose == TO_WATCH};
+                                              .keep_stored = purpose == CR_TO_WATCH};
     crescent_model *m = cr_calloc(1, sizeof *m);
     m->references = 1;
     if (cr_engine_open(&m->engine, graph, &options, error)) {
@@ -145,20 +136,6 @@ static int compile_for(crescent_context *context, struct cr_origin *origin, stru
     return 0;
 }
 
-int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                   const crescent_config *c, const struct cr_target *target, crescent_model **model,
-                   struct cr_error *error)
-{
-    return compile_for(context, origin, graph, c, target, TO_RUN, 0, model, error);
-}
-
-int cr_compile_rank(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                    const crescent_config *c, const struct cr_target *target, int rank, crescent_model **model,
-                    struct cr_error *error)
-{
-    return compile_for(context, origin, graph, c, target, TO_PACK, rank, model, error);
-}
-
 /* Chooses the target that the configuration names, or this machine.  The interpreter needs no
  * probe: it has no loops to tile. */
 static int choose_target(crescent_context *context, const struct cr_graph *graph,
@@ -169,10 +146,9 @@ static int choose_target(crescent_context *context, const struct cr_graph *graph
     return cr_choose_target(context, c->target ? c->target : "host", &use, target, error);
 }
 
-/* Compiles with the caller's configuration, which names the target. */
-static int compile_graph(crescent_context *context, struct cr_origin *origin,
-                         struct cr_graph *graph, const crescent_config *config, enum purpose purpose,
-                         crescent_model **model, struct cr_error *error)
+int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
+                     const crescent_config *config, enum cr_purpose purpose, crescent_model **model,
+                     struct cr_error *error)
 {
     crescent_config c;
     struct cr_target target;
@@ -181,25 +157,7 @@ static int compile_graph(crescent_context *context, struct cr_origin *origin,
         cr_graph_free(graph);
         return -1;
     }
-    return compile_for(context, origin, graph, &c, &target, purpose, 0, model, error);
-}
-
-int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                     const crescent_config *config, crescent_model **model, struct cr_error *error)
-{
-    return compile_graph(context, origin, graph, config, TO_RUN, model, error);
-}
-
-int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                      const crescent_config *config, crescent_model **model, struct cr_error *error)
-{
-    return compile_graph(context, origin, graph, config, TO_WATCH, model, error);
-}
-
-int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                    const crescent_config *config, crescent_model **model, struct cr_error *error)
-{
-    return compile_graph(context, origin, graph, config, TO_TRAIN, model, error);
+    return cr_compile_for(context, origin, graph, &c, &target, purpose, 0, model, error);
 }
 
 /* Compiles a copy of the graph.  The time of copying counts as time of the passes. */
@@ -209,7 +167,7 @@ static int compile_copy(const crescent_graph *graph, const crescent_config *conf
     int64_t start = cr_clock();
     struct cr_graph *copy = cr_graph_copy(graph->graph);
     int64_t copied = cr_clock() - start;
-    if (cr_compile_graph(graph->context, graph->origin, copy, config, model, error))
+    if (cr_compile_graph(graph->context, graph->origin, copy, config, CR_TO_RUN, model, error))
         return -1;
     if ((*model)->engine.program)
         (*model)->engine.passes_ns += copied;
@@ -236,7 +194,7 @@ static int open_model(crescent_context *context, const char *path, const crescen
         return status;
     struct cr_graph *whole = graph->graph;
     graph->graph = NULL;
-    status = cr_compile_graph(context, graph->origin, whole, config, model, cr_error_of(context));
+    status = cr_compile_graph(context, graph->origin, whole, config, CR_TO_RUN, model, cr_error_of(context));
     crescent_graph_close(graph);
     return status;
 }

@@ -100,8 +100,8 @@ int cr_model_to_emit(const crescent_graph *graph, const crescent_config *config,
         return -1;
     c.backend = CRESCENT_TCC;
     c.isa = NULL;
-    return cr_compile_rank(graph->context, origin, cr_graph_copy(graph->graph), &c, &target, rank, model,
-                           error);
+    return cr_compile_for(graph->context, origin, cr_graph_copy(graph->graph), &c, &target, CR_TO_PACK, rank, model,
+                          error);
 }
 
 /* ---- files ---- */

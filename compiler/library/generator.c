@@ -50,7 +50,7 @@ static int open_generator(crescent_generator *g, const struct cr_continuation *m
 {
     struct cr_graph *whole = made->graph->graph;
     made->graph->graph = NULL;
-    if (cr_compile_graph(g->context, made->graph->origin, whole, config, &g->model, error))
+    if (cr_compile_graph(g->context, made->graph->origin, whole, config, CR_TO_RUN, &g->model, error))
         return -1;
     g->model->is_part = true;
     g->room = made->context;

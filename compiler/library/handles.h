@@ -212,28 +212,24 @@ int cr_want_weights(struct cr_graph *graph, const crescent_config *config, const
 crescent_config cr_config_copy(const crescent_config *config);
 void cr_config_free(crescent_config *config);
 
-/* Compile a graph, which is consumed even on failure: for a target with a checked configuration, or
- * with the caller's, which names the target. */
+/* What a graph is compiled for. */
+enum cr_purpose {
+    CR_TO_RUN,
+    CR_TO_WATCH, /* the engine records what kernels store */
+    CR_TO_TRAIN, /* each rank has the whole model, and a share of the optimiser's states */
+    CR_TO_PACK,  /* weights are packed for another program: it is not run */
+};
+
+/* Compiles a graph, which is consumed even on failure, for a target with a checked configuration.  To be packed, it
+ * is the part of one of config->ranks ranks; `rank` is ignored otherwise. */
 int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                   const crescent_config *config, const struct cr_target *target,
+                   const crescent_config *config, const struct cr_target *target, enum cr_purpose purpose, int rank,
                    crescent_model **model, struct cr_error *error);
+
+/* Does the same with the caller's configuration, which names the target. */
 int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                     const crescent_config *config, crescent_model **model, struct cr_error *error);
-
-/* Compiles the part of one of config->ranks ranks, with a checked configuration, so that its
- * weights can be packed; it is not run. */
-int cr_compile_rank(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                    const crescent_config *config, const struct cr_target *target, int rank,
-                    crescent_model **model, struct cr_error *error);
-
-/* Does the same as cr_compile_graph for a training, whose model is not cut for several ranks. */
-int cr_compile_step(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                    const crescent_config *config, crescent_model **model, struct cr_error *error);
-
-/* Does the same as cr_compile_graph, and lets the engine record the values that its kernels
- * store. */
-int cr_compile_stored(crescent_context *context, struct cr_origin *origin, struct cr_graph *graph,
-                      const crescent_config *config, crescent_model **model, struct cr_error *error);
+                     const crescent_config *config, enum cr_purpose purpose, crescent_model **model,
+                     struct cr_error *error);
 
 /* Returns the report of a program, without the part that its backend knows. */
 crescent_report cr_report_of(const struct cr_program *program);

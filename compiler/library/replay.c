@@ -59,8 +59,8 @@ static int open_replay(const crescent_graph *graph, const crescent_config *confi
         return cr_fail(error, "%.400s: found a replay with the backend %s, expected tcc or cc",
                        path, crescent_backend_name(config->backend));
     crescent_model *model;
-    if (cr_compile_stored(graph->context, graph->origin, cr_graph_copy(graph->graph), config,
-                          &model, error))
+    if (cr_compile_graph(graph->context, graph->origin, cr_graph_copy(graph->graph), config, CR_TO_WATCH, &model,
+                         error))
         return -1;
     crescent_replay *r = cr_calloc(1, sizeof *r);
     r->context = cr_refer(graph->context);

@@ -110,7 +110,7 @@ static int open_trainer(const crescent_graph *graph, const crescent_config *conf
     }
     crescent_trainer *t = cr_calloc(1, sizeof *t);
     t->context = cr_refer(graph->context);
-    if (cr_compile_step(graph->context, graph->origin, copy, config, &t->model, error) ||
+    if (cr_compile_graph(graph->context, graph->origin, copy, config, CR_TO_TRAIN, &t->model, error) ||
         prepare(t, micro_batches, error)) {
         crescent_trainer_close(t);
         return -1;

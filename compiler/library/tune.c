@@ -79,8 +79,8 @@ static int open_contestant(crescent_tuner *t, struct contestant *c, const struct
                            struct cr_error *error)
 {
     *c = (struct contestant){.target = *target};
-    if (cr_compile_for(t->context, t->origin, cr_graph_copy(t->graph), &t->config, target,
-                       &c->model, error))
+    if (cr_compile_for(t->context, t->origin, cr_graph_copy(t->graph), &t->config, target, CR_TO_RUN, 0, &c->model,
+                       error))
         return -1;
     return 0;
 }

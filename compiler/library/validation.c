@@ -105,8 +105,7 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
     config.format = "f32"; /* the format of training, also if the file has others */
     int status = check_graph(graph, n_files, error);
     if (!status) {
-        status = cr_compile_step(t->context, graph->origin, graph->graph, &config, &v->model,
-                                 error);
+        status = cr_compile_graph(t->context, graph->origin, graph->graph, &config, CR_TO_TRAIN, &v->model, error);
         graph->graph = NULL;
     }
     crescent_graph_close(graph);
