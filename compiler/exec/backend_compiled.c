@@ -35,15 +35,6 @@ static void take_states(struct cr_engine *e)
     }
 }
 
-/* Compiles the program, and records the time in `compile_ns`. */
-static int make_code(struct cr_engine *e, cr_compile *compile, struct cr_error *error)
-{
-    int64_t start = cr_clock();
-    int status = compile(e, error);
-    e->compile_ns = cr_clock() - start;
-    return status;
-}
-
 /* Returns true if a run with these inputs of the program touches little of the arena: all lengths are
  * short of their bounds. */
 static bool is_short(const struct cr_program *p, const void *const *inputs)
@@ -88,8 +79,7 @@ static int make_room(struct cr_engine *e, struct cr_error *error)
 }
 
 int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
-                     const struct cr_engine_options *o, cr_compile *compile,
-                     struct cr_error *error)
+                     const struct cr_engine_options *o, struct cr_error *error)
 {
     if (make_program(e, graph, o, error))
         return -1;
@@ -97,7 +87,7 @@ int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
     if (make_room(e, error))
         return -1;
     cr_engine_match_program(e);
-    return make_code(e, compile, error);
+    return 0;
 }
 
 /* Calls the compiled function of an entry, which takes the ranks as a last argument if the program

@@ -22,6 +22,8 @@ struct cr_backend_row {
                struct cr_error *error);
     /* True if an output may share the memory of the input of the same name. */
     bool (*may_store_over)(const struct cr_engine *engine, int output);
+    /* Makes the engine's `code` from its program, which `open` made; null: the backend compiles nothing. */
+    int (*compile)(struct cr_engine *engine, struct cr_error *error);
     bool chooses_isa; /* its code selects the instruction set itself, by cpuid */
 };
 
@@ -37,11 +39,9 @@ int cr_run_ref(struct cr_engine *engine, int entry, const void *const *inputs, v
                struct cr_error *error);
 bool cr_may_store_over_ref(const struct cr_engine *engine, int output);
 
-/* The backends that compile.  A cr_compile makes the engine's `code` from its program. */
-typedef int cr_compile(struct cr_engine *engine, struct cr_error *error);
+/* The backends that compile. */
 int cr_open_compiled(struct cr_engine *engine, struct cr_graph *graph,
-                     const struct cr_engine_options *options, cr_compile *compile,
-                     struct cr_error *error);
+                     const struct cr_engine_options *options, struct cr_error *error);
 void cr_close_compiled(struct cr_engine *engine);
 int cr_take_params_compiled(struct cr_engine *engine, const struct cr_contents *const *contents,
                             struct cr_error *error);

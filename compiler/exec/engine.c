@@ -58,6 +58,15 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
     return 0;
 }
 
+/* Compiles the program, and records the time in `compile_ns`. */
+static int make_code(struct cr_engine *e, struct cr_error *error)
+{
+    int64_t start = cr_clock();
+    int status = cr_backends[e->backend].compile(e, error);
+    e->compile_ns = cr_clock() - start;
+    return status;
+}
+
 int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
                    struct cr_error *error)
 {
@@ -68,6 +77,8 @@ int cr_engine_open(struct cr_engine *e, struct cr_graph *graph, const struct cr_
         cr_graph_free(graph);
     else
         status = cr_backends[e->backend].open(e, graph, o, error);
+    if (!status && cr_backends[e->backend].compile)
+        status = make_code(e, error);
     if (status)
         cr_engine_close(e);
     return status;
