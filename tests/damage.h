@@ -19,7 +19,8 @@ static inline struct cr_module *module_of(const char *path, const struct cr_sett
 {
     struct cr_script script;
     struct cr_error error;
-    ck_assert_msg(cr_script_run(path, settings, n, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, settings, n, &script, &error) == 0,
+                  "%s", error.text);
     struct cr_module *m = cr_module_new(script.graph);
     script.graph = NULL;
     cr_script_free(&script);

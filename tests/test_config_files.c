@@ -51,7 +51,7 @@ static int ask(const char *config, const char *const *ignored, int n, struct cr_
                                             .config = path,
                                             .ignored = ignored,
                                             .n_ignored = n};
-    return cr_script_run_from(&source, NULL, 0, script, error);
+    return cr_script_run(&source, NULL, 0, script, error);
 }
 
 static int run(const char *config_name, const char *config, const struct cr_setting *settings,
@@ -61,7 +61,7 @@ static int run(const char *config_name, const char *config, const struct cr_sett
     snprintf(path, sizeof path, "%s", write_file(config_name, config));
     const struct cr_script_source source = {.path = "m.lua", .text = model,
                                             .length = sizeof model - 1, .config = path};
-    return cr_script_run_from(&source, settings, n, script, error);
+    return cr_script_run(&source, settings, n, script, error);
 }
 
 /* Writes all options as text: "eps=1e-05 kind=default ...". */
@@ -286,18 +286,18 @@ START_TEST(needs_a_script_with_options)
     const char *text = "return {y = input('x', {1})}";
     const struct cr_script_source source = {.path = "m.lua", .text = text,
                                             .length = strlen(text), .config = path};
-    ck_assert(cr_script_run_from(&source, NULL, 0, &script, &error) != 0);
+    ck_assert(cr_script_run(&source, NULL, 0, &script, &error) != 0);
     ck_assert_ptr_nonnull(strstr(error.text, "a.json: n 1: m.lua has no such option"));
     const struct cr_script_source none = {.path = "m.lua", .text = text,
                                           .length = strlen(text), .config = "/nowhere/a.json"};
     error.text[0] = '\0';
-    ck_assert(cr_script_run_from(&none, NULL, 0, &script, &error) != 0);
+    ck_assert(cr_script_run(&none, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text, "/nowhere/a.json: cannot be opened: No such file or directory");
     const char *wrong = "options({}, 3)";
     const struct cr_script_source third = {.path = "m.lua", .text = wrong,
                                            .length = strlen(wrong)};
     error.text[0] = '\0';
-    ck_assert(cr_script_run_from(&third, NULL, 0, &script, &error) != 0);
+    ck_assert(cr_script_run(&third, NULL, 0, &script, &error) != 0);
     ck_assert_str_eq(error.text,
                      "m.lua:1: options: found number, expected a table {name = \"option\"}");
 }

@@ -113,7 +113,7 @@ static int run_text(const char *text, struct cr_graph **graph, struct cr_error *
     int fd = mkstemps(path, 4);
     ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
-    int status = cr_script_run(path, NULL, 0, &script, error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, error);
     unlink(path);
     if (status)
         return status;
@@ -396,7 +396,8 @@ static void assert_chosen(const char *path, int entry, struct cr_engine *all)
     struct cr_script script;
     struct cr_error error;
     struct cr_engine alone;
-    ck_assert_msg(cr_script_run(path, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error) == 0,
+                  "%s", error.text);
     cr_keep_entry(script.graph, entry);
     open_engine(&alone, script.graph, CR_BACKEND_TCC);
     script.graph = NULL;
@@ -423,7 +424,8 @@ START_TEST(a_printed_graph_reads_back)
     struct cr_engine e, again;
     ck_assert_msg(cr_run_passes(module, &options, &error) == 0, "%s", error.text);
     fclose(file);
-    ck_assert_msg(cr_script_run(path, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error) == 0,
+                  "%s", error.text);
     open_engine(&e, graph_with(m, -1), CR_BACKEND_TCC);
     open_engine(&again, script.graph, CR_BACKEND_TCC);
     script.graph = NULL;

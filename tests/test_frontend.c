@@ -52,7 +52,7 @@ static int run_path(const char *path, const char *settings, struct cr_script *sc
         *equals = '\0';
         list[n++] = (struct cr_setting){word, equals + 1, false};
     }
-    return cr_script_run(path, list, n, script, error);
+    return cr_script_run(&(struct cr_script_source){.path = path}, list, n, script, error);
 }
 
 static struct cr_script must_run_path(const char *path, const char *settings)

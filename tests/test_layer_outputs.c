@@ -58,8 +58,8 @@ static struct model make_gpt2(int n_layers)
     struct cr_script script;
     struct cr_error error;
     struct model m = {0};
-    ck_assert_msg(cr_script_run("graphs/gpt2_stack.lua", settings, 4, &script, &error) == 0, "%s",
-                  error.text);
+    const struct cr_script_source source = {.path = "graphs/gpt2_stack.lua"};
+    ck_assert_msg(cr_script_run(&source, settings, 4, &script, &error) == 0, "%s", error.text);
     m.graph = script.graph;
     script.graph = NULL;
     cr_script_free(&script);

@@ -23,7 +23,8 @@ static struct cr_graph *graph_of(const char *path, const struct cr_setting *sett
 {
     struct cr_script script;
     struct cr_error error = {""};
-    ck_assert_msg(cr_script_run(path, settings, n, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, settings, n, &script, &error) == 0,
+                  "%s", error.text);
     struct cr_graph *graph = script.graph;
     script.graph = NULL;
     cr_script_free(&script);

@@ -49,7 +49,7 @@ static struct cr_graph *graph_of(const char *text, const char *setting)
     struct cr_script script;
     struct cr_error error;
     const char *path = write_script(text);
-    int status = cr_script_run(path, &set, setting != NULL, &script, &error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, &set, setting != NULL, &script, &error);
     ck_assert_msg(status == 0, "%s", error.text);
     struct cr_graph *graph = script.graph;
     script.graph = NULL;
@@ -1157,7 +1157,7 @@ START_TEST(test_mistakes)
     struct cr_script script;
     struct cr_error error;
     const char *path = write_script(mistakes[_i].text);
-    int status = cr_script_run(path, NULL, 0, &script, &error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error);
     unlink(path);
     ck_assert_msg(status != 0, "%s: it is taken", mistakes[_i].text);
     ck_assert_msg(strncmp(error.text, path, strlen(path)) == 0, "%s", error.text);

@@ -116,7 +116,7 @@ static struct cr_graph *graph_of(int script, int T, int S)
     snprintf(t, sizeof t, "%d", T);
     snprintf(s, sizeof s, "%d", S);
     const struct cr_setting settings[] = {{"T", t, false}, {"S", s, false}};
-    int status = cr_script_run(path, settings, 2, &run, &error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, settings, 2, &run, &error);
     unlink(path);
     ck_assert_msg(status == 0, "%s: %s", scripts[script].name, error.text);
     struct cr_graph *graph = run.graph;
@@ -411,7 +411,7 @@ START_TEST(misuse)
     FILE *file = fdopen(fd, "w");
     fprintf(file, "local B = length('B', 4) local T = length('T', 128, B) %s\n", refused[_i].body);
     fclose(file);
-    int status = cr_script_run(path, NULL, 0, &script, &error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error);
     unlink(path);
     snprintf(expected, sizeof expected, "%s%s", path, refused[_i].message);
     ck_assert_int_ne(status, 0);

@@ -51,7 +51,8 @@ static int run(const struct cr_limits *limits, struct cr_error *error)
     int old = dup(STDERR_FILENO);
     fflush(stderr);
     ck_assert_ptr_nonnull(freopen(path_of("printed"), "wb", stderr));
-    int status = cr_script_run_within(limits, path_of("t.lua"), NULL, 0, &script, error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path_of("t.lua"), .limits = limits},
+                               NULL, 0, &script, error);
     fflush(stderr);
     dup2(old, STDERR_FILENO);
     close(old);

@@ -37,7 +37,8 @@ static struct cr_module *load(const char *path)
 {
     struct cr_script script;
     struct cr_error error = {""};
-    ck_assert_msg(cr_script_run(path, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error) == 0,
+                  "%s", error.text);
     struct cr_module *m = cr_module_new(script.graph);
     script.graph = NULL;
     cr_script_free(&script);

@@ -85,7 +85,8 @@ static int count_choices(const char *text)
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
     fclose(file);
-    ck_assert_msg(cr_script_run(path, NULL, 0, &script, &error) == 0, "%s", error.text);
+    ck_assert_msg(cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, &error) == 0,
+                  "%s", error.text);
     remove(path);
     struct cr_module *m = cr_module_new(script.graph);
     script.graph = NULL;

@@ -368,28 +368,8 @@ static int run_whole(struct cr_run *run, struct cr_script *script)
     return -1;
 }
 
-int cr_script_run_within(const struct cr_limits *limits, const char *path,
-                         const struct cr_setting *settings, int n_settings,
-                         struct cr_script *script, struct cr_error *error)
-{
-    struct cr_run run = {.path = path,
-                         .error = error,
-                         .settings = settings,
-                         .n_settings = n_settings,
-                         .limits = *limits,
-                         .kernel = CR_NONE,
-                         .last_kernel = CR_NONE};
-    return run_whole(&run, script);
-}
-
-int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
-                  struct cr_script *script, struct cr_error *error)
-{
-    return cr_script_run_within(&cr_default_limits, path, settings, n_settings, script, error);
-}
-
-int cr_script_run_from(const struct cr_script_source *source, const struct cr_setting *settings,
-                       int n_settings, struct cr_script *script, struct cr_error *error)
+int cr_script_run(const struct cr_script_source *source, const struct cr_setting *settings,
+                  int n_settings, struct cr_script *script, struct cr_error *error)
 {
     struct cr_run run = {.path = source->path,
                          .text = source->text,
@@ -402,7 +382,7 @@ int cr_script_run_from(const struct cr_script_source *source, const struct cr_se
                          .error = error,
                          .settings = settings,
                          .n_settings = n_settings,
-                         .limits = cr_default_limits,
+                         .limits = source->limits ? *source->limits : cr_default_limits,
                          .kernel = CR_NONE,
                          .last_kernel = CR_NONE};
     return run_whole(&run, script);

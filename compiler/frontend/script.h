@@ -41,14 +41,6 @@ extern const struct cr_limits cr_default_limits;
 /* The release of Lua that runs scripts, "Lua 5.4.4". */
 extern const char *const cr_lua_release;
 
-/*
- * Runs the script at `path`.  require("nn") searches the folder lib beside the script, the script's
- * own folder, then the built-in modules of graphs/lib; nothing else is accessible.  On failure the
- * error names the script and line, and nothing is left allocated.
- */
-int cr_script_run(const char *path, const struct cr_setting *settings, int n_settings,
-                  struct cr_script *script, struct cr_error *error);
-
 /* The source of a script and of the values of its options. */
 struct cr_script_source {
     const char *path;   /* of the script */
@@ -59,16 +51,16 @@ struct cr_script_source {
     bool quiet;         /* print writes nothing: the script has run before */
     const char *const *ignored; /* keys of `config` that are ignored */
     int n_ignored;
+    const struct cr_limits *limits; /* or null: cr_default_limits */
 };
 
-/* Runs the script of a source. */
-int cr_script_run_from(const struct cr_script_source *source, const struct cr_setting *settings,
-                       int n_settings, struct cr_script *script, struct cr_error *error);
-
-/* Runs a script with other limits than cr_default_limits. */
-int cr_script_run_within(const struct cr_limits *limits, const char *path,
-                         const struct cr_setting *settings, int n_settings,
-                         struct cr_script *script, struct cr_error *error);
+/*
+ * Runs the script of a source.  require("nn") searches the folder lib beside the script, the script's
+ * own folder, then the built-in modules of graphs/lib; nothing else is accessible.  On failure the
+ * error names the script and line, and nothing is left allocated.
+ */
+int cr_script_run(const struct cr_script_source *source, const struct cr_setting *settings,
+                  int n_settings, struct cr_script *script, struct cr_error *error);
 
 /* Runs a Lua function in place of a script.  It is on top of the stack, is called with the
  * language as its argument, and is popped.  If it raises an error value that is not a string,

@@ -56,7 +56,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
                                             .ignored = (const char *const *)o->ignored,
                                             .n_ignored = o->n_ignored};
     int status = L ? cr_script_run_function(L, &source, settings, n, script, error)
-                   : cr_script_run_from(&source, settings, n, script, error);
+                   : cr_script_run(&source, settings, n, script, error);
     free(settings);
     if (status)
         return -1;

@@ -181,7 +181,7 @@ char *cr_graph_text(const struct cr_graph *g)
 struct cr_graph *cr_graph_from_file(const char *path, struct cr_error *error)
 {
     struct cr_script script;
-    if (cr_script_run(path, NULL, 0, &script, error))
+    if (cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, error))
         return NULL;
     struct cr_graph *g = script.graph;
     script.graph = NULL;

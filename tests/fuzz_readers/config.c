@@ -30,7 +30,7 @@ static void run_with(const uint8_t *data, size_t size, const char *suffix)
     close(fd);
     const struct cr_script_source source = {
         .path = "model.lua", .text = model, .length = sizeof model - 1, .config = path};
-    int status = cr_script_run_from(&source, NULL, 0, &script, &error);
+    int status = cr_script_run(&source, NULL, 0, &script, &error);
     unlink(path);
     if (status != 0) {
         promise_message(error.text);

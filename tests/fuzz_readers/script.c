@@ -11,7 +11,7 @@ static struct cr_graph *run_text(const void *text, size_t size, struct cr_error 
     struct cr_script script = {0};
     char path[32];
     int fd = memory_file(text, size, path);
-    int status = cr_script_run(path, NULL, 0, &script, error);
+    int status = cr_script_run(&(struct cr_script_source){.path = path}, NULL, 0, &script, error);
     struct cr_graph *graph = script.graph;
     close(fd);
     if (status != 0) {
