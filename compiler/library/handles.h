@@ -212,7 +212,7 @@ int cr_want_weights(struct cr_graph *graph, const crescent_config *config, const
 crescent_config cr_config_copy(const crescent_config *config);
 void cr_config_free(crescent_config *config);
 
-/* What a graph is compiled for. */
+/* The purposes for which a graph is compiled. */
 enum cr_purpose {
     CR_TO_RUN,
     CR_TO_WATCH, /* the engine records what kernels store */

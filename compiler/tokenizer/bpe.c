@@ -1,7 +1,6 @@
 /* bpe.c - byte-pair encoding; see bpe.h. */
 #include "bpe.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,11 +155,7 @@ void cr_index_bpe(struct cr_bpe *bpe)
 {
     if (!bpe->vocabulary->is_complete)
         make_tables(bpe);
-    for (int i = 0; i < 256; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "<0x%02X>", i);
-        bpe->bytes[i] = bpe->byte_fallback ? cr_find_word(bpe->vocabulary, name, 6) : -1;
-    }
+    cr_find_bytes(bpe->vocabulary, bpe->byte_fallback, bpe->bytes);
 }
 
 void cr_free_bpe(struct cr_bpe *bpe)

@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,11 +51,7 @@ void cr_index_unigram(struct cr_unigram *u)
 {
     if (!u->vocabulary->is_complete)
         make_tables(u);
-    for (int i = 0; i < 256; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "<0x%02X>", i);
-        u->bytes[i] = u->byte_fallback ? cr_find_word(u->vocabulary, name, 6) : -1;
-    }
+    cr_find_bytes(u->vocabulary, u->byte_fallback, u->bytes);
 }
 
 void cr_free_unigram(struct cr_unigram *u)

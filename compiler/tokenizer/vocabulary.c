@@ -2,6 +2,7 @@
 #include "vocabulary.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,4 +187,13 @@ int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int
             return -1;
     }
     return 0;
+}
+
+void cr_find_bytes(const struct cr_vocabulary *vocabulary, bool byte_fallback, int32_t ids[256])
+{
+    for (int i = 0; i < 256; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", i);
+        ids[i] = byte_fallback ? cr_find_word(vocabulary, name, strlen(name)) : -1;
+    }
 }

@@ -52,6 +52,9 @@ static inline const char *cr_word_text(const struct cr_vocabulary *vocabulary, i
 /* Returns the id of a text, or -1. */
 int32_t cr_find_word(const struct cr_vocabulary *vocabulary, const char *text, size_t length);
 
+/* Sets the id of the token <0xHH> of each byte, or -1 if there is none or the model has no byte fallback. */
+void cr_find_bytes(const struct cr_vocabulary *vocabulary, bool byte_fallback, int32_t ids[256]);
+
 /* True if the token of that id exists and its text is `left` followed by `right`. */
 bool cr_has_both(const struct cr_vocabulary *vocabulary, int32_t id, const char *left,
                  size_t left_length, const char *right, size_t right_length);
