@@ -99,10 +99,13 @@ static bool find_meeting(struct finder *f)
 {
     static const signed char none[CR_MAX_RANK];
     for (int i = 0; i < f->node->n_in; i++) {
-        const signed char *in = of_operand(f, i);
-        for (int a = 0; memcmp(in, none, sizeof none) != 0 && a < f->node->rank; a++) {
-            int from = cr_axis_in_operand(f->node, i, &f->g->nodes[f->in[i]], a);
-            if (from != CR_NONE && !meet(f, a, f->found[a], in[from], &f->found[a]))
+        const struct cr_node *in = &f->g->nodes[f->in[i]];
+        if (memcmp(in->lengths, none, sizeof none) == 0)
+            continue;
+        for (int a = 0; a < f->node->rank; a++) {
+            int from = cr_axis_in_operand(f->node, i, in, a);
+            if (from != CR_NONE && in->lengths[from] != f->found[a] &&
+                !meet(f, a, f->found[a], in->lengths[from], &f->found[a]))
                 return false;
         }
     }
