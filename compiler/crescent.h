@@ -104,6 +104,12 @@ crescent_ranks crescent_ranks_of(const crescent_context *context);
  * rank 0 has read from standard input.  All ranks call it. */
 int crescent_ranks_share(const crescent_context *context, void *data, size_t bytes);
 
+/* True if `flag` is true on any rank: for example, that a signal asks it to stop.  All ranks call it. */
+int crescent_ranks_any(const crescent_context *context, int flag);
+
+/* Returns the first rank whose word differs from that of rank 0, or -1 if all are equal.  All ranks call it. */
+int crescent_ranks_compare(const crescent_context *context, uint64_t word);
+
 /* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error
  * before that, and calls crescent_ranks_wait before it prints: of several ranks that fail alike
  * only the first one does.  A null context stands for one that has not joined the others: they end,

@@ -135,13 +135,17 @@ models() {
     refuses 'nowhere: cannot be opened' embed graphs/fables "$T/nowhere"
     refuses 'cannot be opened' generate graphs/fables --weights "$T/nowhere.safetensors"
     crescent_of="$crescent" crescent="$T/by_rank"
-    refuses 'the model of rank 1 differs from that of rank 0' run "$T/m.lua" --set N=
+    refuses 'rank 1 does not have the options of rank 0' run "$T/m.lua" --set N=
+    refuses 'rank 1 does not have the options of rank 0' generate graphs/fables --prompt Once --tokens 1
     refuses 'weights of rank 2 differ from those of rank 0' run "$T/m.lua" --set N=3 --weights "$T/w"
     refuses 'weights of rank 1 differ from those of rank 0' run "$T/m.lua" --weights "$T/near"
     refuses 'rank 2 does not run with the inputs of rank 0' run "$T/m.lua" --weights "$T/w0" --input x="$T/x"
-    refuses 'rank 1 does not run with the inputs of rank 0' generate graphs/fables --prompt Once --tokens 1
+    crescent="$T/in_folder"
+    refuses 'the model of rank 1 differs from that of rank 0' run m.lua
     crescent="$T/rank_1_alone"
     refuses 'found no crescent_.*.so' run "$T/m.lua"
+    crescent="$T/to_full"
+    [ ! -e /dev/full ] || refuses 'standard output: cannot be written' run "$T/m.lua"
     crescent=$crescent_of
     refuses 'unknown option --wrong' run "$T/m.lua" --wrong
 }
@@ -322,8 +326,8 @@ local probs = require "nn".softmax(heads(x:matmul(q)):matmul(k:transpose(3, 4)) 
 return {y = probs:matmul(heads(x:matmul(v))):permute{1, 3, 2, 4}:reshape{1, 6, 96}}
 END
 
-# A model with a file of weights and an input for each rank; a program that appends its rank to its last argument; and
-# a program that cannot load MPI on rank 1.
+# A model with a file of weights and an input for each rank; programs that append their rank to their last argument, that
+# run in a folder of their rank, and that write to a full device; and a program that cannot load MPI on rank 1.
 cat >"$T/step.lua" <<'END'
 local w = param("w", {64, 64}, {normal = 1})
 return {loss = sum(sum(w * w, 1), 2):reshape{}, w = w * 0.5}
@@ -343,7 +347,13 @@ rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$crescent" "$rank" >"$T/by_rank"
 printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$rank" "$crescent" >"$T/rank_1_alone"
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$T/emitted" "$rank" >"$T/emitted_by_rank"
-chmod +x "$T/by_rank" "$T/rank_1_alone" "$T/emitted_by_rank"
+printf '#!/bin/sh\ncd "%s%s" && exec "%s" "$@"\n' "$T/folder" "$rank" "$(realpath "$crescent")" >"$T/in_folder"
+printf '#!/bin/sh\nexec "%s" "$@" >/dev/full\n' "$crescent" >"$T/to_full"
+chmod +x "$T/by_rank" "$T/rank_1_alone" "$T/in_folder" "$T/to_full" "$T/emitted_by_rank"
+for rank in 0 1 2; do
+    mkdir "$T/folder$rank" && sed "s/N = 2/N = $((2 + (rank == 1)))/" "$T/m.lua" >"$T/folder$rank/m.lua"
+    report $? "a script of rank $rank"
+done
 # A file of weights for each of two ranks; the last element of the second file differs.
 cp graphs/fables/model.safetensors "$T/fables0" &&
     { head -c -4 "$T/fables0" && printf '\0\0\0\100'; } >"$T/fables1"

@@ -4,6 +4,7 @@
 # bits     the checkpoint of any number of ranks is that of one process
 # kill     $KILLS times (2), a rank is killed at a random moment; the others must end, and another number of ranks
 #          continues from the last checkpoint to the same bits
+# signals  after a signal to one rank all stop, and the checkpoint is written
 # shared   the same bits if states are split by rows, cannot be split, or are read by the validation
 # emitted  a step that is emitted for N ranks has these bits, and each rank its share of the states
 # adapters the same for a step that trains adapters, or weights of which some are read whole; emitted C continues from
@@ -105,6 +106,20 @@ kills() {
         kill_one $(random 4) $(random 3).$(random 10)$(random 10)
         goes_on $((1 + $(random 3)))
     done
+}
+
+# signals RANK: checks that all of three ranks stop after SIGTERM to RANK, and that the checkpoint is written.
+signals() {
+    rm -f "$T"/pid* "$T/kept"
+    ranks 3 "$T/with_pid" train $sort --steps 100000 --every 5 --checkpoint "$T/kept" \
+        >"$T/out" 2>"$log" </dev/null &
+    job=$!
+    wait_until [ -f "$T/kept" ] && kill -TERM "$(cat "$T/pid$1")"
+    report $? "$family: SIGTERM to rank $1"
+    wait $job
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q 'Wrote .*kept: the state after' "$T/out"
+    report $? "$family: a checkpoint after SIGTERM to rank $1 (status $status)"
 }
 
 # shares_states: checks that ranks with parts of the states compute the bits of one process.
@@ -224,6 +239,7 @@ training() {
     adapters
     adapters --set all=true --set adapters=false
     kills
+    signals 2
     refuses 'found 7 ranks for a step of 6 micro-batches' 7 "$crescent" train $script $data
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
     refuses 'alone/weights1: cannot be opened' 3 "$T/by_rank" train $script $data --weights "$T/alone/weights"

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
 #include "compiler/ir/unwind.h"
@@ -70,81 +71,6 @@ static void print_notes(const crescent_context *context, int status)
     }
 }
 
-/* Joins the processes that mpirun has started.  Only the first one writes and takes note. */
-static int join(const struct cr_options *options, struct cr_error *error)
-{
-    if (cr_passed(options, crescent_join(options->context), error))
-        return -1;
-    if (crescent_ranks_of(options->context).rank == 0)
-        return 0;
-    cr_mute_notes();
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
-        return cr_fail(error, "/dev/null: cannot be opened: %s", strerror(errno));
-    close(nowhere);
-    return 0;
-}
-
-/* Ends all processes of the group if this one has failed or cannot write its output. */
-static void end_ranks(const crescent_context *context, int status, const struct cr_error *error)
-{
-    if ((status < 2 && !ferror(stdout)) || crescent_ranks_of(context).count == 1)
-        return;
-    crescent_ranks_wait(context);
-    if (status == 2)
-        print_error(error);
-    fflush(stdout);
-    crescent_ranks_abort(context, status == 2 && cr_is_bug(error) ? 3 : status);
-}
-
-/* Runs a verb; all its library calls share one context. */
-static int run_verb(int argc, char **argv, struct cr_error *error)
-{
-    struct cr_options options = {0};
-    const struct cr_verb *verb = cr_verb_find(argv[0], error);
-    int status = 2;
-    if (!verb)
-        return 2;
-    if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
-        if (!(options.context = crescent_context_new()))
-            cr_throw("out of memory");
-        if (options.help)
-            status = help(verb->name, NULL, error);
-        else if (!(verb->bit & CR_VERB_RANKS) || join(&options, error) == 0)
-            status = verb->run(&options, error);
-        print_notes(options.context, status);
-        end_ranks(options.context, status, error);
-    }
-    crescent_context_free(options.context);
-    cr_options_free(&options);
-    return status;
-}
-
-static int dispatch(int argc, char **argv, struct cr_error *error)
-{
-    if (argc < 2) {
-        cr_fail(error, "no verb given, expected crescent VERB MODEL (crescent --help)");
-        return 2;
-    }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL, error);
-    if (!strcmp(argv[1], "--version"))
-        return version(error);
-    return run_verb(argc - 1, argv + 1, error);
-}
-
-/* Does the same and survives a lack of memory; the verb's resources are lost with the process. */
-static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
-{
-    struct cr_guard guard;
-    cr_guard_enter(&guard, error);
-    if (setjmp(guard.back))
-        return 2;
-    int status = dispatch(argc, argv, error);
-    cr_guard_leave(&guard);
-    return status;
-}
-
 /* ---- standard output ---- */
 
 static int output_errno; /* the errno of the first write that failed, or 0 */
@@ -194,6 +120,99 @@ static int finish_output(int status, struct cr_error *error)
         return status;
     cr_fail(error, "standard output: cannot be written: %s", strerror(output_errno));
     return 2;
+}
+
+/* ---- verbs ---- */
+
+/* Fails if a rank has another version of the program, another verb or other options than rank 0. */
+static int compare_options(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error)
+{
+    uint64_t hash = cr_options_hash(options, verb);
+    for (const char *c = CRESCENT_VERSION; *c; c++)
+        hash = cr_hash_word(hash, (unsigned char)*c);
+    int other = crescent_ranks_compare(options->context, hash);
+    if (other < 0)
+        return 0;
+    return cr_fail(error, "rank %d does not have the options of rank 0, expected the same for all ranks, but for "
+                   "--threads, --isa, --target and the places of files", other);
+}
+
+/* Joins the processes that mpirun has started.  Only the first one writes and takes note. */
+static int join(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error)
+{
+    if (cr_passed(options, crescent_join(options->context), error) || compare_options(options, verb, error))
+        return -1;
+    if (crescent_ranks_of(options->context).rank == 0)
+        return 0;
+    cr_mute_notes();
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
+        return cr_fail(error, "/dev/null: cannot be opened: %s", strerror(errno));
+    close(nowhere);
+    return 0;
+}
+
+/* Ends all processes of the group if this one has failed or cannot write its output. */
+static void end_ranks(const crescent_context *context, int status, struct cr_error *error)
+{
+    if (crescent_ranks_of(context).count == 1)
+        return;
+    status = finish_output(status, error);
+    if (status < 2 && !ferror(stdout))
+        return;
+    crescent_ranks_wait(context);
+    if (status == 2)
+        print_error(error);
+    fflush(stdout);
+    crescent_ranks_abort(context, status == 2 && cr_is_bug(error) ? 3 : status);
+}
+
+/* Runs a verb; all its library calls share one context. */
+static int run_verb(int argc, char **argv, struct cr_error *error)
+{
+    struct cr_options options = {0};
+    const struct cr_verb *verb = cr_verb_find(argv[0], error);
+    int status = 2;
+    if (!verb)
+        return 2;
+    if (cr_options_parse(&options, verb, argc, argv, error) == 0) {
+        if (!(options.context = crescent_context_new()))
+            cr_throw("out of memory");
+        if (options.help)
+            status = help(verb->name, NULL, error);
+        else if (!(verb->bit & CR_VERB_RANKS) || join(&options, verb, error) == 0)
+            status = verb->run(&options, error);
+        print_notes(options.context, status);
+        end_ranks(options.context, status, error);
+    }
+    crescent_context_free(options.context);
+    cr_options_free(&options);
+    return status;
+}
+
+static int dispatch(int argc, char **argv, struct cr_error *error)
+{
+    if (argc < 2) {
+        cr_fail(error, "no verb given, expected crescent VERB MODEL (crescent --help)");
+        return 2;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL, error);
+    if (!strcmp(argv[1], "--version"))
+        return version(error);
+    return run_verb(argc - 1, argv + 1, error);
+}
+
+/* Does the same and survives a lack of memory; the verb's resources are lost with the process. */
+static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
+{
+    struct cr_guard guard;
+    cr_guard_enter(&guard, error);
+    if (setjmp(guard.back))
+        return 2;
+    int status = dispatch(argc, argv, error);
+    cr_guard_leave(&guard);
+    return status;
 }
 
 #ifdef __GLIBC__

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
 #include "terminal.h"
@@ -405,6 +406,79 @@ struct cr_options cr_options_copy(const struct cr_options *o)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         copy_list(lists[i]);
     return copy;
+}
+
+/* ---- ranks ---- */
+
+/* True if the value of an option names files, which may lie elsewhere on another machine. */
+static bool names_files(const struct option_row *row)
+{
+    return strstr(row->value, "F.") || strstr(row->value, "FILE") || strcmp(row->value, "F") == 0;
+}
+
+/* True if ranks may have other values of an option: it tells of their machine, and changes no bit. */
+static bool is_of_machine(const struct option_row *row)
+{
+    static const char *const names[] = {"threads", "isa", "target", "cache-weights", "stats"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= strcmp(row->name, names[i]) == 0;
+    return found;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = cr_hash_word(hash, (unsigned char)*text);
+    return cr_hash_word(hash, text ? 256 : 257);
+}
+
+/* Mixes in a list of values: of files only how many there are, and the names before them. */
+static uint64_t hash_list(uint64_t hash, const struct option_row *row, const void *field)
+{
+    const struct cr_list *list = field;
+    const struct cr_pairs *pairs = field;
+    bool files = names_files(row);
+    int n = row->kind == LIST ? list->n : pairs->n;
+    for (int i = 0; i < n; i++) {
+        const char *value = row->kind == LIST ? list->items[i] : pairs->items[i].value;
+        hash = hash_text(hash, files ? NULL : value);
+        hash = hash_text(hash, row->kind == LIST ? NULL : pairs->items[i].key);
+    }
+    return cr_hash_word(hash, (uint64_t)n);
+}
+
+/* Mixes in the value of an option. */
+static uint64_t hash_option(uint64_t hash, const struct option_row *row, const void *field)
+{
+    const char *text;
+    uint64_t word = 0;
+    switch (row->kind) {
+    case FLAG:
+        return cr_hash_word(hash, *(const bool *)field);
+    case COUNT:
+    case SIZE:
+    case REAL:
+        memcpy(&word, field, sizeof word);
+        return cr_hash_word(hash, word);
+    case LIST:
+    case PAIR:
+        return hash_list(hash, row, field);
+    case BACKEND:
+    case TEXT:
+        break;
+    }
+    memcpy(&text, field, sizeof text);
+    return hash_text(hash, text && names_files(row) ? "file" : text);
+}
+
+uint64_t cr_options_hash(const struct cr_options *o, const struct cr_verb *verb)
+{
+    uint64_t hash = hash_text(0, verb->name);
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].verbs & verb->bit && !is_of_machine(&rows[i]))
+            hash = hash_option(hash, &rows[i], (const char *)o + rows[i].field);
+    return hash;
 }
 
 /* ---- parsing ---- */

@@ -113,6 +113,10 @@ void cr_options_free(struct cr_options *options);
 /* Returns a copy with its own lists; the caller may change it and frees it. */
 struct cr_options cr_options_copy(const struct cr_options *options);
 
+/* Returns a hash of the verb and its options, which have to be the same on all ranks.  Options that describe a
+ * machine, such as --threads, and paths do not count. */
+uint64_t cr_options_hash(const struct cr_options *options, const struct cr_verb *verb);
+
 /* Sets an option that `bench --vs` may change, as `--name text` would; errors name `asked`, the
  * option that requests it. */
 int cr_options_set(struct cr_options *options, const char *asked, const char *name, const char *text,

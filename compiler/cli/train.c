@@ -149,6 +149,7 @@ struct train {
     bool has_entries; /* a step over micro-batches: names of outputs begin with their entry */
     int64_t last; /* the step to stop after */
     int64_t sent; /* bytes that this rank has sent in steps */
+    bool stopped; /* a signal asks any rank to stop */
 };
 
 /* The result of the loop of steps. */
@@ -189,12 +190,10 @@ static bool is_writer(const struct train *r)
     return crescent_ranks_of(r->options->context).rank == 0;
 }
 
-/* True after a signal: of several ranks, one to the first.  All ranks ask after each step. */
-static bool is_stopping(const struct train *r)
+/* True after a signal to any rank.  All ranks ask after each step. */
+static bool is_stopping(struct train *r)
 {
-    char stopped = (char)cr_is_stopped();
-    crescent_ranks_share(r->options->context, &stopped, sizeof stopped);
-    return stopped;
+    return r->stopped = crescent_ranks_any(r->options->context, cr_is_stopped());
 }
 
 /* True if --every asks for a checkpoint after this step; the last step always writes one. */
@@ -419,7 +418,7 @@ static int run(struct train *r, struct cr_error *error)
     print_sent(r);
     if (write_files(r, end, error))
         return 2;
-    int status = cr_is_stopped() ? CR_INTERRUPTED : 0;
+    int status = cr_is_stopped() || r->stopped ? CR_INTERRUPTED : 0;
     crescent_ranks_share(r->options->context, &status, sizeof status); /* no rank ends before the files are there */
     return status;
 }

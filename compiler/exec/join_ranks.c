@@ -206,6 +206,19 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
     return differ ? other : -1;
 }
 
+bool cr_ranks_any(struct cr_ranks *ranks, bool flag)
+{
+    uint64_t *flags = cr_calloc((size_t)ranks->count, sizeof *flags), own = flag;
+    long long sent = ranks->sent;
+    bool any = false;
+    ranks->gather_blocks(ranks, flags, &own, sizeof own, sizeof own);
+    ranks->sent = sent;
+    for (int r = 0; r < ranks->count; r++)
+        any |= flags[r] != 0;
+    free(flags);
+    return any;
+}
+
 /* Compares first: a rank that leaves while others compare their inputs makes them fail, or they
  * would wait for it. */
 void cr_ranks_close(struct cr_ranks *ranks)

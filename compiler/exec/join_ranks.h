@@ -2,6 +2,7 @@
 #ifndef CR_JOIN_RANKS_H
 #define CR_JOIN_RANKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "compiler/ir/error.h"
@@ -24,6 +25,9 @@ void cr_ranks_close(struct cr_ranks *ranks);
 /* Compares a word across ranks; all ranks call it.  Returns the first rank whose word differs from
  * that of rank 0, or -1 if all are equal. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word);
+
+/* True if `flag` is true on any rank; all ranks call it. */
+bool cr_ranks_any(struct cr_ranks *ranks, bool flag);
 
 /* Fails if less than 4 MiB of memory are left for what MPI allocates during exchanges.  An MPI whose allocation fails
  * may wait for ever.  `path` is for the message. */

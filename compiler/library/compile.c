@@ -104,7 +104,7 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
                    struct cr_error *error)
 {
     if (check_backend(context, c, origin->path, error) || cr_want_weights(graph, c, origin->path, error) ||
-        cr_compare_graphs(context, graph, origin->path, error)) {
+        cr_compare_graphs(context, graph, c, origin->path, error)) {
         cr_graph_free(graph);
         return -1;
     }

@@ -82,9 +82,9 @@ struct crescent_model {
 /* Frees the C text and the functions of a compiled model's program, which no run reads.  The report stays. */
 void cr_model_drop_code(crescent_model *model);
 
-/* Fails if the graph that another rank compiles differs. */
-int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const char *path,
-                      struct cr_error *error);
+/* Fails if the graph that another rank compiles differs, or the formats of its weights, or passes. */
+int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const crescent_config *config,
+                      const char *path, struct cr_error *error);
 
 /* ---- entering and leaving ---- */
 

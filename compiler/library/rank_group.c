@@ -16,15 +16,28 @@ int crescent_join(crescent_context *context)
     return cr_done(&guard, cr_ranks_open(&context->ranks, guard.error));
 }
 
+/* Returns a hash of the formats of a graph's parameters, and of what else makes a rank's kernels others. */
+static uint64_t hash_settings(const struct cr_graph *g, const crescent_config *c)
+{
+    uint64_t hash = cr_hash_word((uint64_t)c->max_arena, c->backend == CRESCENT_REF);
+    for (cr_id id = 0; id < g->n_nodes; id++)
+        if (g->nodes[id].op == CR_OP_param)
+            hash = cr_hash_word(hash, (uint64_t)g->nodes[id].format * 256 + (uint64_t)g->nodes[id].arithmetic);
+    for (int i = 0; i < c->n_skip; i++)
+        for (const char *letter = c->skip[i]; *letter; letter++)
+            hash = cr_hash_word(hash, (unsigned char)*letter);
+    return hash;
+}
+
 /* The graph is compared as it is printed: addresses and orders in memory do not count. */
-int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const char *path,
-                      struct cr_error *error)
+int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const crescent_config *config,
+                      const char *path, struct cr_error *error)
 {
     char *text = NULL;
     size_t length = 0;
-    uint64_t hash = 0;
     if (!context->ranks || context->ranks->count == 1)
         return 0;
+    uint64_t hash = hash_settings(graph, config);
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return cr_fail(error, "%.400s: no memory to compare the model with that of other ranks", path);
@@ -47,6 +60,16 @@ int crescent_ranks_share(const crescent_context *context, void *data, size_t byt
     if (context->ranks)
         context->ranks->broadcast(context->ranks, data, bytes, 0);
     return CRESCENT_OK;
+}
+
+int crescent_ranks_any(const crescent_context *context, int flag)
+{
+    return context && context->ranks ? cr_ranks_any(context->ranks, flag != 0) : flag != 0;
+}
+
+int crescent_ranks_compare(const crescent_context *context, uint64_t word)
+{
+    return context && context->ranks ? cr_ranks_compare(context->ranks, word) : -1;
 }
 
 crescent_ranks crescent_ranks_of(const crescent_context *context)
