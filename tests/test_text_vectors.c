@@ -818,7 +818,7 @@ START_TEST(finds_models_in_folders_inside)
     crescent_embedder_close(e);
     write_text("config_sentence_transformers.json", "{\"truncate_dim\":3}");
     e = open_embedder(NULL, 1);
-    crescent_embedder_look(e, &facts);
+    crescent_embedder_get_facts(e, &facts);
     ck_assert_int_eq(facts.dimensions, 3);
     ck_assert_int_eq(facts.most, 4);
     GOOD(crescent_embed(e, text, strlen(text), found, NULL));
