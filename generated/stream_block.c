@@ -1740,7 +1740,7 @@ struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
     size_t mapped; /* the first so many bytes are mapped */
-    int handle; /* its descriptor + 1, while it is open; 0 if the bytes are in memory */
+    int handle; /* the file's descriptor + 1 while it is open; 0 if all bytes are in memory */
 };
 
 /* Does the same, but only the first n bytes can be read through `bytes`, which takes no addresses for the rest
