@@ -132,8 +132,7 @@ enum {
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, which start a worker, lie in one cache line, because the line moves between
- * two processors. */
+/* The first fields, which start a worker, lie in one cache line, because the line moves between two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;

@@ -123,8 +123,7 @@ static int cr_has_neon(void)
 #endif /* only for neon */
 /* clang-format on */
 
-/* A runtime, and a function that returns true if the processor and the operating system support
- * its instruction set. */
+/* A runtime, and a function that returns true if processor and operating system support its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);

@@ -2,12 +2,14 @@
  * vector.h - definitions that all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
- * them.  It calls fma where it means one; the compiler must not fuse other operations.
+ * them.  It calls fma where it means one; the compiler must not fuse or reorder other operations.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
 
-#if defined(__clang__)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || __FINITE_MATH_ONLY__
+#error "options such as -ffast-math and -Ofast change the bits of results: this needs arithmetic as it is written"
+#elif defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #pragma GCC optimize("fp-contract=off")

@@ -2,6 +2,7 @@
 # standalone.sh - tests emitted files with many compilers and options.
 #
 # warnings   no compiler warns, at any level of optimisation
+# refused    options that change arithmetic end in a line
 # symbols    no variables that change, no names but the model's, no allocation
 # step       docs/call_training.c makes the steps of generated/train_add.c that `crescent
 #            train` makes
@@ -270,6 +271,14 @@ if "$crescent" emit graphs/tiny_block.lua --format q4 --arithmetic int8 -o "$scr
 else
     job "echo 'a model of one format: cannot be emitted'"
 fi
+
+# Options that let compilers change arithmetic are refused by a line.
+for compiler in $compilers; do
+    for option in -Ofast -ffast-math -ffinite-math-only; do
+        job "$compiler -std=c11 $option -fsyntax-only generated/tiny_block.c 2>&1 |" \
+            "grep -q 'error.*this needs arithmetic as it is written'"
+    done
+done
 
 # ---- a backward pass, whose gradients are outputs ----
 
