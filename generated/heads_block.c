@@ -727,9 +727,11 @@ int heads_block_run_with(struct heads_block_pool *pool, const void *weights, con
  * vector.h - definitions that all instances of a template share.
  *
  * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
- * them.  It calls fma where it means one; the compiler must not fuse other operations.
+ * them.  It calls fma where it means one; the compiler must not fuse or reorder other operations.
  */
-#if defined(__clang__)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || __FINITE_MATH_ONLY__
+#error "options such as -ffast-math and -Ofast change the bits of results: this needs arithmetic as it is written"
+#elif defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #pragma GCC optimize("fp-contract=off")
@@ -1355,8 +1357,7 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 #include CR_TEMPLATE
 #endif
 
-/* A runtime, and a function that returns true if the processor and the operating system support
- * its instruction set. */
+/* A runtime, and a function that returns true if processor and operating system support its instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);
@@ -1507,8 +1508,7 @@ enum {
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, which start a worker, lie in one cache line, because the line moves between
- * two processors. */
+/* The first fields, which start a worker, lie in one cache line, because the line moves between two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
