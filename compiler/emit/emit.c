@@ -42,6 +42,7 @@ static void emit_steps(struct cr_text *text, const struct cr_program *program,
 /* Marks the ports that have a variable in_x, state_x or out_x: each is one argument in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
+    const struct cr_buffer **input_buffers, **output_buffers; /* of each port that a step uses */
 };
 
 static void name_port(struct named_ports *named, struct cr_location at)
@@ -75,13 +76,18 @@ static void find_named(struct named_ports *named, const struct cr_program *p,
             name_ports(named, cr_operand_binding(p, step, i));
 }
 
-/* Returns the buffer of input or output `number`, which a step of the program uses. */
-static const struct cr_buffer *buffer_of(const struct cr_program *p, enum cr_space space, int number)
+/* Finds the buffers of the ports that steps use: the first one of each. */
+static void find_buffers(struct named_ports *named, const struct cr_program *p)
 {
-    int i = 0;
-    while (p->buffers[i].space != space || p->buffers[i].offset != number)
-        i++;
-    return &p->buffers[i];
+    named->input_buffers = cr_calloc((size_t)p->n_inputs, sizeof *named->input_buffers);
+    named->output_buffers = cr_calloc((size_t)p->n_outputs, sizeof *named->output_buffers);
+    for (int i = p->n_buffers - 1; i >= 0; i--) {
+        const struct cr_buffer *buffer = &p->buffers[i];
+        if (buffer->space == CR_SPACE_OUTPUT)
+            named->output_buffers[buffer->offset] = buffer;
+        else if (buffer->space == CR_SPACE_INPUT || buffer->space == CR_SPACE_STATE)
+            named->input_buffers[buffer->offset] = buffer;
+    }
 }
 
 /* Prints a port's name and shape as a comment. */
@@ -102,26 +108,28 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
 {
     struct named_ports named;
     find_named(&named, p, entry);
+    find_buffers(&named, p);
     for (int i = 0; i < p->n_inputs; i++) {
         if (!named.inputs[i])
             continue;
         const char *type = cr_c_type(p->inputs[i].dtype);
-        bool state = p->inputs[i].state;
-        if (state)
+        if (p->inputs[i].state)
             cr_put(t, "    %s *const state_%s = (void *)inputs[%d];", type, p->inputs[i].identifier, i);
         else
             cr_put(t, "    const %s *const in_%s = inputs[%d];", type, p->inputs[i].identifier, i);
-        print_port_comment(t, p, &p->inputs[i], buffer_of(p, state ? CR_SPACE_STATE : CR_SPACE_INPUT, i));
+        print_port_comment(t, p, &p->inputs[i], named.input_buffers[i]);
     }
     for (int i = 0; i < p->n_outputs; i++) {
         if (!named.outputs[i])
             continue;
         cr_put(t, "    %s *const out_%s = outputs[%d];", cr_c_type(p->outputs[i].dtype),
                p->outputs[i].identifier, i);
-        print_port_comment(t, p, &p->outputs[i], buffer_of(p, CR_SPACE_OUTPUT, i));
+        print_port_comment(t, p, &p->outputs[i], named.output_buffers[i]);
     }
     free(named.inputs);
     free(named.outputs);
+    free(named.input_buffers);
+    free(named.output_buffers);
 }
 
 /* Loads the lengths of the run; the function fails if a length is outside 1 to its bound.  Of a
