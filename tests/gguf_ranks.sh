@@ -77,8 +77,10 @@ for type in $wide; do
 done
 
 # A program that appends the number of its rank to its last argument, the name of a folder.
-mkdir "$T/by0" "$T/by1" "$T/lost0"
-cp "$T/llama0/model.gguf" "$T/by0" && cp "$T/llama1/model.gguf" "$T/by1" && cp "$T/llama0/model.gguf" "$T/lost0"
+mkdir "$T/by0" "$T/by1" "$T/types0" "$T/types1" "$T/lost0"
+for folder in by0 types0 lost0; do cp "$T/llama0/model.gguf" "$T/$folder"; done
+{ head -c -4 "$T/llama0/model.gguf" && printf '\0\0\0\100'; } >"$T/by1/model.gguf" &&
+    cp "$T/llama1/model.gguf" "$T/types1"
 report $? "a file for each rank"
 cat >"$T/by_rank" <<END
 #!/bin/sh
@@ -111,6 +113,7 @@ for family in openmpi mpich; do
     bits "$T/gpt2" --format q4 --arithmetic int8
     memory
     refuses 'weights of rank 1 differ from those of rank 0' "$T/by"
+    refuses 'the model of rank 1 differs from that of rank 0' "$T/types"
     refuses 'lost1/model.gguf: cannot be read' "$T/lost"
 done
 [ $tried = 1 ] || echo 'skipped: found no MPI (make MPI=1 installs Open MPI)'

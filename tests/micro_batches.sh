@@ -190,7 +190,7 @@ refuse 'the loss of one micro-batch as that of the step' \
 refuse 'random numbers by the step' 'refused.lua:6: found random numbers that depend on the number of the step' \
     "loss = loss * nn.dropout(const(1, {1}), 0.5, step):reshape{}
     $step next.step, next.loss = next_step, micro.mean(loss, 'loss') return micro.step(next)"
-refuse 'a micro-batch that depends on a mean' 'depends on the mean of loss over all of them' \
+refuse 'a micro-batch that depends on a mean' 'depends on the mean of loss over all micro-batches' \
     "local mean = micro.mean(loss, 'loss') loss = loss * mean
     $step next.loss = mean return micro.step(next)"
 refuse 'a step without its number' 'entry update has no constant output micro_batches' \

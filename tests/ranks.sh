@@ -368,7 +368,9 @@ for family in openmpi mpich; do
     export CRESCENT_MPI="$BUILD/crescent_$family.so"
     for n in 1 2 3 8; do
         ranks $n "$test_ranks" exchange >"$T/out" 2>"$log" && [ "$(cat "$T/out")" = "$n ranks" ]
-        report $? "$family: exchanges of $n ranks"
+        status=$?
+        echo "status $ranks_status, output: $(cat "$T/out")" >>"$log"
+        report $status "$family: exchanges of $n ranks"
     done
     fails 2 'rank 2 fails'
     fails -1 'rank 0 fails'

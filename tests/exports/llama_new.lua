@@ -20,8 +20,8 @@ local function layer(x)
         2)
     local merged = attention.merge_heads(attention.grouped(q, k, v, causal))
     local add_7 = x + scope("self_attn.o_proj", nn.linear, merged, 16, false)
-    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add_7, {eps =
-        1e-6})
+    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add_7,
+        {eps = 1e-6})
     local silu = nn.silu(scope("mlp.gate_proj", nn.linear, post_attention_layernorm, 24, false))
     local mul_12 = silu * scope("mlp.up_proj", nn.linear, post_attention_layernorm, 24, false)
     return add_7 + scope("mlp.down_proj", nn.linear, mul_12, 16, false)

@@ -20,8 +20,8 @@ local function layer(x)
         2)
     local merged = attention.merge_heads(attention.grouped(q, k, v, causal))
     local add = x + scope("self_attn.o_proj", nn.linear, merged, 16, false)
-    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add, {eps =
-        1e-6})
+    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add,
+        {eps = 1e-6})
     local silu = nn.silu(scope("mlp.gate_proj", nn.linear, post_attention_layernorm, 24, false))
     local mul = silu * scope("mlp.up_proj", nn.linear, post_attention_layernorm, 24, false)
     return add + scope("mlp.down_proj", nn.linear, mul, 16, false)

@@ -24,12 +24,12 @@ local function layer(x)
     local q = rotary.halves(heads_2, {cos = cosines, sin = sines})
     local v = attention.split_heads(scope("self_attn.v_proj", nn.linear, input_layernorm, 8, false),
         2)
-    local attended = attention.grouped(q, k, v, nil, nil, {softmax = nn.safe_softmax, bias =
-        val_178})
+    local attended = attention.grouped(q, k, v, nil, nil, {softmax = nn.safe_softmax,
+        bias = val_178})
     local o_proj = scope("self_attn.o_proj", nn.linear, attention.merge_heads(attended), 16, false)
     local add_4 = x + o_proj
-    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add_4, {eps =
-        1e-6})
+    local post_attention_layernorm = scope("post_attention_layernorm", nn.rms_norm, add_4,
+        {eps = 1e-6})
     local silu = nn.silu(scope("mlp.gate_proj", nn.linear, post_attention_layernorm, 24, false))
     local mul_10 = silu * scope("mlp.up_proj", nn.linear, post_attention_layernorm, 24, false)
     return add_4 + scope("mlp.down_proj", nn.linear, mul_10, 16, false)

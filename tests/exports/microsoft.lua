@@ -20,8 +20,8 @@ local g = onnx_attention.grouped(q, nil, nil, nil, nil, const(3, {2}, "i32"), pa
     param("c18", {8, 8}), nil, nil, {total_sequence_length = 4, do_rotary = 1, kv_num_heads = 1,
     num_heads = 2})
 local gk = onnx_attention.grouped_keys(q, nil, nil, nil, nil, const(3, {2}, "i32"), param("c17", {8,
-    8}), param("c18", {8, 8}), nil, nil, {total_sequence_length = 4, do_rotary = 1, kv_num_heads =
-    1, num_heads = 2})
+    8}), param("c18", {8, 8}), nil, nil, {total_sequence_length = 4, do_rotary = 1,
+    kv_num_heads = 1, num_heads = 2})
 local gv = onnx_attention.grouped_values(q, nil, nil, nil, nil, const(3, {2}, "i32"), param("c17",
     {8, 8}), param("c18", {8, 8}), nil, nil, {total_sequence_length = 4, do_rotary = 1,
     kv_num_heads = 1, num_heads = 2})
