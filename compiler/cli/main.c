@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compiler/ir/hash.h"
 #include "compiler/crescent.h"
 #include "compiler/ir/escape.h"
+#include "compiler/ir/hash.h"
 #include "compiler/ir/unwind.h"
 #include "manual.h"
 #include "report.h"

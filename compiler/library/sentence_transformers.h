@@ -71,9 +71,10 @@ int cr_check_token_size(const struct cr_sentence *sentence, const crescent_scrip
 /* Sets the kind of pooling, in place of all kinds of the files. */
 void cr_set_pooling(struct cr_sentence *sentence, const char *kind);
 
-/* Sets the most tokens of a text to the first of these limits that is not 0: the caller's; max_seq_length of
- * sentence_bert_config.json, model_max_length of tokenizer_config.json and the number of positions, but not for a
- * table; that of tokenizer.json; 512, or for a table CR_TABLE_TOKENS.  It is at most the number of positions. */
+/* Sets the limit of tokens of a text to the first of these that is not 0: the caller's limit; max_seq_length of
+ * sentence_bert_config.json; model_max_length of tokenizer_config.json; the number of positions; the limit in
+ * tokenizer.json; 512.  A table of vectors of tokens skips the second to fourth, and has CR_TABLE_TOKENS in place of
+ * 512.  The limit never exceeds the number of positions. */
 int cr_limit_sentence(struct cr_sentence *sentence, int64_t asked, int64_t of_tokenizer,
                       struct cr_error *error);
 

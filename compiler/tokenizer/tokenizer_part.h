@@ -23,8 +23,8 @@
 #include "unicode.h"
 #include "vocabulary.h"
 
-/* The functions of normalizers and pre-tokenizers; `leading` is as in struct cr_piece.
- * Normalizers get that of the text, and set that of the result. */
+/* The functions of normalizers and pre-tokenizers.  `leading` is the number of leading bytes, as in struct cr_piece:
+ * a normalizer gets that of the text, and replaces it by that of the result. */
 struct cr_text_part;
 typedef int cr_normalize_function(const struct cr_text_part *part, const char *text, size_t n,
                                   struct cr_text *out, size_t *leading, struct cr_error *error);
