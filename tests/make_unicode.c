@@ -95,30 +95,21 @@ static void write_classes(void)
     write_runs("cr_class_runs", class_of, 32);
 }
 
-/* ---- compositions ---- */
+/* ---- decompositions ---- */
 
-enum { MOST = 3000, LONGEST = 8 };
+enum { MOST = 6000, LONGEST = 32 };
 
-/* A character and the two characters of its decomposition, the second of which may be 0.  Some of
- * these pairs are not composed again. */
-struct row {
-    int character, first, second, composes, number;
+/* A character and what it decomposes to. */
+struct item {
+    int character, n, parts[LONGEST];
 };
 
-static struct row rows[MOST];
-static int n_rows;
+static struct item items[MOST];
+static int n_items;
 
-static int decompose(int c, int *parts)
-{
-    int boundary = 0;
-    return (int)utf8proc_decompose_char(c, parts, LONGEST, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
-                                        &boundary);
-}
-
-static int compose(int *parts, int n)
-{
-    return (int)utf8proc_normalize_utf32(parts, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-}
+/* What the items decompose to, one behind the other; equal stretches may stand once. */
+static int parts[MOST * 2];
+static int n_parts;
 
 static _Noreturn void fail(const char *what, int c)
 {
@@ -126,41 +117,131 @@ static _Noreturn void fail(const char *what, int c)
     exit(1);
 }
 
-/* Returns the character that n parts compose to, or that decomposes into them; fails if there is
- * none. */
-static int made_of(const int *parts, int n)
+static void add_item(int c, const int *its_parts, int n)
 {
-    int found[LONGEST], all[LONGEST];
-    memcpy(all, parts, sizeof all);
-    if (n == 1 || compose(all, n) == 1)
-        return n == 1 ? parts[0] : all[0];
-    for (int c = 0; c < CHARACTERS; c++)
-        if (decompose(c, found) == n && memcmp(found, parts, (size_t)n * sizeof *parts) == 0)
-            return c;
-    fail("no character for the beginning of", parts[n]);
+    if (n_items == MOST)
+        fail("too many decompositions", c);
+    items[n_items].character = c;
+    items[n_items].n = n;
+    memcpy(items[n_items++].parts, its_parts, (size_t)n * sizeof *its_parts);
 }
 
-/* Adds the decomposition of a character, except for Hangul, which rules compose. */
-static void add_row(int c)
+/* True if item i + 1 can be in the run of item i. */
+static int is_next(int i)
 {
-    int parts[LONGEST], again[LONGEST];
-    int n = (c >= 0xac00 && c < 0xd7a4) || (c >= 0xd800 && c < 0xe000) ? 0 : decompose(c, parts);
-    if (n == 0 || (n == 1 && parts[0] == c))
+    return i + 1 < n_items && items[i + 1].character == items[i].character + 1 && items[i + 1].n == items[i].n;
+}
+
+/* Returns how many items from i on stand in `parts` from `at` on. */
+static int count_equal(int i, int at)
+{
+    int n = 0;
+    for (;; i++, n++, at += items[i - 1].n)
+        if ((n && !is_next(i - 1)) || at + items[i].n > n_parts ||
+            memcmp(parts + at, items[i].parts, (size_t)items[i].n * sizeof *parts) != 0)
+            return n;
+}
+
+/* Returns the length of the longest run from item i on that stands in `parts` already, and its place. */
+static int find_equal(int i, int *place)
+{
+    int longest = 0;
+    for (int at = 0; at < n_parts; at++)
+        if (count_equal(i, at) > longest)
+            longest = count_equal(i, *place = at);
+    return longest;
+}
+
+/* Adds the parts of a run that begins with item i; returns its length.  With `shares`, the run ends where eight
+ * items or more stand in `parts` already, and such items are a run without new parts. */
+static int add_run(int i, int shares, int *place)
+{
+    int n = 0, at = 0, equal = shares ? find_equal(i, place) : 0;
+    if (equal >= 8)
+        return equal;
+    *place = n_parts;
+    do {
+        if (n_parts + items[i + n].n > (int)(sizeof parts / sizeof *parts))
+            fail("too many parts", items[i + n].character);
+        memcpy(parts + n_parts, items[i + n].parts, (size_t)items[i + n].n * sizeof *parts);
+        n_parts += items[i + n].n;
+        n++;
+    } while (is_next(i + n - 1) && (!shares || find_equal(i + n, &at) < 8));
+    return n;
+}
+
+/* Writes rows {first character, characters, parts of each, index of the first's parts}, and the parts. */
+static void write_decompositions(const char *name, int shares)
+{
+    printf("static const uint32_t %ss[][4] = {\n", name);
+    for (int i = 0, n = 0, count, at; i < n_items; i += count, n++) {
+        count = add_run(i, shares, &at);
+        printf("%s{0x%x, %d, %d, %d},", n % 4 ? " " : between(n / 4 * PER_LINE), (unsigned)items[i].character,
+               count, items[i].n, at);
+    }
+    printf("\n};\nstatic const uint32_t %s_parts[] = {\n", name);
+    for (int i = 0; i < n_parts; i++)
+        printf("%s0x%x,", between(i), (unsigned)parts[i]);
+    printf("\n};\n");
+}
+
+/* ---- compositions ---- */
+
+/* Parts that are composed again, and where they stand. */
+struct pair {
+    int first, second, at;
+};
+
+static struct pair pairs[MOST];
+static int n_pairs;
+
+static int decompose(int c, int *found)
+{
+    int boundary = 0;
+    return (int)utf8proc_decompose_char(c, found, LONGEST, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
+                                        &boundary);
+}
+
+static int compose(int *characters, int n)
+{
+    return (int)utf8proc_normalize_utf32(characters, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+}
+
+/* Returns the character that n parts compose to, or that decomposes into them; fails if there is
+ * none. */
+static int made_of(const int *its_parts, int n)
+{
+    int found[LONGEST], all[LONGEST];
+    memcpy(all, its_parts, sizeof all);
+    if (n == 1 || compose(all, n) == 1)
+        return n == 1 ? its_parts[0] : all[0];
+    for (int c = 0; c < CHARACTERS; c++)
+        if (decompose(c, found) == n && memcmp(found, its_parts, (size_t)n * sizeof *its_parts) == 0)
+            return c;
+    fail("no character for the beginning of", its_parts[n]);
+}
+
+/* Adds the decomposition of a character into one or two others, except for Hangul, which rules compose. */
+static void add_canonical(int c)
+{
+    int all[LONGEST], again[LONGEST];
+    int n = (c >= 0xac00 && c < 0xd7a4) || (c >= 0xd800 && c < 0xe000) ? 0 : decompose(c, all);
+    if (n == 0 || (n == 1 && all[0] == c))
         return;
-    struct row *row = &rows[n_rows];
-    memcpy(again, parts, sizeof again);
-    *row = (struct row){.character = c, .number = n_rows++};
-    row->composes = compose(again, n) == 1 && again[0] == c;
-    row->first = n == 1 ? parts[0] : made_of(parts, n - 1);
-    row->second = n == 1 ? 0 : parts[n - 1];
-    int pair[LONGEST] = {row->first, row->second};
-    if (row->composes && (compose(pair, 2) != 1 || pair[0] != c))
+    memcpy(again, all, sizeof again);
+    int pair[] = {n == 1 ? all[0] : made_of(all, n - 1), all[n - 1]};
+    int composes = compose(again, n) == 1 && again[0] == c, two = n > 1;
+    add_item(c, pair, 1 + two);
+    if (composes)
+        pairs[n_pairs++] = (struct pair){pair[0], pair[1], n_parts};
+    n_parts += 1 + two;
+    if (composes && (compose(pair, 2) != 1 || pair[0] != c))
         fail("not composed of two", c);
 }
 
 static int by_parts(const void *a, const void *b)
 {
-    const struct row *x = a, *y = b;
+    const struct pair *x = a, *y = b;
     return x->first != y->first ? x->first - y->first : x->second - y->second;
 }
 
@@ -169,83 +250,80 @@ static int combining_class(int c)
     return utf8proc_get_property(c)->combining_class;
 }
 
-/* Writes the decompositions sorted by character, the indices of compositions sorted by their parts, and
- * runs of combining classes. */
+/* Writes the decompositions, the places of parts that are composed again, sorted by these, and runs of
+ * combining classes. */
 static void write_compositions(void)
 {
-    int n = 0;
     for (int c = 0; c < CHARACTERS; c++)
-        add_row(c);
+        add_canonical(c);
+    n_parts = 0;
     printf("/* compositions.inc - canonical decompositions and compositions of Unicode %s; written by\n"
-           " * tests/make_unicode.c. */\n"
-           "static const uint32_t cr_decompositions[][3] = {\n",
+           " * tests/make_unicode.c. */\n",
            utf8proc_unicode_version());
-    for (int i = 0; i < n_rows; i++)
-        printf("%s{0x%x, 0x%x, 0x%x},",
-               i % 3 ? " "
-               : i   ? "\n    "
-                     : "    ",
-               (unsigned)rows[i].character, (unsigned)rows[i].first, (unsigned)rows[i].second);
-    qsort(rows, (size_t)n_rows, sizeof *rows, by_parts);
-    printf("\n};\n\n/* only for nfc, cr_make_nfc, cr_make_nfd, cr_make_nfkc, cr_make_nfkd */\n"
+    write_decompositions("cr_decomposition", 0);
+    qsort(pairs, (size_t)n_pairs, sizeof *pairs, by_parts);
+    printf("\n/* only for nfc, cr_make_nfc, cr_make_nfd, cr_make_nfkc, cr_make_nfkd */\n"
            "static const uint16_t cr_compositions[] = {\n");
-    for (int i = 0; i < n_rows; i++)
-        if (rows[i].composes)
-            printf("%s%d,", between(n++), rows[i].number);
+    for (int i = 0; i < n_pairs; i++)
+        printf("%s%d,", between(i), pairs[i].at);
     printf("\n};\n\n");
     write_runs("cr_combining_runs", combining_class, 256);
 }
 
 /* ---- compatibility ---- */
 
-enum { MOST_PARTS = 32, PARTS = 20000 };
-
-/* Writes the compatibility decompositions that differ from the canonical ones: rows {character,
- * index of its first part} with an end row, and the parts. */
+/* Writes the compatibility decompositions that differ from the canonical ones. */
 static void write_compatible(void)
 {
-    static int parts[PARTS];
-    int n = 0, n_parts = 0;
     printf("/* compatible.inc - compatibility decompositions of Unicode %s; written by\n"
-           " * tests/make_unicode.c. */\n"
-           "static const uint32_t cr_compatible[][2] = {\n",
+           " * tests/make_unicode.c. */\n",
            utf8proc_unicode_version());
     for (int c = 0, boundary; c < CHARACTERS; c++) {
-        int found[MOST_PARTS], canonical[MOST_PARTS];
+        int found[LONGEST], canonical[LONGEST];
         if (c >= 0xd800 && c < 0xe000)
             continue;
-        int count = (int)utf8proc_decompose_char(
-            c, found, MOST_PARTS, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, &boundary);
-        int other = (int)utf8proc_decompose_char(c, canonical, MOST_PARTS,
-                                                 UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, &boundary);
-        if (count < 1 || (count == other && memcmp(found, canonical, (size_t)count * sizeof *found) == 0))
-            continue;
-        if (n_parts + count > PARTS)
-            fail("too many parts", c);
-        printf("%s{0x%x, %d},", n % 6 ? " " : n ? "\n    " : "    ", (unsigned)c, n_parts);
-        memcpy(parts + n_parts, found, (size_t)count * sizeof *found);
-        n_parts += count;
-        n++;
+        int n = (int)utf8proc_decompose_char(
+            c, found, LONGEST, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, &boundary);
+        if (n >= 1 && (n != decompose(c, canonical) || memcmp(found, canonical, (size_t)n * sizeof *found) != 0))
+            add_item(c, found, n);
     }
-    printf(" {0x%x, %d},\n};\nstatic const uint32_t cr_compatible_parts[] = {\n", CHARACTERS, n_parts);
-    for (int i = 0; i < n_parts; i++)
-        printf("%s0x%x,", between(i), (unsigned)parts[i]);
-    printf("\n};\n");
+    write_decompositions("cr_compatible_form", 1);
 }
 
 /* ---- lower case ---- */
 
+static int to_lower(int c)
+{
+    return utf8proc_tolower(c) - c;
+}
+
+/* Returns the last capital of the run that begins with c: every step-th character, as far from its lower case. */
+static int last_capital(int c, int step)
+{
+    int last = c;
+    while (to_lower(last + step) == to_lower(c) && (step == 1 || to_lower(last + 1) == 0))
+        last += step;
+    return last;
+}
+
+/* Writes rows {first capital, last one, from one to the next, lower case of the first}. */
 static void write_lower_case(void)
 {
     int n = 0;
     printf("/* lower_case.inc - capitals of Unicode %s and their lower cases; written by\n"
            " * tests/make_unicode.c. */\n"
-           "static const uint32_t cr_capitals[][2] = {\n",
+           "static const uint32_t cr_capitals[][4] = {\n",
            utf8proc_unicode_version());
-    for (int c = 0; c < CHARACTERS; c++)
-        if (utf8proc_tolower(c) != c)
-            printf("%s{0x%x, 0x%x},", n++ % 4 ? " " : n > 1 ? "\n    " : "    ", (unsigned)c,
-                   (unsigned)utf8proc_tolower(c));
+    for (int c = 0, last; c < CHARACTERS; c = last + 1) {
+        last = c;
+        if (to_lower(c) == 0)
+            continue;
+        int step = last_capital(c, 1) > c ? 1 : 2;
+        last = last_capital(c, step);
+        printf("%s{0x%x, 0x%x, %d, 0x%x},", n % 4 ? " " : between(n / 4 * PER_LINE), (unsigned)c, (unsigned)last,
+               step, (unsigned)utf8proc_tolower(c));
+        n++;
+    }
     printf("\n};\n");
 }
 
