@@ -149,16 +149,17 @@ static void put_step(struct chain *c, const struct step *s, const struct message
         put_value(&c->graph, 12, s->out[i]->name, s->out[i]->type, s->out[i]->rank, s->out[i]->shape);
 }
 
-/* Sets the shape of a step's scales: one number, one for each index of an axis, or one for each block of an
- * axis; returns its rank. */
+/* Sets the shape of a step's scales: one number, alone or in a vector, one for each index of an axis, or one for
+ * each block of an axis; returns its rank. */
 static int scale_shape(struct chain *c, struct step *s, struct message *attributes, int64_t *shape)
 {
     const struct tensor *x = s->in[0];
-    int way = pick(c, 3);
+    int way = pick(c, 4);
     s->axis = pick(c, x->rank);
     s->block = 0;
-    if (way == 0)
-        return 0;
+    shape[0] = 1;
+    if (way == 0 || way == 3) /* the axis is the second one then, which x need not have */
+        return way == 3;
     put_integer_attribute(attributes, "axis", pick(c, 2) ? s->axis : s->axis - x->rank);
     shape[0] = x->shape[s->axis];
     if (way == 1)
@@ -285,7 +286,7 @@ static bool add_step(struct chain *c, struct tensor *x, bool first)
         dynamic_quantize(c, s);
     else if (x->type == FLOAT)
         quantize(c, s, first ? 4 : 2);
-    else if (x->type > INT8 || !pick(c, 3))
+    else if (x->type > INT8 || x->rank == 1 || !pick(c, 3))
         dequantize(c, s);
     else if (pick(c, 2))
         matmul_integer(c, s);
@@ -302,7 +303,7 @@ static void make_chain(struct chain *c, uint64_t seed)
     c->state = seed;
     for (int i = 0; i < 8; i++)
         pick(c, 2);
-    int rank = pick(c, 2) ? 2 : 3 + pick(c, 2);
+    int rank = pick(c, 2) ? 2 : 1 + pick(c, 4);
     for (int i = 0; i < rank; i++)
         shape[i] = 1 + pick(c, 5);
     if (rank == 2 && pick(c, 2))
@@ -356,7 +357,7 @@ static float at(const struct step *s, const struct tensor *by, int i)
 {
     const struct tensor *x = s->in[0];
     int index[RANK], place = 0;
-    if (!by || by->rank == 0)
+    if (!by || count(by) == 1)
         return by ? by->numbers[0] : 0;
     for (int a = x->rank - 1; a >= 0; i /= (int)x->shape[a--])
         index[a] = i % (int)x->shape[a];

@@ -19,14 +19,17 @@ local function saturate(y, zero, like)
 end
 
 -- Returns a scale or a zero point as a tensor that broadcasts with x: one number, one for each index of an
--- axis, or one for each block of so many elements along it.
+-- axis, or one for each block of so many elements along it.  One number needs no axis: that of a bias, which
+-- has one axis, is by default the second one.
 local function spread(x, by, o)
     if not by or by.rank == 0 then return by end
-    local axis, block, shape = axis_of(x, o.axis or 1), o.block_size or 0, {}
+    local block, shape = o.block_size or 0, {}
+    if block == 0 and by.rank == 1 and by.elements == 1 then return reshape(by, {}) end
+    local axis = axis_of(x, o.axis or 1)
     if block == 0 then
         for i = 1, x.rank do shape[i] = i == axis and by:size(1) or 1 end
         if by.rank ~= 1 then error("found scales of " .. by.rank .. " axes, expected at most one") end
-        return reshape(by, by.elements == 1 and {} or shape)
+        return reshape(by, shape)
     end
     local wide, merged = {}, by.shape
     for i = 1, by.rank do
