@@ -90,16 +90,29 @@ def shapes():
            ("rest", np.array([-1]))], types={"x": ["n", 2, 4]})
 
 
+def refer(node, name, of):
+    """Gives a node of a function an attribute of the call."""
+    node.attribute.append(onnx.AttributeProto(name=name, type=onnx.AttributeProto.FLOAT, ref_attr_name=of))
+
+
 def functions():
+    """A function with a default attribute, and one that hands its attributes on to it; one of them may be missing."""
     body = [h.make_node("Constant", [], ["k"]), h.make_node("Gemm", ["t", "t"], ["u"], transB=1),
             h.make_node("Sub", ["u", "k"], ["u2"]), h.make_node("MatMul", ["u2", "t"], ["out"])]
-    for node, name, of in ((body[0], "value_float", "factor"), (body[1], "alpha", "slope")):
-        node.attribute.append(onnx.AttributeProto(name=name, type=onnx.AttributeProto.FLOAT, ref_attr_name=of))
-    f = h.make_function("local", "Bend", ["t"], ["out"], body, [h.make_opsetid("", 18)],
-                        attributes=["factor"], attribute_protos=[h.make_attribute("slope", 0.25)])
+    refer(body[0], "value_float", "factor")
+    refer(body[1], "alpha", "slope")
+    bend = h.make_function("local", "Bend", ["t"], ["out"], body, [h.make_opsetid("", 18)],
+                           attributes=["factor"], attribute_protos=[h.make_attribute("slope", 0.25)])
+    call = h.make_node("Bend", ["t"], ["out"], domain="local", name="inner")
+    refer(call, "factor", "much")
+    refer(call, "slope", "steep")
+    hand = h.make_function("local", "Hand", ["t"], ["out"], [call],
+                           [h.make_opsetid("", 18), h.make_opsetid("local", 1)], attributes=["much", "steep"])
     nodes = [h.make_node("Bend", ["x"], ["a"], domain="local", name="first", factor=0.125),
-             h.make_node("Bend", ["a"], ["y"], domain="local", name="second", factor=0.5, slope=0.75)]
-    write("functions", nodes, {"x": floats(4, 3)}, {"y": T.FLOAT}, functions=[f])
+             h.make_node("Bend", ["a"], ["b"], domain="local", name="second", factor=0.5, slope=0.75),
+             h.make_node("Hand", ["b"], ["c"], domain="local", name="third", much=-2.0, steep=0.5),
+             h.make_node("Hand", ["c"], ["y"], domain="local", name="fourth", much=1.5)]
+    write("functions", nodes, {"x": floats(4, 3)}, {"y": T.FLOAT}, functions=[bend, hand])
 
 
 def lookups():

@@ -251,21 +251,22 @@ static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *name
     return NULL;
 }
 
-/* Adds the attributes of a node, except attributes that refer to a missing attribute. */
-static void take_attributes(struct cr_onnx_graph *g, struct cr_onnx_node *node,
-                            const struct cr_onnx_call *call, const struct cr_onnx_names *names)
+/* Returns the attributes of a call, with the values of attributes to which they refer; without those that refer to
+ * a missing attribute. */
+static struct cr_onnx_attribute *take_attributes(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
+                                                 const struct cr_onnx_names *names, int *n)
 {
+    struct cr_onnx_attribute *taken = cr_arena_new(&g->arena, (size_t)call->n_attributes, sizeof *taken);
+    *n = 0;
     for (int i = 0; i < call->n_attributes; i++) {
-        struct cr_onnx_attribute a = call->attributes[i];
-        const struct cr_onnx_attribute *from = a.of ? referred(names, a.of) : &a;
+        const struct cr_onnx_attribute *a = &call->attributes[i], *from = a->of ? referred(names, a->of) : a;
         if (!from)
             continue;
-        const char *name = a.name;
-        a = *from;
-        a.name = name;
-        a.of = NULL;
-        set_attribute(g, node, &a);
+        taken[*n] = *from;
+        taken[*n].name = a->name;
+        taken[(*n)++].of = NULL;
     }
+    return taken;
 }
 
 /* ---- bodies ---- */
@@ -323,12 +324,15 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
                         struct cr_onnx_names *names, struct cr_error *error)
 {
     const char *prefix = with_prefix(g, names, *call->name ? call->name : call->op);
+    struct cr_onnx_call *resolved = cr_arena_new(&g->arena, 1, sizeof *resolved);
+    *resolved = *call;
+    resolved->attributes = take_attributes(g, call, names, &resolved->n_attributes);
     struct cr_onnx_names *kept = new_names(g, &(struct cr_onnx_names){.prefix = prefix,
                                                                       .depth = names->depth + 1,
                                                                       .opsets = f->opsets,
                                                                       .n_opsets = f->n_opsets,
                                                                       .function = f,
-                                                                      .call = call});
+                                                                      .call = resolved});
     if (kept->depth > DEPTH)
         return cr_fail(error,
                        "%.300s: calls of functions are nested too deep, expected at most %d levels",
@@ -389,7 +393,7 @@ static int add_node(struct cr_onnx_graph *g, const struct cr_onnx_call *call, co
     node->names = names;
     for (int i = 0; i < call->n_inputs; i++)
         cr_onnx_set_input(g, number, i, inputs[i]);
-    take_attributes(g, node, call, names);
+    node->attributes = take_attributes(g, call, names, &node->n_attributes);
     if (strcmp(call->op, "Constant") == 0 && !*call->domain && call->n_outputs == 1) {
         int v = add_constant(g, node, with_prefix(g, names, call->outputs[0]));
         if (v != CR_ONNX_NONE) {
