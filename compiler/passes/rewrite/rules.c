@@ -146,13 +146,14 @@ static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
 }
 
 /* Replaces a + -b and -b + a by a - b, which has the same bits.  Moves neg above an expand, so
- * that the rule finds it. */
+ * that the rule finds it.  The lengths of the expand stay its own: a limit above neg would hide it. */
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     if (d->op == CR_OP_expand && cr_draft_in(rw, d, 0)->op == CR_OP_neg) {
         cr_id in = cr_in(g, d->in[0], 0);
         cr_id wide = cr_rewrite_add(rw, CR_OP_expand, 1, &in, d->attr);
+        wide = cr_rewrite_limited(rw, wide, d->attr->lengths);
         return cr_rewrite_add(rw, CR_OP_neg, 1, &wide, NULL);
     }
     for (int i = 1; d->op == CR_OP_add && i >= 0; i--)
