@@ -6,9 +6,9 @@ local nn = require "nn"
 local attention, encoder, huggingface = require "attention", require "encoder", require "huggingface"
 local masks, transformer = require "masks", require "transformer"
 
--- Keys of the decoder, and those that say the same as feed_forward_proj.
-local meanings = huggingface.merge(huggingface.keys {"decoder_layers", "dense_act_fn", "dropout_rate",
-    "is_gated_act", "num_decoder_layers", "scale_decoder_outputs"}, {
+-- Keys of the decoder, and one that says the same as feed_forward_proj.
+local meanings = huggingface.merge(huggingface.keys {"decoder_layers", "dropout_rate", "is_gated_act",
+    "num_decoder_layers", "scale_decoder_outputs"}, {
     d_kv = "head_dim", d_ff = "intermediate_size",
 })
 local o = options(encoder.options {
@@ -16,6 +16,7 @@ local o = options(encoder.options {
     vocab_size = 32128, hidden_size = 512, head_dim = 64, intermediate_size = 2048,
     num_hidden_layers = 6, num_attention_heads = 8, layer_norm_eps = 1e-6,
     feed_forward_proj = {"relu", "gated-gelu", "gated-silu", "gelu", "silu"},
+    dense_act_fn = huggingface.activations "", -- in place of the activation of feed_forward_proj
     relative_attention_num_buckets = 32, relative_attention_max_distance = 128,
 }, meanings, huggingface.sizes)
 
@@ -27,14 +28,19 @@ local layer = {
     names = {q = "q", k = "k", v = "v", out = "o"},
 }
 
+local is_gated = o.feed_forward_proj:sub(1, 6) == "gated-"
+local act = o.dense_act_fn
+if act == "" then act = is_gated and o.feed_forward_proj:sub(7) or o.feed_forward_proj end
+if act == "gelu" and is_gated and o.dense_act_fn == "" then act = "gelu_new" end
+
 local function feed_forward(x)
-    if o.feed_forward_proj:sub(1, 6) ~= "gated-" then
+    if not is_gated then
         return (transformer.feed_forward(x, {d_ff = o.intermediate_size, bias = false,
-            act = huggingface.activation(o.feed_forward_proj), in_name = "wi", out_name = "wo"}))
+            act = huggingface.activation(act), in_name = "wi", out_name = "wo"}))
     end
-    local act = o.feed_forward_proj == "gated-gelu" and "gelu_new" or o.feed_forward_proj:sub(7)
-    return (transformer.gated_feed_forward(x, {d_ff = o.intermediate_size, bias = false,
-        glu = huggingface.gated(act), gate_name = "wi_0", up_name = "wi_1", down_name = "wo"}))
+    local glu = huggingface.gated(act) or function(gate, up) return huggingface.activation(act)(gate) * up end
+    return (transformer.gated_feed_forward(x, {d_ff = o.intermediate_size, bias = false, glu = glu,
+        gate_name = "wi_0", up_name = "wi_1", down_name = "wo"}))
 end
 
 local function block(x)

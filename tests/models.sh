@@ -419,18 +419,25 @@ tied=$("$crescent" params graphs/phi.lua --set tie_word_embeddings=true | awk 'E
 [ $((untied - tied)) -eq $((512 * 64)) ]
 report $? "phi: found $untied parameters, and $tied with a tied head, expected 32768 less"
 
-# same_model SCRIPT JSON OTHER: passes if two config.json files make the same graph.
+# same_model SCRIPT JSON OTHER [OUTPUT]: passes if two config.json files make the same graph.
 same_model() {
     for json in "$2" "$3"; do
         printf '%s' "$json" >"$T/config.json"
         mv "$T/other.npy" "$T/one.npy" 2>/dev/null
-        "$crescent" run "graphs/$1.lua" --config "$T/config.json" --backend ref --output "logits=$T/other.npy" \
-            >"$log" 2>&1 || break
+        "$crescent" run "graphs/$1.lua" --config "$T/config.json" --backend ref \
+            --output "${4:-logits}=$T/other.npy" >"$log" 2>&1 || break
     done
     cmp "$T/one.npy" "$T/other.npy" >>"$log" 2>&1
     report $? "$1: $2: the model of $3"
     rm -f "$T/one.npy" "$T/other.npy"
 }
+
+# T5's activation, by itself or as a part of the name of its feed-forward.
+small='"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "vocab_size": 40'
+same_model t5 "{$small, \"feed_forward_proj\": \"relu\", \"dense_act_fn\": \"silu\"}" \
+    "{$small, \"feed_forward_proj\": \"silu\", \"dense_act_fn\": null}" last_hidden_state
+same_model t5 "{$small, \"feed_forward_proj\": \"gated-gelu\", \"dense_act_fn\": \"gelu_new\"}" \
+    "{$small, \"feed_forward_proj\": \"gated-gelu\", \"is_gated_act\": true}" last_hidden_state
 
 # ModernBERT's window, given by its width or by its reach to each side.
 for window in '{"sliding_window": 3, "local_attention": 128' '{"local_attention": 6'; do
