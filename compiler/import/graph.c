@@ -251,8 +251,8 @@ static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *name
     return NULL;
 }
 
-/* Returns the attributes of a call, with the values of attributes to which they refer; without those that refer to
- * a missing attribute. */
+/* Returns the attributes of a call in a function's body.  One that refers to an attribute of the function has the
+ * value of that attribute, and is left out if the function was called without it. */
 static struct cr_onnx_attribute *take_attributes(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                                                  const struct cr_onnx_names *names, int *n)
 {
