@@ -30,7 +30,7 @@ compare() {
     [ -n "$expected" ] || expected="--expect y=$folder/y.npy"
     [ $what = outputs ] ||
         expected="--expect-grads $folder/grads.safetensors --cotangent $cotangent=$folder/c.npy"
-    "$crescent" compare $arguments --backends ref,tcc,cc --weights "$folder/model.safetensors" \
+    "$crescent" compare $arguments --backends "$backends" --weights "$folder/model.safetensors" \
         ${inputs:---input x=$folder/x.npy} $expected "$@"
 }
 
@@ -48,9 +48,14 @@ if [ $# -eq 0 ]; then
     set -- $(cd tests/fixtures && ls)
 fi
 for case in "$@"; do
+    backends=ref,tcc,cc
+    if [ -e "tests/fixtures/$case/grads.safetensors" ]; then
+        expect 0 gradients "$case"
+        backends=ref,tcc # programs with gradients have the kernels of the outputs, and take long to compile
+    fi
     expect 0 outputs "$case"
-    [ ! -e "tests/fixtures/$case/grads.safetensors" ] || expect 0 gradients "$case"
 done
+backends=ref,tcc,cc
 # A tolerance that no float32 result meets: a comparison that cannot fail would pass.
 expect 1 outputs "$1" --atol 1e-12
 [ ! -e "tests/fixtures/$1/grads.safetensors" ] || expect 1 gradients "$1" --atol 1e-12
