@@ -151,6 +151,20 @@ START_TEST(makes_the_same_vectors)
 }
 END_TEST
 
+/* The program leaves the tokens of a prompt out of several poolings, and segments out of the model, as embed does. */
+START_TEST(leaves_the_prompt_out)
+{
+    make_bert("bert", "bert_uncased.json");
+    RUN("cd $T/bert && mkdir 1_Pooling && echo '[{\"path\":\"\",\"type\":\"x.Transformer\"},{\"path\":\"1_Pooling\","
+        "\"type\":\"x.Pooling\"}]' >modules.json && echo '{\"prompts\":{\"query\":\"ask the graph: \"}}' >config_sentence_transformers.json && "
+        "echo '{\"pooling_mode\":[\"mean\",\"cls\",\"max\"],\"embedding_dimension\":32,\"include_prompt\":false}' >1_Pooling/config.json && "
+        "echo '{\"model_input_names\":[\"input_ids\"]}' >tokenizer_config.json");
+    check_alike("gcc -O0" WARN, "$T/bert", "", "--query", "$T/bert/model.safetensors");
+    check_alike(ANY, "$T/bert", "", "--query --max-length 7", "$T/bert/model.safetensors");
+    check_alike(ANY, "$T/bert", "", "--document", "$T/bert/model.safetensors");
+}
+END_TEST
+
 START_TEST(takes_packed_and_embedded_weights)
 {
     make_bert("bert", "bert_uncased.json");
@@ -216,6 +230,8 @@ START_TEST(ranks_alike)
     make_classifier("one", "\"0\":\"relevance\"", "");
     check_scores(has("clang") ? "clang -O1" WARN : "gcc -O1" WARN, "$T/one", "rank", "", "--query 'What is it?'", "$T/one/model.safetensors");
     check_scores("gcc -O0", "$T/one", "classify", "--embed", "", "");
+    RUN("echo '{\"model_input_names\":[\"input_ids\"]}' >$T/one/tokenizer_config.json");
+    check_scores(ANY, "$T/one", "rank", "", "--query 'What is it?'", "$T/one/model.safetensors");
     make_classifier("plain", "\"0\":\"relevance\"",
                     "\"sentence_transformers\":{\"activation_fn\":\"torch.nn.modules.linear.Identity\"},");
     check_scores("tcc -w", "$T/plain", "rank", "--max-length 9", "--query ''", "$T/plain/model.safetensors");
@@ -328,6 +344,7 @@ int main(void)
     suite_add_tcase(suite, t);
     tcase_add_test(t, makes_the_vectors_of_a_table);
     tcase_add_loop_test(t, makes_the_same_vectors, 0, COUNT(tokenizers));
+    tcase_add_test(t, leaves_the_prompt_out);
     tcase_add_test(t, takes_packed_and_embedded_weights);
     tcase_add_test(t, makes_the_same_scores);
     tcase_add_test(t, ranks_alike);

@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,17 @@ static double expected_pooling(const float *states, size_t n, const char *how, i
                                                       : sum / weights;
 }
 
+/* The weighted mean of n tokens that stand behind `before` others. */
+static double weighted_mean(const float *states, size_t n, size_t before, int c)
+{
+    double sum = 0, weights = 0;
+    for (size_t t = 0; t < n; t++) {
+        sum += (double)(before + t + 1) * (double)states[t * C + (size_t)c];
+        weights += (double)(before + t + 1);
+    }
+    return sum / weights;
+}
+
 static const char *const kinds[] = {"cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -167,6 +179,70 @@ START_TEST(pools_what_the_encoder_gives)
                       kinds[_i], c, (double)vector[c], expected_pooling(states, n, kinds[_i], c));
     crescent_free(ids);
     crescent_tokenizer_close(tokenizer);
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* Finds how many tokens `prompt` has between those around it. */
+static size_t count_tokens(const char *prompt)
+{
+    crescent_tokenizer *tokenizer;
+    int32_t *ids;
+    size_t n;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode(tokenizer, prompt, strlen(prompt), CRESCENT_PLAIN, &ids, &n));
+    crescent_free(ids);
+    crescent_tokenizer_close(tokenizer);
+    return n;
+}
+
+/* Where config.json of the pooling says so, the tokens of the prompt, and what is put in front of it, are left out of the
+ * pooling, not of the text. */
+START_TEST(leaves_the_prompt_out)
+{
+    static const char text[] = "Each function", prompt[] = "ask the graph: ", whole[] = "ask the graph: Each function";
+    const crescent_embedder_options options = {.role = "query", .pooling = kinds[_i], .most = LIMIT};
+    const size_t prompt_tokens = count_tokens(prompt) + 1;
+    crescent_tokenizer *tokenizer;
+    int32_t *ids;
+    size_t n;
+    float vector[C], beside[2 * C];
+    write_modules("{\"include_prompt\":false}", 0);
+    write_text("config_sentence_transformers.json", "{\"prompts\":{\"query\":\"ask the graph: \"}}");
+    crescent_embedder *e = open_embedder(&options, 2);
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode(tokenizer, whole, strlen(whole), CRESCENT_FRAMED, &ids, &n));
+    GOOD(crescent_embed(e, text, strlen(text), vector, NULL));
+    const float *states = hidden_states(ids, n) + prompt_tokens * C;
+    ck_assert_uint_gt(n, prompt_tokens + 1);
+    for (int c = 0; c < C; c++) {
+        const double expected = strcmp(kinds[_i], "weightedmean") == 0
+                                    ? weighted_mean(states, n - prompt_tokens, prompt_tokens, c)
+                                    : expected_pooling(states, n - prompt_tokens, kinds[_i], c);
+        ck_assert_msg(fabs((double)vector[c] - expected) < 1e-5, "%s: element %d is %g, expected %g", kinds[_i], c,
+                      (double)vector[c], expected);
+    }
+    const crescent_embed_text batch[] = {{"", NULL, 0, 0}, {text, NULL, strlen(text), 0}};
+    GOOD(crescent_embed_texts(e, batch, 2, beside, NULL));
+    ck_assert(crescent_same_bits(vector, beside + C, C));
+    crescent_free(ids);
+    crescent_tokenizer_close(tokenizer);
+    crescent_embedder_close(e);
+}
+END_TEST
+
+/* A limit that cuts off all tokens behind the prompt leaves the last special token, which is pooled. */
+START_TEST(pools_what_a_limit_leaves)
+{
+    float vector[C];
+    crescent_embedded what;
+    write_modules("{\"include_prompt\":false}", 0);
+    write_text("config_sentence_transformers.json", "{\"prompts\":{\"query\":\"ask the graph: \"}}");
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.role = "query", .pooling = kinds[_i], .most = 4}, 1);
+    GOOD(crescent_embed(e, "x", 1, vector, &what));
+    ck_assert_uint_eq(what.tokens, 4);
+    for (int c = 0; c < C; c++)
+        ck_assert(isfinite(vector[c]));
     crescent_embedder_close(e);
 }
 END_TEST
@@ -512,6 +588,52 @@ START_TEST(classifies_a_pair)
     }
     crescent_free(encoding.ids);
     crescent_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* Files that say whether a model gets segments, and whether they do: names of inputs, a class, and the family. */
+static const struct {
+    const char *tokenizer_config;
+    bool segments;
+} segment_files[] = {
+    {"{}", true},
+    {"{\"tokenizer_class\":\"BertTokenizerFast\"}", true},
+    {"{\"tokenizer_class\":\"BertTokenizer\",\"model_input_names\":[\"input_ids\",\"attention_mask\"]}", false},
+    {"{\"model_input_names\":[\"input_ids\",\"token_type_ids\"],\"tokenizer_class\":\"MPNetTokenizer\"}", true},
+    {"{\"tokenizer_class\":\"DistilBertTokenizer\"}", false},
+    {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", false},
+    {"{\"model_input_names\":null,\"tokenizer_class\":\"TokenizersBackend\"}", false},
+};
+enum { N_SEGMENT_FILES = sizeof segment_files / sizeof *segment_files };
+
+/* The logit of a pair changes with its segments only where the files give them to the model. */
+START_TEST(gives_segments_as_the_files_say)
+{
+    float logit, expected;
+    write_classifier(",\"num_labels\":1", "1");
+    write_text("tokenizer_config.json", segment_files[_i].tokenizer_config);
+    crescent_embedder *e = open_embedder(&(crescent_embedder_options){.classify = CRESCENT_LOGITS}, 1);
+    GOOD(crescent_embed_pair(e, "the graph", 9, "a compiler", 10, &logit, NULL));
+    crescent_embedder_close(e);
+    const crescent_text text = {"the graph", "a compiler", 9, 10, CRESCENT_FRAMED, 24, 0};
+    crescent_tokenizer *tokenizer;
+    crescent_encoding encoding;
+    GOOD(crescent_tokenizer_open(context, folder, &tokenizer));
+    GOOD(crescent_encode_text(tokenizer, &text, &encoding));
+    ck_assert_int_eq(encoding.types[encoding.n - 1], 1);
+    for (size_t i = 0; i < encoding.n && !segment_files[_i].segments; i++)
+        encoding.types[i] = 0;
+    const float *pooled = pooler_output(&encoding);
+    const double *bias = tensor_of("classifier.bias");
+    double sum = *bias;
+    const double *weights = tensor_of("classifier.weight");
+    for (int c = 0; c < C; c++)
+        sum += weights[c] * (double)pooled[c];
+    expected = (float)sum;
+    ck_assert_double_eq_tol((double)logit, (double)expected, 1e-5);
+    crescent_free(encoding.ids);
+    crescent_tokenizer_close(tokenizer);
+    remove(in_folder("tokenizer_config.json"));
 }
 END_TEST
 
@@ -1464,10 +1586,6 @@ START_TEST(refuses_in_one_line)
     write_text("sentence_bert_config.json", "{\"max_seq_length\":-3}");
     expect_refusal(NULL, "sentence_bert_config.json:1: found max_seq_length -3, expected 0 or more tokens");
     remove(in_folder("sentence_bert_config.json"));
-    write_text("config_sentence_transformers.json", "{\"prompts\":{\"query\":\"ask: \"}}");
-    write_modules("{\"pooling_mode_cls_token\":true,\"include_prompt\":false}", 0);
-    expect_refusal(&(crescent_embedder_options){.role = "query"},
-                   ": found a prompt and a pooling without it (include_prompt false), expected a pooling of all tokens");
     write_text("config_sentence_transformers.json",
                "{\"prompts\":{\"query\":\"ask: \"},\n\"default_prompt_name\":\"q\"}");
     expect_refusal(NULL,
@@ -1597,6 +1715,9 @@ int main(void)
     tcase_add_test(t, goes_through_a_layer_norm);
     tcase_add_loop_test(t, takes_the_mean_of_a_table, 0, 2);
     tcase_add_test(t, refuses_tables);
+    tcase_add_loop_test(t, leaves_the_prompt_out, 0, N_KINDS);
+    tcase_add_loop_test(t, pools_what_a_limit_leaves, 0, N_KINDS);
+    tcase_add_loop_test(t, gives_segments_as_the_files_say, 0, N_SEGMENT_FILES);
     tcase_add_loop_test(t, appends_vectors_of_several_poolings, 0, 5);
     tcase_add_loop_test(t, adds_the_residual_of_a_dense_layer, 0, 2);
     tcase_add_loop_test(t, reads_the_settings_of_the_transformer, 0, 2);

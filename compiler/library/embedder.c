@@ -20,6 +20,7 @@ struct reading {
     crescent_context *context;
     crescent_tokenizer *tokenizer;
     const char *path;
+    const struct cr_sentence *sentence; /* its lower_case and segments are applied */
     pthread_t thread;
     bool is_running;
     int status;
@@ -50,14 +51,19 @@ static void *open_tokenizer(void *reading)
 {
     struct reading *r = reading;
     r->status = crescent_tokenizer_open(r->context, r->path, &r->tokenizer);
+    if (r->status == CRESCENT_OK && r->sentence->lower_case)
+        cr_read_in_lower_case(r->tokenizer);
+    if (r->status == CRESCENT_OK && !r->sentence->segments)
+        cr_read_without_segments(r->tokenizer);
     return NULL;
 }
 
-/* Starts the thread that opens the tokenizer; if that fails, opens it immediately.  `path` must
- * stay valid until the tokenizer is awaited. */
-static int begin_reading(struct reading *r, const char *path, int64_t cache_bytes, struct cr_error *error)
+/* Starts the thread that opens the tokenizer and applies lower_case and segments of the sentence; if that fails, does
+ * both immediately.  `path` and `sentence` must stay valid until the tokenizer is awaited. */
+static int begin_reading(struct reading *r, const char *path, const struct cr_sentence *sentence,
+                         int64_t cache_bytes, struct cr_error *error)
 {
-    *r = (struct reading){.context = crescent_context_new(), .path = path};
+    *r = (struct reading){.context = crescent_context_new(), .path = path, .sentence = sentence};
     if (!r->context)
         return cr_fail(error, "out of memory");
     r->context->cache_bytes = cache_bytes;
@@ -181,6 +187,20 @@ static int read_classifier(crescent_embedder *e, const char *folder, struct cr_e
     return cr_read_labels(&e->sentence, folder, error);
 }
 
+/* Leaves the tokens of a prompt out of the pooling, if the files say so. */
+static int leave_out_prompt(crescent_embedder *e, struct cr_error *error)
+{
+    struct cr_sentence *s = &e->sentence;
+    int64_t tokens;
+    if (!s->excludes_prompt)
+        return 0;
+    if (await_reading(&e->reading, error) ||
+        cr_count_prompt(e->reading.tokenizer, s->prompt, s->max_length, &tokens, error))
+        return -1;
+    cr_leave_out_prompt(s, tokens);
+    return 0;
+}
+
 /* Opens the model as the files that were read describe it, while the tokenizer is opened.
  * `error` is the context's, which the functions of crescent.h set, too. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
@@ -199,7 +219,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
         return -1;
     if (e->sentence.pad)
         e->sentence.pad_id = crescent_token_id(e->reading.tokenizer, e->sentence.pad);
-    if (find_limit(e, options->most, error))
+    if (find_limit(e, options->most, error) || leave_out_prompt(e, error))
         return -1;
     if (open_model(e, folder, how, config)) {
         if (e->classify)
@@ -226,14 +246,12 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
                  cr_read_sentence(&e->sentence, folder, options ? options->role : NULL, guard.error);
     if (status == 0) {
         inner = cr_sentence_folder(&e->sentence, folder);
-        status = begin_reading(&e->reading, inner, context->cache_bytes, guard.error);
+        status = begin_reading(&e->reading, inner, &e->sentence, context->cache_bytes, guard.error);
     }
     if (status == 0) {
         int model = open_parts(e, inner, how, config, options ? options : &none, guard.error);
         status = await_reading(&e->reading, guard.error) ? -1 : model;
     }
-    if (status == 0 && e->sentence.lower_case)
-        cr_read_in_lower_case(e->reading.tokenizer);
     free(folder);
     free(inner);
     if (status)

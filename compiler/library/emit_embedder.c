@@ -4,6 +4,8 @@
 
 #include "compiler/emit/required_runtime.h"
 #include "compiler/ir/mem.h"
+#include "compiler/tokenizer/prompt_tokens.h"
+#include "compiler/tokenizer/segments.h"
 #include "emission.h"
 #include "emit_writing.h"
 #include "installed_files.h"
@@ -53,6 +55,17 @@ static int read_classes(struct embedder_writing *e, const char *folder, const cr
     return 0;
 }
 
+/* Leaves the tokens of a prompt out of the pooling, if the files say so. */
+static int leave_out_prompt(struct embedder_writing *e, struct cr_error *error)
+{
+    struct cr_sentence *s = &e->sentence;
+    int64_t tokens = 0;
+    if (s->excludes_prompt && cr_count_prompt_tokens(e->w.tokenizer, s->prompt, s->max_length, &tokens, error))
+        return -1;
+    cr_leave_out_prompt(s, tokens);
+    return 0;
+}
+
 /* Reads the settings in the files of the folder, and the tokenizer. */
 static int read_folder(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                        struct cr_error *error)
@@ -67,6 +80,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
         cr_add_no_special_ids(e->w.tokenizer);
     if (s->lower_case)
         cr_put_lowercase_first(&e->w.tokenizer->normalizers);
+    if (!s->segments)
+        cr_leave_out_segments(e->w.tokenizer);
     if (s->pad)
         s->pad_id = cr_token_id(e->w.tokenizer, s->pad, strlen(s->pad));
     if (o->pooling)
@@ -75,7 +90,8 @@ static int read_folder(struct embedder_writing *e, const char *folder, const cre
     e->w.generation.tokenizer = e->w.tokenizer;
     e->w.generation.tokenizer_path = e->inner;
     return cr_check_pooling(s, folder, error) ||
-                   cr_limit_sentence(s, o->most, e->w.tokenizer->truncation.most, error)
+                   cr_limit_sentence(s, o->most, e->w.tokenizer->truncation.most, error) ||
+                   leave_out_prompt(e, error)
                ? -1
                : 0;
 }

@@ -267,4 +267,11 @@ int cr_check_kept(const crescent_model *model, struct cr_error *error);
 /* Makes a tokenizer read texts in small letters, before its own normalizers. */
 void cr_read_in_lower_case(crescent_tokenizer *tokenizer);
 
+/* Makes it give segment 0 to all tokens. */
+void cr_read_without_segments(crescent_tokenizer *tokenizer);
+
+/* Counts the tokens of a prompt, as cr_count_prompt_tokens() does. */
+int cr_count_prompt(crescent_tokenizer *tokenizer, const char *prompt, int64_t most, int64_t *n,
+                    struct cr_error *error);
+
 #endif

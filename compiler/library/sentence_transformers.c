@@ -13,6 +13,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 #include "compiler/json/document.h"
+#include "compiler/tokenizer/segments.h"
 #include "folder_model_type.h"
 #include "gguf_model.h"
 
@@ -173,7 +174,8 @@ static int read_pooling(struct cr_sentence *s, const struct cr_document *d, cons
 static int count_poolings(const struct cr_sentence *s)
 {
     int n = 1;
-    for (const char *at = s->modules; at && *at == '+'; n++) {
+    for (const char *at = s->modules; at && (*at == '+' || strncmp(at, "Prompt ", 7) == 0);) {
+        n += *at == '+';
         at = strchr(at, ',');
         at = at ? at + 1 : at;
     }
@@ -193,6 +195,16 @@ int cr_check_token_size(const struct cr_sentence *s, const crescent_script *how,
                ? 0
                : cr_fail(error, "%s %" PRId64 ", expected %" PRId64 ", the size of a token's vector in the model",
                          s->token_size_at, s->token_size, pooled / count_poolings(s));
+}
+
+void cr_leave_out_prompt(struct cr_sentence *s, int64_t tokens)
+{
+    struct cr_text list = {0};
+    if (tokens <= 0)
+        return;
+    cr_put(&list, "Prompt %" PRId64 "%s%s", tokens, s->modules ? "," : "", s->modules ? s->modules : "");
+    free(s->modules);
+    s->modules = list.data;
 }
 
 void cr_set_pooling(struct cr_sentence *s, const char *kind)
@@ -828,7 +840,7 @@ char *cr_sentence_folder(const struct cr_sentence *s, const char *folder)
 int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role,
                      struct cr_error *error)
 {
-    *s = (struct cr_sentence){.pooling = cr_strdup("mean")};
+    *s = (struct cr_sentence){.pooling = cr_strdup("mean"), .segments = true};
     if (cr_is_gguf(folder))
         return read_gguf(s, folder, error);
     if (choose_pooling(s, folder, error) || read_modules(s, folder, error))
@@ -836,16 +848,14 @@ int cr_read_sentence(struct cr_sentence *s, const char *folder, const char *role
     char *inner = cr_sentence_folder(s, folder);
     int status = read_transformer(s, inner, error) ||
                          read_number(inner, "config.json", "max_position_embeddings", &s->positions, error) ||
-                         read_model_max(s, inner, error) || read_prompt(s, folder, role, error) ||
+                         read_model_max(s, inner, error) || cr_read_segments(&s->segments, inner, error) ||
+                         read_prompt(s, folder, role, error) ||
                          (s->score && read_template(s, inner, error))
                      ? -1
                      : 0;
     free(inner);
-    return status ? -1
-           : s->excludes_prompt && s->prompt
-               ? cr_fail(error, "%.300s: found a prompt and a pooling without it (include_prompt false), expected "
-                                "a pooling of all tokens", folder)
-               : 0;
+    s->excludes_prompt &= s->prompt != NULL;
+    return status;
 }
 
 /* ---- settings of the script ---- */

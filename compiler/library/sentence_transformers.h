@@ -39,6 +39,7 @@ struct cr_sentence {
     bool lower_case;    /* that file asks for texts in small letters, whatever the tokenizer does */
     int64_t model_max_length; /* the most tokens of a text in tokenizer_config.json; 0: not given */
     int64_t positions;  /* max_position_embeddings of config.json; 0: none */
+    bool segments;      /* the model gets the segments of tokens from the tokenizer */
     bool excludes_prompt; /* the pooling leaves out the tokens of the prompt */
     char *prompt;       /* a text that is put in front of each text; may be null */
     char **labels;      /* the labels of a classifier */
@@ -70,6 +71,10 @@ int cr_check_token_size(const struct cr_sentence *sentence, const crescent_scrip
 
 /* Sets the kind of pooling, in place of all kinds of the files. */
 void cr_set_pooling(struct cr_sentence *sentence, const char *kind);
+
+/* Leaves the first `tokens` tokens of a text, those of the prompt, out of the pooling.  The modules must not be
+ * changed after it. */
+void cr_leave_out_prompt(struct cr_sentence *sentence, int64_t tokens);
 
 /* Sets the limit of tokens of a text to the first of these that is not 0: the caller's limit; max_seq_length of
  * sentence_bert_config.json; model_max_length of tokenizer_config.json; the number of positions; the limit in

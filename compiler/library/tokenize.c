@@ -4,7 +4,8 @@
 
 #include "compiler/files/gguf.h"
 #include "compiler/ir/mem.h"
-#include "compiler/tokenizer/tokenizer.h"
+#include "compiler/tokenizer/prompt_tokens.h"
+#include "compiler/tokenizer/segments.h"
 #include "handles.h"
 #include "installed_files.h"
 #include "kept_tokenizer.h"
@@ -66,6 +67,16 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
 void cr_read_in_lower_case(crescent_tokenizer *t)
 {
     cr_put_lowercase_first(&t->tokenizer->normalizers);
+}
+
+void cr_read_without_segments(crescent_tokenizer *t)
+{
+    cr_leave_out_segments(t->tokenizer);
+}
+
+int cr_count_prompt(crescent_tokenizer *t, const char *prompt, int64_t most, int64_t *n, struct cr_error *error)
+{
+    return cr_count_prompt_tokens(t->tokenizer, prompt, most, n, error);
 }
 
 void crescent_tokenizer_close(crescent_tokenizer *tokenizer)

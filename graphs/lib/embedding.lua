@@ -20,10 +20,36 @@ local pools = {
     end,
 }
 
--- The vector [C] of x [1, n, C], n being a length.
-function embedding.pool(x, n, how)
+-- Rows [n, 1]: whether a token is behind the first `skip`.
+local function is_behind(n, skip) return ge(iota({n}, 1), skip):reshape{n, 1} end
+
+-- A sum of rows divided by a sum of weights; zeros if no token has a weight.
+local function divided(rows, weights) return rows / maximum(weights, 1e-9) end
+
+-- The same kinds for the rows behind the first `skip`.  Without any, cls is the first row, max -infinity, and the
+-- others are zeros.
+local later_pools = {
+    cls = function(rows, n, skip) return gather(rows, reshape(int(gt(n, skip)) * skip, {1})) end,
+    lasttoken = function(rows, n, skip) return where(gt(n, skip), pools.lasttoken(rows, n), 0) end,
+    mean = function(rows, n, skip)
+        return divided(sum(where(is_behind(n, skip), rows, 0), 1), float(n - skip))
+    end,
+    mean_sqrt_len_tokens = function(rows, n, skip)
+        return sum(where(is_behind(n, skip), rows, 0), 1) / sqrt(maximum(float(n - skip), 1e-9))
+    end,
+    max = function(rows, n, skip) return max(where(is_behind(n, skip), rows, -math.huge), 1) end,
+    weightedmean = function(rows, n, skip)
+        local weights = where(is_behind(n, skip), float(iota({n, 1}, 1)) + 1, 0)
+        return divided(sum(rows * weights, 1), sum(weights, 1))
+    end,
+}
+
+-- The vector [C] of x [1, n, C], n being a length; the first `skip` tokens, such as those of a prompt, do not count.
+function embedding.pool(x, n, how, skip)
     local C = x:size(-1)
-    return pools[how](x:reshape{n, C}, n):reshape{C}
+    local rows = x:reshape{n, C}
+    if not skip or skip == 0 then return pools[how](rows, n):reshape{C} end
+    return later_pools[how](rows, n, skip):reshape{C}
 end
 
 -- A vector of length 1; zeros stay zeros.
@@ -83,13 +109,18 @@ end
 -- The vector of x [1, n, C]: pooled, then through o.modules, "2_Dense 384 256 Tanh true,Normalize" and so
 -- on, as modules.json lists them, whose parameters lie in folders of these names; its length is 1 with
 -- o.normalize. "+ max" in front of them appends another pooling; "Truncate 256" keeps the first 256 numbers.
+-- "Prompt 5" before all others leaves the first 5 tokens out of the pooling.
 function embedding.vector(x, n, o)
-    local v = embedding.pool(x, n, o.pooling)
+    local modules, skip = split(o.modules, ","), 0
+    if modules[1] and modules[1]:sub(1, 7) == "Prompt " then
+        skip = tonumber(table.remove(modules, 1):sub(8))
+    end
+    local v = embedding.pool(x, n, o.pooling, skip)
     prefix("")
-    for _, text in ipairs(split(o.modules, ",")) do
+    for _, text in ipairs(modules) do
         local module = split(text, " ")
         if module[1] == "+" then
-            v = concat({v, embedding.pool(x, n, module[2])}, 1)
+            v = concat({v, embedding.pool(x, n, module[2], skip)}, 1)
         elseif module[1] == "Truncate" then
             v = v:slice({0}, {math.min(tonumber(module[2]), v:size(1))})
         elseif #module == 1 then

@@ -1,0 +1,97 @@
+/* segments.c - the segments that a tokenizer gives to a model; see segments.h. */
+#include "segments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/ir/mem.h"
+#include "end_tokens.h"
+#include "readers.h"
+
+/* The classes that name token_type_ids among the inputs of a model.  A class that transformers does not know, and a
+ * PreTrainedTokenizerFast, do not. */
+static const char *const classes[] = {"BertTokenizer",       "ElectraTokenizer",  "MobileBertTokenizer",
+                                      "SqueezeBertTokenizer", "ConvBertTokenizer", "LxmertTokenizer",
+                                      "LayoutLMTokenizer",    "DebertaTokenizer",  "DebertaV2Tokenizer",
+                                      "FNetTokenizer"};
+
+/* The families with an input of segments whose own class does not name it. */
+static const char *const families[] = {"albert", "rembert", "roformer", "roberta", "xlm-roberta", "camembert"};
+
+/* Opens a JSON file of the folder.  Returns 1, 0 if there is none, or -1 with an error. */
+static int open_file(struct cr_document *d, char path[CR_PATH_SIZE], const char *folder, const char *name,
+                     struct cr_error *error)
+{
+    if (cr_join_path(path, folder, name, error))
+        return -1;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    fclose(file);
+    return cr_document_read_zeros(d, path, error) ? -1 : 1;
+}
+
+/* Sets *given by the list of inputs.  Returns false if the file has none. */
+static bool read_names(bool *given, const struct cr_document *d)
+{
+    int list = cr_member(d, 0, "model_input_names");
+    if (list < 0 || d->values[list].kind != CR_JSON_ARRAY)
+        return false;
+    *given = false;
+    for (int i = d->values[list].first; i >= 0; i = d->values[i].next)
+        *given |= d->values[i].kind == CR_JSON_STRING && strcmp(d->values[i].text, "token_type_ids") == 0;
+    return true;
+}
+
+/* Sets *given by tokenizer_config.json; sets *known if the file says it. */
+static int read_tokenizer_config(bool *given, bool *known, const char *folder, struct cr_error *error)
+{
+    char path[CR_PATH_SIZE];
+    struct cr_document d;
+    const char *class = NULL;
+    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    if (found <= 0)
+        return found;
+    *known = read_names(given, &d);
+    int status = *known ? 0 : cr_read_string(&d, 0, "tokenizer", "tokenizer_class", &class, error);
+    if (class) {
+        *known = true;
+        *given = cr_find_class(class, classes, sizeof classes / sizeof *classes, sizeof *classes) != NULL;
+    }
+    cr_document_free(&d);
+    return status;
+}
+
+/* Sets *given by the family. */
+static int read_config(bool *given, const char *folder, struct cr_error *error)
+{
+    char path[CR_PATH_SIZE];
+    struct cr_document d;
+    const char *family = "";
+    int found = open_file(&d, path, folder, "config.json", error);
+    if (found <= 0)
+        return found;
+    int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        *given &= strcmp(family, families[i]) != 0;
+    cr_document_free(&d);
+    return status;
+}
+
+int cr_read_segments(bool *given, const char *folder, struct cr_error *error)
+{
+    bool known = false;
+    *given = true;
+    if (read_tokenizer_config(given, &known, folder, error))
+        return -1;
+    return known ? 0 : read_config(given, folder, error);
+}
+
+void cr_leave_out_segments(struct cr_tokenizer *t)
+{
+    for (int i = 0; i < t->single.n; i++)
+        t->single.items[i].type = 0;
+    for (int i = 0; i < t->pair.n; i++)
+        t->pair.items[i].type = 0;
+    t->padding.type = 0;
+}
