@@ -341,8 +341,8 @@ numbers := attention_gradients attention_variants bf16_product emit_embed emit_g
     layer_outputs lengths nonfinite pack_weights persistent_states quantised ragged same_bits targets text_vectors \
     verify_bodies verify_module verify_program
 without_script := compare kept_tokenizer tokenizer
-without_lua := c_text code_memory compilers emit_tokenizer gradient integers interpreter linear_sums ranks \
-    recompute_order runtime sampler tensor_files
+without_lua := c_text code_memory compilers emit_tokenizer gradient integers interpreter linear_sums random_tokenizers \
+    ranks recompute_order runtime sampler tensor_files
 of_one_lua := $(numbers) cli $(without_script) $(without_lua)
 with_lua    := $(filter-out $(of_one_lua:%=test_%),$(test_sources:tests/%.c=%))
 scale = 'CRESCENT=$(BUILD)/$(LUA)/crescent-work sh tests/linear_time.sh'

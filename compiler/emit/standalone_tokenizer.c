@@ -30,15 +30,23 @@ struct tables {
 
 /* ---- supported parts ---- */
 
+/* Lets the model choose the function that encodes a piece.  Only BPE takes the letters that ByteLevel makes of bytes. */
+static int choose_piece(struct tables *s, struct cr_error *error)
+{
+    const struct cr_model_kind *model = s->t->model;
+    s->list.piece = model->piece;
+    if (model->list)
+        return model->list(s->t, &s->shape, error);
+    return s->shape.byte_level ? cr_refuse_shape(&s->shape, "ByteLevel before another model than BPE", "BPE behind it", error)
+                               : 0;
+}
+
 /* Lists the parts as stages and cuts, followed by a model; fails if emitted C does not have one. */
 static int choose_shape(struct tables *s, struct cr_error *error)
 {
-    const struct cr_model_kind *model = s->t->model;
     s->shape.list = &s->list;
     s->decodes = s->use == CR_FOR_PROMPTS || s->t->bpe.ignore_merges;
-    s->list.piece = model->piece;
-    return cr_list_encoding(&s->shape, s->t, error) ||
-                   (model->list && model->list(s->t, &s->shape, error)) ||
+    return cr_list_encoding(&s->shape, s->t, error) || choose_piece(s, error) ||
                    (s->decodes && cr_shape_decoding(&s->shape, s->t, error))
                ? -1
                : 0;
@@ -78,7 +86,8 @@ static int put_token(struct tables *s, int32_t id, struct cr_error *error)
     return status;
 }
 
-/* Appends the text that a token has as the first of its text, where it is not the end of its text elsewhere. */
+/* Appends the text that a token has as the first of its text, where it is not the end of its text elsewhere, or that is
+ * empty. */
 static int put_first(struct tables *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
@@ -90,7 +99,7 @@ static int put_first(struct tables *s, int32_t id, struct cr_error *error)
     int status = cr_decode_token(decoders, states, text, length, &s->bytes, error);
     cr_free_decodings(decoders, states);
     length = s->bytes.length - begin;
-    if (length <= rest && memcmp(s->bytes.data + s->starts[id + 1] - length, s->bytes.data + begin, length) == 0) {
+    if (rest > 0 && length <= rest && memcmp(s->bytes.data + s->starts[id + 1] - length, s->bytes.data + begin, length) == 0) {
         s->bytes.length = begin;
         return status;
     }

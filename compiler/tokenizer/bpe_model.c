@@ -140,6 +140,12 @@ static bool has_all_bytes(const struct cr_vocabulary *v)
     return all;
 }
 
+/* True if a token is decoded to the bytes that its letters stand for, as emitted C compares them with a piece. */
+static bool decodes_letters(const struct cr_text_parts *decoders)
+{
+    return decoders->n == 1 && strcmp(decoders->items[0].kind->type, "ByteLevel") == 0;
+}
+
 /* Chooses how emitted C encodes a piece: by its bytes or its characters; as a whole first, if merges may be ignored. */
 static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
 {
@@ -153,6 +159,8 @@ static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_
         return cr_refuse_shape(s, "ByteLevel with byte_fallback", "one of them", error);
     if (!s->byte_level && t->bpe.ignore_merges)
         return cr_refuse_shape(s, "ignore_merges without ByteLevel", "both", error);
+    if (t->bpe.ignore_merges && !decodes_letters(&t->decoders))
+        return cr_refuse_shape(s, "ignore_merges with another decoder than ByteLevel", "ByteLevel alone", error);
     s->list->piece = t->bpe.ignore_merges       ? "cr_piece_of_known_bytes"
                      : t->bpe.suffix_length > 0 ? "cr_piece_of_ended_bytes"
                      : s->byte_level      ? "cr_piece_of_bytes"
