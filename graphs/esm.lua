@@ -13,7 +13,7 @@ local o = options(encoder.options {
     token_dropout = false,         -- vectors of masked letters are 0, and others larger in return
     emb_layer_norm_before = false, -- whether there is a norm behind the embeddings
     is_folding_model = {"false"},
-}, huggingface.keys({"vocab_list"}, true), huggingface.sizes)
+}, huggingface.keys({"vocab_list", "type_vocab_size"}, true), huggingface.sizes)
 
 local rotates = o.position_embedding_type == "rotary"
 local texts = encoder.texts(o, rotates and math.huge or o.max_position_embeddings - o.pad_token_id - 1)

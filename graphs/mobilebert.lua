@@ -9,6 +9,7 @@ local o = options(encoder.options {
     model_type = {"mobilebert"},
     hidden_size = 512, intermediate_size = 512, num_hidden_layers = 24, num_attention_heads = 4,
     hidden_act = huggingface.activations("relu"), type_vocab_size = 2,
+    position_embedding_type = {"absolute"},
     embedding_size = 128, trigram_input = true,
     use_bottleneck = {"true"}, intra_bottleneck_size = 128, -- the numbers inside of a block
     use_bottleneck_attention = false, -- whether values come of the narrow vectors, too, and queries of the same ones

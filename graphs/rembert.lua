@@ -9,7 +9,8 @@ local o = options(encoder.options {
     model_type = {"rembert"},
     vocab_size = 250300, hidden_size = 1152, num_hidden_layers = 32, num_attention_heads = 18,
     intermediate_size = 4608, input_embedding_size = 256, output_embedding_size = 1664,
-    type_vocab_size = 2, tie_word_embeddings = false, -- whatever a file says
+    position_embedding_type = {"absolute"}, type_vocab_size = 2,
+    tie_word_embeddings = false, -- whatever a file says
 }, huggingface.keys({"classifier_dropout_prob", "tie_word_embeddings"}, true), huggingface.sizes)
 
 local texts = encoder.texts(o, o.max_position_embeddings)

@@ -7,7 +7,7 @@ local encoder, huggingface, transformer = require "encoder", require "huggingfac
 
 local o = options(encoder.options {
     model_type = {"squeezebert"},
-    type_vocab_size = 2, embedding_size = 768,
+    type_vocab_size = 2, embedding_size = 768, position_embedding_type = {"absolute"},
     q_groups = 4, k_groups = 4, v_groups = 4,
     post_attention_groups = 1, intermediate_groups = 4, output_groups = 4,
 }, huggingface.keys({}, true), huggingface.sizes)
