@@ -465,9 +465,12 @@ static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *c
 int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
                  const void *const *inputs, struct cr_error *error)
 {
-    int64_t n = cr_port_elements(&e->inputs[i]), limit = e->id_limits[i];
+    const struct cr_port *port = &e->inputs[i];
+    const int64_t n = cr_port_elements(port), limit = e->id_limits[i], row = port->rank ? port->shape[port->rank - 1] : 1;
     for (int64_t j = 0; limit && j < n; j++)
-        if (!(e->n_lengths && lies_past(e, i, j, inputs)) && (ids[j] < 0 || ids[j] >= limit))
+        if (e->n_lengths && lies_past(e, i, j, inputs))
+            j += row - 1 - j % row; /* so do all behind it in its row */
+        else if (ids[j] < 0 || ids[j] >= limit)
             return cr_fail(error,
                            "%.400s: element %" PRId64 " is %" PRId32
                            ", expected an id from 0 to %" PRId64,
