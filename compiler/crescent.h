@@ -95,6 +95,7 @@ int crescent_join(crescent_context *context);
 typedef struct {
     int rank, count;
     int64_t sent; /* bytes that this rank has sent to others */
+    int differ;   /* 1: a call has failed because files or inputs of ranks differ */
 } crescent_ranks;
 
 /* Returns the ranks of a context; rank 0 of 1 before crescent_join. */
@@ -109,6 +110,10 @@ int crescent_ranks_any(const crescent_context *context, int flag);
 
 /* Returns the first rank whose word differs from that of rank 0, or -1 if all are equal.  All ranks call it. */
 int crescent_ranks_compare(const crescent_context *context, uint64_t word);
+
+/* Fails if a file, or the model in a folder, differs from that of rank 0.  All ranks call it, each with its own path.
+ * Reads 17 MiB of a file at most.  A model's own files, and those of weights, are compared when they are opened. */
+int crescent_ranks_compare_files(crescent_context *context, const char *path);
 
 /* Ends all ranks, with an exit status, because this one has failed.  The caller prints the error
  * before that, and calls crescent_ranks_wait before it prints: of several ranks that fail alike

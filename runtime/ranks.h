@@ -27,6 +27,8 @@ struct cr_ranks {
     long long sent;  /* bytes that this rank has sent through each function, counted once for
                         each receiving rank */
 
+    int differ; /* 1: what ranks were given has been compared, and differs; a run would mix it */
+
     /* Gathers the parts of `data` in place: each rank r has written the bytes first[r] ..
      * first[r + 1] - 1, possibly none, and receives the parts of all other ranks.  `first` has
      * count + 1 members, the same on all ranks. */

@@ -118,8 +118,8 @@ for family in openmpi mpich; do
     bits "$T/llama0"
     [ $first = 0 ] || types
     memory
-    refuses 'weights of rank 1 differ from those of rank 0' "$T/by"
-    refuses 'the model of rank 1 differs from that of rank 0' "$T/types"
+    refuses 'contents of rank 1 differ from those of rank 0' "$T/by"
+    refuses 'contents of rank 1 differ from those of rank 0' "$T/types"
     refuses 'lost1/model.gguf: cannot be read' "$T/lost"
 done
 [ $tried = 1 ] || echo 'skipped: found no MPI (make MPI=1 installs Open MPI)'

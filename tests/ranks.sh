@@ -7,6 +7,8 @@
 # embed      the same for vectors and scores of texts
 # measure    the same for perplexities and the differences of backends; a bench ends on all ranks
 # errors     one line, and all ranks end
+# differ     the same if a rank has another file: of a model's folder, its tokenizer, weights, inputs, expected values,
+#            checkpoints, data of a validation, packed weights
 # emitted    the same bytes for programs of `emit --ranks N`
 # memory     a rank reads and keeps its share: four ranks run a model under a limit (ulimit -v) that is too
 #            small for one process
@@ -75,6 +77,75 @@ refuses() {
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep '^crescent: ' "$log" | sort -u | wc -l)" = 1 ] &&
         grep -q "^crescent: .*$words" "$log"
     report $? "$family: $words"
+}
+
+# differs WORDS FILE COMMAND...: passes if a command fails on two ranks that run it in folders of their own, where FILE
+# of rank 1 is $T/other (if there is none, rank 1 has no FILE), and prints one line with these words.
+differs() {
+    words=$1 file=$2
+    shift 2
+    for rank in 0 1; do
+        rm -rf "$T/own$rank" && cp -r "$T/own" "$T/own$rank"
+    done
+    rm -f "$T/own1/$file" && { [ ! -e "$T/other" ] || mv "$T/other" "$T/own1/$file"; }
+    ranks 2 "$T/in_own" "$@" >"$T/out" 2>"$log"
+    status=$?
+    [ $status -eq 2 ] && [ "$(grep -c '^[^ ]*: .*\(expected\|cannot\)' "$log")" = 1 ] && grep -q "$words" "$log"
+    report $? "$family: $file differs: $words (status $status)"
+}
+
+# other_end FILE: makes $T/other, which differs from a file in its last number.
+other_end() {
+    head -c -4 "$T/own/$1" >"$T/other" && printf '\1\0\0\0' >>"$T/other"
+}
+
+# Files that one rank has otherwise, although the text, the vector or the number may not show it.
+different_files() {
+    own="$T/own" generate='generate fables --prompt Once --tokens 2'
+    rm -rf "$own" && mkdir "$own" && cp -r graphs/fables tests/fixtures/embed_llama_score tests/fixtures/embed_gemma3 \
+        tests/fixtures/train_micro_batches tests/scripts/micro_batches.lua "$T/m.lua" "$own" && cp "$T/w0" "$own/w" &&
+        cp "$T/x0" "$own/x" && echo 'What is it?' >"$own/lines"
+    report $? "$family: files of a rank"
+    sed 's/"eos_token_id": 1/"eos_token_id": 7/' graphs/fables/config.json >"$T/other"
+    differs 'fables/config.json: settings of rank 1 differ' fables/config.json $generate
+    echo '{"eos_token_id": 9}' >"$T/other"
+    differs 'fables: settings .* of rank 1 differ' fables/generation_config.json $generate
+    echo ' ' | cat graphs/fables/tokenizer.json - >"$T/other"
+    differs 'fables: files of the tokenizer of rank 1 differ' fables/tokenizer.json $generate
+    echo ' ' | cat graphs/fables/tokenizer.json - >"$T/other"
+    differs 'fables: files of the tokenizer of rank 1 differ' fables/tokenizer.json evaluate fables lines
+    differs 'fables: found no tokenizer' fables/tokenizer.json evaluate fables lines
+    cp graphs/fables/tokenizer.json "$own/tokens.json" && echo ' ' | cat "$own/tokens.json" - >"$T/other"
+    differs 'tokens.json: contents of rank 1 differ' tokens.json $generate --tokenizer tokens.json
+    echo What is this >"$T/other"
+    differs 'rank 1 does not run with the inputs' lines generate fables --prompt-file lines --tokens 2
+    other_end fables/model.safetensors
+    differs 'weights of rank 1 differ' fables/model.safetensors $generate
+    sed 's/Query/Question/' "$own/embed_llama_score/chat_template.jinja" >"$T/other"
+    differs 'score: settings .* of rank 1 differ' embed_llama_score/chat_template.jinja rank embed_llama_score \
+        --query 'What is it?' lines
+    sed 's/"prompts"/"none"/' "$own/embed_gemma3/config_sentence_transformers.json" >"$T/other"
+    differs 'gemma3: settings .* of rank 1 differ' embed_gemma3/config_sentence_transformers.json embed embed_gemma3 lines
+    sed 's/{/{ /' "$own/embed_gemma3/1_Pooling/config.json" >"$T/other"
+    differs 'gemma3: settings .* of rank 1 differ' embed_gemma3/1_Pooling/config.json embed embed_gemma3 lines
+    other_end w
+    differs 'weights of rank 1 differ' w run m.lua --weights w
+    other_end x
+    differs 'x: contents of rank 1 differ' x run m.lua --weights w --input x=x
+    differs 'x: cannot be opened' x run m.lua --weights w --input x=x
+    other_end x
+    differs 'x: contents of rank 1 differ' x compare m.lua --weights w --expect y=x
+    data='--input ids=train_micro_batches/ids.npy --input target=train_micro_batches/target.npy'
+    train="train micro_batches.lua --set micro_batches=6 --steps 2 --checkpoint kept"
+    other_end train_micro_batches/ids.npy
+    differs 'ids.npy: contents of rank 1 differ' train_micro_batches/ids.npy $train $data
+    cp -r tests/fixtures/train_micro_batches "$own/held" && other_end held/ids.npy
+    differs 'ids.npy: contents of rank 1 differ' held/ids.npy $train $data --validate-every 1 \
+        $(echo "$data" | sed 's/--input/--validation-input/g; s/=train_micro_batches/=held/g')
+    (cd "$own" && "$crescent_here" $train $data) >"$log" 2>&1
+    report $? "$family: a checkpoint of one process"
+    sed 's/"crescent.seed":"0"/"crescent.seed":"1"/' "$own/kept" >"$T/other"
+    differs 'kept: contents of rank 1 differ' kept $train $data --resume kept
 }
 
 # computes: models of each kind, and each verb.
@@ -150,7 +221,7 @@ models() {
     refuses 'rank 1 does not have the options of rank 0' generate graphs/fables --prompt Once --tokens 1
     refuses 'weights of rank 2 differ from those of rank 0' run "$T/m.lua" --set N=3 --weights "$T/w"
     refuses 'weights of rank 1 differ from those of rank 0' run "$T/m.lua" --weights "$T/near"
-    refuses 'rank 2 does not run with the inputs of rank 0' run "$T/m.lua" --weights "$T/w0" --input x="$T/x"
+    refuses 'x[012]: contents of rank 2 differ from those of rank 0' run "$T/m.lua" --weights "$T/w0" --input x="$T/x"
     crescent="$T/in_folder"
     refuses 'the model of rank 1 differs from that of rank 0' run m.lua
     crescent="$T/rank_1_alone"
@@ -159,6 +230,7 @@ models() {
     [ ! -e /dev/full ] || refuses 'standard output: cannot be written' run "$T/m.lua"
     crescent=$crescent_of
     refuses 'unknown option --wrong' run "$T/m.lua" --wrong
+    different_files
 }
 
 # build NAME N MODEL OPTIONS...: emits a model for N ranks and builds $T/emitted.  The runtime, whose text is the same
@@ -252,6 +324,12 @@ compared() {
     build LLAMA 2 graphs/fables --generate
     report $? "$family: C that generates for 2 ranks"
     ends 2 'weights of rank 1 differ from those of rank 0' --prompt 'A fox' --tokens 2 "$T/fables"
+    build LLAMA 2 graphs/fables --generate --pack "$T/pack0"
+    report $? "$family: C that generates from packed weights for 2 ranks"
+    { head -c -4 "$T/pack0" && printf '\0\0\0\100'; } >"$T/pack1"
+    ends 2 'packed weights of rank 1 differ from those of rank 0' --prompt 'A fox' --tokens 2 "$T/pack"
+    cp "$T/fables0" "$T/pack1" # rank 1 has no packed weights
+    ends 2 'weights of rank 1 differ from those of rank 0' --prompt 'A fox' --tokens 2 "$T/pack"
     program="$T/emitted"
 }
 
@@ -366,7 +444,9 @@ printf '#!/bin/sh\n[ %s != 1 ] || CRESCENT_MPI=/nowhere\nexec "%s" "$@"\n' "$ran
 printf '#!/bin/sh\nexec "%s" "$@"%s\n' "$T/emitted" "$rank" >"$T/emitted_by_rank"
 printf '#!/bin/sh\ncd "%s%s" && exec "%s" "$@"\n' "$T/folder" "$rank" "$(realpath "$crescent")" >"$T/in_folder"
 printf '#!/bin/sh\nexec "%s" "$@" >/dev/full\n' "$crescent" >"$T/to_full"
-chmod +x "$T/by_rank" "$T/rank_1_alone" "$T/in_folder" "$T/to_full" "$T/emitted_by_rank"
+crescent_here=$(realpath "$crescent")
+printf '#!/bin/sh\ncd "%s%s" && exec "%s" "$@"\n' "$T/own" "$rank" "$crescent_here" >"$T/in_own"
+chmod +x "$T/in_own" "$T/by_rank" "$T/rank_1_alone" "$T/in_folder" "$T/to_full" "$T/emitted_by_rank"
 for rank in 0 1 2; do
     mkdir "$T/folder$rank" && sed "s/N = 2/N = $((2 + (rank == 1)))/" "$T/m.lua" >"$T/folder$rank/m.lua"
     report $? "a script of rank $rank"

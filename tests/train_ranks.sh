@@ -247,7 +247,7 @@ training() {
     refuses 'nowhere: ' 2 "$crescent" train $script $data --weights "$T/nowhere"
     refuses 'alone/weights1: cannot be opened' 3 "$T/by_rank" train $script $data --weights "$T/alone/weights"
     refuses 'rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --weights "$T/weights"
-    refuses 'data of rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --input "ids=$T/ids"
+    refuses 'ids[01]: contents of rank 1 differ from those of rank 0' 2 "$T/by_rank" train $script $data --input "ids=$T/ids"
 }
 
 shared='tests/scripts/shared_states.lua --threads 1'

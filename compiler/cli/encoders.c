@@ -159,11 +159,13 @@ static int check_query(struct cr_encoder *e, float *vector, struct cr_error *err
 }
 
 /* Handles the failure of text i.  The text of --text and a question that no document can stand
- * beside end the run; another text has NaNs and a note with its number. */
+ * beside end the run, as does a difference between ranks; another text has NaNs and a note with its number. */
 static int skip_text(struct cr_encoder *e, int i, float *vector, struct cr_error *error)
 {
     char why[400];
     snprintf(why, sizeof why, "%s", crescent_error(e->o->context));
+    if (crescent_ranks_of(e->o->context).differ)
+        return cr_fail(error, "%s", why);
     if (e->o->text)
         return cr_fail(error, "--text: %s", why);
     if (e->texts[i].pair && check_query(e, vector, error))

@@ -140,7 +140,8 @@ static int compare_options(const struct cr_options *options, const struct cr_ver
 /* Joins the processes that mpirun has started.  Only the first one writes and takes note. */
 static int join(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error)
 {
-    if (cr_passed(options, crescent_join(options->context), error) || compare_options(options, verb, error))
+    if (cr_passed(options, crescent_join(options->context), error) || compare_options(options, verb, error) ||
+        cr_options_compare_files(options, verb, error))
         return -1;
     if (crescent_ranks_of(options->context).rank == 0)
         return 0;

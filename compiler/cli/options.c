@@ -472,6 +472,42 @@ static uint64_t hash_option(uint64_t hash, const struct option_row *row, const v
     return hash_text(hash, text && names_files(row) ? "file" : text);
 }
 
+/* True if the value of an option names files that are read and that nothing else compares: the library compares models,
+ * weights and values for options; texts are compared by their tokens. */
+static bool is_compared(const struct option_row *row)
+{
+    static const char *const names[] = {"input",  "cotangent",        "expect",   "expect-grads", "expect-taps",
+                                        "resume", "validation-input", "tokenizer"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= strcmp(row->name, names[i]) == 0;
+    return found;
+}
+
+/* Compares the files that an option names. */
+static int compare_option(const struct cr_options *o, const struct option_row *row)
+{
+    const void *field = (const char *)o + row->field;
+    const struct cr_pairs *pairs = field;
+    const char *text = NULL;
+    if (row->kind == TEXT) {
+        memcpy(&text, field, sizeof text);
+        return text ? crescent_ranks_compare_files(o->context, text) : CRESCENT_OK;
+    }
+    for (int i = 0; i < pairs->n; i++)
+        if (crescent_ranks_compare_files(o->context, pairs->items[i].value))
+            return CRESCENT_FAILED;
+    return CRESCENT_OK;
+}
+
+int cr_options_compare_files(const struct cr_options *o, const struct cr_verb *verb, struct cr_error *error)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].verbs & verb->bit && is_compared(&rows[i]) && cr_passed(o, compare_option(o, &rows[i]), error))
+            return -1;
+    return 0;
+}
+
 uint64_t cr_options_hash(const struct cr_options *o, const struct cr_verb *verb)
 {
     uint64_t hash = hash_text(0, verb->name);

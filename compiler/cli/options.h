@@ -117,6 +117,9 @@ struct cr_options cr_options_copy(const struct cr_options *options);
  * machine, such as --threads, and paths do not count. */
 uint64_t cr_options_hash(const struct cr_options *options, const struct cr_verb *verb);
 
+/* Fails if a file that an option names, such as --input, differs from that of rank 0. */
+int cr_options_compare_files(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error);
+
 /* Sets an option that `bench --vs` may change, as `--name text` would; errors name `asked`, the
  * option that requests it. */
 int cr_options_set(struct cr_options *options, const char *asked, const char *name, const char *text,

@@ -200,6 +200,7 @@ int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
     while (stays < ranks->count && words[stays] == leaves)
         stays++;
     bool differ = other < ranks->count;
+    ranks->differ |= differ;
     if (differ && ranks->rank > stays && word != leaves)
         wait_tenths(100);
     free(words);

@@ -9,6 +9,7 @@
 #include "compiler/emit/probabilities.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
+#include "compare_files.h"
 #include "handles.h"
 #include "installed_files.h"
 #include "model_path.h"
@@ -243,7 +244,8 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     char *folder = cr_find_installed(path), *inner = NULL;
     e->context = cr_refer(context);
     int status = cr_check_folder_path(folder, guard.error) ||
-                 cr_read_sentence(&e->sentence, folder, options ? options->role : NULL, guard.error);
+                 cr_read_sentence(&e->sentence, folder, options ? options->role : NULL, guard.error) ||
+                 cr_compare_files(context, folder, "contents", guard.error);
     if (status == 0) {
         inner = cr_sentence_folder(&e->sentence, folder);
         status = begin_reading(&e->reading, inner, &e->sentence, context->cache_bytes, guard.error);

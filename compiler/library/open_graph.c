@@ -8,6 +8,7 @@
 #include "compiler/frontend/builtin_modules.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/nearest_name.h"
+#include "compare_files.h"
 #include "family_script.h"
 #include "file_formats.h"
 #include "folder_model_type.h"
@@ -291,6 +292,14 @@ static struct cr_origin *origin_of(const char *path, const crescent_script *how)
     return o;
 }
 
+/* Fails if another rank has another model or other values for its options. */
+static int compare_ranks(const crescent_context *context, const struct cr_origin *o, struct cr_error *error)
+{
+    if (o->config && cr_compare_files(context, o->config, "settings", error))
+        return -1;
+    return o->folder ? cr_compare_files(context, o->folder, "contents", error) : 0;
+}
+
 /* Opens a graph from a text, or from a path if `text` is null. */
 static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
                        const crescent_script *script, crescent_graph **graph)
@@ -302,7 +311,7 @@ static int open_origin(crescent_context *context, const char *path, const char *
     struct cr_origin *o = origin_of(path, how);
     if (text)
         cr_keep_text(o, text, length);
-    else if (take_model(o, path, how, cr_error_of(context))) {
+    else if (take_model(o, path, how, cr_error_of(context)) || compare_ranks(context, o, cr_error_of(context))) {
         cr_origin_release(o);
         return -1;
     }

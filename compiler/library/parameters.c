@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare_files.h"
 #include "folder_model_type.h"
 #include "handles.h"
 #include "imported_model.h"
@@ -77,6 +78,16 @@ static void name_head(const crescent_model *m, struct cr_error *error)
     free(class);
 }
 
+/* Fails if another rank has other files, but for the model's own, which were compared when it was opened. */
+static int compare_paths(const crescent_model *m, const char *const *paths, int n, struct cr_error *error)
+{
+    for (int i = 0; i < n; i++)
+        if ((!m->origin->folder || strcmp(paths[i], m->origin->folder) != 0) &&
+            cr_compare_files(m->context, paths[i], "weights", error))
+            return -1;
+    return 0;
+}
+
 /* Loads weights from files; an imported model reads the weights in its own file through the
  * import. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
@@ -94,7 +105,7 @@ static int load(crescent_model *m, const char *const *paths, int n, crescent_sur
         name_head(m, error);
         return -1;
     }
-    return take_surplus(&found, rule, surplus, error);
+    return compare_paths(m, paths, n, error) || take_surplus(&found, rule, surplus, error) ? -1 : 0;
 }
 
 static int load_bytes(crescent_model *m, const struct cr_weight_bytes *bytes,

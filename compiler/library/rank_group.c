@@ -5,6 +5,7 @@
 #include "compiler/exec/join_ranks.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/print_graph.h"
+#include "compare_files.h"
 #include "handles.h"
 
 int crescent_join(crescent_context *context)
@@ -72,10 +73,17 @@ int crescent_ranks_compare(const crescent_context *context, uint64_t word)
     return context && context->ranks ? cr_ranks_compare(context->ranks, word) : -1;
 }
 
+int crescent_ranks_compare_files(crescent_context *context, const char *path)
+{
+    CR_REQUIRE_CONTEXT(context, path);
+    CR_ENTER(context);
+    return cr_done(&guard, cr_compare_files(context, path, "contents", guard.error));
+}
+
 crescent_ranks crescent_ranks_of(const crescent_context *context)
 {
     const struct cr_ranks *ranks = context ? context->ranks : NULL;
-    return ranks ? (crescent_ranks){ranks->rank, ranks->count, ranks->sent} : (crescent_ranks){0, 1, 0};
+    return ranks ? (crescent_ranks){ranks->rank, ranks->count, ranks->sent, ranks->differ} : (crescent_ranks){0, 1, 0, 0};
 }
 
 void crescent_ranks_wait(const crescent_context *context)

@@ -6,6 +6,8 @@
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/prompt_tokens.h"
 #include "compiler/tokenizer/segments.h"
+#include "compiler/tokenizer/tokenizer.h"
+#include "compare_files.h"
 #include "handles.h"
 #include "installed_files.h"
 #include "kept_tokenizer.h"
@@ -60,8 +62,12 @@ int crescent_tokenizer_open(crescent_context *context, const char *path,
         return cr_done(&guard, -1);
     crescent_tokenizer *t = cr_calloc(1, sizeof *t);
     *t = (crescent_tokenizer){cr_refer(context), inner, image, 1};
-    *tokenizer = t;
-    return CRESCENT_OK;
+    int status = cr_compare_files(context, path, "tokenizer", guard.error);
+    if (status)
+        release(t);
+    else
+        *tokenizer = t;
+    return cr_done(&guard, status);
 }
 
 void cr_read_in_lower_case(crescent_tokenizer *t)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/emit/micro_batches.h"
+#include "compiler/exec/join_ranks.h"
 #include "compiler/ir/mem.h"
 #include "training.h"
 
@@ -178,6 +179,16 @@ static int start_input(struct cr_validation *v, const crescent_trainer *t, int i
     return 0;
 }
 
+/* Fails if another rank validates by other data. */
+static int compare_data(const crescent_trainer *t, uint64_t hash, struct cr_error *error)
+{
+    int other = t->accumulation.ranks ? cr_ranks_compare(t->accumulation.ranks, hash) : -1;
+    if (other < 0)
+        return 0;
+    return cr_fail(error, "%.400s: data of the validation of rank %d differ from those of rank 0, expected the same files "
+                   "for all ranks", cr_trainer_engine(t)->path, other);
+}
+
 /* Opens the files, then fills other inputs with their initial values. */
 static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
                       const crescent_input_file *files, int n, struct cr_error *error)
@@ -186,13 +197,14 @@ static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
     bool *is_state = cr_calloc((size_t)e->n_inputs, sizeof *is_state);
     for (int i = 0; i < e->n_inputs; i++)
         is_state[i] = v->state[i] != CR_NONE;
-    const struct cr_feed_source source = {FILES, files, n, is_state, NULL};
+    uint64_t hash = 0;
+    const struct cr_feed_source source = {FILES, files, n, is_state, &hash};
     int status = cr_feeds_open(&v->feeds, e, &source, v->inputs.data, error);
     for (int i = 0; i < e->n_inputs && !status; i++)
         if (!is_state[i] && !cr_feeds_find(&v->feeds, i))
             status = start_input(v, t, i, error);
     free(is_state);
-    return status;
+    return status ? status : compare_data(t, hash, error);
 }
 
 /* ---- opening ---- */
