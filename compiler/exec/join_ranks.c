@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -156,6 +157,18 @@ static cr_ranks_join *load_object(int count, struct cr_error *error)
     return join;
 }
 
+/* Fails if files may not become as large as the memory that the ranks of a machine share in MPICH, a file of 4.4 MiB.
+ * MPICH would end the process without a line of ours. */
+static int check_file_limit(int count, struct cr_error *error)
+{
+    enum { LEAST = 5 << 20 };
+    struct rlimit limit;
+    if (strcmp(family(), "mpich") != 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= LEAST)
+        return 0;
+    return cr_fail(error, "started as %d ranks, but found a limit of %lld bytes for files (ulimit -f), expected at least %d "
+                   "for the memory that ranks share in MPICH", count, (long long)limit.rlim_cur, LEAST);
+}
+
 int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
 {
     int count = cr_launched_ranks();
@@ -163,6 +176,8 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
         *ranks = one_rank();
         return 0;
     }
+    if (check_file_limit(count, error))
+        return -1;
     cr_ranks_join *join = load_object(count, error);
     *ranks = join ? join() : NULL;
     if (join && !*ranks)
@@ -259,14 +274,26 @@ void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
         wait_tenths(rank < 5 ? 15 + 15 * rank : 90);
 }
 
-/* MPICH's launcher waits for the others if a process ends by itself before it has joined; no
- * launcher does if it is killed.  The error that was printed gets a moment to pass through the
- * launcher. */
-void cr_ranks_end_launched(void)
+/* Asks MPICH's launcher, by its protocol PMI-1, to end all processes with this status, and waits until it has.  Other
+ * launchers are not asked. */
+static void ask_hydra(int status)
+{
+    const char *pipe = getenv("PMI_FD");
+    if (pipe && getenv("HYDI_CONTROL_FD") && dprintf((int)strtol(pipe, NULL, 10), "cmd=abort exitcode=%d\n", status) > 0)
+        wait_tenths(30);
+}
+
+/* Open MPI's launcher ends the others if a process ends with this status before it has joined.  MPICH's would wait for
+ * the others, but no launcher waits if a process is killed.  The error that was printed gets a moment to pass through
+ * the launcher. */
+void cr_ranks_end_launched(int status)
 {
     if (cr_launched_ranks() == 1)
         return;
     wait_tenths(3);
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        return;
+    ask_hydra(status);
     signal(SIGTERM, SIG_DFL);
     raise(SIGTERM);
 }

@@ -38,8 +38,8 @@ int cr_ranks_check_memory(const struct cr_ranks *ranks, const char *path, struct
  * joined. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks);
 
-/* Ends all processes that were launched together, by a signal to this one, which has not joined the
- * others; does nothing if it was not launched with others. */
-void cr_ranks_end_launched(void);
+/* Ends all processes that were launched together, with this status if the launcher can; this process has not joined
+ * the others, and ends with the status if the call returns.  Does nothing if it was not launched with others. */
+void cr_ranks_end_launched(int status);
 
 #endif

@@ -96,5 +96,5 @@ void crescent_ranks_abort(const crescent_context *context, int status)
     if (context && context->ranks)
         context->ranks->abort(context->ranks, status);
     else
-        cr_ranks_end_launched();
+        cr_ranks_end_launched(status);
 }
