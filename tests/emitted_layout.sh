@@ -66,13 +66,20 @@ count 0 ' * q8.inc - ' "$whole"
     [ "$(line '/* ---- the runtime' "$whole")" -lt "$(line '#else /* CR_ISA */' "$whole")" ]
 report $? "$whole: the model does not come first"
 
-# The file of a block has at most 5,000 lines.
+# The file of a block has at most 4,950 lines.
 for file in generated/*_block.c; do
     lines=$(wc -l <"$file")
     echo "$file has $lines lines" >"$log"
-    [ "$lines" -le 5000 ]
-    report $? "$file: at most 5,000 lines"
+    [ "$lines" -le 4950 ]
+    report $? "$file: at most 4,950 lines"
 done
+
+# Functions and types that only removed text used are left out, and so are reductions down columns and by max.
+for text in 'typedef void cr_reduce_down(' '#define CR_PRINTF(' '#define CR_REDUCE_COLUMNS(' '#define CR_ROW_LOOSELY('; do
+    count 0 "$text" generated/heads_block.c
+done
+count 1 '#define CR_REDUCE_COLUMNS(' generated/train_add.c
+count 1 '#define CR_ROW_LOOSELY(' generated/train_add.c
 
 # ---- folders and file names ----
 

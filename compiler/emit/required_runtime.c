@@ -245,7 +245,18 @@ static bool is_call_of(const char *callee, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* A name is the template's path, a member "rt->gemm", an instruction set "avx2", "avx2_alone" (AVX2 without
+/* True if a reduction of floats down columns is called. */
+static bool reduces_down(const struct cr_needs *needs)
+{
+    bool found = false;
+    for (int i = 0; i < needs->callees.n && !found; i++) {
+        const char *callee = needs->callees.items[i], *end = strrchr(callee, '_');
+        found = end && strcmp(end, "_down") == 0 && !strstr(callee, "->");
+    }
+    return found;
+}
+
+/* A name is the template's path, a member "rt->gemm", reduce_down, an instruction set "avx2", "avx2_alone" (AVX2 without
  * AVX-512), a format "q8", tiles of products, or the name of an op or a function. div is always needed,
  * since other functions of the runtime use it. */
 bool cr_is_needed(void *context, const char *name)
@@ -261,6 +272,8 @@ bool cr_is_needed(void *context, const char *name)
         return needs->long_k;
     if (strcmp(name, "uneven_columns") == 0)
         return needs->uneven_columns;
+    if (strcmp(name, "reduce_down") == 0)
+        return reduces_down(needs);
     if (strcmp(name, "avx2_alone") == 0)
         return (needs->isas & (CR_ISA_AVX2 | CR_ISA_AVX512)) == CR_ISA_AVX2;
     if (strncmp(name, "rt->", 4) == 0)

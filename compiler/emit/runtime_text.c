@@ -33,6 +33,8 @@
     F(elementwise_inc, "runtime/elementwise.inc")                                                  \
     F(combined, "runtime/combined.inc")                                                            \
     F(reductions_inc, "runtime/reductions.inc")                                                    \
+    F(reductions_loose, "runtime/reductions_loose.inc")                                            \
+    F(reductions_down, "runtime/reductions_down.inc")                                              \
     F(query_attention, "runtime/query_attention.inc")                                              \
     F(hide, "runtime/hide.inc")                                                                    \
     F(extremes, "runtime/extremes.inc")                                                            \

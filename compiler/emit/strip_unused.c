@@ -23,9 +23,9 @@ struct token {
     int word, line;
 };
 
-enum kind { MACRO, FUNCTION, DECLARATION, UNDEF };
+enum kind { MACRO, FUNCTION, DECLARATION, TYPE, UNDEF };
 
-/* The definition or declaration of a word, or its #undef: lines `first` to `last`. */
+/* The definition or declaration of a word (TYPE: a typedef), or its #undef: lines `first` to `last`. */
 struct item {
     enum kind kind;
     int word, first, last;
@@ -231,6 +231,24 @@ static void add_item(struct source *s, enum kind kind, const char *name, int fir
     *CR_PUSH(s->items, s->n_items, s->items_cap) = (struct item){kind, word, first, last, -1};
 }
 
+/* Adds the typedef that begins in a line, and returns its last line.  Ignores a typedef of a struct, whose tag may be
+ * used, and of an array, which may be there to make compilation fail. */
+static int read_typedef(struct source *s, int line)
+{
+    const char *at = s->lines[line].at, *name, *end = at + strcspn(at, "{[;");
+    int last = line;
+    if (*end != ';')
+        return line;
+    if (!find_function(at, &name))
+        for (name = end; is_letter(name[-1]);)
+            name--;
+    while (s->lines[last + 1].at <= end)
+        last++;
+    if (is_letter(*name)) /* else a pointer to a function */
+        add_item(s, TYPE, name, line, last);
+    return last;
+}
+
 /* Adds the item that begins in a line, if there is one; returns the line after the item, or the
  * next line. */
 static int read_item(struct source *s, int line)
@@ -245,6 +263,8 @@ static int read_item(struct source *s, int line)
         add_item(s, MACRO, at + 8, line, last);
     } else if (begins(at, "#undef ")) {
         add_item(s, UNDEF, at + 7, line, line);
+    } else if (begins(at, "typedef ")) {
+        last = read_typedef(s, line);
     }
     if (line > 0 && begins(s->lines[line - 1].at, "#endif"))
         return last + 1; /* functions between these lines are not read: one may have an attribute
@@ -304,7 +324,8 @@ static bool is_unused(const struct source *s, const struct item *item)
     const struct word *word = &s->words[item->word];
     if (item->kind == UNDEF)
         return !word->defined;
-    return !word->uses && !is_pasted(s, word) && (item->kind == MACRO || !is_used_for_a_set(s, word));
+    bool for_a_set = item->kind != MACRO && item->kind != TYPE && is_used_for_a_set(s, word);
+    return !word->uses && !is_pasted(s, word) && !for_a_set;
 }
 
 static void remove_lines(struct source *s, int first, int last)
@@ -409,6 +430,7 @@ static void remove_declarations(struct source *s)
         if (!definition || shared)
             continue;
         remove_lines(s, item->first, item->last);
+        count_uses(s, item->first, item->last, -1);
         definition->comment = comment;
     }
 }
@@ -553,6 +575,7 @@ void cr_strip_unused(struct cr_text *text)
     count_uses(&s, 0, s.n_lines - 1, 1);
     remove_items(&s);
     remove_declarations(&s);
+    remove_items(&s); /* that only those declarations used */
     remove_comments(&s);
     remove_conditions(&s);
     remove_comments(&s); /* of conditions */

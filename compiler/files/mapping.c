@@ -143,11 +143,6 @@ CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, 
     return status;
 }
 
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
-{
-    return cr_map_begin(mapping, path, (size_t)-1, error, size);
-}
-
 CR_API void cr_unmap_file(struct cr_mapping *mapping)
 {
     if (mapping->mapped > 0)
@@ -184,41 +179,22 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads an open file into memory; a file that does not support seeking is not a regular file. */
-static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
-                          size_t size)
-{
-    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    unsigned char *bytes;
-    if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
-        return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
-    bytes = malloc((size_t)length + 1);
-    if (!bytes)
-        return cr_file_fail(error, size, path, "out of memory for %ld bytes", length);
-    mapping->bytes = bytes;
-    mapping->size = (size_t)length;
-    if (fread(bytes, 1, mapping->size, file) == mapping->size)
-        return 0;
-    cr_unmap_file(mapping);
-    return cr_file_fail(error, size, path, "cannot be read");
-}
-
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
-{
-    FILE *file = fopen(path, "rb");
-    int status;
-    *mapping = (struct cr_mapping){0};
-    if (!file)
-        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
-    status = cr_read_stream(mapping, file, path, error, size);
-    fclose(file);
-    return status;
-}
-
+/* Reads the whole file into memory; a file that does not support seeking is not a regular file. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
+    FILE *file = fopen(path, "rb");
+    long length = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    unsigned char *bytes = length < 0 ? NULL : malloc((size_t)length + 1);
+    *mapping = (struct cr_mapping){.bytes = bytes, .size = bytes ? (size_t)length : 0};
     (void)n;
-    return cr_map_file(mapping, path, error, size);
+    if (!file)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    int whole = bytes && fseek(file, 0, SEEK_SET) == 0 && fread(bytes, 1, mapping->size, file) == mapping->size;
+    fclose(file);
+    if (whole)
+        return 0;
+    cr_unmap_file(mapping);
+    return cr_file_fail(error, size, path, "cannot be read into memory, expected a regular file that fits there");
 }
 
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size)
@@ -234,3 +210,8 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 }
 
 #endif
+
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    return cr_map_begin(mapping, path, (size_t)-1, error, size);
+}

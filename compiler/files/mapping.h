@@ -44,12 +44,16 @@ struct cr_mapping {
     int handle; /* the file's descriptor + 1 while it is open; 0 if all bytes are in memory */
 };
 
+/* Maps a whole file. */
 CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size);
 
-/* Does the same, but only the first n bytes can be read through `bytes`, which takes no addresses for the rest
- * (`ulimit -v` counts them); cr_mapping_read reads all.  cr_map_more maps the first n in their place. */
+/* Maps the first n bytes of a file; for the others it takes no addresses (`ulimit -v` counts them), and only
+ * cr_mapping_read reads them. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size);
+
+/* Maps the first n bytes in place of fewer. */
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size);
+
 CR_API void cr_unmap_file(struct cr_mapping *mapping);
 
 /* Copies n bytes of the file, from offset `at` on, to `out`.  Reads the file instead of the

@@ -68,7 +68,6 @@ CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned ch
     return (int32_t)(uint32_t)cr_number_bits(at, 4, big);
 }
 
-/* A loop for each type, so that the compiler knows the type inside it. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
 {
     int64_t i;

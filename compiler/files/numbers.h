@@ -33,7 +33,7 @@ CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned ch
 /* Returns one F64; `big`: of big-endian bytes. */
 CR_API double cr_number_double(int big, const unsigned char *at);
 
-/* Converts n contiguous little-endian elements of a floating-point type. */
+/* Converts n contiguous little-endian elements of a floating-point type, by a loop for each type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
                               float *out);
 
