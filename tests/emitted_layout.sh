@@ -250,6 +250,7 @@ wide="graphs/gpt2_block.lua --set n_embd=512 --set n_head=8"
 report $? "emit $wide"
 "$crescent" emit graphs/gpt2_block.lua --set T=1 -o "$T/row.c" >"$log" 2>&1
 report $? "emit --set T=1"
+count 1 '        rt->parallel(pool, 3 * N_EMBD / 128, ' "$T/wide.c"
 for tiles in 'CR_TILES_3(CR_TILE)' 'CR_TILE(1, 8)'; do
     count 0 "$tiles" "$T/wide.c"
     count 1 "$tiles" "$T/row.c"

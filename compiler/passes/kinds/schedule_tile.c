@@ -83,6 +83,7 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
         job->rows = cr_var(b, i.count);
         return true;
     }
+    cr_add_item_part(b, job->rows, rows);
     cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
     job->first_row = cr_let(b, "row", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
     bool even = cr_extent(k, k->row) % rows == 0;

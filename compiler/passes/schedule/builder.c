@@ -133,6 +133,11 @@ cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y
     return add_expr(b, (struct cr_expr_node){.op = op, .a = x, .b = y});
 }
 
+cr_expr cr_unfolded(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
+{
+    return add_expr(b, (struct cr_expr_node){.op = op, .a = x, .b = y});
+}
+
 cr_expr cr_not(struct cr_builder *b, cr_expr x)
 {
     int64_t number;

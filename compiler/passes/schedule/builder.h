@@ -19,7 +19,7 @@
 
 enum { CR_PANEL_FLOATS = CR_PANEL };
 
-enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64, CR_MAX_HELD = 4 };
+enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64, CR_MAX_HELD = 4, CR_MAX_ITEM_PARTS = 4 };
 
 /* A block that the body has only if it needs one: neither a condition that always holds nor a loop
  * of one iteration is a statement, and a condition that never holds takes its block with it. */
@@ -40,6 +40,12 @@ struct cr_view_strides {
     cr_id of;
     int64_t first; /* the position of its first element */
     int64_t stride[CR_MAX_RANK];
+};
+
+/* An axis, or a share of one, that is cut into parts of `step` elements; an item has one of them. */
+struct cr_item_part {
+    int64_t elements, step;
+    int size; /* the named size that `elements` is, or 0 */
 };
 
 struct cr_builder {
@@ -66,6 +72,8 @@ struct cr_builder {
     int atom_size[CR_MAX_ATOMS]; /* by atom: the named size that its extent is, or 0 */
     int n_outer_ifs;            /* open conditions of outer loops that run to a length */
     int64_t n_items;            /* the number of items if that is fixed and known; else 0 */
+    struct cr_item_part item_parts[CR_MAX_ITEM_PARTS]; /* besides the outer loops */
+    int n_item_parts;
     struct cr_known known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
     int n_known;
     struct cr_open_block open[CR_MAX_OPEN]; /* blocks that cr_end has not ended yet */
@@ -100,6 +108,9 @@ cr_expr cr_field(struct cr_builder *b, int slot);
 cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y);
 cr_expr cr_not(struct cr_builder *b, cr_expr x);
 cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y);
+
+/* Returns x op y, which is not folded if both are numbers, so that readers see of what names it is made. */
+cr_expr cr_unfolded(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y);
 
 /* Element `index` of a slot of i32. */
 cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);

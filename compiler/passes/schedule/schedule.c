@@ -446,21 +446,46 @@ static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
     return copy;
 }
 
-/* Returns the named size of a number of items that the outer loops multiply to, as an attention has an item
- * for each head of each text; else 0. */
-static int size_of_items(const struct cr_builder *b, int64_t items)
+/* Returns the product of the extents of the outer loops, and sets *named if a size in it has a name. */
+static cr_expr count_outer(struct cr_builder *b, bool *named)
 {
     struct cr_named_sizes *sizes = cr_named_sizes_of(b->g);
-    if (!b->node_sizes)
-        return 0;
     int size = cr_plain_size(sizes, 1);
-    int64_t product = 1;
-    for (int i = 0; i < b->k->n_outer; i++) {
-        int64_t extent = cr_extent(b->k, b->k->outer[i]);
-        size = extent > 1 ? cr_size_product(sizes, size, b->atom_size[b->k->outer[i]]) : size;
-        product *= extent;
+    for (int i = 0; i < b->k->n_outer; i++)
+        if (cr_extent(b->k, b->k->outer[i]) > 1)
+            size = cr_size_product(sizes, size, b->atom_size[b->k->outer[i]]);
+    *named = cr_is_named(sizes, size);
+    return cr_named_number(b, cr_outer_items(b->k), *named ? size : 0);
+}
+
+/* Returns the number of parts of an axis, "N_EMBD / 32" or "(N_EMBD + 31) / 32", and sets *named if the size of the
+ * axis has a name. */
+static cr_expr count_parts(struct cr_builder *b, const struct cr_item_part *part, bool *named)
+{
+    cr_expr elements = cr_named_number(b, part->elements, part->size);
+    *named |= part->size != 0;
+    if (part->elements % part->step)
+        elements = cr_unfolded(b, CR_EXPR_ADD, elements, cr_number(b, part->step - 1));
+    return part->step == 1 ? elements : cr_unfolded(b, CR_EXPR_DIV, elements, cr_number(b, part->step));
+}
+
+/* Returns the number of items, for readers as the product of the outer loops and of the parts of axes if one of them
+ * has a name. */
+static cr_expr count_items(struct cr_builder *b, int64_t items)
+{
+    int64_t product = cr_outer_items(b->k);
+    bool named = false;
+    for (int i = 0; i < b->n_item_parts; i++)
+        product *= cr_ceil_div(b->item_parts[i].elements, b->item_parts[i].step);
+    if (!b->node_sizes || product != items || items == 1)
+        return cr_number(b, items);
+    cr_expr count = count_outer(b, &named);
+    for (int i = 0; i < b->n_item_parts; i++) {
+        cr_expr parts = count_parts(b, &b->item_parts[i], &named);
+        bool one = i == 0 && cr_outer_items(b->k) == 1;
+        count = one ? parts : cr_unfolded(b, CR_EXPR_MUL, count, parts);
     }
-    return product == items && cr_is_named(sizes, size) ? size : 0;
+    return named ? count : cr_number(b, items);
 }
 
 /* Adds the function of a kernel: its name and arguments first, since the body refers to them; then
@@ -493,7 +518,7 @@ static void add_function(struct scheduling *s, int kernel)
     s->items[kernel] = cr_kernel_kinds[b.k->kind].schedule(&b);
     cr_drop_unused(&b);
     cr_name_strides(&b);
-    f->items = b.items == CR_NONE ? cr_named_number(&b, s->items[kernel], size_of_items(&b, s->items[kernel])) : b.items;
+    f->items = b.items == CR_NONE ? count_items(&b, s->items[kernel]) : b.items;
     f->comment = cr_describe(&b, title);
     if (b.k == &copy)
         cr_kernel_free(&copy);

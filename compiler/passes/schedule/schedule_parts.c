@@ -82,6 +82,14 @@ cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
                      : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
 }
 
+void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step)
+{
+    int64_t number;
+    if (!cr_number_of(b, size, &number) || b->n_item_parts == CR_MAX_ITEM_PARTS)
+        return;
+    b->item_parts[b->n_item_parts++] = (struct cr_item_part){number, step, b->f->exprs[size].size};
+}
+
 /* Names the numbers of a digit: the extents of outer loops i and of those inside it. */
 static void name_digit(struct cr_builder *b, cr_expr digit, int i, int64_t below)
 {
@@ -265,6 +273,7 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
         part.last = cr_let(b, last, size);
         return part;
     }
+    cr_add_item_part(b, size, step);
     cr_expr digit = cr_digit(b, below, parts, b->n_items == below * parts);
     char note[64];
     note_share(note, first, &part);

@@ -53,6 +53,9 @@ struct cr_argument cr_tile_columns(struct cr_builder *b);
 struct cr_argument cr_prefetch_distance(struct cr_builder *b);
 struct cr_argument cr_no_prefetch(struct cr_builder *b);
 
+/* Notes that an item has one of the parts of `step` elements that an axis of `size` is cut into. */
+void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step);
+
 /* The product of the extents of all outer loops. */
 int64_t cr_outer_items(const struct cr_kernel *k);
 

@@ -77,6 +77,10 @@ static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
         return cr_program_fault(w->c, "it divides by what may not be positive");
     if (!cr_is_at_least(&w->u, a, 0))
         return cr_program_fault(w->c, "it divides what may be negative");
+    if (cr_linear_is_number(a) && cr_linear_is_number(b)) {
+        cr_linear_set(value, rest ? a->number % by : a->number / by);
+        return 0;
+    }
     if (cr_linear_is_number(b)) {
         divide_by_number(w, rest, a, by, value);
         return 0;
