@@ -243,6 +243,14 @@ for name in k4_encoder_layer_0_attention_output_dense_add k7_encoder_layer_outpu
     count 1 "static void $name(" "$T/bert.c"
 done
 
+# A model for several ranks: the share of a rank has a name, and a tensor is exchanged without a loop.
+"$crescent" emit graphs/gpt2_stack.lua --ranks 2 --isa plain -o "$T/ranks.c" >"$log" 2>&1
+report $? "emit --ranks 2"
+count 1 'enum { RANKS = 2 }; /* processes among which the model is cut */' "$T/ranks.c"
+count 1 ' * out[B, T, N_EMBD / RANKS] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM]' "$T/ranks.c"
+count 0 '            for (long piece' "$T/ranks.c"
+count 0 'enum { RANKS' "$whole"
+
 # Products of many rows by an even number of panels use tiles of two and of four vectors only; a product of one row
 # uses a tile of eight.
 wide="graphs/gpt2_block.lua --set n_embd=512 --set n_head=8"

@@ -250,7 +250,7 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
     for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++) {
         const struct cr_size_name *name = &sizes->names[i];
         struct cr_text *line = *name->sum ? &sums : &options;
-        if (*name->sum && !has_identifier(functions, name->text))
+        if (i == sizes->ranks_name || (*name->sum && !has_identifier(functions, name->text)))
             continue;
         cr_put(line, "%s%s = ", line->length ? ", " : "enum { ", name->text);
         if (*name->sum)
@@ -261,6 +261,9 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
     if (options.length)
         cr_put_line(text, 0, "%s }; /* %s */", options.data,
                     sizes->no_options ? "bounds of lengths" : "options of the script");
+    if (sizes->ranks_name && has_identifier(functions, "RANKS"))
+        cr_put(text, "enum { RANKS = %lld }; /* processes among which the model is cut */\n",
+               (long long)sizes->names[sizes->ranks_name].value);
     if (sums.length)
         cr_put_line(text, 0, "%s }; /* sums of sizes */", sums.data);
     free(options.data);

@@ -4,10 +4,18 @@
 
 #include <stdio.h>
 
-/* Prints "const float *const from = arena + 12;", and the same of `to`, which the step writes.
- * Other slots are lengths. */
-static void print_pointers(struct cr_text *t, const struct cr_step *step, const struct cr_step_walk *walk, int indent)
+/* Returns the buffer that is bound to an operand; in a loop over layers, that of the first layer. */
+static const struct cr_buffer *buffer_of(const struct cr_program *p, const struct cr_step *step, int operand)
 {
+    return &p->buffers[p->bound[cr_operand_binding(p, step, operand)->first_buffer].what];
+}
+
+/* Prints "const float *const from = arena + 12; // [B, T, 48]", and the same of `to`, which the step writes.  Other
+ * slots are lengths.  Returns the buffer of `from`. */
+static const struct cr_buffer *print_pointers(struct cr_text *t, const struct cr_step *step,
+                                              const struct cr_step_walk *walk, int indent)
+{
+    const struct cr_buffer *from = NULL;
     for (int i = 0; i < cr_n_operands(walk->program, step); i++) {
         const struct cr_slot *s = cr_operand_slot(walk->program, step, i);
         if (s->kind != CR_SLOT_ARGUMENT)
@@ -15,26 +23,66 @@ static void print_pointers(struct cr_text *t, const struct cr_step *step, const 
         cr_put(t, "%*s%s%s *const %s = ", indent, "", s->written ? "" : "const ", cr_formats[s->format].c_type,
                s->written ? "to" : "from");
         cr_emit_binding(t, walk->program, walk->loop, cr_operand_binding(walk->program, step, i), s->format);
-        cr_put(t, ";\n");
+        cr_put(t, "; /* ");
+        cr_emit_shape(t, walk->program, buffer_of(walk->program, step, i));
+        cr_put(t, " */\n");
+        from = s->written ? from : buffer_of(walk->program, step, i);
+    }
+    return from;
+}
+
+/* Writes a number of elements as the product of the sizes of axes from `axis` on, if they have names. */
+static void write_elements(char text[512], const struct cr_program *p, const struct cr_buffer *buffer, int axis,
+                           int64_t elements)
+{
+    int size = p->sizes ? cr_plain_size(p->sizes, 1) : 0;
+    for (int a = axis; a < buffer->rank && size; a++)
+        size = cr_size_product(p->sizes, size, buffer->size[a]);
+    if (size && p->sizes->sizes[size - 1].value == elements)
+        cr_size_text(p->sizes, size, text, 512);
+    else
+        snprintf(text, 512, "%lld", (long long)elements);
+}
+
+/* Prints the exchange of a tensor as a whole. */
+static void print_whole(struct cr_text *t, const struct cr_program *p, const struct cr_exchanged *x,
+                        const struct cr_buffer *from, int indent)
+{
+    char floats[512];
+    write_elements(floats, p, from, 0, x->pieces * x->rows * x->width);
+    cr_put_line(t, indent, "const long bytes = %s * (long)sizeof(float); /* of a rank */", floats);
+    cr_put_line(t, indent, "ranks->gather_blocks(ranks, to, from, bytes, bytes);");
+}
+
+/* Prints the exchange of the rows that a length counts: one call for each piece. */
+static void print_pieces(struct cr_text *t, const struct cr_program *p, const struct cr_exchanged *x,
+                         const struct cr_buffer *from, int indent)
+{
+    char row[512], piece[512], all[512];
+    int axis = 0;
+    while (axis < from->rank - 1 && from->length[axis] != x->length)
+        axis++;
+    write_elements(row, p, from, axis + 1, x->width);
+    write_elements(piece, p, from, axis, x->rows * x->width);
+    write_elements(all, p, from, 0, x->pieces * x->rows * x->width);
+    cr_put_line(t, indent, "const long row = %s * (long)sizeof(float); /* bytes */", row);
+    cr_put_line(t, indent, "const long next_rank = %s * (long)sizeof(float); /* bytes */", all);
+    if (x->pieces > 1) {
+        cr_put_line(t, indent, "for (long piece = 0; piece < %lld; piece++)", (long long)x->pieces);
+        cr_put_line(t, indent + 4, "ranks->gather_blocks(ranks, to + piece * (%s), from + piece * (%s), length_%s * row, next_rank);",
+                    piece, piece, cr_length_identifier(p, x->length));
+    } else {
+        cr_put_line(t, indent, "ranks->gather_blocks(ranks, to, from, length_%s * row, next_rank);",
+                    cr_length_identifier(p, x->length));
     }
 }
 
-/* Prints one call of ranks->gather_blocks for each piece: its rows follow one another. */
 void cr_emit_step_all_gather(struct cr_text *t, const struct cr_step *step, const struct cr_step_walk *walk)
 {
     const struct cr_exchanged *x = &step->all_gather;
     int indent = walk->loop ? 8 : 4;
-    char rows[CR_C_NAME + sizeof "length_"];
-    if (x->length == CR_NONE)
-        snprintf(rows, sizeof rows, "%lld", (long long)x->rows);
-    else
-        snprintf(rows, sizeof rows, "length_%s", cr_length_identifier(walk->program, x->length));
     cr_put(t, "%*s{ /* what every rank has */\n", indent, "");
-    print_pointers(t, step, walk, indent + 4);
-    cr_put_line(t, indent + 4, "for (long piece = 0; piece < %lld; piece++)", (long long)x->pieces);
-    cr_put_line(t, indent + 8, "ranks->gather_blocks(ranks, to + piece * %lld, from + piece * %lld, %s * %lld, %lld);",
-                (long long)(x->rows * x->width), (long long)(x->rows * x->width), rows,
-                (long long)(x->width * (int64_t)sizeof(float)),
-                (long long)(x->pieces * x->rows * x->width * (int64_t)sizeof(float)));
+    const struct cr_buffer *from = print_pointers(t, step, walk, indent + 4);
+    (x->length == CR_NONE ? print_whole : print_pieces)(t, walk->program, x, from, indent + 4);
     cr_put(t, "%*s}\n", indent, "");
 }

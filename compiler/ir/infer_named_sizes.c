@@ -17,6 +17,7 @@ struct finder {
     int (*all)[CR_MAX_RANK];
     int *found; /* the node's; zeros at first */
     int visits; /* of find_part: it gives up after MAX_VISITS */
+    int share[CR_MAX_RANK]; /* the result of known_of_share */
 };
 
 enum { MAX_VISITS = 64 };
@@ -42,6 +43,50 @@ static const int *known_of_shape(const struct finder *f)
             return fact->sizes;
     }
     return NULL;
+}
+
+/* Returns the named size of the number of ranks, or 0. */
+static int size_of_ranks(const struct finder *f)
+{
+    return f->sizes->ranks_name ? cr_size_of_name(f->sizes, f->sizes->ranks_name) : 0;
+}
+
+/* Returns the axis of a fact that the node has a rank's share of, where all its other axes are the fact's; or
+ * CR_NONE. */
+static int shared_axis(const struct finder *f, const struct cr_size_fact *fact, int64_t ranks)
+{
+    int axis = CR_NONE;
+    if (fact->name || fact->ambiguous || fact->rank != f->node->rank)
+        return CR_NONE;
+    for (int a = 0; a < fact->rank; a++) {
+        if (fact->shape[a] == f->node->shape[a])
+            continue;
+        if (axis != CR_NONE || fact->shape[a] != f->node->shape[a] * ranks)
+            return CR_NONE;
+        axis = a;
+    }
+    return axis;
+}
+
+/* Returns the sizes of the script's nodes of which this node is a rank's share, cut evenly along one axis; null if
+ * there are none, or if they disagree. */
+static const int *known_of_share(struct finder *f)
+{
+    const int ranks = size_of_ranks(f);
+    bool found = false;
+    for (int i = 0; ranks && i < f->sizes->n_facts; i++) {
+        const struct cr_size_fact *fact = &f->sizes->facts[i];
+        int axis = shared_axis(f, fact, f->sizes->sizes[ranks - 1].value), sizes[CR_MAX_RANK];
+        if (axis == CR_NONE)
+            continue;
+        memcpy(sizes, fact->sizes, sizeof sizes);
+        sizes[axis] = cr_size_quotient(f->sizes, sizes[axis], ranks);
+        if (found && memcmp(sizes, f->share, sizeof sizes) != 0)
+            return NULL;
+        memcpy(f->share, sizes, sizeof sizes);
+        found = true;
+    }
+    return found ? f->share : NULL;
 }
 
 /* Infers an op whose shape does not follow from its operands, as find_slice does. */
@@ -135,6 +180,8 @@ static void find_group(struct finder *f, int a, int a_end, int b, int b_end)
 {
     const int *from = f->all[f->in[0]], *known = known_of_shape(f);
     int size = product(f, from, b, b_end);
+    if (!known || product(f, known, a, a_end) != size)
+        known = known_of_share(f);
     if (a_end - a == 1)
         f->found[a] = size;
     else if (known && size && product(f, known, a, a_end) == size)
@@ -164,6 +211,16 @@ static void find_reshape(struct finder *f)
     }
 }
 
+/* Returns the size of elements first .. first + n - 1 of an axis of a node if they are the share of one of the ranks;
+ * else 0. */
+static int part_of_rank(const struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
+{
+    const int ranks = size_of_ranks(f);
+    if (!ranks || n < 1 || first % n || f->g->nodes[id].shape[axis] != n * f->sizes->sizes[ranks - 1].value)
+        return 0;
+    return cr_size_quotient(f->sizes, f->all[id][axis], ranks);
+}
+
 /* Returns the size of the part of a concat that elements first .. first + n - 1 of an axis are, of
  * a node that is computed along that axis from the concat; 0 if there is none. */
 static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
@@ -187,9 +244,36 @@ static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_
         int64_t part = f->g->nodes[cr_in(f->g, id, i)].shape[axis];
         if (first == 0 && part == n)
             return f->all[cr_in(f->g, id, i)][axis];
+        if (first >= 0 && first < part)
+            return part_of_rank(f, cr_in(f->g, id, i), axis, first, n);
         first -= part;
     }
     return size;
+}
+
+/* True if a node is an input, a state or a parameter, or such a matrix transposed. */
+static bool is_of_caller(const struct cr_graph *g, cr_id id)
+{
+    while (g->nodes[id].op == CR_OP_permute)
+        id = cr_in(g, id, 0);
+    return cr_is_interface(&g->nodes[id]);
+}
+
+/* Returns the size that n elements of an axis of the operand have if they are a rank's share of it: of queries, keys
+ * and values of N_EMBD columns each, the share of the queries has N_EMBD / RANKS.  Returns 0 if they are no even
+ * share. */
+static int find_share(const struct finder *f, int axis, int64_t n)
+{
+    const int ranks = size_of_ranks(f);
+    const struct cr_node *whole = &f->g->nodes[f->in[0]];
+    int64_t parts = n ? whole->shape[axis] / n : 0;
+    if (!ranks || parts * n != whole->shape[axis])
+        return 0;
+    int64_t count = f->sizes->sizes[ranks - 1].value;
+    int part = parts % count ? 0
+                             : cr_size_quotient(f->sizes, f->all[f->in[0]][axis],
+                                                cr_plain_size(f->sizes, parts / count));
+    return cr_size_quotient(f->sizes, part, ranks);
 }
 
 /* Infers the axes that a slice cuts: it takes a part of a concat, or all nodes of the script that
@@ -203,6 +287,11 @@ static void find_slice(struct finder *f)
         f->found[a] = whole[a] == f->node->shape[a]
                           ? from[a]
                           : find_part(f, f->in[0], a, f->node->index[a], f->node->shape[a]);
+        int share = f->found[a] ? 0 : find_share(f, a, f->node->shape[a]);
+        if (is_of_caller(f->g, f->in[0]))
+            f->found[a] = f->found[a] ? f->found[a] : share;
+        else if (share && known && share != known[a])
+            agrees = false; /* a rank's share, or a part that only has the shape of another node */
         agrees = agrees && (!f->found[a] || f->found[a] == known[a]);
     }
     for (int a = 0; agrees && a < f->node->rank; a++)
@@ -212,7 +301,9 @@ static void find_slice(struct finder *f)
 /* Infers a view: an axis that it keeps has the size that it has in the operand. */
 static void find_move(struct finder *f)
 {
-    const int *known = f->node->op == CR_OP_expand ? known_of_shape(f) : NULL;
+    const int *known = f->node->op == CR_OP_expand ? known_of_shape(f) : NULL, *share = known_of_share(f);
+    if (known && share && memcmp(known, share, sizeof f->share) != 0)
+        known = NULL;
     if (f->node->op == CR_OP_reshape) {
         find_reshape(f);
         return;
@@ -242,6 +333,7 @@ static void find_same(struct finder *f)
 /* Infers the parts of all ranks: the first axis counts them. */
 static void find_exchange(struct finder *f)
 {
+    f->found[0] = size_of_ranks(f);
     memcpy(f->found + 1, f->all[f->in[0]], (size_t)(f->node->rank - 1) * sizeof *f->found);
 }
 
@@ -272,8 +364,8 @@ int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK]
 {
     int(*all)[CR_MAX_RANK] = cr_calloc((size_t)g->n_nodes, sizeof *all);
     for (cr_id id = 0; id < g->n_nodes; id++) {
-        struct finder f = {g,   cr_named_sizes_of(g), &g->nodes[id], cr_inputs(g, &g->nodes[id]),
-                           all, all[id], 0};
+        struct finder f = {.g = g, .sizes = cr_named_sizes_of(g), .node = &g->nodes[id],
+                           .in = cr_inputs(g, &g->nodes[id]), .all = all, .found = all[id]};
         find[cr_ops[f.node->op].kind](&f);
         find_bounds(&f);
     }

@@ -30,6 +30,17 @@ void cr_named_sizes_drop(struct cr_named_sizes *sizes)
     free(sizes);
 }
 
+void cr_name_ranks(struct cr_named_sizes *sizes, int ranks)
+{
+    for (int i = 0; i < sizes->n_names; i++)
+        if (strcmp(sizes->names[i].text, "RANKS") == 0)
+            return;
+    if (sizes->n_names == CR_MAX_SIZE_NAMES)
+        return;
+    sizes->ranks_name = sizes->n_names++;
+    sizes->names[sizes->ranks_name] = (struct cr_size_name){"RANKS", "", ranks};
+}
+
 void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes)
 {
     g->interned->sizes = sizes;

@@ -54,6 +54,7 @@ struct cr_named_sizes {
     int n_facts, cap_facts;
     int bound_names[CR_MAX_LENGTHS]; /* by length: the number of its bound's name, or 0 */
     bool no_options;                 /* sizes other than bounds are numbers */
+    int ranks_name; /* the number of the name RANKS, of a model that is cut for several ranks; or 0 */
     int head_dim; /* the size that is written CR_HEAD_DIM, or 0 */
     int users;    /* graphs and programs that share it */
 };
@@ -63,6 +64,9 @@ struct cr_named_sizes *cr_named_sizes_new(void);
 
 /* Removes a user of the table, and frees the table with the last one.  `sizes` may be null. */
 void cr_named_sizes_drop(struct cr_named_sizes *sizes);
+
+/* Adds the name RANKS for the number of ranks that a model is cut for, unless an option has that name. */
+void cr_name_ranks(struct cr_named_sizes *sizes, int ranks);
 
 /* Attaches the table to a graph; graphs that passes make from it share the table. */
 void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes);
