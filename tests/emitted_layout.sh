@@ -208,7 +208,7 @@ count 1 '    const int *const in_ids = inputs[0]; /* ids[B, T] */' "$T/experts.c
 count 2 '        a->k7_layers_block_sparse_moe_gate_experts + 2 * INTERMEDIATE_SIZE + NUM_LOCAL_EXPERTS,' "$T/experts.c"
 "$crescent" emit graphs/phi.lua --isa plain -o "$T/phi.c" >"$log" 2>&1
 report $? "emit graphs/phi.lua"
-count 2 '            a->k2_self_attn_q_proj_k_proj_v_proj_mlp + row * SIZE_448 + 3 * HIDDEN_SIZE, SIZE_448,' "$T/phi.c"
+count 2 '            a->k4_self_attn_q_proj_k_proj_v_proj_mlp + row * SIZE_448 + 3 * HIDDEN_SIZE, SIZE_448,' "$T/phi.c"
 
 # A stored value has the same name outside and inside of its kernel; a copy of an operand has another name than the
 # result.

@@ -503,8 +503,9 @@ static void store_row_numbers(struct choice *c, cr_id id)
             c->by_row[cr_in(c->g, id, i)] = true;
 }
 
-/* True if a node is a function such as exp that its users only broadcast, so often that recomputing
- * it for each copy is not cheap: rotary embeddings broadcast cosines to all heads. */
+/* True if a node is a function such as exp that its users only broadcast, so often that recomputing it for each
+ * copy and each reader of the copies is not cheap: rotary embeddings broadcast cosines to all heads, for both halves
+ * of queries and of keys. */
 static bool is_repeated_function(const struct choice *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
@@ -512,10 +513,12 @@ static bool is_repeated_function(const struct choice *c, cr_id id)
         return false;
     int64_t elements = cr_elements(node->rank, node->shape), times = 0;
     for (int i = c->users.first[id]; i < c->users.first[id + 1]; i++) {
-        const struct cr_node *user = &c->g->nodes[c->users.list[i]];
+        const cr_id copies = c->users.list[i];
+        const struct cr_node *user = &c->g->nodes[copies];
         if (user->op != CR_OP_expand)
             return false;
-        times += cr_elements(user->rank, user->shape) / elements;
+        times += cr_elements(user->rank, user->shape) / elements *
+                 (c->users.first[copies + 1] - c->users.first[copies]);
     }
     return elements > 1 && times * FUNCTION > CHEAP;
 }
