@@ -33,14 +33,6 @@ typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, l
 /* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
-/*
- * A reduction down the columns, in calls for tiles of a multiple of 16 rows, except for the last:
- * lanes[r % 16, :] = combine(lanes[r % 16, :], a[r, :]). lanes is 16 x cols and is initialised with
- * the identity; at the end cr_reduce_lanes combines the lanes, and row 0 has the results.
- */
-typedef void cr_reduce_down(long rows, long cols, float *lanes, const float *a, long lda);
-typedef void cr_reduce_lanes(long cols, float *lanes);
-
 /* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
@@ -380,7 +372,8 @@ int gpt2_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .attn_c_attn_weight = weights + 240, /* attn.c_attn.weight[N_EMBD, 160], whole panels */
             .out = arena, /* attn.c_attn[B, T, 3 * N_EMBD] */
         };
-        rt->parallel(pool, 2, 2, k1_attn_c_attn, &args, scratch, scratch_floats);
+        rt->parallel(pool, (3 * N_EMBD + 127) / 128, 2, k1_attn_c_attn, &args, scratch,
+            scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -399,7 +392,7 @@ int gpt2_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .attn_c_proj_weight = weights + 7968, /* attn.c_proj.weight[N_EMBD, 64], whole panels */
             .out = arena + 3072, /* attn_residual[B, T, N_EMBD] */
         };
-        rt->parallel(pool, 2, 2, k3_attn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, (N_EMBD + 31) / 32, 2, k3_attn_residual, &args, scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -411,7 +404,7 @@ int gpt2_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .mlp_c_fc_weight = weights + 11328, /* mlp.c_fc.weight[N_EMBD, 4 * N_EMBD], whole panels */
             .out = arena, /* mlp.act[B, T, 4 * N_EMBD] */
         };
-        rt->parallel(pool, 2, 2, k4_mlp_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, (4 * N_EMBD + 127) / 128, 2, k4_mlp_act, &args, scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -422,7 +415,7 @@ int gpt2_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .mlp_c_proj_weight = weights + 20592, /* mlp.c_proj.weight[4 * N_EMBD, 64], whole panels */
             .out = out_y, /* ffn_residual[B, T, N_EMBD] */
         };
-        rt->parallel(pool, 2, 2, k5_ffn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, (N_EMBD + 31) / 32, 2, k5_ffn_residual, &args, scratch, scratch_floats);
     }
     return 0;
 }
@@ -749,10 +742,8 @@ int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const
 /* A float and a word of 32 bits that may alias any element, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
-typedef uint32_t __attribute__((may_alias)) cr_word;
 #else
 typedef float cr_float;
-typedef uint32_t cr_word;
 #endif
 
 /* Pragmas for loops over a constant number of vectors, and for loops over very many. */
@@ -1206,7 +1197,6 @@ static int cr_has_neon(void)
 
 /* Vectors that may alias any element, with no alignment beyond that of an element. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
-typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
 #define v_load(p) (*(const cr_floats_4 *)(p))
 #define v_store(p, x) ((void)(*(cr_floats_4 *)(p) = (x)))
@@ -1761,12 +1751,6 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 #error "numbers in files are taken as they are: this needs a little-endian machine"
 #endif
 
-#if defined(__GNUC__)
-#define CR_PRINTF(text, values) __attribute__((format(printf, text, values)))
-#else
-#define CR_PRINTF(text, values)
-#endif
-
 /* Text from a file made fit for a message: escaped, shortened, in quotes. */
 struct cr_shown {
     char text[96];
@@ -1780,11 +1764,8 @@ struct cr_mapping {
     int handle; /* the file's descriptor + 1 while it is open; 0 if all bytes are in memory */
 };
 
-/* Does the same, but only the first n bytes can be read through `bytes`, which takes no addresses for the rest
- * (`ulimit -v` counts them); cr_mapping_read reads all.  cr_map_more maps the first n in their place. */
-CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size);
+/* Maps the first n bytes in place of fewer. */
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size);
-CR_API void cr_unmap_file(struct cr_mapping *mapping);
 
 #include <errno.h>
 #include <stdarg.h>
@@ -1918,6 +1899,8 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, size_t n, const
 }
 
 /* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
+/* Maps the first n bytes of a file; for the others it takes no addresses (`ulimit -v` counts them), and only
+ * cr_mapping_read reads them. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
@@ -1928,11 +1911,6 @@ CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, 
     if (!mapping->handle)
         close(fd);
     return status;
-}
-
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
-{
-    return cr_map_begin(mapping, path, (size_t)-1, error, size);
 }
 
 CR_API void cr_unmap_file(struct cr_mapping *mapping)
@@ -1974,41 +1952,22 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads an open file into memory; a file that does not support seeking is not a regular file. */
-static int cr_read_stream(struct cr_mapping *mapping, FILE *file, const char *path, char *error,
-                          size_t size)
-{
-    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    unsigned char *bytes;
-    if (length < 0 || fseek(file, 0, SEEK_SET) != 0)
-        return cr_file_fail(error, size, path, "cannot be read, expected a regular file");
-    bytes = malloc((size_t)length + 1);
-    if (!bytes)
-        return cr_file_fail(error, size, path, "out of memory for %ld bytes", length);
-    mapping->bytes = bytes;
-    mapping->size = (size_t)length;
-    if (fread(bytes, 1, mapping->size, file) == mapping->size)
-        return 0;
-    cr_unmap_file(mapping);
-    return cr_file_fail(error, size, path, "cannot be read");
-}
-
-CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
-{
-    FILE *file = fopen(path, "rb");
-    int status;
-    *mapping = (struct cr_mapping){0};
-    if (!file)
-        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
-    status = cr_read_stream(mapping, file, path, error, size);
-    fclose(file);
-    return status;
-}
-
+/* Reads the whole file into memory; a file that does not support seeking is not a regular file. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
+    FILE *file = fopen(path, "rb");
+    long length = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    unsigned char *bytes = length < 0 ? NULL : malloc((size_t)length + 1);
+    *mapping = (struct cr_mapping){.bytes = bytes, .size = bytes ? (size_t)length : 0};
     (void)n;
-    return cr_map_file(mapping, path, error, size);
+    if (!file)
+        return cr_file_fail(error, size, path, "cannot be opened: %s", strerror(errno));
+    int whole = bytes && fseek(file, 0, SEEK_SET) == 0 && fread(bytes, 1, mapping->size, file) == mapping->size;
+    fclose(file);
+    if (whole)
+        return 0;
+    cr_unmap_file(mapping);
+    return cr_file_fail(error, size, path, "cannot be read into memory, expected a regular file that fits there");
 }
 
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size)
@@ -2024,6 +1983,12 @@ CR_API int cr_mapping_read(const struct cr_mapping *mapping, size_t at, size_t n
 }
 
 #endif
+
+/* Maps a whole file. */
+CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error, size_t size)
+{
+    return cr_map_begin(mapping, path, (size_t)-1, error, size);
+}
 /*
  * json.h - a strict reader of JSON text, one token at a time: the caller knows what has to come
  * next.  Nothing is allocated and nothing recurses, whatever the text.
@@ -2313,8 +2278,7 @@ CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *
     return cr_number_of_bits((uint32_t)cr_number_bits(at, 4, big));
 }
 
-/* A loop for each type, so that the compiler knows the type inside it. */
-/* Converts n contiguous little-endian elements of a floating-point type. */
+/* Converts n contiguous little-endian elements of a floating-point type, by a loop for each type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
 {
     int64_t i;
@@ -4251,26 +4215,6 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
     }
 CR_REDUCTIONS(CR_COMBINE)
 
-/*
- * v_loosely_NAME combines two vectors and ignores the sign of zeros, which is faster; v_NAME_is_loose is
- * true for reductions whose result depends on that sign.
- */
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-
 /* ---- over rows ---- */
 
 /* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
@@ -4330,51 +4274,20 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* A row whose result may be a zero of the wrong sign is reduced once more. */
+#undef CR_ROW_BY
+#define CR_ROW_BY(name) CR_NAME(v_row_##name)
+#define CR_ROW_STRICTLY(name, rule, identity, combine, description)                                \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)
+CR_REDUCTIONS(CR_ROW_STRICTLY)
+
 #define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
-    CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
     static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
     {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
         for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
+            y[r] = CR_ROW_BY(name)(a + r * lda, cols);                                             \
         }                                                                                          \
     }
 CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
-#define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
-    static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
-                                          long lda)                                                \
-    {                                                                                              \
-        for (long r = 0; r < rows; r++) {                                                          \
-            float *lane = lanes + r % CR_LANES * cols;                                             \
-            long c = 0;                                                                            \
-            CR_UNROLL_BY_4                                                                         \
-            for (; c + CR_W <= cols; c += CR_W) {                                                  \
-                CR_PREFETCH(a + (r + CR_LANES) * lda + c); /* of the next tile */                  \
-                v_store(lane + c,                                                                  \
-                        CR_NAME(v_combine_##name)(v_load(lane + c), v_load(a + r * lda + c)));     \
-            }                                                                                      \
-            if (c < cols) {                                                                        \
-                VF x = v_load_n(a + r * lda + c, cols - c);                                        \
-                x = CR_NAME(v_combine_##name)(v_load_n(lane + c, cols - c), x);                    \
-                v_store_n(lane + c, x, cols - c);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void CR_NAME(cr_##name##_lanes)(long cols, float *lanes)                                \
-    {                                                                                              \
-        for (long half = CR_LANES / 2; half > 0; half /= 2) {                                      \
-            CR_NAME(cr_##name##_down)(half, cols, lanes, lanes + half * cols, cols);               \
-        }                                                                                          \
-    }
-CR_REDUCTIONS(CR_REDUCE_COLUMNS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *

@@ -1112,7 +1112,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .hidden_weight = weights + 5616, /* hidden.weight[2 * N_EMBD, WIDTH], whole panels */
             .out = arena, /* hidden[B, WIDTH] */
         };
-        rt->parallel(pool, 2, 2, k5_hidden, &args, scratch, scratch_floats);
+        rt->parallel(pool, WIDTH / 32, 2, k5_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k6_args args = {
@@ -1120,7 +1120,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .hidden = arena, /* hidden[B, WIDTH] */
             .out = arena + 4096, /* act[B, WIDTH] */
         };
-        rt->parallel(pool, 2, 2, k6_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, B / 32, 2, k6_act, &args, scratch, scratch_floats);
     }
     {
         const struct k7_args args = {
@@ -1200,7 +1200,7 @@ int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool, const f
             .output_weight = weights + 240, /* output.weight[10, WIDTH], whole panels */
             .out = arena, /* gradient of hidden[B, WIDTH] */
         };
-        rt->parallel(pool, 2, 2, k14_d_hidden, &args, scratch, scratch_floats);
+        rt->parallel(pool, WIDTH / 32, 2, k14_d_hidden, &args, scratch, scratch_floats);
     }
     {
         const struct k15_args args = {
@@ -3367,30 +3367,6 @@ static void CR_NAME(cr_mul_sigmoid)(long rows, long cols, float *y, long ldy, co
     }
 CR_REDUCTIONS(CR_COMBINE)
 
-/*
- * v_loosely_NAME combines two vectors and ignores the sign of zeros, which is faster; v_NAME_is_loose is
- * true for reductions whose result depends on that sign.
- */
-#undef CR_MAX
-#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
-#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
-    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        const VF result = (combine);                                                               \
-        (void)loose;                                                                               \
-        return result;                                                                             \
-    }                                                                                              \
-    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
-    {                                                                                              \
-        int loose = 0;                                                                             \
-        (void)(combine);                                                                           \
-        return loose;                                                                              \
-    }
-CR_REDUCTIONS(CR_COMBINE_LOOSELY)
-#undef CR_MAX
-#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
-
 /* ---- over rows ---- */
 
 /* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
@@ -3450,24 +3426,62 @@ CR_REDUCTIONS(CR_COMBINE_LOOSELY)
         return v_lane0(lane[0]);                                                                   \
     }
 
-/* A row whose result may be a zero of the wrong sign is reduced once more. */
-#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
-    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)                               \
+#undef CR_ROW_BY
+#define CR_ROW_BY(name) CR_NAME(v_row_##name)
+#define CR_ROW_STRICTLY(name, rule, identity, combine, description)                                \
+    CR_REDUCE_ROW(v_row_##name, CR_NAME(v_combine_##name), identity)
+CR_REDUCTIONS(CR_ROW_STRICTLY)
+
+/*
+ * reductions_loose.inc - reductions of rows that first ignore the sign of zeros, which is faster for max and min.
+ *
+ * v_loosely_NAME combines two vectors so; v_NAME_is_loose is true for reductions whose result depends on
+ * that sign.  A row whose result may be a zero of the wrong sign is reduced once more.
+ */
+#undef CR_MAX
+#define CR_MAX(a, b) (loose = 1, CR_TOP(a, b))
+#define CR_COMBINE_LOOSELY(name, rule, identity, combine, description)                             \
+    CR_INLINE VF CR_NAME(v_loosely_##name)(VF a, VF b)                                             \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        const VF result = (combine);                                                               \
+        (void)loose;                                                                               \
+        return result;                                                                             \
+    }                                                                                              \
+    CR_INLINE int CR_NAME(v_##name##_is_loose)(VF a, VF b)                                         \
+    {                                                                                              \
+        int loose = 0;                                                                             \
+        (void)(combine);                                                                           \
+        return loose;                                                                              \
+    }
+CR_REDUCTIONS(CR_COMBINE_LOOSELY)
+#undef CR_MAX
+#define CR_MAX(a, b) CR_NAME(v_maximum)(a, b)
+
+#undef CR_ROW_BY
+#define CR_ROW_BY(name) CR_NAME(v_fast_row_##name)
+#define CR_ROW_LOOSELY(name, rule, identity, combine, description)                                 \
     CR_REDUCE_ROW(v_loose_row_##name, CR_NAME(v_loosely_##name), identity)                         \
+    CR_INLINE float CR_NAME(v_fast_row_##name)(const float *row, long cols)                        \
+    {                                                                                              \
+        const float result = CR_NAME(v_loose_row_##name)(row, cols);                               \
+        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
+        return loose && result == 0 ? CR_NAME(v_row_##name)(row, cols) : result;                   \
+    }
+CR_REDUCTIONS(CR_ROW_LOOSELY)
+
+#define CR_REDUCE_ROWS(name, rule, identity, combine, description)                                 \
     static void CR_NAME(cr_##name)(long rows, long cols, float *y, const float *a, long lda)       \
     {                                                                                              \
-        const int loose = CR_NAME(v_##name##_is_loose)(v_set1(0.0f), v_set1(0.0f));                \
         for (long r = 0; r < rows; r++) {                                                          \
-            y[r] = CR_NAME(v_loose_row_##name)(a + r * lda, cols);                                 \
-            if (loose && y[r] == 0) {                                                              \
-                y[r] = CR_NAME(v_row_##name)(a + r * lda, cols);                                   \
-            }                                                                                      \
+            y[r] = CR_ROW_BY(name)(a + r * lda, cols);                                             \
         }                                                                                          \
     }
 CR_REDUCTIONS(CR_REDUCE_ROWS)
-
-/* ---- down columns, by the same lanes: row r belongs to lane r % 16 of its column ---- */
-
+/*
+ * reductions_down.inc - reductions down columns for every row of CR_REDUCTIONS, by the lanes of reductions.inc: row r
+ * belongs to lane r % 16 of its column.
+ */
 #define CR_REDUCE_COLUMNS(name, rule, identity, combine, description)                              \
     static void CR_NAME(cr_##name##_down)(long rows, long cols, float *lanes, const float *a,      \
                                           long lda)                                                \
