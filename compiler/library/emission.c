@@ -76,11 +76,11 @@ static struct cr_program *program_to_emit(const crescent_graph *graph, const cre
                                           const char *update, struct cr_error *error)
 {
     struct cr_named_sizes *sizes = cr_find_option_sizes(graph); /* runs the script again */
-    if (sizes && config->ranks > 1)
+    const bool by_ranks = config && config->ranks > 1;
+    if (sizes && by_ranks)
         cr_name_ranks(sizes, config->ranks);
-    struct cr_program *program = config && config->ranks > 1
-                                     ? program_of_ranks(graph, config, update, sizes, error)
-                                     : program_of_rank(graph, config, NULL, sizes, 0, error);
+    struct cr_program *program = by_ranks ? program_of_ranks(graph, config, update, sizes, error)
+                                          : program_of_rank(graph, config, NULL, sizes, 0, error);
     cr_named_sizes_drop(sizes);
     return program;
 }
