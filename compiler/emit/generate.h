@@ -22,8 +22,8 @@ struct cr_emitted_prompt_part {
     bool is_document;
 };
 
-/* The inputs of an encoder, as indices of ports: ids, segments or -1, and the number of tokens; its
- * output is one vector. */
+/* The inputs of an encoder, as indices of ports: the ids, the segments (-1: there are none), and the number of tokens.
+ * The encoder's output is one vector. */
 struct cr_encoder_ports {
     int ids, types, n;
     int64_t most;       /* tokens of a text */

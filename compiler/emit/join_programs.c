@@ -366,7 +366,7 @@ static void add_term(struct cr_function *f, struct cr_address *address, int var)
     address->n_terms++;
 }
 
-/* Makes a number in an expression the sum of it and a slot. */
+/* Replaces the number at `expr` by the sum of this number and the field `slot`. */
 static void add_to_expr(struct cr_function *f, cr_expr expr, int slot)
 {
     struct cr_expr_node number = f->exprs[expr];

@@ -33,7 +33,7 @@ int cr_sums_at_once(int n);
  * largest power of two below n. */
 int cr_left_leaves(int n);
 
-/* Returns the part of a name behind a beginning, or null if it begins otherwise. */
+/* Returns the name without the prefix `beginning`, or null if the name does not have this prefix. */
 static inline const char *cr_after_prefix(const char *name, const char *beginning)
 {
     size_t length = strlen(beginning);

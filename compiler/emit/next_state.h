@@ -18,7 +18,7 @@ struct cr_next_state {
     int *to_param, *to_input; /* by output: the parameter or input that it is the next value of,
                                  or CR_NONE */
     bool *is_state;           /* by input: an output is its next value */
-    int micro_batches;        /* of a step; 0: the step has one entry */
+    int micro_batches;        /* the number of micro-batches of a step; 0: the step has one entry */
     int *to_sum;              /* by output: the input that is its sum over micro-batches, or CR_NONE */
     bool *is_sum;             /* by input: an output is its sum over micro-batches */
     int number;               /* the input that is the number of the micro-batch, or CR_NONE */

@@ -124,7 +124,7 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 
 /* ---- pieces ---- */
 
-/* Packs a piece, directly from memory or read into `room` first. */
+/* Packs piece number i.  Elements that are in memory are packed from there; others are read into `room` first. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
     struct cr_weight_piece piece =

@@ -60,7 +60,8 @@ struct cr_weight_files {
 int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
                          struct cr_error *error);
 
-/* Does the same with bytes, which must stay valid as long. */
+/* Like cr_weight_files_open, for files whose bytes are in memory.  The bytes must stay valid until the files are
+ * closed. */
 int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_bytes *bytes,
                          struct cr_error *error);
 void cr_weight_files_close(struct cr_weight_files *files);

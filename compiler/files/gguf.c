@@ -408,7 +408,7 @@ int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapp
     return parse_mapped(file, path, mapping, &lacks, error, size);
 }
 
-/* Opens a file, of which it maps the header alone; a failure leaves nothing mapped. */
+/* Opens a file and maps only its header.  After a failure nothing is mapped. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;

@@ -26,7 +26,7 @@ struct fact {
 /* An axis whose elements are tokens. */
 struct side {
     int axis;      /* or CR_NONE: there is none */
-    int64_t ahead; /* index along it of the first token */
+    int64_t ahead; /* the index of the first token along the axis */
 };
 
 struct search {
@@ -119,8 +119,8 @@ static struct fact exact(const struct search *s, enum cr_dtype type, struct fact
     return hidden(greatest(s, &f));
 }
 
-/* Returns the fact of a + sign b.  A hidden value stays hidden if scores are added, but not if a
- * number lifts it above the bound. */
+/* Returns the fact of a + sign * b.  A HIDDEN value stays HIDDEN if scores are added, but not if the added number
+ * lifts it above the bound. */
 static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (b.kind == AFFINE)

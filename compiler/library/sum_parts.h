@@ -10,7 +10,7 @@
 
 struct crescent_trainer;
 
-/* The ranks that run the micro-batches of a node of the tree: neighbours. */
+/* The consecutive ranks that run the micro-batches of a node of the tree. */
 struct cr_rank_range {
     int first, last;
 };

@@ -12,7 +12,7 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *post_processors);
 struct cr_pair_template {
     int32_t cls, sep; /* or -1: there is none */
     int separators;   /* the number of SEP between A and B, 1 or 2; 0: pairs are not supported */
-    int32_t first_type, second_type; /* segments: of the first id; of B and the last id */
+    int32_t first_type, second_type; /* the segment of the first id; the segment of B and of the last id */
 };
 
 /* Adds a TemplateProcessing. */

@@ -85,8 +85,8 @@ static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
-/* True if k may be cut: not with a prologue, nor if a part of k could begin inside a block of
- * weights or of rounded rows. */
+/* True if the product may be computed in several parts of k.  It may not if the kernel has a prologue, or if a part
+ * could begin inside a block of weights or of rounded rows. */
 static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops *s)
 {
     return !k->gemm.prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&

@@ -42,7 +42,7 @@ static void find_names_of_views(struct cr_titles *t)
 
 /* ---- titles of their own ---- */
 
-/* A function, by the kernel that it was made for, and its name. */
+/* The name of a function, and the kernel that the function was made for. */
 struct named_function {
     int kernel;
     char name[CR_FUNCTION_NAME];

@@ -459,8 +459,8 @@ static void name_panel_rows(const struct naming *n, const struct cr_address *add
             f->terms[t].size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
-/* True for the distance of rows in the scratch of an attention that are as wide as a panel: blocks
- * of scores have a panel of queries. */
+/* True if the slot is scratch of an attention, and the distance of its rows is the width of a panel: blocks of scores
+ * have a panel of queries. */
 static bool is_panel_wide(const struct naming *n, int slot, int64_t distance)
 {
     return n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && n->b->k->key >= 0 && distance == CR_PANEL;

@@ -37,7 +37,7 @@ static bool is_item(const struct cr_walk *w, const struct cr_linear *a)
            a->summands[0].unknown == w->item;
 }
 
-/* Bounds a quotient from below by the quotient of the least dividend. */
+/* Sets a lower bound of the quotient a / by: the least value of `a`, divided by `by`. */
 static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear *a, int64_t by)
 {
     struct cr_linear bound;

@@ -61,7 +61,7 @@ enum { NOWHERE = -1 };
 struct block {
     int begin;     /* the statement that begins it */
     int n_written; /* slots written before it */
-    bool loop;     /* it counts as if it ran: a loop, or a block whose results are kept */
+    bool loop;     /* its writes count after its end: it is a loop, or a block whose results are kept */
 };
 
 struct writes {
