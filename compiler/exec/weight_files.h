@@ -60,7 +60,7 @@ struct cr_weight_files {
 int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
                          struct cr_error *error);
 
-/* Like cr_weight_files_open, for files whose bytes are in memory.  The bytes must stay valid until the files are
+/* Like cr_weight_files_open, for one file whose bytes are in memory.  The bytes must stay valid until the files are
  * closed. */
 int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_bytes *bytes,
                          struct cr_error *error);

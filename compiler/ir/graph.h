@@ -139,7 +139,7 @@ struct cr_attr {
     enum cr_dtype dtype;        /* input, const */
     int rank;                   /* leaves, reshape, expand, random: the length of `shape` */
     int64_t shape[CR_MAX_RANK]; /* leaves, reshape, expand, random: the shape; slice: sizes;
-                                   scatter_add: the number of rows, first */
+                                   scatter_add: shape[0] is the number of rows */
     int axis;                   /* iota, reductions, concat, write, cumsum; from 0 */
     signed char lengths[CR_MAX_RANK]; /* input, const, iota, expand, limit: see cr_node */
     int64_t index[CR_MAX_RANK]; /* permute: axes; slice: starts; cumsum: first 1 to sum from the

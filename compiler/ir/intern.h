@@ -19,7 +19,7 @@ enum { CR_AXES_IN_BLOCK = 32 };
 struct cr_interned {
     struct cr_names names;
     struct cr_table addresses; /* addresses of the names; items are their numbers */
-    int64_t **blocks;          /* of axes */
+    int64_t **blocks;          /* the blocks that hold lists of axes */
     int n_axes, n_blocks, cap_blocks;
     struct cr_table axes; /* items are numbers of lists of axes */
     struct cr_literal *literals;

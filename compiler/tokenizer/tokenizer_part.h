@@ -38,8 +38,8 @@ struct cr_decoding {
         gathered; /* its last output; the text so far, for a part that must see all of it; or the
                      token held back */
     bool held, ended; /* a token is held back; it is the last one */
-    size_t taken, made; /* bytes of all tokens so far (counted by the first part); bytes of this
-                           part's output */
+    size_t taken, made; /* taken: the bytes of all tokens so far, counted by the first part only; made: the bytes of
+                           this part's output so far */
 };
 
 /* Decodes one token, or with `fused` the next bytes of the whole text, and appends to `out`. */

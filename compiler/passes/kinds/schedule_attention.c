@@ -276,7 +276,7 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
 
 /* ---- rows that are computed ---- */
 
-/* Rows of queries or keys that programs compute, part by part. */
+/* Rows of queries or keys that tile programs compute, one program for each part of a row. */
 struct made_rows {
     const struct cr_row_parts *parts;
     const struct cr_tiles *first; /* the program of the first part */
