@@ -11,8 +11,8 @@
 #include "handles.h"
 
 /*
- * Fails if the file at `path` differs from that of rank 0, which all ranks call with a path of their own; `what` names
- * its contents in the message.  If it is a folder in Hugging Face's layout, its settings, its tokenizer and its weights
+ * Fails if the file at `path` differs from that of rank 0.  All ranks call it, each with a path of its own; `what` names
+ * the contents in the message.  If `path` is a folder in Hugging Face's layout, its settings, its tokenizer and its weights
  * are compared, and so are those in its modules (1_Pooling).  Other files of the folder do not count.
  *
  * Of a file of more than 16 MiB it reads the first 16 MiB, and of the rest 256 pieces of 4 KiB at equal distances.  A

@@ -4,8 +4,8 @@
 
 #include "tokenizer.h"
 
-/* Sets *n to the tokens that sentence-transformers takes for those of the prompt: the ids of the prompt alone, at most
- * `most` with those around it, without a special one at the end. */
+/* Sets *n to the number of tokens of `prompt`, counted as sentence-transformers does: it encodes the prompt alone, with
+ * the tokens that the tokenizer adds around a text, cut to `most` tokens.  A special token at the end does not count. */
 int cr_count_prompt_tokens(struct cr_tokenizer *tokenizer, const char *prompt, int64_t most, int64_t *n,
                            struct cr_error *error);
 
