@@ -15,10 +15,12 @@
  *                            and the step has the number i, counted from 0
  *     TWO_STATES             a step stores the next state beside the old one, not over it
  *     TRAIN_ADD_MPI          compiled by mpicc, it is a program for mpirun: the ranks share the
- *                            micro-batches of a step, if it has any; rank 0 prints and writes
+ *                            micro-batches of a step, if it has any; rank 0 prints and writes.
+ *                            It ends if ranks were given different steps, states or data
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef MODEL
 #define MODEL train_add
@@ -71,6 +73,25 @@ static int leave_ranks(int status)
     return status;
 }
 
+static unsigned long long given; /* a hash of the steps, the state and the data */
+
+/* Mixes n bytes into the hash. */
+static void mix(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        given = (given ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+}
+
+/* Returns 1 if all ranks were given the same. */
+static int is_alike(void)
+{
+    unsigned long long range[2] = {given, ~given}; /* the least of ~x is that of the largest x */
+#if SIZE(_MPI)
+    MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD);
+#endif
+    return range[0] == given && ~range[1] == given;
+}
+
 /* A checkpoint is the length of a header, the header, and the tensors without gaps, in the order
  * of the table; so that the header need not be read by somebody who knows what he saved. */
 static int read_state(const char *path, char *state, float *whole)
@@ -85,6 +106,7 @@ static int read_state(const char *path, char *state, float *whole)
     for (int i = 0; good && i < SIZE(_TENSORS); i++) {
         const size_t n = (size_t)NAME(_tensors)[i].elements;
         good = fread(whole, 4, n, file) == n && NAME(_set_tensor)(state, i, whole) == 0;
+        mix(whole, 4 * n);
     }
     if (file)
         fclose(file);
@@ -101,6 +123,8 @@ static int read_data(const char *path, int **elements)
     long header = good ? 10 + start[8] + 256L * start[9] : 0, size = good ? ftell(file) - header : 0;
     good = good && size > 0 && (*elements = malloc((size_t)size)) && fseek(file, header, SEEK_SET) == 0 &&
            fread(*elements, 1, (size_t)size, file) == (size_t)size;
+    if (good)
+        mix(*elements, (size_t)size);
     if (file)
         fclose(file);
     return good;
@@ -153,6 +177,9 @@ int main(int argc, char **argv)
         good = read_data(argv[i], &data[i - 4]);
     if (!good || !next || !read_state(argv[1], state, whole)) {
         fputs("expected CHECKPOINT STEPS TENSORS, and memory\n", stderr);
+        good = 0;
+    } else if (mix(argv[2], strlen(argv[2])), !is_alike()) {
+        fputs("ranks have different steps, states or data, expected the same for all\n", stderr);
         good = 0;
     } else {
         const char *last = train(pool, state, next, arena, atol(argv[2]), rank);

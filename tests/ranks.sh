@@ -294,6 +294,9 @@ emits_encoder() {
         same "$family: C that embeds with $weights on $1 ranks" "$T/one" "$T/all"
     done
     ends "$1" 'nowhere: cannot be opened' "$T/packed" --file "$T/nowhere"
+    program="$T/emitted_by_rank"
+    ends "$1" 'text or query of rank 1 differ from those of rank 0' "$T/packed" --text fox
+    program="$T/emitted"
     model=tests/fixtures/embed_qwen3_score
     build QWEN3 "$1" $model --embed-text
     report $? "$family: C that ranks for $1 ranks"
@@ -327,6 +330,9 @@ compared() {
     build LLAMA 2 graphs/fables --generate
     report $? "$family: C that generates for 2 ranks"
     ends 2 'weights of rank 1 differ from those of rank 0' --prompt 'A fox' --tokens 2 "$T/fables"
+    for option in prompt temperature seed tokens; do
+        ends 2 'prompt or options of rank 1 differ from those of rank 0' "$T/fables0" --$option 1
+    done
     build LLAMA 2 graphs/fables --generate --pack "$T/pack0"
     report $? "$family: C that generates from packed weights for 2 ranks"
     { head -c -4 "$T/pack0" && printf '\0\0\0\100'; } >"$T/pack1"

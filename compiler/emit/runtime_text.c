@@ -134,6 +134,7 @@
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
     F(main_pieces, "compiler/emit/standalone_pieces.inc")                                          \
     F(main_compare, "compiler/emit/standalone_compare.inc")                                        \
+    F(main_compare_weights, "compiler/emit/standalone_compare_weights.inc")                        \
     F(main_ranks, "compiler/emit/standalone_main_ranks.inc")                                       \
     F(ranks, "compiler/emit/standalone_ranks.inc")                                                 \
     F(step_ranks, "compiler/emit/standalone_step_ranks.inc")                                       \
