@@ -5,7 +5,7 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/weights.h"
 
-/* ---- regions ---- */
+/* ---- paths between two nodes ---- */
 
 static bool is_whole_move(enum cr_op op)
 {
@@ -20,7 +20,8 @@ static bool region_has(const struct cr_region *region, cr_id id)
     return false;
 }
 
-/* True if only the kernel of some attention's gradients computes a node. */
+/* True if `id` is computed only inside the kernel of an attention's gradients, which does not store
+ * it. */
 static bool is_behind(const struct cr_module *module, cr_id id)
 {
     for (int i = 0; i < module->n_backwards; i++)
@@ -30,8 +31,8 @@ static bool is_behind(const struct cr_module *module, cr_id id)
     return false;
 }
 
-/* Appends the users of a node to the region, each once; false if one of them cannot belong to
- * it. */
+/* Appends the users of `from` to the region, each once.  Returns false if a user cannot belong to
+ * the region. */
 static bool visit_region(const struct cr_module *module, const struct cr_users *users, cr_id from,
                          struct cr_region *region)
 {
@@ -60,7 +61,7 @@ bool cr_find_region(const struct cr_module *module, const struct cr_users *users
     return visit_region(module, users, from, region);
 }
 
-/* ---- between the products ---- */
+/* ---- the nodes between scores and values ---- */
 
 struct matcher {
     const struct cr_module *module;
@@ -76,8 +77,8 @@ static bool among(const struct cr_softmax *s, cr_id id)
     return false;
 }
 
-/* True if the reader is the kernel of the attention's gradients, which recomputes the probabilities
- * instead of loading them. */
+/* True if `user` is computed by the kernel of the attention's gradients, which recomputes the
+ * probabilities `id` instead of loading them. */
 static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
 {
     for (int i = 0; i < m->module->n_backwards; i++) {
@@ -89,7 +90,8 @@ static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
     return false;
 }
 
-/* True if no part is stored or has another reader: then no part needs to be stored. */
+/* True if no node of the softmax is stored, and only the softmax, the attention and its gradients
+ * read these nodes.  Then one kernel can compute the attention without storing them. */
 static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
 {
     for (int i = -1; i < s->n; i++) {
@@ -106,8 +108,8 @@ static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id
     return true;
 }
 
-/* Returns the matmul from which elementwise work, reshapes and permutes compute the logits, if the
- * search meets it within `budget` nodes; or CR_NONE. */
+/* Returns the matmul from which elementwise ops, reshapes and permutes compute the logits `id`.
+ * Returns CR_NONE if there is none among the first `budget` nodes visited. */
 static cr_id find_scores(const struct matcher *m, cr_id id, int *budget)
 {
     if (--*budget < 0)
@@ -132,8 +134,8 @@ cr_id cr_find_scores(const struct cr_module *module, cr_id logits)
     return find_scores(&(struct matcher){module, module->graph, NULL}, logits, &budget);
 }
 
-/* True if elementwise work leads from the scores to the logits, and nothing outside the pattern
- * reads its intermediate results. */
+/* True if elementwise ops, reshapes and permutes lead from the scores to the logits, and no node
+ * outside the attention reads the intermediate results. */
 static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
 {
     struct cr_region region = {.skips_gradients = true};
@@ -142,7 +144,7 @@ static bool leads_to_logits(const struct matcher *m, cr_id scores, cr_id logits)
     return scores == logits || cr_find_region(m->module, m->users, scores, logits, &region);
 }
 
-/* Matches a softmax, or one with dropout, times values. */
+/* Matches `output` = softmax x values, with or without dropout, and fills in *found. */
 static bool match_attention(const struct matcher *m, cr_id output, struct cr_attention *found)
 {
     struct cr_softmax s;
@@ -182,8 +184,8 @@ static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *bu
                                            cr_elements(scores->rank, scores->shape);
 }
 
-/* True if arithmetic on parameters and constants alone computes a node, as a weight that is normalised, with at most
- * `budget` nodes visited. */
+/* True if `id` is computed from parameters and constants by arithmetic alone, such as a normalised
+ * weight.  Visits at most `budget` nodes. */
 static bool is_made_of_weights(const struct cr_graph *g, cr_id id, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -202,9 +204,9 @@ static bool is_computed_weight(const struct cr_graph *g, cr_id id)
     return is_made_of_weights(g, id, &budget);
 }
 
-/* True if a product multiplies activations of a head: no operand is a weight, and the inner size or
- * the columns are no more than a wide head's, so that one operand stays in a cache while queries go
- * by. */
+/* True if a product multiplies activations of one head: neither operand is a weight, and its inner
+ * size or its columns are at most those of a wide head.  One operand then stays in a cache while
+ * the kernel loops over queries. */
 static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
 {
     enum { WIDEST_HEAD = 256 };

@@ -19,7 +19,7 @@
 
 /* ---- missing gradients ---- */
 
-/* Exchanges the last two axes of a node, merged with a permute below. */
+/* Swaps the last two axes of node `id`; a permute that `id` may be is merged with the new one. */
 static cr_id transposed_view(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = {0};
@@ -40,9 +40,9 @@ static void add_product(struct cr_graph *g, cr_id a, cr_id b)
 }
 
 /*
- * Adds the missing ones of the three products if T exists: some are missing where keys and values
- * are constant.  The kernel computes them although nothing reads them; that costs little compared
- * with storing arrays of queries by keys.  True if it added any.
+ * Adds dQ, dK and dV where the graph lacks them but has T, as where keys and values are constant.
+ * The kernel computes them although nothing reads them; that costs little compared with storing
+ * arrays of queries by keys.  Returns true if it added a product.
  */
 static bool complete(const struct cr_search *s, struct cr_graph *g, cr_id t)
 {
@@ -61,8 +61,8 @@ static bool complete(const struct cr_search *s, struct cr_graph *g, cr_id t)
     return g->n_nodes > n;
 }
 
-/* True if a node may be the gradient of scores, of which the gradients of queries and keys are
- * products: it is elementwise, and a matmul reads the node or its transpose. */
+/* True if a node may be T, the gradient of scores, from which dQ and dK are computed: it is
+ * elementwise, and a matmul reads the node or its transpose. */
 static bool may_be_dscores(const struct cr_search *s, cr_id id)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++) {
@@ -75,7 +75,7 @@ static bool may_be_dscores(const struct cr_search *s, cr_id id)
     return false;
 }
 
-/* Completes the gradients of all T.  `marks` comes from cr_mark_dlogits. */
+/* Adds the missing products of every T in the graph.  `marks` comes from cr_mark_dlogits. */
 static bool complete_all(struct cr_graph *g, const struct cr_search *s, const bool *marks)
 {
     bool added = false;
@@ -86,8 +86,8 @@ static bool complete_all(struct cr_graph *g, const struct cr_search *s, const bo
 
 /* ---- the pass ---- */
 
-/* The gradients that one kernel computes, the three products first; first and last are the smallest
- * and the largest id. */
+/* The gradients that one kernel computes: dQ, dK, dV, then those of arrays.  `first` and `last` are
+ * the smallest and the largest node id. */
 struct parts {
     const struct cr_attention_backward *b;
     cr_id nodes[CR_MAX_STORED], first, last;
@@ -106,14 +106,14 @@ static struct parts parts_of(const struct cr_attention_backward *b)
     return p;
 }
 
-/* True if a part is an array that the kernel also uses to compute other parts. */
+/* True if part i is an array that the kernel also reads to compute other parts. */
 static bool is_inside(const struct parts *p, int i)
 {
     const struct cr_array_gradient *array = i < 3 ? NULL : &p->b->arrays[i - 3];
     return array && array->result == array->array;
 }
 
-/* dK and dV are x' y.  Returns x; other_factor returns y. */
+/* dK and dV are products x' y.  Returns x of part i; other_factor returns y. */
 static cr_id transposed_factor(const struct parts *p, int i)
 {
     return i == 1 ? p->b->dscores : p->b->dropped;
@@ -131,8 +131,8 @@ static void mark(const struct cr_graph *g, const struct parts *p, cr_id user, bo
             needed[cr_in(g, user, i)] = true;
 }
 
-/* True if a node outside the kernel reads an array that the kernel computes inside: it needs the
- * stored copy. */
+/* True if node `id`, outside the kernel, reads a part that the kernel also uses inside.  That part
+ * must then be stored. */
 static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id id)
 {
     const struct cr_attention_backward *b = p->b;
@@ -147,8 +147,9 @@ static bool reads_stored(const struct cr_graph *g, const struct parts *p, cr_id 
     return reads && !own;
 }
 
-/* Marks the nodes with ids from the first to the last part on which a part depends.  False if one
- * part depends on another, or is a source of another attention's parts and so copied. */
+/* Marks the nodes with ids from the first to the last part on which a part depends.  Returns false
+ * if the parts cannot move together: one depends on another, or was copied already as an operand of
+ * another attention's parts. */
 static bool mark_sources(const struct cr_rewrite *rw, const struct parts *p, bool *needed)
 {
     const struct cr_graph *g = rw->from;
@@ -186,8 +187,8 @@ static bool is_turned(const struct parts *p, int i)
     return (i == 1 && p->b->dk_turned) || (i == 2 && p->b->dv_turned);
 }
 
-/* Copies a part in the form that the kernel stores.  A transposed product is copied as the
- * product of swapped operands; an array that the kernel also uses inside becomes a separate
+/* Copies a part in the form that the kernel stores.  A product stored transposed becomes the
+ * product of the swapped operands; an array that the kernel also reads inside becomes a separate
  * node. */
 static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
 {
@@ -206,7 +207,8 @@ static cr_id copy_part(struct cr_rewrite *rw, const struct parts *p, int i)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, in, NULL);
 }
 
-/* Replaces the nodes of gradients by the nodes that they became in the new graph. */
+/* Replaces all node ids in *b by the ids of their copies in the new graph; `results` has the copies
+ * of the parts. */
 static void set_nodes(const struct cr_rewrite *rw, struct cr_attention_backward *b,
                       const cr_id *results)
 {
@@ -227,7 +229,7 @@ static void set_nodes(const struct cr_rewrite *rw, struct cr_attention_backward 
     b->output = b->joined ? rw->map[b->output] : b->dq;
 }
 
-/* Copies the parts side by side, and maps each to what its readers read. */
+/* Copies the parts to adjacent nodes, and maps each old part to the node that its readers read. */
 static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const struct parts *p)
 {
     cr_id results[CR_MAX_STORED];
@@ -238,11 +240,11 @@ static void join(struct cr_rewrite *rw, struct cr_attention_backward *b, const s
         rw->map[p->nodes[i]] = is_turned(p, i) ? cr_transpose_last(rw, results[i]) : results[i];
 }
 
-/* The gradients of attentions; one kernel may compute all parts of an item. */
+/* All gradients of attentions that were found; one kernel may compute all parts of an item. */
 struct joins {
     struct cr_attention_backward *items;
     int n, cap;
-    int *of; /* by node: 1 + the index of the item that it is a part of, or 0 */
+    int *of; /* by node: 1 + the index of the item that has this node as a part, or 0 */
 };
 
 static void add_join(struct joins *all, const struct cr_attention_backward *b)
@@ -256,8 +258,9 @@ static void add_join(struct joins *all, const struct cr_attention_backward *b)
         all->of[p.nodes[i]] = all->n;
 }
 
-/* Returns the attention's gradients of which node `id` is the first part, and sets *p to their
- * parts.  Returns null if there are none, or if a concat in the graph joins them already. */
+/* If node `id` is the first part of an attention's gradients, returns these gradients and sets *p
+ * to their parts.  Returns null for other nodes, and if a concat of the graph joins the parts
+ * already. */
 static struct cr_attention_backward *parts_at(const struct joins *all, cr_id id, struct parts *p)
 {
     struct cr_attention_backward *b = all->of[id] ? &all->items[all->of[id] - 1] : NULL;
@@ -303,8 +306,8 @@ static void rewrite(struct cr_module *module, struct joins *all)
     free(needed);
 }
 
-/* Completes the patterns and finds the gradients.  Returns true if the graph has to be rewritten,
- * which is not needed if concats join all of them already. */
+/* Adds missing products and finds all gradients.  Returns true if the graph must be rewritten: if
+ * products were added, or if some gradients are not joined by a concat. */
 static bool find_joins(struct cr_module *module, struct cr_users *users, struct joins *all)
 {
     bool *weights = cr_find_weights(module->graph);
@@ -341,7 +344,7 @@ static int by_output(const void *x, const void *y)
     return (a->output > b->output) - (a->output < b->output);
 }
 
-/* Moves the gradients with an output to module->backwards. */
+/* Moves the items whose `output` is set to module->backwards, sorted by output. */
 static void list_gradients(struct cr_module *module, struct joins *all)
 {
     int n = 0;
@@ -355,8 +358,7 @@ static void list_gradients(struct cr_module *module, struct joins *all)
 }
 
 /*
- * Fills in module->backwards.  First it adds products that complete a pattern; the users are then
- * found again.
+ * Fills in module->backwards.
  */
 void cr_pass_join_grads(struct cr_module *module)
 {

@@ -1,21 +1,19 @@
 /*
- * lift_grads.c - rewrites the nodes that depend on the gradient of an attention's logits into the form
- * that one kernel computes: elementwise work on whole arrays of queries by keys, then sums.
+ * lift_grads.c - rewrites the nodes that depend on the gradient of an attention's logits into the form that one kernel
+ * computes: elementwise ops on whole arrays of queries by keys, then sums.
  *
- * The gradient of a tensor that the script multiplies scores by, or adds to them, is a sum over
- * the axes along which the tensor was broadcast, in the order of the script: first over the batch,
- * say, then times the distances, then over queries and keys.  Here all elementwise work comes
- * first and the sums over keys and queries come next, so that no smaller array of queries by keys
- * remains between them:
+ * The script may multiply scores by a tensor or add it to them.  The gradient of this tensor is a sum over the axes
+ * along which it was broadcast, in the script's order: first over the batch, for example, then multiplied by distances,
+ * then over queries and keys.  This pass moves all elementwise ops before the sums over keys and queries, so that no
+ * smaller array of queries by keys remains between them:
  *
- *     sum over (i, j) of (sum over b of dS[b, i, j]) y[i, j]   is
+ *     sum over (i, j) of (sum over b of dS[b, i, j]) y[i, j]   becomes
  *     sum over b, i of (sum over j of dS[b, i, j] y[i, j])
  *
- * A product in which the rows of all heads are one matrix, as where all heads share their keys, is
- * the sum of a product for each head.
+ * A product that reads the rows of all heads as one matrix, as where all heads share their keys, becomes the sum of one
+ * product a head.
  *
- * Like other rules for gradients, this is exact for finite values, except for the order of the
- * sums.
+ * Like other rules for gradients, this is exact for finite values, except for the order of the sums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,39 +24,40 @@
 #include "compiler/passes/weights/weights.h"
 
 /*
- * A node as a view of the array `of`, whose axes are batch axes, queries and keys: the node is
- * computed from it by elementwise ops, sums over some of its axes, and movement ops.  Axes of size
- * 1 are ignored.
+ * A node as a view of the array `of`, whose axes are batch axes, queries and keys.  Elementwise
+ * ops, sums over some of the array's axes, and movement ops compute the node from the array.  Axes
+ * of size 1 are ignored.
  */
 struct view {
     cr_id of;                     /* the array that the node is a view of, or CR_NONE */
-    int n;                        /* number of axes that are not summed ... */
-    signed char axis[CR_MAX_RANK]; /* ... the array's axes in the order of the node ... */
-    signed char in[CR_MAX_RANK];   /* ... and for each the node's axis that contains it */
+    int n;                        /* number of the array's axes that are not summed */
+    signed char axis[CR_MAX_RANK]; /* these axes, in the order of the node ... */
+    signed char in[CR_MAX_RANK];   /* ... and the number of the node's axis that contains each of
+                                      them */
     unsigned summed;              /* the array's axes that are summed, as bits */
 };
 
 enum lifted {
     AS_IS,
-    SUMMED,     /* a sum over queries or keys, or a sum over batch axes that other nodes read */
-    SCATTERED,  /* a scatter by an index of queries and keys */
-    ONE_MATRIX,    /* (rows of all heads as one matrix)' times a node */
-    ITS_TRANSPOSE, /* a node's transpose times the rows of all heads */
+    SUMMED,     /* a sum over queries or keys, or over batch axes if other nodes read it */
+    SCATTERED,  /* a scatter by an index with axes for queries and keys */
+    ONE_MATRIX,    /* (rows of all heads as one matrix)' times another node */
+    ITS_TRANSPOSE, /* the transpose of another node times the rows of all heads as one matrix */
 };
 
 struct lift {
     const struct cr_graph *g;
     const struct cr_users *users;
     struct view *views;     /* by node */
-    bool *is_probs;         /* by node: a view of probabilities */
-    bool *depends;          /* by node: it depends on a gradient array */
-    bool *ends;             /* by node: elementwise work on a sum that other nodes read, so it is
-                               not lifted */
+    bool *is_probs;         /* by node: true for an array of probabilities */
+    bool *depends;          /* by node: true if it depends on an array of gradients */
+    bool *ends;             /* by node: true for elementwise ops on a sum that other nodes read;
+                               they are not lifted */
     unsigned char *lifted;  /* by node: an enum lifted */
     bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
     struct cr_rewrite *rw;
-    cr_id *whole; /* by node that is a view: the elementwise work on the whole array in the new
-                     graph, or CR_NONE */
+    cr_id *whole; /* by node that is a view: the value before its sums, over the whole array, in the
+                     new graph; or CR_NONE */
 };
 
 /* ---- views ---- */
@@ -80,7 +79,7 @@ static bool same_view(const struct view *a, const struct view *b)
            memcmp(a->axis, b->axis, (size_t)a->n) == 0 && memcmp(a->in, b->in, (size_t)a->n) == 0;
 }
 
-/* True if a node is elementwise work on the whole array: same shape and axes. */
+/* True if a node has the shape and axes of its whole array, with nothing summed. */
 static bool is_whole(const struct lift *l, cr_id id)
 {
     const struct view *view = &l->views[id];
@@ -89,8 +88,8 @@ static bool is_whole(const struct lift *l, cr_id id)
     return same_view(view, &whole) && cr_same_shape(&l->g->nodes[id], &l->g->nodes[view->of]);
 }
 
-/* Maps the view's axes to the axes of a reshape; false if the reshape splits an axis of the
- * array. */
+/* Updates *view for a reshape, so that it refers to the reshape's axes.  Returns false if the
+ * reshape splits an axis of the array. */
 static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
@@ -166,8 +165,9 @@ static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
     }
 }
 
-/* Sets *view to the view that an elementwise node is: the common view of its operands.  False
- * unless each operand is that view or depends on no array of gradients. */
+/* Sets *view to the view of an array that an elementwise node computes: the common view of its
+ * operands.  Returns false unless each operand has that view or depends on no array of
+ * gradients. */
 static bool see_map(const struct lift *l, cr_id id, struct view *view)
 {
     unsigned viewed = 0;
@@ -213,7 +213,7 @@ static struct view find_view(const struct lift *l, cr_id id)
     }
 }
 
-/* ---- what to lift ---- */
+/* ---- the nodes to lift ---- */
 
 /* True if a node is a sum, over queries or keys, of a view of an array of gradients. */
 static bool sums_inner(const struct lift *l, cr_id id)
@@ -241,8 +241,8 @@ static bool scatters_inner(const struct lift *l, cr_id id)
     return two == inner_axes(l, view->of) && alone;
 }
 
-/* True if a node is an array as one matrix: rows are all batch axes and the queries, columns are
- * the keys.  If `keys_first`, true for the transpose of that matrix. */
+/* True if a node is an array reshaped to one matrix: a row for each batch index and query, a column
+ * for each key.  With `keys_first`, true for the transpose of that matrix. */
 static bool is_one_matrix(const struct lift *l, cr_id id, bool keys_first)
 {
     const struct view *view = &l->views[id];
@@ -268,7 +268,7 @@ static enum lifted lifted_product(const struct lift *l, cr_id id)
     return is_one_matrix(l, b, false) ? ITS_TRANSPOSE : AS_IS;
 }
 
-/* True if a node is an output, or a node that is neither a view nor lifted reads it. */
+/* True if a node is an output, or is read by a node that is neither a view nor lifted. */
 static bool is_read(const struct lift *l, cr_id id)
 {
     bool read = l->users->output[id];
@@ -296,8 +296,8 @@ static void find_views(struct lift *l)
     }
 }
 
-/* Marks elementwise work on a sum that other nodes read: it is not lifted, but computed from the
- * sum.  Returns true if it has marked a node that was not marked. */
+/* Sets `ends` for elementwise ops on a sum that other nodes read: they are not lifted, but computed
+ * from the sum.  Returns true if it set one that was not set. */
 static bool end_at_reads(struct lift *l)
 {
     bool found = false;
@@ -344,8 +344,8 @@ static cr_id transpose(struct lift *l, cr_id id)
     return make(l, CR_OP_permute, id, rank, index);
 }
 
-/* Lists the sizes of a view's axes in the view's order, and in `place` the position of each axis in
- * the array's order. */
+/* Writes the sizes of a view's axes to `size`, in the view's order, and the position of each axis
+ * in the array's order to `place`. */
 static void list_axes(const struct lift *l, const struct view *view, int64_t *size, int64_t *place)
 {
     for (int i = 0; i < view->n; i++) {
@@ -356,8 +356,8 @@ static void list_axes(const struct lift *l, const struct view *view, int64_t *si
     }
 }
 
-/* Permutes the axes of a node, which has the axes of a view, into the order of the array's axes,
- * and expands it along the array's other axes. */
+/* Permutes a node with a view's axes to the order of the array's axes, and expands it along the
+ * array's other axes. */
 static cr_id spread(struct lift *l, cr_id id, const struct view *view)
 {
     int64_t size[CR_MAX_RANK], place[CR_MAX_RANK], index[CR_MAX_RANK], shape[CR_MAX_RANK];
@@ -375,8 +375,8 @@ static cr_id spread(struct lift *l, cr_id id, const struct view *view)
     return make(l, CR_OP_expand, id, of->rank, of->shape);
 }
 
-/* The inverse of spread: moves a node with the axes of the array to where `node` has them.  If
- * `first` is not null, an axis of that size precedes the axes of the view. */
+/* The inverse of spread: permutes and reshapes `id`, whose axes are in the array's order, to the
+ * shape of `node`.  If `first` is not null, an axis of size *first precedes the view's axes. */
 static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id node,
                        const int64_t *first)
 {
@@ -394,7 +394,8 @@ static cr_id gather_up(struct lift *l, cr_id id, const struct view *view, cr_id 
     return make(l, CR_OP_reshape, id, l->g->nodes[node].rank, l->g->nodes[node].shape);
 }
 
-/* Makes the elementwise work on the whole array that the node sums. */
+/* Returns the node of the new graph with the elements of view `id` before its sums, over the whole
+ * array.  Adds it if it does not exist yet. */
 static cr_id whole_of(struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -419,8 +420,7 @@ static cr_id whole_of(struct lift *l, cr_id id)
 
 /* ---- lifting ---- */
 
-/* Makes the sums over the axes that the view sums over: keys first, then queries, then the
- * others. */
+/* Adds the sums of a view over its summed axes: keys first, then queries, then the others. */
 static cr_id lift_sum(struct lift *l, cr_id id)
 {
     cr_id from = l->views[id].of == CR_NONE ? cr_in(l->g, id, 0) : id;
@@ -434,7 +434,8 @@ static cr_id lift_sum(struct lift *l, cr_id id)
     return gather_up(l, sum, &view, id, NULL);
 }
 
-/* Makes a table for each batch index, and sums the tables over the axes that the view sums. */
+/* Scatters into one table for each batch index, then sums the tables over the batch axes that the
+ * view sums. */
 static cr_id lift_scatter(struct lift *l, cr_id id)
 {
     cr_id rows = cr_in(l->g, id, 0);
@@ -456,7 +457,7 @@ static cr_id lift_scatter(struct lift *l, cr_id id)
     return gather_up(l, table, &view, id, &n);
 }
 
-/* Makes a product for each head, and their sum. */
+/* Adds one product for each head, and the sum of these products. */
 static cr_id lift_product(struct lift *l, cr_id id)
 {
     bool turned = l->lifted[id] == ITS_TRANSPOSE;
@@ -488,8 +489,8 @@ static void lift_node(struct lift *l, cr_id id)
     l->rw->map[id] = made;
 }
 
-/* True if a node sums a view over an axis of size 1, so that it equals its operand.  False in an
- * entry of which no node is lifted, so that lifting in one entry does not change another. */
+/* True if a node sums a view over an axis of size 1, so that it equals its operand.  Returns false
+ * in an entry without lifted nodes, so that lifting in one entry does not change another. */
 static bool sums_nothing(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
@@ -517,7 +518,7 @@ static void rewrite(struct lift *l, struct cr_module *module)
     free(l->whole);
 }
 
-/* ---- the arrays ---- */
+/* ---- the arrays of queries by keys ---- */
 
 /* Finds the arrays: gradients of logits, and probabilities.  Returns false if there are none. */
 static bool find_arrays(struct lift *l, const struct cr_module *module)

@@ -2,10 +2,13 @@
  * match_grads.c - matches the gradients of an attention: the gradients of its queries, keys and
  * values, and all others that depend on the gradient of its logits.
  *
- * All start from dS, the gradient of the logits.  Elementwise work computes T from it, and products
- * of T are the gradients of queries and keys.  It also computes other arrays of queries by keys,
- * whose sums are the gradients of tensors that the script multiplies scores by or adds to them.
- * Without a softmax dS is dA, the gradient of the weights, and T depends on the scores, too.
+ * All start from dS, the gradient of the logits.  Elementwise ops compute T, the gradient of the
+ * scores, from dS, and products of T are the gradients of queries and keys.  Elementwise ops on dS
+ * also compute other arrays of queries by keys; their sums are the gradients of tensors that the
+ * script multiplies scores by or adds to them.
+ *
+ * An attention without softmax has dA, the gradient of the weights A, in place of dS, and its T
+ * depends on the scores, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +23,8 @@
 
 /* ---- views of one matrix ---- */
 
-/* Sets *id to the operand below all its movement ops, and *map to the index map of that operand;
- * CR_MAP_SPLIT if an atom must be split. */
+/* Follows the operands of movement ops from *id down to the first other node.  Sets *id to that
+ * node and *map to its index map.  Returns CR_MAP_SPLIT if an atom must be split first. */
 static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_atoms *atoms,
                                    cr_id *id, struct cr_map *map, struct cr_split *split)
 {
@@ -36,13 +39,15 @@ static enum cr_map_status map_down(const struct cr_graph *g, const struct cr_ato
     return CR_MAP_OK;
 }
 
-/* The loops over a node: one atom for each axis, or for each part of it. */
+/* The loops over a node's elements: one atom for each axis, or several for an axis that was
+ * split. */
 struct loops {
     struct cr_atoms atoms;
-    int axis[CR_MAX_ATOMS]; /* by atom */
+    int axis[CR_MAX_ATOMS]; /* by atom: the axis that it belongs to */
 };
 
-/* Maps the atoms to the axes of a node, the last two exchanged or not. */
+/* Returns the map from atoms to the axes of a node; if `exchanged`, with the last two axes
+ * swapped. */
 static struct cr_map map_of(const struct loops *l, int rank, bool exchanged)
 {
     struct cr_map map = {0};
@@ -107,8 +112,8 @@ static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 
 /* ---- the products ---- */
 
-/* Returns the product x' y, or y' x with *turned set.  Returns CR_NONE unless there is exactly
- * one.  A product y' x counts only if x' remains a permute of x when it replaces the product. */
+/* Returns the only product x' y, or y' x with *turned set; CR_NONE if there is none or more than
+ * one.  A product y' x counts only if x' is still a permute of x after it replaced the product. */
 static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, bool *turned)
 {
     cr_id found = CR_NONE;
@@ -131,7 +136,7 @@ static cr_id transposed_product(const struct cr_search *s, cr_id x, cr_id y, boo
     return found;
 }
 
-/* True if each node from the factor up to the product has only one reader. */
+/* True if each node on the path from the factor to the product has only one reader. */
 static bool only_leads_to(const struct cr_search *s, cr_id factor, cr_id product)
 {
     while (product != factor) {
@@ -143,7 +148,8 @@ static bool only_leads_to(const struct cr_search *s, cr_id factor, cr_id product
     return true;
 }
 
-/* Finds dA, the factor of dP that is a matmul.  The other factors must be a dropout. */
+/* Finds dA, the only matmul among the factors of dP.  Returns false unless the other factors are
+ * those of a dropout. */
 static bool find_ddropped(const struct cr_search *s, struct cr_attention_backward *b,
                           struct cr_factors *dropout)
 {
@@ -207,9 +213,9 @@ static bool match_dlogits(const struct cr_search *s, cr_id id, struct cr_attenti
     return false;
 }
 
-/* Searches the users of `id` for the product A V of an attention without softmax, where V is a view
- * of `id` and the transpose of the right factor of dA; or CR_NONE.  A V must be older than dA: A
- * and dA may look alike. */
+/* Follows views from `id` to the product A V of an attention without softmax, where V is a view of
+ * `id` and the transpose of dA's right factor; returns it, or CR_NONE.  A V must be older than dA:
+ * A and dA may look alike. */
 static cr_id find_direct_product(const struct cr_search *s, cr_id id, cr_id ddropped, int *budget)
 {
     const struct cr_graph *g = s->g;
@@ -275,7 +281,8 @@ bool *cr_mark_dlogits(const struct cr_search *s)
     return marks;
 }
 
-/* Searches T's elementwise work for dS, within `budget` nodes. */
+/* Follows the operands of elementwise ops from T to dS, with at most `budget` visits, and fills in
+ * *b. Returns false if there is no dS. */
 static bool find_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
 {
@@ -291,13 +298,13 @@ static bool find_dlogits(const struct cr_search *s, cr_id id, struct cr_attentio
     return false;
 }
 
-/* ---- other arrays made of dS ---- */
+/* ---- other arrays computed from dS ---- */
 
-/* The nodes on the paths between two nodes. */
+/* The nodes on the paths between two nodes, or the nodes visited. */
 struct nodes {
     cr_id items[CR_MAX_VALUES];
     int n;
-    int budget; /* of visits */
+    int budget; /* the number of visits left */
 };
 
 static bool among(const cr_id *items, int n, cr_id id)
@@ -315,8 +322,8 @@ static bool is_work(const struct cr_search *s, cr_id id)
            op == CR_OP_permute;
 }
 
-/* Appends the nodes on the paths down from `id` through elementwise work, reshapes and permutes to
- * `to`, with both ends; false if there is no path. */
+/* Appends the nodes on all paths from `id` through operands of elementwise ops, reshapes and
+ * permutes to `to`; both ends are included.  Returns false if there is no path. */
 static bool list_between(const struct cr_search *s, cr_id id, cr_id to, struct nodes *list)
 {
     bool leads = id == to;
@@ -331,7 +338,8 @@ static bool list_between(const struct cr_search *s, cr_id id, cr_id to, struct n
     return leads;
 }
 
-/* Returns the last of a single-use chain of sums over batch axes that starts at `id`, or `id`. */
+/* Returns the last node of a single-use chain of sums over batch axes that starts at `id`, or `id`
+ * if there is no such chain. */
 static cr_id last_outer_sum(const struct cr_search *s, cr_id id)
 {
     for (cr_id next = id;
@@ -341,7 +349,7 @@ static cr_id last_outer_sum(const struct cr_search *s, cr_id id)
     return id;
 }
 
-/* True if a node is the permute of an array for a scatter over queries and keys. */
+/* True if node `id` permutes `array` for a scatter over queries and keys. */
 static bool is_scattered(const struct cr_search *s, cr_id array, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -382,8 +390,8 @@ static struct cr_array_gradient array_gradient(const struct cr_search *s, cr_id 
     return (struct cr_array_gradient){CR_WHOLE_ARRAY, array, sum, false};
 }
 
-/* Appends an array, unless it is in the list.  False if there are too many, or two are scattered:
- * the kernel scatters one. */
+/* Appends an array, unless it is in the list.  Returns false if the list is full, or if it would
+ * have two scattered arrays: the kernel scatters only one. */
 static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient array)
 {
     for (int i = 0; i < b->n_arrays; i++) {
@@ -401,14 +409,15 @@ static bool add_array(struct cr_attention_backward *b, struct cr_array_gradient 
 struct walk {
     const struct cr_search *s;
     struct cr_attention_backward *b;
-    struct nodes ahead;   /* nodes from the scores to the logits */
-    struct nodes towards; /* from dS to T */
+    struct nodes ahead;   /* the nodes from the scores to the logits */
+    struct nodes towards; /* the nodes from dS to T */
     struct nodes seen;
 };
 
 static bool visit(struct walk *w, cr_id id);
 
-/* True if the forward product or the gradients read the probabilities, before or after dropout. */
+/* True if `id` is the probabilities, before or after dropout, and `user` is the forward product or
+ * part of the gradients. */
 static bool is_reader(const struct cr_search *s, const struct cr_attention_backward *b, cr_id id,
                       cr_id user)
 {
@@ -417,8 +426,8 @@ static bool is_reader(const struct cr_search *s, const struct cr_attention_backw
             (user == cr_in(s->g, b->dv, 0) || cr_is_op(s->g, user, CR_OP_matmul)));
 }
 
-/* Visits a reader of a node that the kernel computes: follows elementwise work; any other op must
- * compute an array's gradient. */
+/* Visits a reader of node `id`, which the kernel computes.  Continues through elementwise ops.  Any
+ * other op must compute an array's gradient; if it does not, returns false. */
 static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 {
     const struct cr_search *s = w->s;
@@ -437,7 +446,8 @@ static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
            add_array(b, array_gradient(s, id, reader));
 }
 
-/* Visits a node and all that is computed from it. */
+/* Visits a node and, recursively, its readers; returns false if the kernel cannot compute one of
+ * them. */
 static bool visit(struct walk *w, cr_id id)
 {
     const struct cr_search *s = w->s;
@@ -457,8 +467,9 @@ static bool visit(struct walk *w, cr_id id)
 }
 
 /*
- * Lists the arrays computed from dS besides T, and the nodes that the kernel computes on the way.
- * False if elementwise work on dS or the scores has readers that the kernel cannot compute.
+ * Lists the arrays other than T that are computed from dS, and the nodes that the kernel computes
+ * between.  Returns false if an elementwise op on dS or the scores has readers that the kernel
+ * cannot compute.
  */
 static bool find_arrays(const struct cr_search *s, struct cr_attention_backward *b)
 {
@@ -477,7 +488,7 @@ static bool find_arrays(const struct cr_search *s, struct cr_attention_backward 
 
 /* ---- the gradient of a sink ---- */
 
-/* Returns a user of a node with that op, or CR_NONE. */
+/* Returns a user of node `id` whose op is `op`, or CR_NONE. */
 static cr_id reader_of(const struct cr_search *s, cr_id id, enum cr_op op)
 {
     for (int u = s->users->first[id]; u < s->users->first[id + 1]; u++)
@@ -508,14 +519,14 @@ static bool add_sink(const struct cr_search *s, struct cr_attention_backward *b)
     return add_array(b, (struct cr_array_gradient){CR_OF_SINK, b->delta, made, false});
 }
 
-/* ---- the pattern ---- */
+/* ---- the whole pattern ---- */
 
-/* True if only the forward product and the gradients use the softmax. */
+/* True if only the attention and its gradients read the nodes of the softmax. */
 static bool is_private(const struct cr_search *s, const struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
     if (b->direct)
-        return true; /* find_arrays visited all readers */
+        return true; /* find_arrays has checked all readers */
     if (!cr_match_dropped(s->g, &softmax, b->dropped))
         return false;
     for (int i = -1; i < softmax.n; i++) {
@@ -538,7 +549,7 @@ bool cr_match_backward(const struct cr_search *s, cr_id dq, struct cr_attention_
 {
     const struct cr_graph *g = s->g;
     if (!cr_is_op(g, dq, CR_OP_matmul) || cr_n_users(s->users, cr_in(g, dq, 0)) < 2)
-        return false; /* dk is computed from T, too */
+        return false; /* dK reads T as well */
     int budget = CR_MAX_VALUES;
     cr_id t = cr_in(g, dq, 0);
     *b = (struct cr_attention_backward){.output = CR_NONE, .dq = dq, .dscores = t};
@@ -556,7 +567,8 @@ bool cr_match_products(const struct cr_search *s, cr_id t, struct cr_attention_b
     int budget = CR_MAX_VALUES;
     *b = (struct cr_attention_backward){.output = CR_NONE, .dscores = t, .dq = CR_NONE};
     if (!find_dlogits(s, t, b, &budget) ||
-        !cr_same_shape(&s->g->nodes[t], &s->g->nodes[b->scores])) /* or the scores transposed */
+        !cr_same_shape(&s->g->nodes[t], &s->g->nodes[b->scores])) /* `t` may have the shape of the
+                                                                     transposed scores */
         return false;
     b->dk = transposed_product(s, t, cr_in(s->g, b->scores, 0), &b->dk_turned);
     b->dv = transposed_product(s, b->dropped, cr_in(s->g, b->ddropped, 0), &b->dv_turned);
@@ -571,8 +583,8 @@ bool cr_match_products(const struct cr_search *s, cr_id t, struct cr_attention_b
 
 /* ---- joined gradients ---- */
 
-/* True if operand i of a concat is a view of a node.  No other node may read it, unless
- * `shared`. */
+/* True if operand i of a concat is a view of `node`.  Unless `shared`, only the concat may read
+ * it. */
 static bool is_part(const struct cr_search *s, cr_id concat, int i, cr_id node, bool shared)
 {
     cr_id user = concat, id = cr_in(s->g, concat, i);
@@ -611,8 +623,8 @@ cr_id cr_find_joined(const struct cr_search *s, const struct cr_attention_backwa
     return cr_is_op(s->g, user, CR_OP_concat) && joins(s, user, b) ? user : CR_NONE;
 }
 
-/* Visits the nodes that the kernel computes for an operand of a product, such as random numbers and
- * masks. */
+/* Calls `visit` for the nodes that the kernel computes for an operand of a product, such as random
+ * numbers and masks. */
 static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(void *, cr_id),
                        void *context, int *budget)
 {
@@ -626,8 +638,8 @@ static void visit_mask(const struct cr_module *module, cr_id id, void (*visit)(v
         visit_mask(module, cr_in(g, id, i), visit, context, budget);
 }
 
-/* Visits the nodes on the path from a product to one of its factors, and the nodes that compute the
- * other operands. */
+/* Calls `visit` for the nodes on the path from a product to one of its factors, and for the nodes
+ * that compute the other operands. */
 static void visit_product(const struct cr_module *module, cr_id id, cr_id factor,
                           void (*visit)(void *, cr_id), void *context)
 {
@@ -673,11 +685,11 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
         visit(context, b->behind[i]);
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         visit(context, nodes[i]);
-    if (b->direct) { /* dropout is part of the work on scores */
+    if (b->direct) { /* without softmax, dropout is among the elementwise ops on the scores */
         int budget = 4 * CR_MAX_VALUES;
         visit_mask(module, b->logits, visit, context, &budget);
     } else {
-        cr_id difference = users->list[users->first[b->dprobs]]; /* its only user */
+        cr_id difference = users->list[users->first[b->dprobs]]; /* dP has only this user */
         visit(context, difference);
         visit(context, cr_in(g, difference, 1));
     }

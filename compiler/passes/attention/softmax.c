@@ -11,23 +11,23 @@ static void part(struct cr_softmax *s, cr_id id)
         s->parts[s->n++] = id;
 }
 
-/* True if `id` is op(of, last axis). */
+/* True if `id` reduces `of` by `op` over the last axis. */
 static bool is_row_reduction(const struct cr_graph *g, cr_id id, enum cr_op op, cr_id of)
 {
     const struct cr_node *node = &g->nodes[id];
     return node->op == op && cr_in(g, id, 0) == of && node->axis == node->rank - 1;
 }
 
-/* True if a node has one number for each row: it has one column, or is an expand of a node with
- * one column. */
+/* True if a node has one number a row: it has one column, or it expands a node with one column. */
 static bool is_row_number(const struct cr_graph *g, cr_id id, int rank)
 {
     const struct cr_node *node = &g->nodes[cr_operand_of_expand(g, id)];
     return node->rank == rank && node->shape[rank - 1] == 1;
 }
 
-/* Appends the nodes on the elementwise paths from the maximum of the logits to a shift to the
- * parts; false if there is no such path. */
+/* Follows elementwise ops from the shift `id` to the maximum of the logits, and appends the nodes
+ * on the paths to the softmax's parts.  Returns false if no path is found within `budget`
+ * visits. */
 static bool add_shift(const struct cr_graph *g, struct cr_softmax *s, cr_id id, int *budget)
 {
     bool leads = is_row_reduction(g, id, CR_OP_max, s->logits);
@@ -54,7 +54,7 @@ static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
     cr_id difference = s->logits, x = cr_in(g, difference, 0), wide = cr_in(g, difference, 1);
     cr_id top = cr_operand_of_expand(g, wide);
     if (!is_row_reduction(g, top, CR_OP_max, x))
-        return true; /* a logit that happens to be a difference */
+        return true; /* the logits are a difference, without a shift */
     part(s, difference);
     part(s, wide);
     if (top != wide)
@@ -66,8 +66,8 @@ static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 
 /* ---- sinks ---- */
 
-/* Matches exp(sink) where nothing is subtracted: a positive constant, or an exp with one number a
- * row. */
+/* Matches the term of a sink without a shift, exp(sink): a positive constant, or an exp with one
+ * number a row. */
 static bool find_plain_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id more)
 {
     const struct cr_node *node = &g->nodes[more];
@@ -83,8 +83,8 @@ static bool find_plain_sink(const struct cr_graph *g, struct cr_softmax *s, cr_i
     return true;
 }
 
-/* Matches exp(sink - m), where the logits are shifted by the same m, a number for each row.
- * exp(-m) is the case of sink 0. */
+/* Matches the term of a sink, exp(sink - m), where m, one number a row, is also subtracted from the
+ * logits.  exp(-m) is the sink 0. */
 static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr_id more)
 {
     cr_id inner = cr_is_op(g, more, CR_OP_exp) ? cr_in(g, more, 0) : CR_NONE;
@@ -108,7 +108,7 @@ static bool find_shifted_sink(const struct cr_graph *g, struct cr_softmax *s, cr
     return true;
 }
 
-/* Matches sum(e), or sum(e) and a sink. */
+/* Matches the denominator: sum(e), with or without the term of a sink added. */
 static bool match_denominator(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     if (is_row_reduction(g, id, CR_OP_sum, s->exp))
@@ -142,7 +142,7 @@ bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 
 /* ---- dropout ---- */
 
-/* Matches a softmax, or a product of a softmax and the factors of a dropout. */
+/* Matches a softmax, or the product of a softmax and a dropout's factors. */
 bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id dropped)
 {
     struct cr_factors f;
@@ -153,7 +153,8 @@ bool cr_match_dropped(const struct cr_graph *g, struct cr_softmax *s, cr_id drop
         if (probs < 0 || !cr_match_softmax(g, s, probs) || !cr_take_factor(&f, probs))
             continue;
         if (!cr_is_dropout(g, &f) || (cr_choose(g, &f) && !s->is_shifted))
-            return false; /* an infinite score makes only its own element NaN, which may be dropped */
+            return false; /* without a shift, an infinite score is NaN only in its own element,
+                             which dropout may remove */
         for (cr_id id = dropped; id != probs; id = cr_operand_with_factor(g, id, probs))
             part(s, id);
         return s->n < CR_SOFTMAX_PARTS;
