@@ -14,8 +14,8 @@ static int stop_at(struct cr_evaluate *ev, cr_id id)
     return -1;
 }
 
-/* Appends a piece of the columns: `size` columns with a distance of `step`, from column `start`
- * on. */
+/* Appends a piece of the columns: `size` columns that begin at column `start`, `step` columns
+ * apart. */
 static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64_t size)
 {
     struct cr_row_parts *pieces = &ev->pieces;
@@ -24,10 +24,10 @@ static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64
         pieces->items[pieces->n].start = start;
         pieces->items[pieces->n].step = step;
     }
-    pieces->n++; /* n > CR_MAX_PARTS: too many */
+    pieces->n++; /* n > CR_MAX_PARTS means that there are too many */
 }
 
-/* Makes a piece for each operand of a concat along which the columns run. */
+/* Adds a piece for each operand of a concat along the column axis. */
 static void cut_at_borders(struct cr_evaluate *ev, cr_id concat, const struct cr_affine *at)
 {
     const struct cr_node *node = &ev->g->nodes[concat];
@@ -48,8 +48,8 @@ static void cut_at_borders(struct cr_evaluate *ev, cr_id concat, const struct cr
     }
 }
 
-/* Makes pieces where a reshape splits the columns into (extent / low) x low: one of the two must be
- * small. */
+/* Adds the pieces of columns that a reshape splits into (extent / low) x low.  One of the two
+ * factors must be at most CR_MAX_PARTS. */
 static void cut_at_reshape(struct cr_evaluate *ev, const struct cr_split *split)
 {
     if (split->atom != ev->col || ev->col < 0)
@@ -122,8 +122,8 @@ static int find(const struct cr_evaluate *ev, cr_id id, const struct cr_map *map
     return -1;
 }
 
-/* Returns the node whose value needs the most ops.  The caller stores it if a program becomes
- * too long or reads too many tensors. */
+/* Returns the node whose value needs the most ops.  The caller stores this node if a program is too
+ * long or reads too many tensors. */
 static cr_id largest_part(const struct cr_evaluate *ev)
 {
     int size[CR_MAX_VALUES], largest = 0;
@@ -136,7 +136,7 @@ static cr_id largest_part(const struct cr_evaluate *ev)
         for (int a = 0; a < arity; a++)
             size[i] += size[value->arg[a]];
         if (size[i] > CR_MAX_VALUES)
-            size[i] = CR_MAX_VALUES; /* a value with several users counts several times */
+            size[i] = CR_MAX_VALUES; /* a value with several users counts once for each */
         if (size[i] > largest) {
             largest = size[i];
             part = value->node;
@@ -166,7 +166,8 @@ int cr_add_ref(struct cr_kernel *k, cr_id id)
     return k->n_refs++;
 }
 
-/* Loads an element of a node from `stored`, which is the node itself or a node that it reshapes. */
+/* Appends a load of a node's element from `stored`: the node itself, or a node with the same
+ * elements that it reshapes. */
 static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -177,8 +178,8 @@ static int load(struct cr_evaluate *ev, cr_id id, cr_id stored, const struct cr_
     return push(ev, &value, map);
 }
 
-/* Maps the operand of a movement op.  False if that is impossible: `ev` then has the atom to split
- * or the node to store. */
+/* Maps an element of a movement op to an element of its operand.  If that is impossible, returns
+ * false and sets the atom to split or the node to store in `ev`. */
 static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, struct cr_map *operand)
 {
     switch (cr_map_operand(ev->g, id, &ev->kernel->atoms, map, operand, &ev->split)) {
@@ -195,9 +196,9 @@ static bool move(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, str
 }
 
 /*
- * Returns the stored node that this node reshapes, or CR_NONE. Both have the same elements in the
- * same order.  So the stored node can be read even where an atom runs across several of its axes
- * and cannot be split, as in a sum over all tokens of a batch.
+ * Returns the stored node that this node reshapes, or CR_NONE.  Both have the same elements in the
+ * same order.  So the kernel can read the stored node even if an atom runs across several of its
+ * axes and cannot be split, as in a sum over all tokens of a batch.
  */
 static cr_id stored_in_order(const struct cr_evaluate *ev, cr_id id)
 {
@@ -221,15 +222,15 @@ static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *
 
 static int evaluate_core(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
-    if (ev->core_seen) /* the core was evaluated at another map: the whole product is needed */
+    if (ev->core_seen) /* the core is needed at two different maps, so it has to be stored */
         return stop_at(ev, id);
     ev->core_seen = true;
     ev->core_map = *map;
     return push(ev, &(struct cr_value){.source = CR_CORE, .node = id}, map);
 }
 
-/* Evaluates the scores, as CR_SCORE.  Fails unless they are read at ev->score_map: the kernel
- * computes the product of queries and keys at that index only. */
+/* Appends CR_SCORE, the product of queries and keys.  Fails unless `map` equals ev->score_map, the
+ * only index at which the kernel computes that product. */
 static int evaluate_score(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     if (!equal_maps(map, ev->score_map, ev->g->nodes[id].rank))
@@ -237,7 +238,8 @@ static int evaluate_score(struct cr_evaluate *ev, cr_id id, const struct cr_map 
     return push(ev, &(struct cr_value){.source = CR_SCORE, .node = id}, map);
 }
 
-/* Returns the value of an iota at an index, or -1: iotas of several shapes may count along one axis. */
+/* Returns an earlier iota with the same index, or -1.  Iotas of different shapes may count along
+ * the same loop. */
 static int find_iota(const struct cr_evaluate *ev, const struct cr_affine *at)
 {
     for (int i = 0; i < ev->tiles->n; i++) {
@@ -248,7 +250,7 @@ static int find_iota(const struct cr_evaluate *ev, const struct cr_affine *at)
     return -1;
 }
 
-/* Evaluates a constant or an iota; an iota at the index of an earlier one is that value. */
+/* Appends a constant or an iota.  Reuses an earlier iota with the same index. */
 static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -263,8 +265,8 @@ static int evaluate_leaf(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     return push(ev, &value, map);
 }
 
-/* Returns the operand, 1 or 2, of a `where` whose mask is assumed to hide nothing; 0 for any other
- * node. */
+/* If node `id` is a `where` whose condition is assumed never to mask, returns the number of the
+ * chosen operand, 1 or 2.  Returns 0 for any other node. */
 static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
 {
     for (int i = 0; i < ev->n_visible; i++)
@@ -273,8 +275,8 @@ static int chosen_operand(const struct cr_evaluate *ev, cr_id id)
     return 0;
 }
 
-/* Evaluates the operands of an elementwise op at the same map.  Of a `where` that a mask decides,
- * only the chosen operand is evaluated. */
+/* Evaluates the operands of an elementwise op at the same map.  If the outcome of a `where` is
+ * known, evaluates only the chosen operand. */
 static int evaluate_map(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -299,8 +301,8 @@ static bool depends_on(const struct cr_map *map, int rank, int atom)
 }
 
 /*
- * Chooses the column atom at the first reduction: the root's last axis if it has that extent and
- * the map does not depend on it, else a new atom.
+ * Chooses the column atom at the first reduction: the last axis of the root, if it has that extent
+ * and length and the map does not depend on it; else a new atom.
  */
 static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int rank, int64_t extent,
                        int length)
@@ -316,7 +318,8 @@ static bool choose_col(struct cr_evaluate *ev, const struct cr_map *map, int ran
     return true;
 }
 
-/* True if the map does not depend on some loop, so that the loop repeats the value. */
+/* True if the map does not depend on every loop: then some loop would compute the value
+ * repeatedly. */
 static bool is_repeated(const struct cr_evaluate *ev, const struct cr_map *map, int rank)
 {
     const struct cr_atoms *atoms = &ev->kernel->atoms;
@@ -333,7 +336,7 @@ static int push_reduction(struct cr_evaluate *ev, cr_id id, int value, const str
     return push(ev, &reduction, map);
 }
 
-/* True if the parts are consecutive columns, in the order of the row. */
+/* True if part p is columns p * extent to (p + 1) * extent - 1, for each p. */
 static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
 {
     for (int p = 0; p < rows->n; p++)
@@ -342,8 +345,8 @@ static bool are_in_order(const struct cr_row_parts *rows, int64_t extent)
     return true;
 }
 
-/* True if a reduction runs over whole rows, of which the program computes one part.  A sum adds the
- * columns in their order, so interleaved parts do not fit. */
+/* True if a reduction runs over whole rows, while the program computes one part of a row.  A sum
+ * adds columns in order, so it returns false for a sum over interleaved parts. */
 static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struct cr_map *map,
                         int rank, int64_t extent)
 {
@@ -352,8 +355,8 @@ static bool spans_parts(const struct cr_evaluate *ev, enum cr_op op, const struc
            (op == CR_OP_max || are_in_order(ev->rows, ev->kernel->atoms.extent[ev->col]));
 }
 
-/* Appends the reduction of whole rows: over a tile of each part, in the order of a contiguous
- * row. */
+/* Appends the reduction of whole rows over a tile of each part; the order of the sum is that of a
+ * contiguous row. */
 static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -389,7 +392,8 @@ static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map
             int before = ev->kernel->atoms.n;
             bool repeated = is_repeated(ev, map, node->rank);
             if (!choose_col(ev, map, node->rank, extent, length) ||
-                (repeated && ev->kernel->atoms.n > before)) /* else a loop repeats it */
+                (repeated && ev->kernel->atoms.n > before)) /* an existing loop would repeat the
+                                                               reduction */
                 return stop_at(ev, id);
         }
         if (spans_parts(ev, node->op, map, node->rank, extent))
@@ -416,8 +420,8 @@ int cr_evaluate_reduction(struct cr_evaluate *ev, cr_id id, int value)
     return push_reduction(ev, id, value, &(struct cr_map){0});
 }
 
-/* Evaluates the operand of a concat that contains all elements of the map; fails if several
- * operands do. */
+/* Evaluates the operand of a concat that contains all elements of the map.  Fails if they lie in
+ * several operands. */
 static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -442,8 +446,8 @@ static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return stop_at(ev, id);
 }
 
-/* Evaluates a gather: rows of a stored table, or of a reshape of one; the row's index is computed
- * at run time. */
+/* Evaluates a gather of rows from a stored table, or a reshape of one.  The program computes the
+ * row's index at run time. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
@@ -467,8 +471,8 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
 }
 
-/* Evaluates a take from a stored tensor: rows are the elements along its axis, in a table that begins at
- * the place on the other axes. */
+/* Evaluates a take from a stored tensor as a gather: the table's rows are the elements along the
+ * take's axis, and the table begins at the index on the other axes. */
 static int evaluate_take(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0);
@@ -501,7 +505,7 @@ int cr_add_stream(struct cr_kernel *k, int64_t stream)
     return k->n_streams++;
 }
 
-/* Evaluates the seed, a scalar, once for all elements. */
+/* Appends random numbers; evaluates their seed, a scalar, once for all elements. */
 static int evaluate_random(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     const struct cr_node *node = &ev->g->nodes[id];
@@ -594,8 +598,8 @@ static void drop_unused(struct cr_tiles *tiles)
     tiles->n = n;
 }
 
-/* Returns the value below the masks of the result: follows each `where` against -inf to its other
- * operand. */
+/* Returns the value that the result has where no mask hides it: follows each `where` with an
+ * operand -inf to the other operand. */
 static int visible_result(const struct cr_tiles *tiles)
 {
     const struct cr_value *values = tiles->values;
@@ -612,8 +616,8 @@ static int visible_result(const struct cr_tiles *tiles)
     return at;
 }
 
-/* If a value is its core multiplied by a positive finite number, returns the number, and sets
- * *core to the core operand.  Otherwise returns 0. */
+/* If a value is the core multiplied by a positive finite number, returns this number and sets *core
+ * to the value of the core.  Otherwise returns 0. */
 static double factor_of_core(const struct cr_tiles *tiles, const struct cr_value *value, int *core)
 {
     double number = 0;
@@ -651,7 +655,7 @@ double cr_leave_out_factor(struct cr_tiles *tiles)
 
 void cr_leave_out_core(struct cr_tiles *tiles)
 {
-    int instead[CR_MAX_VALUES] = {0}; /* by value: the value that it is replaced by */
+    int instead[CR_MAX_VALUES] = {0}; /* by value: the value that replaces it */
     for (int i = 0; i < tiles->n; i++) {
         struct cr_value *v = &tiles->values[i];
         instead[i] = i;
@@ -677,7 +681,7 @@ bool cr_can_gather(const struct cr_graph *g, const struct cr_tiles *tiles,
     return step == 0 && g->nodes[value->node].dtype != CR_I32;
 }
 
-/* True if a value is equal in all columns; by_row of its arguments must be set. */
+/* True if a value is the same in all columns of a row; by_row of its arguments must be set. */
 static bool by_row(const struct cr_tiles *tiles, const struct cr_value *value, int arity, int col)
 {
     switch (value->source) {

@@ -16,7 +16,7 @@
 #include "fuse.h"
 #include "lower.h"
 
-/* A kernel that is needed to compute a stored node, or a part of one. */
+/* A kernel that is required to compute a stored node or a part of one. */
 struct need {
     struct cr_goal goal;
     int kernel; /* its index in the module's kernels, not sorted yet, or CR_NONE */
@@ -25,10 +25,11 @@ struct need {
 struct fusion {
     struct cr_module *m;
     struct cr_graph *g;
-    struct cr_users users; /* found when a matrix product is an obstacle */
+    struct cr_users users; /* valid if knows_users: found at the first matrix product that is an
+                              obstacle */
     bool knows_users;
     struct cr_lowering *lowering;
-    int *cleared; /* by node: the value of n_stored when its kernels were made */
+    int *cleared; /* by node: the value of n_stored when its kernels were made last */
     int n_stored; /* starts at 1 */
     struct need *needs;
     int n_needs, cap_needs;
@@ -36,13 +37,14 @@ struct fusion {
     cr_id *state;    /* by node: the state that it replaces, or CR_NONE */
 };
 
-/* True if another node's kernel also stores this one. */
+/* True if the kernel of another node stores node `id`, too. */
 static bool is_stored_with(const struct fusion *f, cr_id id)
 {
     return f->m->stored_with[id] != CR_NONE && cr_backward_at(f->m, f->m->stored_with[id]);
 }
 
-/* True if one kernel computes a stored node; else each part of a concat or write has its own. */
+/* True if one kernel computes the whole stored node.  Otherwise each part of a concat or write has
+ * its own kernel. */
 static bool has_one_kernel(const struct fusion *f, cr_id id)
 {
     if (f->g->nodes[id].op == CR_OP_write)
@@ -59,15 +61,15 @@ static int n_needs_of(const struct fusion *f, cr_id id)
     return f->g->nodes[id].op == CR_OP_write ? 2 : f->g->nodes[id].n_in;
 }
 
-/* Returns the root of kernel i.  A write needs two kernels: the first copies the old value,
- * unless the write replaces a state in place; the second stores the rows. */
+/* Returns the root of the i-th kernel of a stored node.  A write needs two kernels unless it
+ * replaces a state in place: the first copies the old value, the second stores the rows. */
 static cr_id need_root(const struct fusion *f, cr_id id, int i)
 {
     bool itself = has_one_kernel(f, id) || (f->g->nodes[id].op == CR_OP_write && i == 1);
     return itself ? id : cr_in(f->g, id, i);
 }
 
-/* Appends the needs of a stored node. */
+/* Appends the kernels that a stored node needs to the list of needs. */
 static void add_needs(struct fusion *f, cr_id id)
 {
     int64_t start = 0;
@@ -81,8 +83,8 @@ static void add_needs(struct fusion *f, cr_id id)
     }
 }
 
-/* True if storing a node helps a kernel.  A kernel of an attention's gradients never loads the
- * nodes that it computes inside. */
+/* True if storing the obstacle removes it from the kernel.  Not so for nodes that the kernel of an
+ * attention's gradients computes inside, since it never loads them. */
 static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     bool gradients = cr_backward_at(f->m, goal->root) && goal->root == goal->buffer;
@@ -94,8 +96,8 @@ static bool may_store(const struct fusion *f, const struct cr_goal *goal, cr_id 
 
 static void clear_node(struct fusion *f, cr_id id);
 
-/* Returns a gather that a kernel computes element by element from a table whose format is not
- * f32; or CR_NONE. Once the gather is stored, a kernel reads whole rows.  So the graph alone,
+/* Returns a gather that a kernel computes element by element from a table in a format other than
+ * f32, or CR_NONE.  If the gather is stored, its own kernel reads whole rows.  So the graph alone,
  * not the choice of kernels, determines which parameters can have a format. */
 static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
 {
@@ -111,8 +113,8 @@ static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
     return CR_NONE;
 }
 
-/* Makes a kernel, which replaces the one made when fewer nodes were stored.  Returns the
- * obstacle (see cr_lower); the kernel is then all zeros. */
+/* Makes the kernel of a need; it replaces an older one, made when fewer nodes were stored.  Returns
+ * CR_NONE or the obstacle (see cr_lower); the kernel is then all zeros. */
 static cr_id make_kernel(struct fusion *f, struct need *need)
 {
     struct cr_module *m = f->m;
@@ -135,7 +137,7 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
 }
 
 /* Returns the tensor that a term of a sum broadcasts: the node below its expands, reshapes and
- * slices.  A slice is skipped because a rank reads its part of a bias by one. */
+ * slices.  Slices are included because a rank slices its part out of a bias. */
 static cr_id repeated_by(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op;
@@ -144,9 +146,9 @@ static cr_id repeated_by(const struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* Returns the node to store for an obstacle: the obstacle itself, or the sum if the obstacle is
- * a product that is only used in a sum with a vector (a bias).  The product's kernel adds the bias
- * while sums are in registers; readers of the product would each add it. */
+/* Returns the node to store for an obstacle: the obstacle itself or, if it is a product whose only
+ * reader adds a vector (a bias), that sum.  The product's kernel then adds the bias while its sums
+ * are in registers.  Otherwise each reader of the product would add it. */
 static cr_id with_bias(struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     const struct cr_graph *g = f->g;
@@ -162,8 +164,8 @@ static cr_id with_bias(struct fusion *f, const struct cr_goal *goal, cr_id obsta
     return g->nodes[row].rank == 1 && !f->m->materialised[user] ? user : obstacle;
 }
 
-/* Makes a kernel, and stores its obstacles until it succeeds; false if an obstacle cannot be
- * stored. */
+/* Makes the kernel of a need.  While it has an obstacle, stores the obstacle and tries again.
+ * Returns false if an obstacle cannot be stored. */
 static bool clear_need(struct fusion *f, int need)
 {
     cr_id obstacle = make_kernel(f, &f->needs[need]);
@@ -180,7 +182,8 @@ static bool clear_need(struct fusion *f, int need)
     return obstacle == CR_NONE;
 }
 
-/* Makes a kernel for each gradient of an attention, listed by its first node. */
+/* Gives each gradient of an attention a kernel of its own; `first` is the first node of the
+ * gradients. */
 static void divide_gradients(struct fusion *f, cr_id first)
 {
     struct cr_attention_backward *b = f->m->backwards;
@@ -194,9 +197,9 @@ static void divide_gradients(struct fusion *f, cr_id first)
         }
 }
 
-/* Makes all kernels of a stored node again, and sets cleared[id] to the number of stored nodes before
- * the second one is made.  If one kernel cannot compute all gradients of an attention, each gradient
- * gets a kernel of its own. */
+/* Makes all kernels of a stored node again, and sets cleared[id] to the number of nodes that were
+ * stored before the second kernel.  If one kernel cannot compute all gradients of an attention,
+ * each gradient gets its own kernel. */
 static void clear_node(struct fusion *f, cr_id id)
 {
     if (is_stored_with(f, id)) {
@@ -214,15 +217,15 @@ static void clear_node(struct fusion *f, cr_id id)
     }
 }
 
-/* Reserves memory for the kernels of nodes stored so far, which are most. */
+/* Reserves memory for n kernels, those of the nodes stored so far; few more will follow. */
 static void reserve_kernels(struct cr_module *m, int n)
 {
     m->kernels = cr_calloc((size_t)n, sizeof *m->kernels);
     m->cap_kernels = n;
 }
 
-/* Stores nodes until no kernel has an obstacle.  Kernels that computed a node before it was stored
- * are made again, to read it. */
+/* Stores nodes until no kernel has an obstacle.  Whenever a node is stored, remakes the kernels
+ * that computed it inside, so that they load it. */
 static void store_obstacles(struct fusion *f)
 {
     for (cr_id id = 0; id < f->g->n_nodes; id++)
@@ -240,9 +243,9 @@ static void store_obstacles(struct fusion *f)
     }
 }
 
-/* Removes the kernels that could not be made, and sorts the others by node.  Operands precede
- * their users, so this is an execution order.  The verifier checks that every stored node has
- * its kernels. */
+/* Removes the kernels that could not be made, and sorts the others by node.  Operands precede their
+ * users in the graph, so this is an execution order.  The verifier checks later that every stored
+ * node has its kernels. */
 static void order_kernels(struct cr_module *m)
 {
     int n = 0;
@@ -253,7 +256,8 @@ static void order_kernels(struct cr_module *m)
     cr_sort_kernels(m);
 }
 
-/* Stores, while kernels are made, the nodes that a kernel cannot compute inside. */
+/* Makes the kernels of all stored nodes; stores further nodes that a kernel cannot compute
+ * inside. */
 void cr_pass_fuse(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;

@@ -30,8 +30,8 @@ static bool same_place(const struct cr_kernel *k, const struct cr_affine *a,
     return same;
 }
 
-/* Returns the value that reads value i, if it is the only one and reads it once; -1 otherwise,
- * or if i is a result. */
+/* Returns the only value that reads value i, if it reads it once and i is no result; otherwise
+ * -1. */
 static int only_reader(const struct cr_tiles *tiles, int i)
 {
     int uses = 0, reader = -1;
@@ -44,8 +44,8 @@ static int only_reader(const struct cr_tiles *tiles, int i)
     return uses == 1 && !cr_is_result(tiles, i) ? reader : -1;
 }
 
-/* Returns the last value that one runtime function (combined_ops.h) may compute together with value i:
- * that function reads the operands of both. */
+/* One runtime function may compute value i and its single-use readers together (combined_ops.h) and
+ * read the operands of all of them.  Returns the last value of this chain. */
 static int latest_of(const struct cr_tiles *tiles, int i)
 {
     int reader = only_reader(tiles, i);
@@ -56,7 +56,7 @@ static int latest_of(const struct cr_tiles *tiles, int i)
     return i;
 }
 
-/* True if no value reads the operand after the result is stored over it, and no other result is a
+/* True if no value reads operand `ref` after `result` is stored over it, and no other result is a
  * plain copy of the operand. */
 static bool reads_before(const struct cr_kernel *k, int ref, int result)
 {
@@ -76,7 +76,7 @@ static bool reads_before(const struct cr_kernel *k, int ref, int result)
     return true;
 }
 
-/* True if another program, or an operand of a contraction, reads the ref. */
+/* True if a program other than the main one, or an operand of a contraction, reads `ref`. */
 static bool reads_elsewhere(const struct cr_kernel *k, int ref)
 {
     const struct cr_tiles *tiles;
@@ -90,7 +90,8 @@ static bool reads_elsewhere(const struct cr_kernel *k, int ref)
     return false;
 }
 
-/* Gathered rows and operands of products are not read where the result is stored. */
+/* False for gathered rows and for operands of products, which are read at other addresses than the
+ * result. */
 bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
     int ref = ref_of(k, state);
@@ -109,14 +110,15 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 
 /* ---- outputs over inputs and parameters ---- */
 
-/* By node, in execution order: the first and last kernel that stores it, the last one that reads it,
- * and the last one that reads it as an operand of a node in the weights, such as a concat of
- * parameters; or -1. */
+/* The kernels that use a node, by their number in execution order; -1 where there is none.
+ * last_joined is the last one that reads it as part of a weight that no kernel stores, such as a
+ * concat of parameters. */
 struct uses {
     int first_stored, last_stored, last_read, last_joined;
 };
 
-/* Sets last_joined of the operands of nodes that no kernel stores. */
+/* Sets last_joined of all nodes: the last reader of a node that no kernel stores also reads its
+ * operands. */
 static void find_joined(const struct cr_graph *g, struct uses *uses)
 {
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
@@ -129,7 +131,7 @@ static void find_joined(const struct cr_graph *g, struct uses *uses)
     }
 }
 
-/* Numbers kernels in the order in which they run. */
+/* Returns the uses of each node.  The caller frees them. */
 static struct uses *find_uses(const struct cr_module *m)
 {
     struct uses *uses = cr_calloc((size_t)m->graph->n_nodes, sizeof *uses);
@@ -149,9 +151,9 @@ static struct uses *find_uses(const struct cr_module *m)
     return uses;
 }
 
-/* True if `output` may be stored over `input`.  A kernel that reads the input must be elementwise:
- * others may write parts of a result before they have read everything.  One that reads it as a part of
- * another node reads other elements, too. */
+/* True if `output` may be stored over `input`: no kernel reads the input later, and the one that
+ * stores the output reads each element before it overwrites it.  That kernel must be elementwise,
+ * as others may write parts of a result before they have read the whole input. */
 static bool may_store_over(const struct cr_module *m, const struct uses *uses, cr_id input,
                            cr_id output)
 {
@@ -167,7 +169,7 @@ static bool may_store_over(const struct cr_module *m, const struct uses *uses, c
            cr_reads_in_place(k, cr_find_stored_node(k, output), input);
 }
 
-/* Inputs that hold a length are left out: every call reads them. */
+/* Inputs that hold a length are excluded, because every call reads them. */
 bool *cr_find_in_place(const struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;

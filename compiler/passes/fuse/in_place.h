@@ -1,5 +1,5 @@
 /*
- * in_place.h - which kernels may write a result over a state or input that they read.
+ * in_place.h - decides which kernels may store a result over a state or input that they read.
  */
 #ifndef CR_IN_PLACE_H
 #define CR_IN_PLACE_H
@@ -7,17 +7,15 @@
 #include "compiler/passes/module/module.h"
 
 /*
- * True if a kernel may write result number `result` over a state: it does not read the state, or
- * it reads each element only to compute the element that replaces it, and not after that is
- * stored.
+ * True if a kernel may store result number `result` over a state: it does not read the state, or it
+ * reads each element only to compute the new value of that element, before this value is stored.
  */
 bool cr_reads_in_place(const struct cr_kernel *kernel, int result, cr_id state);
 
 /*
- * By result of the graph: true if the caller may pass the memory of the input or parameter with the
- * same name for it, because each element is last read to compute the element that replaces it.  Of a
- * parameter, that is the memory with the elements in their order; a product may read others.  The
- * caller frees the list.
+ * Returns a list by result of the graph: true if the caller may pass the memory of the input or parameter with the same
+ * name as the memory of the result, because each element is read last to compute its new value.  For a parameter this
+ * is the memory with the elements in row-major order, not a copy packed for products.  The caller frees the list.
  */
 bool *cr_find_in_place(const struct cr_module *module);
 

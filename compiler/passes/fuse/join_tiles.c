@@ -30,19 +30,20 @@
 #include "in_place.h"
 #include "lower.h"
 
-/* Two kernels being joined: `k` is a copy of the earlier one, and the values of the later one
- * are appended to it. */
+/* Two kernels that are being joined.  `k` starts as a copy of the earlier kernel; the values of the
+ * later one are appended. */
 struct joint {
     const struct cr_graph *g;
     const struct cr_kernel *earlier, *later;
     struct cr_kernel k;
-    int map[CR_MAX_VALUES]; /* by value of the later program: its value in the joined program */
-    bool numbers;           /* the earlier one stores one number a row, and no arrays */
-    bool shares;            /* both read some array */
-    bool in_both[CR_MAX_VALUES]; /* by value of the earlier program: the later one has it, too */
+    int map[CR_MAX_VALUES]; /* by value of the later program: its number in the joined program */
+    bool numbers;           /* the earlier kernel stores one number a row, and no arrays */
+    bool shares;            /* both kernels read the same array */
+    bool in_both[CR_MAX_VALUES]; /* by value of the earlier program: the later program computes it,
+                                    too */
 };
 
-/* True if two programs have the same operations, perhaps on other operands. */
+/* True if two programs have the same operations in the same order; their operands may differ. */
 static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
 {
     bool alike = a->n == b->n;
@@ -56,10 +57,10 @@ static bool are_alike(const struct cr_tiles *a, const struct cr_tiles *b)
     return alike;
 }
 
-/* ---- one program of two ---- */
+/* ---- joining two programs ---- */
 
-/* True if two values are equal.  Two loads of one element are equal, even if they read different
- * views of it. */
+/* True if two values are equal.  Two loads of the same element are equal, even through different
+ * views of the node. */
 static bool same_value(const struct cr_graph *g, const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->by_row == b->by_row &&
@@ -89,7 +90,7 @@ static bool same_value(const struct cr_graph *g, const struct cr_value *a, const
     return same;
 }
 
-/* True if a value is loaded by an index that depends on all loops: each element is read once. */
+/* True if a load's index depends on all loops, so that each element is read once. */
 static bool is_array(const struct cr_kernel *k, const struct cr_value *v)
 {
     bool moves = v->source == CR_LOAD;
@@ -114,8 +115,8 @@ static int add_value(struct joint *j, const struct cr_value *v)
     return tiles->n++;
 }
 
-/* Returns the value of the earlier kernel that the later one loads from its result; -1 if it loads
- * another element or another type. */
+/* If the later kernel loads a result of the earlier one, returns the value that the earlier one
+ * stores there.  Returns -1 if the load has another index or another type. */
 static int find_passed(struct joint *j, const struct cr_value *v, int stored)
 {
     int result = j->earlier->program.results[stored];
@@ -127,7 +128,8 @@ static int find_passed(struct joint *j, const struct cr_value *v, int stored)
     return same ? result : -1;
 }
 
-/* Adds a value of the later program to the joint one; -1 if that is impossible. */
+/* Adds a value of the later program to the joined one; returns its number there, or -1 if that is
+ * impossible. */
 static int join_value(struct joint *j, const struct cr_value *value)
 {
     struct cr_value v = *value;
@@ -162,8 +164,8 @@ static void set_results(struct joint *j)
     k->program.results[0] = j->map[j->later->program.result];
 }
 
-/* True if, for each state that the joined kernel overwrites, the last read of an element occurs
- * where the element is written. */
+/* True if, for each state that the joined kernel overwrites, the kernel does not read an element
+ * after it has stored its new value. */
 static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_stored; i++) {
@@ -174,7 +176,7 @@ static bool writes_in_place(const struct cr_module *m, const struct cr_kernel *k
     return true;
 }
 
-/* True if a joined kernel does not read an array that the later kernel does not read. */
+/* True if all arrays that the earlier kernel reads are also read by the later kernel. */
 static bool reads_no_more(const struct joint *j)
 {
     const struct cr_tiles *tiles = &j->earlier->program;
@@ -186,8 +188,8 @@ static bool reads_no_more(const struct joint *j)
     return true;
 }
 
-/* True if the first-level cache has room for a row of each array of the joined kernel, and of one
- * temporary. */
+/* True if one row of each array of the joined kernel, and one row of a temporary, fit in the
+ * first-level cache. */
 static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
 {
     const struct cr_target *target = m->settings.target ? m->settings.target : &cr_target_generic;
@@ -199,14 +201,15 @@ static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
     return arrays * cr_extent(k, k->col) * (int64_t)sizeof(float) <= target->l1_bytes;
 }
 
-/* True if it is faster to compute numbers of rows together with what the later kernel computes.  A
- * kernel without reductions goes through parts of wide rows; joined, it goes through whole rows. */
+/* True if it is faster to compute the earlier kernel's row numbers together with the later kernel.
+ * A kernel without reductions works through parts of wide rows; joined, it works through whole
+ * rows. */
 static bool is_faster(const struct cr_module *m, const struct joint *j)
 {
     return reads_no_more(j) && (cr_tiles_reduce(&j->later->program) || rows_fit_cache(m, &j->k));
 }
 
-/* Joins two kernels with equal loops; false, and j->k is freed, if they cannot be joined. */
+/* Joins two kernels with equal loops.  If they cannot be joined, frees j->k and returns false. */
 static bool join_programs(const struct cr_module *m, struct joint *j)
 {
     bool fits = j->earlier->n_stored < CR_MAX_STORED;
@@ -236,7 +239,8 @@ static bool is_elementwise(const struct cr_kernel *k)
     return cr_parts_of(k)->elementwise && k->root == k->buffer && !k->again;
 }
 
-/* True if a kernel stores nothing in the arena; `apart` marks outputs, by node. */
+/* True if all results of a kernel are outputs, and so outside the arena; `apart` has the outputs,
+ * by node. */
 static bool stores_apart(const struct cr_kernel *k, const bool *apart)
 {
     for (int i = 0; i < k->n_stored; i++)
@@ -254,11 +258,11 @@ static bool stores_row_numbers(const struct cr_kernel *k)
     return numbers;
 }
 
-/* What join_kernels joins. */
+/* Settings of join_kernels. */
 struct joining {
     const struct cr_module *m;
-    const bool *apart; /* by node: it is an output */
-    bool numbers;      /* kernels that store numbers of rows are joined, too */
+    const bool *apart; /* by node: true for an output */
+    bool numbers;      /* kernels that store one number a row are joined, too */
 };
 
 /* Replaces `before` by a kernel that computes both.  Returns false, and changes nothing, if they
@@ -279,8 +283,8 @@ static bool join(const struct joining *joining, struct cr_kernel *before, struct
     return true;
 }
 
-/* Joins each of `n` kernels with the one before, if that is possible; they keep their order.  Returns how many
- * there are then. */
+/* Joins each of `n` kernels with the kernel before it, where that is possible, and keeps their
+ * order. Returns the number of kernels that remain. */
 static int join_kernels(const struct joining *joining, struct cr_kernel *kernels, int n)
 {
     int kept = 0;
@@ -292,8 +296,9 @@ static int join_kernels(const struct joining *joining, struct cr_kernel *kernels
     return kept;
 }
 
-/* Joins each kernel with the one before it where that is possible.  With --max-arena, module->kernels keeps kernels
- * that store one number a row separate, and module->joined is the list with these joined too. */
+/* Joins each kernel with the one before it where that is possible.  With --max-arena, kernels that
+ * store one number a row stay separate in module->kernels; module->joined is a second list in which
+ * these are joined, too. */
 void cr_pass_join_tiles(struct cr_module *module)
 {
     bool *apart = cr_calloc((size_t)module->graph->n_nodes, sizeof *apart);

@@ -18,7 +18,7 @@
 
 /* ---- the root ---- */
 
-/* True if the root is a write: the kernel computes its rows. */
+/* True if the root is a write: its kernel computes the rows that are written. */
 static bool writes_rows(const struct cr_graph *g, const struct cr_kernel *k)
 {
     return cr_kind_of(g, k->root) == CR_KIND_WRITE && k->buffer == k->root;
@@ -39,8 +39,8 @@ static cr_id first_top(const struct cr_lowering *lw)
     return cr_is_reduction_down(lw, id) ? id : root;
 }
 
-/* Returns the contraction that a node is computed from by elementwise ops and movement ops;
- * CR_NONE if at most `budget` visited nodes do not include one. */
+/* Returns the contraction from which elementwise ops and movement ops compute a node; CR_NONE if
+ * there is none among the first `budget` nodes visited. */
 static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int *budget)
 {
     if (--*budget < 0)
@@ -60,8 +60,8 @@ static cr_id find_core(const struct cr_evaluate *ev, cr_id id, bool at_root, int
     return CR_NONE;
 }
 
-/* Sets the index of the root's element in the buffer.  A part of a concat begins at concat_start;
- * rows are placed as by a write at row 0. */
+/* Sets the index of the root's element in its buffer.  A part of a concat begins at index
+ * concat_start on the concat's axis; the rows of a write are placed as if written from row 0. */
 static void set_dest(struct cr_lowering *lw, int64_t concat_start)
 {
     bool part = lw->k->buffer != lw->k->root, rows = writes_rows(lw->g, lw->k);
@@ -91,13 +91,13 @@ void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
     k->flops = cr_kernel_kinds[k->kind].flops(k, elements);
 }
 
-/* ---- the walk ---- */
+/* ---- making a kernel ---- */
 
-/* Starts a kernel with its root and buffer; all else is reset. */
+/* Starts a kernel with its root and buffer; resets all other fields. */
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    memset(kernel, 0, sizeof *kernel); /* also the fields that only one kind of kernel has */
+    memset(kernel, 0, sizeof *kernel); /* also clears the members of all kinds */
     kernel->root = goal->root;
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;
@@ -112,8 +112,8 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
     lw->ev.obstacle = CR_NONE;
 }
 
-/* Makes a kernel of the first kind that fits, with the current loops.  False if it cannot be made:
- * lw->ev has the reason, and the kernel is freed. */
+/* Makes a kernel of the first kind that fits, with the current loops.  If that fails, returns
+ * false; the reason is in lw->ev, and the kernel is freed. */
 static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     int budget = 16 * CR_MAX_VALUES, kind = 0;
@@ -121,7 +121,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
     set_dest(lw, goal->start);
     lw->core = find_core(&lw->ev, lw->loops.top, lw->loops.top == lw->k->root, &budget);
     while (!cr_kernel_kinds[kind].fits(lw))
-        kind++; /* the last one fits all */
+        kind++; /* the last kind fits every root */
     lw->k->kind = (enum cr_kernel_kind)kind;
     lw->k->parts = cr_kernel_kinds[kind].parts;
     if (cr_kernel_kinds[kind].lower(lw) && cr_check_ragged(lw))
@@ -132,8 +132,8 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 
 /* ---- obstacles ---- */
 
-/* Replaces loops over a reshape that affine indices cannot express by loops over its operand, which
- * has the same elements in the same order.  False if that is not the obstacle. */
+/* If affine indices cannot express the loops over a reshape, loops over its operand instead, which
+ * has the same elements in the same order.  Returns false if the obstacle is another one. */
 static bool go_below(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
@@ -144,8 +144,8 @@ static bool go_below(struct cr_lowering *lw)
     return true;
 }
 
-/* Makes the kernel, changing the loops while they are the obstacle: splits an atom, or loops over
- * the operand of a reshape. */
+/* Makes the kernel.  As long as the loops are the obstacle, changes them: splits an atom, or loops
+ * over the operand of a reshape.  Returns false at any other obstacle. */
 static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
                        struct cr_kernel *kernel)
 {
@@ -159,7 +159,7 @@ static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
     return true;
 }
 
-/* True if a node is not stored yet and may be. */
+/* True if a node is not stored yet and is no leaf or weight that is in memory anyway. */
 static bool can_be_stored(const struct cr_lowering *lw, cr_id id)
 {
     return !lw->ev.module->materialised[id] && !lw->g->nodes[id].name &&
@@ -182,8 +182,8 @@ void cr_lowering_free(struct cr_lowering *lowering)
     free(lowering);
 }
 
-/* If the obstacle cannot be stored, for instance because it is the root, returns an operand of the
- * root. */
+/* If the obstacle itself cannot be stored, for instance because it is the root, returns an operand
+ * of the root. */
 cr_id cr_lower(struct cr_lowering *lw, const struct cr_goal *goal, struct cr_kernel *kernel)
 {
     if (find_loops(lw, goal, kernel)) {

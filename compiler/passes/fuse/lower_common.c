@@ -55,7 +55,7 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split)
 
 /* ---- the roles of the atoms ---- */
 
-/* Applies a function to every affine of the kernel. */
+/* Calls `visit` for every affine index of the kernel. */
 static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *, void *),
                         void *context)
 {
@@ -75,7 +75,7 @@ static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *
 
 struct merge {
     int outer, inner;
-    int64_t extent; /* of inner */
+    int64_t extent; /* of the inner atom */
     bool fits;
 };
 
@@ -90,7 +90,8 @@ static void forget_outer(struct cr_affine *affine, void *context)
     affine->coef[((struct merge *)context)->outer] = 0;
 }
 
-/* Merges two atoms into one if every index steps evenly through both, and neither has a length. */
+/* Merges two atoms into one if every index advances evenly through both, and neither has a
+ * length. */
 static bool merge_atoms(struct cr_lowering *lw, int outer, int inner)
 {
     struct cr_kernel *k = lw->k;
@@ -114,8 +115,8 @@ void cr_assign_outer(struct cr_lowering *lw)
             k->outer[k->n_outer++] = a;
 }
 
-/* If an atom's length is ragged, with a value for each row of a batch, returns the atom of these
- * rows; else CR_NO_ATOM. */
+/* If an atom has a ragged length, with a value for each row of a batch, returns the atom of the
+ * batch axis; else CR_NO_ATOM. */
 static int batch_atom(const struct cr_lowering *lw, int atom)
 {
     const struct cr_atoms *atoms = &lw->k->atoms;

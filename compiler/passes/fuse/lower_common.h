@@ -25,16 +25,16 @@ struct cr_lowering {
     const struct cr_graph *g;
     struct cr_root_loops loops;
     cr_id core;                                   /* the contraction below the top, or CR_NONE */
-    const struct cr_attention_backward *backward; /* for a kernel whose root is an output of
-                                                     these gradients: `top` is then the
-                                                     probabilities */
+    const struct cr_attention_backward *backward; /* the gradients that the kernel computes, or
+                                                     null; `top` is then the probabilities */
     struct cr_map root_map;
     int n_root_atoms;
     struct cr_affine
-        *own_index; /* an index over the atoms in the kind's own member of the kernel, or null */
+        *own_index; /* an index that only this kind of kernel has, or null; it is updated like the
+                       others when atoms change */
 };
 
-/* Sets the loops to the axes of a node, an atom each. */
+/* Starts with one atom for each axis of node `top`. */
 void cr_set_top(struct cr_lowering *lw, cr_id top);
 
 /* Splits an atom of the root in two; returns false if the atom does not belong to the root or
@@ -45,21 +45,20 @@ bool cr_cut_atom(struct cr_lowering *lw, const struct cr_split *split);
 void cr_number_atoms(struct cr_lowering *lw);
 
 /*
- * Assigns a loop to each atom of the root but the column.  Atoms in `outer` become outer loops.  The
- * innermost of the rest becomes the row, merged with its neighbours where possible; the others
- * become outer loops.  The batch axis of a ragged length is an outer loop, too, so that each item
- * has one size.
+ * Assigns a loop to each atom of the root except the column.  Atoms in `outer` become outer loops.  Of the rest, the
+ * innermost becomes the row loop, merged with its neighbours where possible, and the others become outer loops.  The
+ * batch axis of a ragged length becomes an outer loop, so that all rows of an item have the same length.
  */
 void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 
-/* Makes outer loops of the root's atoms that are neither row, column nor key. */
+/* Makes outer loops of the root's atoms that have no role as row, column or key. */
 void cr_assign_outer(struct cr_lowering *lw);
 
-/* Checks that the batch of each loop that runs to a ragged length is an outer loop.  A loop whose
- * batch the kernel does not have runs to the bound. */
+/* False if a loop runs to a ragged length, and the batch of this length is a loop but not an outer
+ * one. If the kernel has no loop over the batch, the loop runs to the bound. */
 bool cr_check_ragged(struct cr_lowering *lw);
 
-/* Returns 1 + the number of the length over which a contraction sums, or 0. */
+/* Returns 1 + the number of the length over which a contraction sums, or 0 if its size is fixed. */
 int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);
 
 /*
@@ -68,10 +67,11 @@ int cr_inner_length(const struct cr_lowering *lw, cr_id contraction);
  */
 bool cr_lower_epilogue(struct cr_lowering *lw, cr_id core);
 
-/* Finds a stored operand that is read as a whole, from its first element. */
+/* Sets *operand to a stored node that the kernel reads as a whole, from its first element. */
 bool cr_lower_whole(struct cr_lowering *lw, cr_id id, struct cr_operand *operand);
 
-/* True if a node is a reduction down columns that this kernel has to compute itself. */
+/* True if a node is a reduction over an axis other than the last, computed by this kernel
+ * itself. */
 bool cr_is_reduction_down(const struct cr_lowering *lw, cr_id id);
 
 #endif

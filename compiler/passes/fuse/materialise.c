@@ -21,8 +21,9 @@
 enum {
     CHEAP = 12,   /* the highest cost at which a value is recomputed rather than stored */
     FUNCTION = 3, /* the cost of exp and similar functions; + and similar ops cost 1 */
-    DEEPEST = 64, /* the longest path of ops in one kernel */
-    LONG_SUM = 8, /* the most products or reductions that a sum stores and adds at the end */
+    DEEPEST = 64, /* the most ops on a path inside one kernel */
+    LONG_SUM = 8, /* the most products or reductions of a sum that are stored separately and then
+                     added */
 };
 
 struct choice {
@@ -31,11 +32,12 @@ struct choice {
     struct cr_users users;
     cr_id *owner;   /* by node: the root of the only kernel that computes it, SEVERAL, or CR_NONE */
     int *cost;      /* by node: the cost of computing it from stored nodes */
-    bool *index;    /* by node: it depends only on indices, as masks do */
-    int *spread;    /* by node: its cost if the row values that it broadcasts were stored */
-    bool *by_row;   /* by node: several kernels compute it from stored row values */
-    int *depth;     /* by node: the longest path of ops to it from stored nodes */
-    bool *computed; /* by node: rows of queries or keys that attention kernels compute themselves */
+    bool *index;    /* by node: true if it depends only on indices, as masks do */
+    int *spread;    /* by node: its cost if the row numbers that it broadcasts were stored */
+    bool *by_row;   /* by node: true if several kernels compute it from stored row numbers */
+    int *depth;     /* by node: the most ops on a path to it from stored nodes */
+    bool *computed; /* by node: true for rows of queries or keys that an attention's kernel computes
+                       itself */
 };
 
 enum { SEVERAL = -2 };
@@ -45,7 +47,7 @@ static bool is_leaf(const struct choice *c, cr_id id)
     return cr_kind_of(c->g, id) == CR_KIND_LEAF || cr_is_laid_out(c->g, id);
 }
 
-/* ---- what is stored ---- */
+/* ---- nodes stored in any case ---- */
 
 /* Returns the last reshape of a single-use chain that starts at `id`, or `id` if a concat ends the
  * chain. */
@@ -58,7 +60,8 @@ static cr_id last_reshape(const struct choice *c, cr_id id)
     return user != CR_NONE && c->g->nodes[user].op == CR_OP_concat ? id : last;
 }
 
-/* True if a reshape merges the parts of all ranks along an axis. */
+/* True if a reshape concatenates the parts that an all_gather, or a slice of it, has of all
+ * ranks. */
 static bool joins_parts(const struct cr_graph *g, cr_id id)
 {
     if (g->nodes[id].op != CR_OP_reshape || g->nodes[cr_in(g, id, 0)].op != CR_OP_permute)
@@ -68,8 +71,8 @@ static bool joins_parts(const struct cr_graph *g, cr_id id)
     return g->nodes[id].op == CR_OP_all_gather;
 }
 
-/* Stores results of exchanges, and what they send; of scatters, scans, writes and reductions down
- * columns; and concats, unless they are concats of weights, which are joined when they are
+/* Stores the operands and results of exchanges; the results of scatters, scans, writes and
+ * reductions down columns; and concats, except concats of weights, which are joined when they are
  * loaded. */
 static void store_obvious(struct choice *c)
 {
@@ -91,7 +94,7 @@ static void store_obvious(struct choice *c)
 }
 
 /* Returns the number of products, reductions down columns and scatters that an operand of a sum
- * adds up; 0 if it has another user. */
+ * adds up; 0 if the operand has another reader. */
 static int terms_of(const struct choice *c, const int *terms, cr_id id)
 {
     if (cr_only_user(&c->users, id) == CR_NONE)
@@ -109,8 +112,8 @@ static int terms_of(const struct choice *c, const int *terms, cr_id id)
 
 /*
  * Stores the partial sums of a long sum of products, such as the gradient of a weight that many
- * steps share.  Each product is as large as the weight.  It is added as soon as it is computed, so
- * no product is kept until the end, and the steps are equal kernels.
+ * time steps share.  Each product is as large as the weight.  It is added as soon as it is
+ * computed, so no product stays in memory to the end, and the kernels of all time steps are equal.
  */
 static void store_long_sums(struct choice *c)
 {
@@ -142,7 +145,8 @@ static void store_viewed(struct choice *c, cr_id id)
         c->m->materialised[id] = true;
 }
 
-/* Stores the gradients of attentions and their operands, and no nodes between. */
+/* Stores the gradients of attentions and their operands; nodes between are computed inside the
+ * kernel. */
 static void store_gradients(struct choice *c)
 {
     for (int i = 0; i < c->m->n_backwards; i++) {
@@ -163,13 +167,13 @@ static void store_gradients(struct choice *c)
     }
 }
 
-/* True if the epilogue of another contraction computes the node. */
+/* True if node `id` is in the epilogue of another contraction. */
 static bool is_claimed(const struct choice *c, cr_id id)
 {
     return c->owner[id] != CR_NONE;
 }
 
-/* True if an epilogue that ends in `from` may extend to `to`; fills in the region between. */
+/* True if an epilogue that ends in `from` can be extended to `to`.  Fills in the region between. */
 static bool may_extend(const struct choice *c, cr_id from, cr_id to, struct cr_region *region)
 {
     if (to == CR_NONE || !cr_find_region(c->m, &c->users, from, to, region))
@@ -194,8 +198,8 @@ static cr_id claim_epilogue(struct choice *c, cr_id id)
     return end;
 }
 
-/* True if the only user is a stored concat: the value is then written directly into its part of
- * the concat. */
+/* True if the only reader of a node is a stored concat: its kernel then writes directly into the
+ * concat. */
 static bool goes_to_concat(const struct choice *c, cr_id id)
 {
     cr_id user = cr_only_user(&c->users, id);
@@ -213,11 +217,12 @@ static bool *find_scores(const struct choice *c)
 
 /* ---- rows of queries and keys ---- */
 
-/* The nodes that elementwise work, moves, reductions and concats compute for rows, down to stored
- * nodes. */
+/* The nodes that an attention would recompute to get its rows of queries or keys: elementwise ops,
+ * moves, reductions and concats above stored nodes. */
 struct rows {
     cr_id nodes[CR_MAX_VALUES];
-    bool own[CR_MAX_VALUES]; /* it is a concat or a reduction of the rows, or depends on one */
+    bool own[CR_MAX_VALUES]; /* by index in `nodes`: true for concats and reductions, and nodes that
+                                depend on them */
     int n;
     bool too_many;
 };
@@ -230,8 +235,8 @@ static int find_row(const struct rows *rows, cr_id id)
     return -1;
 }
 
-/* Appends a node after its operands; returns true if it depends on a concat or a reduction of
- * the rows. */
+/* Appends a node after its operands.  Returns true if it is a concat or a reduction, or depends on
+ * one. */
 static bool collect_rows(const struct choice *c, struct rows *rows, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(c->g, id);
@@ -254,7 +259,7 @@ static bool collect_rows(const struct choice *c, struct rows *rows, cr_id id)
     return own;
 }
 
-/* True if only the product and the rows themselves read the rows' own nodes. */
+/* True if no node outside `rows`, other than `product`, reads the nodes of `rows` marked `own`. */
 static bool are_for(const struct choice *c, const struct rows *rows, cr_id product)
 {
     for (int i = 0; i < rows->n; i++) {
@@ -271,9 +276,9 @@ static bool are_for(const struct choice *c, const struct rows *rows, cr_id produ
 }
 
 /*
- * Lets an attention compute the rows of its queries or keys itself if nothing else reads them: a
- * rotation of halves (Su et al. 2021), whose concat is then not stored, or a norm of each head's
- * rows.
+ * Lets an attention compute the rows of its queries or keys itself, instead of loading them, if
+ * nothing else reads them.  Examples are a rotation of halves (Su et al. 2021), whose concat is
+ * then not stored, and a norm of each head's rows.
  */
 static void compute_rows(struct choice *c, cr_id scores, int operand)
 {
@@ -295,8 +300,8 @@ static void compute_heads(struct choice *c)
             compute_rows(c, c->m->attentions[i].scores, operand);
 }
 
-/* Stores the end of the elementwise chain behind each product, except for attention's scores and
- * for ends that a concat takes. */
+/* Stores the last node of the epilogue of each matmul.  Excluded are scores of attentions, and
+ * epilogues that are written directly into a concat. */
 static void store_epilogues(struct choice *c)
 {
     bool *scores = find_scores(c);
@@ -311,7 +316,7 @@ static void store_epilogues(struct choice *c)
     free(scores);
 }
 
-/* True if moves exchange the last two axes of a node below. */
+/* True if the moves at and below a node swap its last two axes. */
 static bool is_transposed(const struct choice *c, cr_id id)
 {
     for (; cr_kind_of(c->g, id) == CR_KIND_MOVE; id = cr_in(c->g, id, 0)) {
@@ -332,8 +337,8 @@ static void store_operand(struct choice *c, cr_id id)
         store_viewed(c, id);
 }
 
-/* True if a product multiplies by one matrix of a stack of weights that an i32 selects, and reads
- * it from the panels of the stack: the gather that selects it is not stored. */
+/* True if a product selects one matrix of a stack of weights by an i32 index and reads it from the
+ * packed stack: the gather that selects it is then not stored. */
 static bool is_chosen(const struct choice *c, cr_id right)
 {
     struct cr_stacked choice;
@@ -341,8 +346,8 @@ static bool is_chosen(const struct choice *c, cr_id right)
 }
 
 /* Stores the operands that a matrix product packs at run time, so that other kernels can read them:
- * the right operand, unless it is a weight matrix or one of a stack of them, and a transposed left
- * operand. */
+ * a transposed left operand, and the right operand unless it is a weight matrix or one of a
+ * stack. */
 static void store_packed(struct choice *c)
 {
     bool *weights = cr_find_weights(c->g);
@@ -358,10 +363,10 @@ static void store_packed(struct choice *c)
     free(weights);
 }
 
-/* ---- what several kernels need ---- */
+/* ---- nodes that several kernels need ---- */
 
-/* True if a node depends only on indices, as masks do: storing it never pays.  A view of a
- * stored node is not such a node, although it costs nothing. */
+/* True if a node depends only on indices, as masks do: it is never worth storing.  False for a view
+ * of a stored node, although the view costs nothing. */
 static bool is_index(const struct choice *c, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(c->g, id);
@@ -373,15 +378,16 @@ static bool is_index(const struct choice *c, cr_id id)
     return kind == CR_KIND_ELEMENTWISE || kind == CR_KIND_MOVE;
 }
 
-/* True if a node gathers by an index that depends on indices alone, as biases by distance do. */
+/* True if a node gathers by an index that depends on other indices only, as biases by distance
+ * do. */
 static bool is_lookup(const struct choice *c, cr_id id)
 {
     return (c->g->nodes[id].op == CR_OP_gather || c->g->nodes[id].op == CR_OP_take) &&
            c->index[cr_in(c->g, id, 1)] && !c->m->materialised[cr_in(c->g, id, 1)];
 }
 
-/* Returns the cost of a node's op relative to an addition.  A reduction or a product costs so much
- * that its result is stored if several kernels need it. */
+/* Returns the cost of a node's op relative to an addition.  A reduction or a product costs more
+ * than CHEAP, so that its result is stored if several kernels need it. */
 static int own_cost(const struct choice *c, cr_id id)
 {
     const struct cr_op_info *info = &cr_ops[c->g->nodes[id].op];
@@ -404,16 +410,15 @@ static int own_cost(const struct choice *c, cr_id id)
     }
 }
 
-/* True if a scalar is the sum of two scalars that each depend on a reduction.  The norm of all
- * gradients is a chain of such sums; stored one after another they are equal kernels, as layers
- * are. */
+/* True if a scalar adds two scalars that each depend on a reduction.  The norm of all gradients is
+ * a chain of such sums.  If each sum is stored, their kernels are equal, like those of layers. */
 static bool is_total(const struct choice *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
     for (int i = 0; i < node->n_in; i++)
         if (cr_kind_of(c->g, cr_in(c->g, id, i)) == CR_KIND_ELEMENTWISE &&
             c->g->nodes[cr_in(c->g, id, i)].op != CR_OP_add)
-            return false; /* such as the denominator of a softmax */
+            return false; /* for example in the denominator of a softmax */
     return node->op == CR_OP_add && cr_elements(node->rank, node->shape) == 1 &&
            c->cost[cr_in(c->g, id, 0)] >= 2 * CHEAP && c->cost[cr_in(c->g, id, 1)] >= 2 * CHEAP;
 }
@@ -424,7 +429,8 @@ static bool repeats_reduction(const struct choice *c, cr_id id)
     return c->g->nodes[id].op == CR_OP_expand && c->cost[cr_in(c->g, id, 0)] >= 2 * CHEAP;
 }
 
-/* Returns at most the node's cost, which is 0 for indices. */
+/* Returns the cost of a node if the row numbers that it broadcasts were stored; at most the node's
+ * cost, and 0 if it depends only on indices. */
 static int spread_cost(const struct choice *c, cr_id id)
 {
     if (repeats_reduction(c, id))
@@ -436,9 +442,8 @@ static int spread_cost(const struct choice *c, cr_id id)
     return sum < c->cost[id] ? sum : c->cost[id];
 }
 
-/* Computes the cost of recomputing each node: its own cost and the costs of operands that are not
- * stored.  Costs are bounded, since a subtree that several operands share is counted once for
- * each. */
+/* Computes the cost of recomputing each node: its own cost plus the costs of operands that are not
+ * stored.  Costs are capped, since a shared subtree counts once for each reader. */
 static void find_costs(struct choice *c)
 {
     for (cr_id id = 0; id < c->g->n_nodes; id++) {
@@ -448,15 +453,16 @@ static void find_costs(struct choice *c)
             if (!c->m->materialised[cr_in(c->g, id, i)])
                 c->cost[id] += c->cost[cr_in(c->g, id, i)];
         if (c->cost[id] > 100 * CHEAP)
-            c->cost[id] = 100 * CHEAP; /* shared subtrees count several times */
+            c->cost[id] = 100 * CHEAP; /* the cap: shared subtrees count several times */
         c->spread[id] = spread_cost(c, id);
         if (is_total(c, id) && !c->m->inside[id])
             c->m->materialised[id] = true;
     }
 }
 
-/* Stores nodes whose path is too long for one kernel.  Runs last: paths that end at nodes stored
- * for other reasons are equally long in each layer, so that layers stay equal. */
+/* Stores nodes at the end of paths too long for one kernel.  Runs last: then most paths start at
+ * nodes stored for other reasons and have the same length in each layer, so that layers stay
+ * equal. */
 static void store_deep(struct choice *c)
 {
     for (cr_id id = 0; id < c->g->n_nodes; id++) {
@@ -470,7 +476,7 @@ static void store_deep(struct choice *c)
     }
 }
 
-/* Returns the node whose kernel computes `id` for its user. */
+/* Returns the root of the kernel that computes `id` for its reader `user`. */
 static cr_id needed_by(const struct choice *c, cr_id id, cr_id user)
 {
     if (c->g->nodes[user].op == CR_OP_concat && c->m->materialised[user] &&
@@ -483,8 +489,8 @@ static cr_id needed_by(const struct choice *c, cr_id id, cr_id user)
 
 /*
  * Handles a node that several kernels need and that is too expensive to recompute.  If most of the
- * cost is in a few numbers of a row, the mean and deviation of a norm, only those are stored, and
- * each kernel recomputes the row from them; else the node is stored.
+ * cost is in a few numbers a row, such as the mean and deviation of a norm, only these are stored,
+ * and each kernel recomputes the row from them.  Otherwise the node is stored.
  */
 static void store_for_several(struct choice *c, cr_id id)
 {
@@ -503,9 +509,9 @@ static void store_row_numbers(struct choice *c, cr_id id)
             c->by_row[cr_in(c->g, id, i)] = true;
 }
 
-/* True if a node is a function such as exp that its users only broadcast, so often that recomputing it for each
- * copy and each reader of the copies is not cheap: rotary embeddings broadcast cosines to all heads, for both halves
- * of queries and of keys. */
+/* True if a node is a function such as exp whose readers only broadcast it, and recomputing it for
+ * every copy and every reader would be expensive.  Rotary embeddings, for example, broadcast
+ * cosines to all heads, for both halves of queries and of keys. */
 static bool is_repeated_function(const struct choice *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];
@@ -548,8 +554,7 @@ static void find_owners(struct choice *c)
     free(weights);
 }
 
-/* Stores first the nodes that must be stored, and then the nodes that are too expensive to
- * recompute. */
+/* Stores the nodes that must be stored, then the nodes that are too expensive to recompute. */
 void cr_pass_materialise(struct cr_module *module)
 {
     size_t n = (size_t)module->graph->n_nodes;

@@ -1,12 +1,14 @@
-/* separate_outputs.c - gives each output a node of its own, and chains reshapes of one transposed node. */
+/* separate_outputs.c - gives each output its own node, and makes reshapes of one permute share
+ * it. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/weights/weights.h"
 #include "fuse.h"
 
-/* Adds a reshape for each output that is a leaf or also another output.  Outputs that replace
- * states go first and keep their node, since a kernel may write only some rows of it. */
+/* Adds a reshape for each output that is a leaf or is also another output.  Outputs that replace
+ * states keep their own node, since a kernel may write only some of its rows; so they are handled
+ * first. */
 static void separate_outputs(struct cr_graph *g)
 {
     bool *taken = cr_calloc((size_t)g->n_nodes, sizeof *taken);
@@ -24,8 +26,8 @@ static void separate_outputs(struct cr_graph *g)
     free(taken);
 }
 
-/* Makes reshapes of one permute read the first of them.  All have the same element order, so an
- * epilogue can end at that reshape, and the node need not be stored in two orders. */
+/* Makes all reshapes of one permute read the first of them.  They have the same elements in the
+ * same order, so an epilogue can end at that reshape, and the node is not stored in two orders. */
 static void chain_reshapes(struct cr_graph *g)
 {
     cr_id *first = cr_calloc((size_t)g->n_nodes, sizeof *first);
@@ -36,12 +38,12 @@ static void chain_reshapes(struct cr_graph *g)
         if (first[in])
             g->operands[g->nodes[id].first_in] = first[in];
         else
-            first[in] = id; /* never 0, which has no operands */
+            first[in] = id; /* 0 means none: node 0 has no operands */
     }
     free(first);
 }
 
-/* Marks the outputs as stored, except those without elements. */
+/* Marks all outputs that have elements as stored. */
 static void store_outputs(struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;

@@ -1,7 +1,7 @@
 /*
- * states.c - decides where the next value of a state is computed: in the memory of the state, if
- * all kernels that read the old value can run before; otherwise in a separate buffer, which is
- * copied into the state at the end.
+ * states.c - decides where the next value of a state is stored: in the memory of the state, if all
+ * kernels that read the old value can run before; otherwise in a separate buffer, which is copied
+ * into the state at the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,11 @@
 /* The kernels, and the order constraints between them. */
 struct order {
     const struct cr_module *m;
-    size_t nodes;      /* number of nodes at the start; copies are appended later */
+    size_t nodes;      /* number of nodes at the start; nodes that copy states are appended later */
     int *first, *last; /* by node: the first and last kernel that stores it, or -1 */
-    cr_id *next;       /* by entry and state: the node that is stored in the state's memory, or
-                          CR_NONE */
-    int *from, *to;    /* kernel `from` comes before kernel `to` */
-    bool *late;        /* by kernel: it runs after the others of its entry */
+    cr_id *next;       /* by entry and state: the node that is stored over the state, or CR_NONE */
+    int *from, *to;    /* by edge: kernel `from` runs before kernel `to` */
+    bool *late;        /* by kernel: true if it runs after the others of its entry */
     int n, cap, cap_to;
     int *found; /* kernels in execution order; incomplete if there is a cycle */
     int n_found;
@@ -68,7 +67,8 @@ static cr_id *next_of(const struct order *o, int entry, cr_id state)
     return &o->next[(size_t)entry * o->nodes + (size_t)state];
 }
 
-/* Returns the node that an entry stores over the state that `output` replaces. */
+/* Returns the slot for the node that the output's entry stores over the state that `output`
+ * replaces. */
 static cr_id *next_by(const struct order *o, const struct cr_output *output)
 {
     return next_of(o, output->entry, output->state);
@@ -83,8 +83,9 @@ static void add_edge(struct order *o, int from, int to)
     *CR_PUSH(o->to, o->n, o->cap_to) = to;
 }
 
-/* Adds edges: from the kernel of an operand to its readers, between the parts of a value in their
- * order, and from readers of a state's old value to the kernel that stores over it. */
+/* Adds edges: from the kernel of an operand to its readers; from each kernel that stores a part of
+ * a value to the next; and from readers of a state's old value to the kernel that stores over
+ * it. */
 static void find_edges(struct order *o)
 {
     const struct cr_module *m = o->m;
@@ -138,15 +139,16 @@ static int pop_ready(int *heap, int *n)
     return least;
 }
 
-/* Returns the key of a kernel in the heap: by entry, late kernels last, then by number. */
+/* Returns the sort key of a kernel in the heap: by entry, then late kernels last, then by
+ * number. */
 static int turn_of(const struct order *o, int kernel)
 {
     int turn = 2 * o->m->kernels[kernel].entry + o->late[kernel];
     return turn * o->m->n_kernels + kernel;
 }
 
-/* Finds an order: repeatedly takes the kernel with the smallest key that waits for no other
- * kernel.  Returns false if there is a cycle. */
+/* Finds an execution order: repeatedly takes the kernel with the smallest key whose predecessors
+ * have all been taken.  Returns false if there is a cycle. */
 static bool find_order(struct order *o)
 {
     int n_kernels = o->m->n_kernels, n_ready = 0;
@@ -156,7 +158,7 @@ static bool find_order(struct order *o)
     int *heap = cr_calloc((size_t)n_kernels, sizeof *heap);
     find_edges(o);
     find_late(o);
-    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* by kernel: its successors */
+    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* grouped by kernel: its successors */
     for (int e = 0; e < o->n; e++)
         first[o->from[e] + 2]++;
     for (int i = 2; i <= n_kernels + 1; i++)
@@ -183,8 +185,8 @@ static bool find_order(struct order *o)
 
 /* ---- in place or copied ---- */
 
-/* True if the kernels that compute a value may write over the state it replaces, judged by their
- * own reads of it. */
+/* True if the kernels that compute an output may write it over the state that it replaces, as far
+ * as their own reads of the state are concerned. */
 static bool may_write_over(const struct order *o, const struct cr_output *output)
 {
     int first = o->first[output->id], last = o->last[output->id];
@@ -198,9 +200,8 @@ static bool may_write_over(const struct order *o, const struct cr_output *output
     return true;
 }
 
-/* Decides which values are computed in place: all that may, if an execution order then exists.
- * If there is a cycle, the values on it or after it are added one by one, as long as an order
- * exists. */
+/* Decides which next values are computed in place.  Tries all that may be.  If that gives a cycle,
+ * the values on the cycle or after it are added back one by one, as long as an order exists. */
 static void find_in_place(struct order *o)
 {
     const struct cr_graph *g = o->m->graph;
@@ -229,7 +230,7 @@ static void find_in_place(struct order *o)
     free(open);
 }
 
-/* Appends a kernel that copies one stored value, in its layout. */
+/* Appends a kernel that copies the stored value `root` to `buffer`, in the same layout. */
 static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id root, cr_id buffer)
 {
     struct cr_goal goal = {.root = root, .buffer = buffer};
@@ -239,8 +240,8 @@ static void add_copy(struct cr_module *m, struct cr_lowering *lowering, cr_id ro
     *CR_PUSH(m->kernels, m->n_kernels, m->cap_kernels) = kernel;
 }
 
-/* Stores the next value in a separate buffer, and adds a node that copies it into the state's
- * memory. */
+/* Stores the next value in a separate buffer, and adds a node that copies the buffer into the
+ * state. */
 static void add_copied(struct cr_module *m, struct cr_output *o)
 {
     struct cr_graph *g = m->graph;
@@ -250,8 +251,8 @@ static void add_copied(struct cr_module *m, struct cr_output *o)
     m->materialised[o->id] = true;
 }
 
-/* Appends the kernels that copy: for a write, from the state to the buffer into which rows are
- * written; then from the buffer to the state. */
+/* Appends the kernels that copy.  For a write, the first copies the state to the buffer into which
+ * rows are then written.  For every copied value, the last copies the buffer to the state. */
 static void copy_values(struct cr_module *m, const bool *copied)
 {
     const struct cr_graph *g = m->graph;
@@ -268,7 +269,7 @@ static void copy_values(struct cr_module *m, const bool *copied)
     cr_lowering_free(lowering);
 }
 
-/* Reserves memory for the nodes of copies, at most one for each replaced state. */
+/* Extends the lists by node, to make room for one copy node for each replaced state. */
 static void make_room(struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes, most = nodes + (size_t)m->graph->n_replaced;
@@ -282,7 +283,7 @@ static void make_room(struct cr_module *m)
 }
 
 /* Decides for each state, and each entry that replaces it, whether the next value is computed in
- * place. */
+ * place; sets module->in_state. */
 static void place_values(struct cr_module *m)
 {
     struct order o;
