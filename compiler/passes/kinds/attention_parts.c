@@ -75,7 +75,7 @@ static void attention_remark(const struct cr_kernel *k, struct cr_remarks *remar
     remarks->factor = k->attention.factor;
 }
 
-/* Returns the title of the program of a dropout that selects by a condition; null for other
+/* Returns the title of program i if it is a dropout that selects by a condition; null for other
  * programs. */
 static const char *attention_title(const struct cr_kernel *k, int i)
 {
@@ -85,7 +85,7 @@ static const char *attention_title(const struct cr_kernel *k, int i)
                : NULL;
 }
 
-/* True if an outer loop is the first axis of a tensor of values of three axes or more. */
+/* True if an outer loop runs over the first axis of the values V, and V has three axes or more. */
 static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, int atom)
 {
     const struct cr_node *values = &g->nodes[k->refs[k->attention.value.ref]];
@@ -93,8 +93,9 @@ static bool is_first_axis(const struct cr_graph *g, const struct cr_kernel *k, i
            k->attention.value.at.coef[atom] == cr_elements(values->rank - 1, values->shape + 1);
 }
 
-/* The last outer loop is over heads, unless it is the only one and over a batch.  The loop before it is over groups of heads that share
- * keys, if keys do not depend on the last loop.  Otherwise the first loop is over a batch. */
+/* Returns the role of outer loop i.  The last loop is over heads, unless it is the only one and is
+ * over a batch.  The loop before it is over groups of heads that share keys, if the address of the
+ * keys does not depend on the last loop.  Otherwise the first loop is over a batch. */
 static const char *attention_role(const struct cr_graph *g, const struct cr_kernel *k, int i)
 {
     int last = k->n_outer - 1;
@@ -108,11 +109,12 @@ static const char *attention_role(const struct cr_graph *g, const struct cr_kern
 
 /* ---- attention ---- */
 
-/* The numbers of the programs of the first parts of queries and keys. */
+/* The numbers of the programs that compute rows of queries and of keys; each is the number of the
+ * first part's program. */
 enum { QUERIES, KEYS = QUERIES + CR_MAX_PARTS, END_OF_ROWS = KEYS + CR_MAX_PARTS };
 
-/* The atom of the columns that a program of queries or keys computes; k if it computes whole
- * rows. */
+/* Returns the atom of the columns that a program of queries or keys computes, which is k if the
+ * program computes whole rows. */
 static int part_atom(const struct cr_kernel *k, int program)
 {
     bool of_keys = program >= KEYS && program < END_OF_ROWS;
@@ -129,7 +131,8 @@ static int forward_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n + part_numbers(&k->attention_rows.key_parts, numbers + n);
 }
 
-/* The numbers of the operands.  A kernel that computes queries or keys lacks that operand. */
+/* The numbers of the operands.  A kernel that computes queries or keys itself lacks that
+ * operand. */
 enum { QUERY, KEY, VALUE, GRAD, DELTA };
 
 static bool attention_lacks(const struct cr_kernel *k, int i)
@@ -149,7 +152,7 @@ static bool attention_lacks(const struct cr_kernel *k, int i)
 #define ROWS_OF_QUERIES(i, text, words) ROWS(CR_LOOP_ROW, queries[i], text, words)
 #define ROWS_OF_KEYS(i, text, words) ROWS(CR_LOOP_KEY, keys[i], text, words)
 
-/* The programs of both kinds. */
+/* Programs that the forward kernel and the gradients both have. */
 #define SINK                                                                                       \
     {.at = CR_PART(attention.sink),                                                                \
      .name = "sink",                                                                               \
@@ -176,7 +179,7 @@ static bool attention_lacks(const struct cr_kernel *k, int i)
      .title = "probabilities times",                                                               \
      .label = "probabilities times"}
 
-/* The operands of both kinds. */
+/* Operands that the forward kernel and the gradients both have. */
 #define OPERANDS                                                                                   \
     [QUERY] = {CR_PART(attention.query), "query", CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_SUM},      \
     [KEY] = {CR_PART(attention.key), "key", CR_LOOP_OUTER | CR_LOOP_SUM | CR_LOOP_KEY},            \
@@ -211,14 +214,14 @@ const struct cr_kernel_parts cr_parts_attention = {
 
 /* ---- gradients ---- */
 
-/* The number of gradients: of queries, keys and values, and of each array. */
+/* Returns the number of gradients: three (of queries, keys and values), and one for each array. */
 static int n_gradients(const struct cr_kernel *k)
 {
     return 3 + k->attention_backward.n_arrays;
 }
 
-/* Returns the loops of the index of result i.  A whole array is summed along the outer loops on
- * which its index does not depend. */
+/* Returns the loops on which the index of result i depends.  For a whole array, adds to *summed the
+ * outer loops along which the array is summed because its index does not depend on them. */
 static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summed)
 {
     static const unsigned loops[] = {
@@ -236,7 +239,8 @@ static unsigned gradient_loops(const struct cr_kernel *k, int i, unsigned *summe
                  : loops[k->attention_backward.arrays[i - 3]];
 }
 
-/* Lists the numbers of both kinds, then those that only the gradients have. */
+/* Lists the numbers that determine the code: those of both kinds, then those of the gradients
+ * only. */
 static int gradient_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     const struct cr_kernel_attention_backward *own = &k->attention_backward;
@@ -252,7 +256,7 @@ static int gradient_numbers(const struct cr_kernel *k, int64_t *numbers)
     return n;
 }
 
-/* True if operand i is delta in a kernel without softmax, which needs no delta. */
+/* True if operand i is delta and the attention has no softmax: delta is then not needed. */
 static bool lacks_delta(const struct cr_kernel *k, int i)
 {
     return i == DELTA && k->attention.direct;

@@ -1,11 +1,11 @@
-/* attention_parts.h - functions that the rows of the two kinds of attention take from other
- * files. */
+/* attention_parts.h - declares the functions of the two attention kinds that are in other files. */
 #ifndef CR_ATTENTION_PARTS_H
 #define CR_ATTENTION_PARTS_H
 
 #include "compiler/passes/verifier/kernel_check.h"
 
-/* By enum cr_array_kind: its description in words, such as "summed over keys". */
+/* By enum cr_array_kind: the words that describe an array's gradient, such as "summed over
+ * keys". */
 extern const char *const cr_array_titles[];
 
 /* Set the roles of the atoms of parts of rows, and of a table's rows; fail if an atom has two. */

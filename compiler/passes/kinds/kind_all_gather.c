@@ -1,5 +1,5 @@
-/* kind_all_gather.c - ALL_GATHER: the tensors of all ranks, one after another; a step, without
- * code. */
+/* kind_all_gather.c - ALL_GATHER: concatenates the tensors of all ranks.  It is a step of the
+ * program that calls the exchange, and has no generated code. */
 #include "compiler/ir/text.h"
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/schedule/schedule_parts.h"
@@ -48,7 +48,7 @@ bool cr_fits_all_gather(const struct cr_lowering *lw)
     return cr_kind_of(lw->g, lw->k->root) == CR_KIND_EXCHANGE && lw->k->buffer == lw->k->root;
 }
 
-/* The rows are those of the outermost axis with a length; further lengths count with their
+/* Counts rows along the outermost axis that has a length.  Other axes with lengths count with their
  * bounds. */
 bool cr_lower_all_gather(struct cr_lowering *lw)
 {

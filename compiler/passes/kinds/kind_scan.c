@@ -68,8 +68,7 @@ double cr_flops_scan(const struct cr_kernel *kernel, double elements)
     return elements;
 }
 
-/* Returns the atom whose extent is a length of the run, or -1; only the summed axis may have
- * one. */
+/* Returns the atom whose extent is a run-time length, or -1.  Only the summed axis may have one. */
 static int limited_atom(const struct cr_kernel *k)
 {
     for (int a = 0; a < k->atoms.n; a++)
@@ -78,8 +77,8 @@ static int limited_atom(const struct cr_kernel *k)
     return -1;
 }
 
-/* The address of column `col` in the row where the sums of `item` begin: the first row or, for a
- * reverse scan, the last.  `last` is a variable, the last row, or CR_NONE. */
+/* Returns the address of column `col` in the first row that the sums of `item` add: row 0 or, for a
+ * reverse scan, the last row.  `last` is a variable with the number of the last row, or CR_NONE. */
 static struct cr_argument first_row(struct cr_builder *b, struct cr_address at, int item, int col,
                                     int last)
 {

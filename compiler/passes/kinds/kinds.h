@@ -1,10 +1,10 @@
 /*
- * kinds.h - the room of the kinds of kernels: the functions of each row of kernel_kinds.def.
+ * kinds.h - declares the functions that the rows of kernel_kinds.def name.
  *
  * Comes in:   a root (cr_fits_, cr_lower_), then its kernel (cr_flops_, cr_schedule_, cr_describe_).
  * Goes out:   the kernel; its operations, the body of its function, and its equation in words.
- * Promise:    only the files of a kind, all in this room, name the kind.  All other rooms use its
- *             row (kernel_kinds.h), and include no header of this room.
+ * Promise:    only the files of a kind, all in this directory, name the kind.  All other directories use
+ *             its row (kernel_kinds.h), and include no header of this directory.
  * Used later: none.
  */
 #ifndef CR_KINDS_H
@@ -22,12 +22,13 @@
 #include "compiler/passes/module/kernel_kinds.def"
 #undef KIND
 
-/* Fields of a part: the program that computes the elements of the result, all columns of a row after one another. */
+/* Fields of a part that describes the main program: it computes the result's elements, and goes
+ * through all columns of a row. */
 #define CR_PROGRAM_BY_ROW                                                                          \
     .at = CR_PART(program), .name = "program", .loops = CR_LOOP_OUTER | CR_LOOP_ROW | CR_LOOP_COL, \
     .across = CR_LOOP_COL, .needed = true
 
-/* The part of such a program behind a contraction, whose result it reads. */
+/* The part for a main program that is the epilogue of a contraction, whose result it reads. */
 #define CR_EPILOGUE {CR_PROGRAM_BY_ROW, .core = true, .title = "then", .label = "epilogue"}
 
 #endif

@@ -14,8 +14,8 @@
 
 /* ---- forward ---- */
 
-/* Finds the bounds of the masks, and the program from scores to logits.  Masks that the bounds
- * express completely are left out of the program. */
+/* Finds the bounds of the masks and lowers the program from scores to logits.  Masks that the
+ * bounds express in full are left out of the program. */
 static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *attention,
                          const struct cr_map *map, struct cr_map *scores_map)
 {
@@ -24,14 +24,15 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     cr_evaluate_begin(ev, &k->attention.scores, attention->scores, k->key, false);
     ev->n_visible = cr_find_bounds(ev, attention->logits, map, ev->visible);
     k->attention.scores.result = cr_evaluate(ev, attention->logits, map);
-    if (ev->obstacle == attention->scores) /* used twice: storing only the scores does not help */
+    if (ev->obstacle == attention->scores) /* the scores are used twice, and storing only them does
+                                              not help */
         ev->obstacle = attention->logits;
     if (k->attention.scores.result < 0 || !cr_evaluate_end(ev, &k->attention.scores, k->row))
         return false;
     k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->attention.scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
-    return ev->core_seen; /* otherwise a value between scores and logits is stored */
+    return ev->core_seen; /* if not seen, a value between scores and logits is stored */
 }
 
 /* Lowers the program of the sink, if there is one.  A sink is a score that belongs to no key. */
@@ -52,7 +53,7 @@ static bool lower_sink(struct cr_lowering *lw, const struct cr_attention *attent
     return k->attention.sink.result >= 0 && cr_evaluate_end(ev, &k->attention.sink, k->row);
 }
 
-/* True if a value is finite whatever the tensors hold: it is computed from constants, random
+/* True if a value is finite for any contents of the tensors: it is computed from constants, random
  * numbers, indices and conditions alone. */
 static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, int i)
 {
@@ -70,7 +71,8 @@ static bool is_finite(const struct cr_graph *g, const struct cr_tiles *tiles, in
         return true;
     case CR_OP_where:
         return is_finite(g, tiles, v->arg[1]) && is_finite(g, tiles, v->arg[2]);
-    case CR_OP_mul: /* both operands are small: constants, conditions or random numbers */
+    case CR_OP_mul: /* a product of such numbers (constants, conditions, random numbers) does not
+                       overflow */
         return is_finite(g, tiles, v->arg[0]) && is_finite(g, tiles, v->arg[1]);
     case CR_OP_div:
         return is_finite(g, tiles, v->arg[0]) && tiles->values[v->arg[1]].source == CR_CONST &&
@@ -103,7 +105,8 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
            cr_evaluate_end(ev, &k->attention.dropout, k->row);
 }
 
-/* Finds or makes the atom for the columns of a part of a row; parts of equal size share an atom. */
+/* Sets *atom to the atom for the `size` columns of a part of a row.  Parts of equal size share an
+ * atom. Returns false if there are too many atoms. */
 static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 {
     const struct cr_kernel *k = lw->k;
@@ -123,9 +126,9 @@ static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 }
 
 /*
- * Lowers queries or keys that the kernel computes itself.  Makes one program over all columns or,
- * if they are a concat along the columns, a program for each operand.  `first` is the program of
- * the first operand; axis `along` of the map is the axis of the columns.
+ * Lowers queries or keys that the kernel computes itself: one program for all columns or, for a
+ * concat along the columns, a program for each operand.  `first` is the program of the first
+ * operand; axis `along` of the map is the column axis.
  */
 static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_map *map, int along,
                             struct cr_row_parts *parts, struct cr_tiles *first)
@@ -167,7 +170,7 @@ static bool lower_row_parts(struct cr_lowering *lw, cr_id id, const struct cr_ma
     return true;
 }
 
-/* Lowers the queries: an operand in memory, or rows that the kernel computes. */
+/* Lowers the queries: as an operand in memory, or as programs that compute their rows. */
 static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -184,8 +187,8 @@ static bool lower_queries(struct cr_lowering *lw, cr_id id, const struct cr_map 
     return true;
 }
 
-/* Lowers the keys: an operand in memory, or rows that each item computes, if that is little work
- * compared with its queries. */
+/* Lowers the keys: as an operand in memory or, if the work is small compared with the item's
+ * queries, as programs that compute their rows in each item. */
 static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -203,15 +206,15 @@ static bool lower_keys(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
-/* True if `length` is ragged and the index runs over the rows of its batch.  Then queries have
- * different numbers of keys, and each is an item of its own. */
+/* True if `length` is ragged and the index runs over the rows of its batch.  Each query then has
+ * its own number of keys, and is an item of its own. */
 static bool is_batch_of(const struct cr_lowering *lw, const struct cr_affine *index, int length)
 {
     int batch = length ? lw->g->lengths[length - 1].batch : 0, atom = cr_affine_single(index);
     return batch && atom >= 0 && lw->k->atoms.length[atom] == batch;
 }
 
-/* Lowers Q[row, e] and K[e, key]; `at` is the map of the scores. */
+/* Lowers the operands Q[row, e] and K[e, key] of the scores, whose map is `at`. */
 static bool lower_query_key(struct cr_lowering *lw, const struct cr_attention *attention,
                             const struct cr_map *at)
 {
@@ -241,15 +244,16 @@ static const struct cr_attention *attention_of(const struct cr_lowering *lw)
 }
 
 /* True if the kernel's contraction is the second product of an attention, probabilities times V,
- * and the logits are not stored.  If they are stored, that product is a GEMM. */
+ * and the logits are not stored.  If the logits are stored, a GEMM computes the product. */
 bool cr_fits_attention(const struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
     return attention && !lw->ev.module->materialised[attention->logits];
 }
 
-/* The epilogue determines the atoms of queries and columns, and the map of the logits.  Dropout,
- * scores and the addresses of queries, keys and values follow from that map. */
+/* Lowers an attention.  First lowers the epilogue, which determines the atoms of queries and
+ * columns and the map of the logits; then dropout, sink, scores, and the addresses of queries, keys
+ * and values. */
 bool cr_lower_attention(struct cr_lowering *lw)
 {
     const struct cr_attention *attention = attention_of(lw);
@@ -270,7 +274,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
     if (alone)
         k->row = CR_NO_ATOM;
     if (length != cr_length_at(lw->g, attention->logits, r - 1))
-        return false; /* softmax and product differ in their number of keys */
+        return false; /* the numbers of keys of the softmax and of the product differ */
     if ((k->row < 0 && node->shape[r - 2] > 1 && !alone) ||
         !cr_new_atom(&lw->ev, k->attention.keys, length, &k->key))
         return false;
@@ -287,10 +291,11 @@ bool cr_lower_attention(struct cr_lowering *lw)
     return true;
 }
 
-/* ---- backward ---- */
+/* ---- gradients ---- */
 
-/* Removes the masks between dS and T (the gradient of the scores) that give 0 where the scores are
- * hidden: the probability is 0 there, so the gradient is 0 without them. */
+/* Marks those masks between dS and T (the gradient of the scores) that give 0 for hidden scores as
+ * masks that hide nothing.  The probability of a hidden score is 0, so its gradient is 0 without
+ * the mask. */
 static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
                         int *budget)
 {
@@ -313,14 +318,15 @@ static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, 
     return memcmp(map->axis, lw->root_map.axis, rank * sizeof *map->axis) == 0;
 }
 
-/* The masks of the scores: `where` nodes, and the operand that is visible. */
+/* The masks of the scores: `where` nodes, each with the number of the operand that is not
+ * hidden. */
 struct hidden {
     struct cr_choice masks[CR_MAX_BOUNDS];
     int n;
 };
 
-/* True if `id`, computed from the gradient of weights, is 0 wherever the weight is hidden and so 0;
- * this assumes finite values. */
+/* True if `id`, computed from the gradient of the weights, is 0 wherever a mask hides the weight.
+ * Assumes that all values are finite. */
 static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden *hidden,
                      int *budget)
 {
@@ -351,8 +357,9 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
     }
 }
 
-/* True if an array vanishes under each mask below `id` that makes weights `hidden`: 0, or -inf
- * before an exp or sigmoid.  Follows the same paths as cr_find_bounds and schedule_mask.c. */
+/* Follows the masks below `id` that make weights equal `hidden`: 0, or -inf before an exp or
+ * sigmoid. Returns true if the array is 0 wherever one of them hides a weight.  Takes the same
+ * paths as cr_find_bounds and schedule_mask.c. */
 static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id id, double hidden)
 {
     const struct cr_graph *g = lw->g;
@@ -376,9 +383,9 @@ static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id 
             vanishes_if_hidden(lw, array, cr_in(g, id, 1), hidden));
 }
 
-/* Without softmax, dS may be nonzero at hidden keys: fails unless the array is 0 there.  If the
- * kernel itself sets those elements to 0, the program needs no masks of the scores, and they are
- * removed. */
+/* Checks an array without softmax, where dS may be nonzero at hidden keys: returns false unless the
+ * array is 0 there.  If the kernel itself sets those elements to 0, removes the masks of the scores
+ * from the program. */
 static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidden *hidden)
 {
     struct cr_evaluate *ev = &lw->ev;
@@ -388,8 +395,8 @@ static bool lower_hidden(struct cr_lowering *lw, cr_id array, const struct hidde
 }
 
 /* Lowers the program that computes T, or another array of queries by keys, from dS.  Sets
- * *is_hidden if masks are left out of the program: the kernel then sets the hidden elements to 0
- * itself. */
+ * *is_hidden if masks were left out of the program: the kernel then has to set the hidden elements
+ * to 0. */
 static bool lower_array(struct cr_lowering *lw, struct cr_tiles *tiles, bool *is_hidden,
                         cr_id array, const struct hidden *hidden)
 {
@@ -412,7 +419,7 @@ static bool lower_array(struct cr_lowering *lw, struct cr_tiles *tiles, bool *is
     return ev->core_seen && is_root_map(lw, &ev->core_map, b->dlogits);
 }
 
-/* Lowers the program of the index by which an array is scattered, and makes the atom of the table's
+/* Lowers the program of the index by which an array is scattered, and adds the atom of the table's
  * rows.  The index has the first two axes of the scatter's operand. */
 static bool lower_index(struct cr_lowering *lw, cr_id scatter)
 {
@@ -429,7 +436,7 @@ static bool lower_index(struct cr_lowering *lw, cr_id scatter)
            cr_new_atom(ev, lw->g->nodes[scatter].shape[0], 0, &k->attention_backward.bucket);
 }
 
-/* Lowers the programs of T and of the other arrays; ev->visible are the masks of the scores. */
+/* Lowers the programs of T and of all other arrays; ev->visible has the masks of the scores. */
 static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct hidden hidden = {.n = lw->ev.n_visible};
@@ -449,7 +456,7 @@ static bool lower_arrays(struct cr_lowering *lw, const struct cr_attention_backw
     return true;
 }
 
-/* Lowers the address of element [i, j] of an operand, for each (batch, head). */
+/* Lowers the address of element [i, j] of an operand, a matrix for each (batch, head). */
 static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct cr_operand *operand)
 {
     struct cr_map map = lw->root_map;
@@ -459,8 +466,8 @@ static bool lower_matrix(struct cr_lowering *lw, cr_id id, int i, int j, struct 
     return cr_evaluate_operand(&lw->ev, id, &map, operand);
 }
 
-/* True if `id` is a view of the product; then changes *map from the map of the product to the
- * map of `id`. */
+/* If `id` is a view of `product`, changes *map, the map of the product, to the map of `id` and
+ * returns true. */
 static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct cr_map *map)
 {
     struct cr_map below;
@@ -472,8 +479,9 @@ static bool map_up(const struct cr_lowering *lw, cr_id id, cr_id product, struct
     return cr_map_result(lw->g, id, &lw->k->atoms, &below, map) == CR_MAP_OK;
 }
 
-/* Sets *dest to the address in the concat (the kernel's root) of the element of `node` at the map
- * `at`.  Fails if `node` is no part of the concat, or if the stride along atom j is not 1. */
+/* Sets *dest to the address, in the concat that is the kernel's root, of the element of `node` at
+ * the map `at`.  Returns false if `node` is not a part of the concat, or if its stride along atom j
+ * is not 1. */
 static bool lower_part(struct cr_lowering *lw, cr_id node, const struct cr_map *at, int j,
                        struct cr_affine *dest)
 {
@@ -505,9 +513,9 @@ static struct cr_map map_of_matrix(const struct cr_lowering *lw, cr_id id, int i
     return map;
 }
 
-/* Lowers the address of the element of result i at the map `at` of a node.  If another result of
- * the node's kernel reshapes it, that result is added to the nodes that the kernel stores.
- * Fails if atom j does not move the address by one. */
+/* Lowers the address of result i at the map `at` of node `of`.  If the result is stored as a node
+ * of its own, rather than as a part of a concat, adds this node to those that the kernel stores.
+ * Returns false if the stride along atom j is not 1. */
 static bool lower_result(struct cr_lowering *lw, int i, cr_id of, const struct cr_map *at, int j)
 {
     struct cr_kernel *k = lw->k;
@@ -521,7 +529,7 @@ static bool lower_result(struct cr_lowering *lw, int i, cr_id of, const struct c
     return j < 0 || k->results[i].coef[j] == 1;
 }
 
-/* Lowers the address of element [i, j] of a result. */
+/* Lowers the address of element [i, j] of result `result`. */
 static bool lower_matrix_result(struct cr_lowering *lw, int result, int i, int j)
 {
     cr_id id = cr_gradient_at(lw->backward, result);
@@ -543,8 +551,8 @@ static bool lower_table(struct cr_lowering *lw, int i)
     return lower_result(lw, i, id, &map, CR_NO_ATOM);
 }
 
-/* Lowers the addresses of all results.  If the address of a whole array lacks an outer loop, the
- * array is summed along that loop, which must be serial. */
+/* Lowers the addresses of all results.  A whole array whose address does not depend on an outer
+ * loop is summed along that loop, which is then marked as serial. */
 static bool lower_results(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
@@ -564,7 +572,8 @@ static bool lower_results(struct cr_lowering *lw, const struct cr_attention_back
     return true;
 }
 
-/* Makes the atoms of one (batch, head): queries, keys, and the columns of keys and of values. */
+/* Adds the atoms of one (batch, head): queries, keys, the columns of keys, and the columns of
+ * values. */
 static bool lower_backward_atoms(struct cr_lowering *lw, const struct cr_attention_backward *b)
 {
     struct cr_kernel *k = lw->k;
@@ -592,8 +601,8 @@ bool cr_fits_attention_backward(const struct cr_lowering *lw)
     return lw->backward != NULL;
 }
 
-/* The loops run over the axes of the probabilities; every operand is a matrix over two of the
- * atoms. */
+/* Lowers the gradients of an attention.  The outer loops run over the batch axes of the
+ * probabilities; every operand is a matrix over two of the other atoms. */
 bool cr_lower_attention_backward(struct cr_lowering *lw)
 {
     const struct cr_attention_backward *b = lw->backward;
@@ -625,10 +634,10 @@ bool cr_lower_attention_backward(struct cr_lowering *lw)
     return lower_results(lw, b);
 }
 
-/* ---- work ---- */
+/* ---- number of operations ---- */
 
-/* Returns, for a query, the last key at or before an upper edge, or the first key at or after a
- * lower edge. */
+/* Returns the last key at or before an upper edge or, if not `last`, the first key at or after a
+ * lower edge, for the query of row `row`. */
 static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
 {
     int64_t at = edge->moves ? row + edge->offset : edge->at;
@@ -636,11 +645,12 @@ static int64_t edge_at(const struct cr_edge *edge, int64_t row, bool last)
     return farther ? edge->at : at;
 }
 
-/* The number of keys that the query of a row sees. */
+/* Returns the number of keys that the query of row `row` sees. */
 static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
 {
     int64_t begin = 0, end = k->attention.keys, between = 0;
-    if (k->attention.n_shifts) /* assume the last possible position */
+    if (k->attention.n_shifts) /* the shift is known only at run time: assume the last possible
+                                  position */
         row += k->attention.keys - cr_extent(k, k->row);
     for (int i = 0; i < k->attention.n_bounds; i++) {
         const struct cr_bound *bound = &k->attention.bounds[i];
@@ -657,7 +667,7 @@ static int64_t keys_of_row(const struct cr_kernel *k, int64_t row)
     return end - begin > between ? end - begin - between : 0;
 }
 
-/* The sum of the numbers of keys that the queries of one (batch, head) see. */
+/* Returns the sum, over the queries of one (batch, head), of the numbers of keys that they see. */
 static double visible_keys(const struct cr_kernel *k)
 {
     double sum = 0;
@@ -666,14 +676,14 @@ static double visible_keys(const struct cr_kernel *k)
     return sum;
 }
 
-/* Counts two products of the queries of all heads with the keys that they see. */
+/* Counts the operations of two products of all queries with the keys that they see. */
 double cr_flops_attention(const struct cr_kernel *k, double elements)
 {
     double heads = elements / (double)(cr_extent(k, k->row) * k->attention.N);
     return 2 * heads * visible_keys(k) * (double)(k->attention.K + k->attention.N);
 }
 
-/* Counts five products, since the scores are computed again. */
+/* Counts the operations of five such products, because the scores are computed again. */
 double cr_flops_attention_backward(const struct cr_kernel *k, double elements)
 {
     double heads = 1;

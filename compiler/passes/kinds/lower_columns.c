@@ -1,6 +1,6 @@
 /*
- * lower_columns.c - COLUMNS: a reduction down columns.  Rows run over the reduced axis and columns
- * over the root's last atom, so that the operand is read in row-major order.
+ * lower_columns.c - COLUMNS: a reduction down columns.  The row atom runs over the reduced axis and
+ * the column atom over the root's last axis, so that the operand is read in row-major order.
  */
 #include "compiler/passes/fuse/lower_common.h"
 #include "kinds.h"
@@ -22,7 +22,7 @@ bool cr_fits_columns(const struct cr_lowering *lw)
     return cr_is_reduction_down(lw, lw->loops.top);
 }
 
-/* Lowers to a program whose last value is the reduction. */
+/* Lowers the kernel to a program whose last value is the reduction. */
 bool cr_lower_columns(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

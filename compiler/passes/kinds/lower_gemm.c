@@ -1,4 +1,5 @@
-/* lower_gemm.c - GEMM: a contraction, with a prologue on its rows and an epilogue. */
+/* lower_gemm.c - GEMM: a contraction with an epilogue, and possibly a prologue that computes the
+ * rows of its left operand. */
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/verifier/kernel_check.h"
 #include "compiler/passes/weights/weights.h"
@@ -13,11 +14,11 @@ static int gemm_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 4;
 }
 
-/* The operands by number. */
+/* The numbers of the operands. */
 enum { A, B, CHOICE };
 
-/* True if a GEMM lacks operand i: A if a prologue computes its rows, B if it is packed at load,
- * and the i32 that selects a matrix unless B is a stack. */
+/* True if a GEMM lacks operand i: A if a prologue computes its rows; B if it was packed when
+ * weights were loaded; CHOICE, the i32 that selects a matrix, unless B is a stack of matrices. */
 static bool gemm_lacks(const struct cr_kernel *k, int i)
 {
     if (i == A)
@@ -95,7 +96,8 @@ static void ignore_piece(void *context, const struct cr_layout_info *info)
     (void)context, (void)info;
 }
 
-/* True if a node is stored, or is a view of a stored node, looking no further than `last`. */
+/* True if node `id`, or the node that it is a view of, is stored; does not look below node
+ * `last`. */
 static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
 {
     while (id != last && !cr_is_stored(&lw->ev, id))
@@ -103,8 +105,8 @@ static bool is_stored_to(const struct cr_lowering *lw, cr_id id, cr_id last)
     return cr_is_stored(&lw->ev, id);
 }
 
-/* Makes v, the i32 operand that selects a matrix of a stack.  Returns false unless its node, or
- * the node that it is a view of, is stored. */
+/* Lowers the i32 operand that selects a matrix of a stack.  Returns false unless its node, or the
+ * node that it is a view of, is stored. */
 static bool lower_index(struct cr_lowering *lw, cr_id id)
 {
     const struct cr_map start = {0};
@@ -116,7 +118,7 @@ static bool lower_index(struct cr_lowering *lw, cr_id id)
            cr_evaluate_operand(&lw->ev, id, &start, &lw->k->gemm.weights.choice);
 }
 
-/* Lowers A: an operand in memory, or a prologue that computes its rows. */
+/* Lowers the left operand A: as an operand in memory, or as a prologue that computes its rows. */
 static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -134,8 +136,8 @@ static bool lower_rows(struct cr_lowering *lw, cr_id id, const struct cr_map *ma
     return true;
 }
 
-/* Lowers B: weights packed at load, possibly a stack of matrices of which an i32 selects one; or
- * an operand that is packed at run time. */
+/* Lowers the right operand B: as weights packed when they were loaded, possibly a stack of matrices
+ * of which an i32 selects one; or as an operand that the kernel packs. */
 static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map *map)
 {
     struct cr_kernel *k = lw->k;
@@ -153,8 +155,8 @@ static bool lower_columns(struct cr_lowering *lw, cr_id id, const struct cr_map 
     return cr_evaluate_operand(&lw->ev, id, map, &k->gemm.b);
 }
 
-/* The epilogue determines the atom of columns and where it reads the product; the maps of both
- * operands follow from that. */
+/* Lowers a GEMM.  The epilogue determines the column atom and the map at which it reads the
+ * product; the maps of both operands follow from that map. */
 bool cr_lower_gemm(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;

@@ -1,4 +1,5 @@
-/* lower_scatter.c - SCATTER: adds rows to the rows of a table by index. */
+/* lower_scatter.c - SCATTER: adds each row of an operand to the row of a table that an index
+ * selects. */
 #include "compiler/passes/fuse/lower_common.h"
 #include "compiler/passes/verifier/kernel_check.h"
 #include "kinds.h"
@@ -15,7 +16,8 @@ static void scatter_remark(const struct cr_kernel *k, struct cr_remarks *remarks
     remarks->summands = k->scatter.rows;
 }
 
-/* The kernel reads all rows of A and all indices of B. */
+/* Returns the number of elements that the kernel reads of operand i: all rows of A, all indices of
+ * B. */
 static int64_t scatter_reads(const struct cr_kernel *k, int i)
 {
     return i == 0 ? k->scatter.rows * k->scatter.width : k->scatter.rows;

@@ -1,4 +1,4 @@
-/* lower_tile.c - TILE: elementwise work, and reductions over the columns of its rows. */
+/* lower_tile.c - TILE: elementwise ops, and reductions over the columns of a tile's rows. */
 #include "compiler/passes/fuse/lower_common.h"
 #include "kinds.h"
 
@@ -18,9 +18,9 @@ bool cr_fits_tile(const struct cr_lowering *lw)
     return true;
 }
 
-/* The column atom is the axis of the first reduction or, without one, the root's last axis.  If the
- * program cannot be evaluated along that axis, as in a gather of single elements, rows have one
- * column. */
+/* Lowers a tile kernel.  The column atom is the axis of the first reduction or, if there is none,
+ * the root's last axis.  If the program cannot be evaluated along that axis, as in a gather of
+ * single elements, each row has one column. */
 bool cr_lower_tile(struct cr_lowering *lw)
 {
     struct cr_kernel *k = lw->k;
@@ -32,7 +32,7 @@ bool cr_lower_tile(struct cr_lowering *lw)
     bool reduces = ev->col != CR_COL_UNKNOWN;
     k->col = reduces ? ev->col : lw->n_root_atoms - 1;
     if (!cr_evaluate_end(ev, &k->program, k->col)) {
-        k->col = CR_NO_ATOM; /* rows of one column each */
+        k->col = CR_NO_ATOM; /* one column a row */
         if (reduces || !cr_evaluate_end(ev, &k->program, k->col))
             return false;
     }
@@ -40,7 +40,8 @@ bool cr_lower_tile(struct cr_lowering *lw)
     return true;
 }
 
-/* Counts an operation for each value and each iteration of all loops, also if the result is one number a row. */
+/* Counts one operation for each value and each iteration of all loops, even for values that are one
+ * number a row. */
 double cr_flops_tile(const struct cr_kernel *k, double elements)
 {
     (void)elements;

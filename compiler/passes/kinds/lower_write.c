@@ -1,4 +1,5 @@
-/* lower_write.c - WRITE: computes rows like TILE and stores each in a row chosen at run time. */
+/* lower_write.c - WRITE: computes rows like TILE and stores them from a row number on that is known
+ * at run time. */
 #include <string.h>
 
 #include "compiler/passes/fuse/lower_common.h"
@@ -29,8 +30,8 @@ static void write_remark(const struct cr_kernel *k, struct cr_remarks *remarks)
     remarks->rows_at = &k->write.at;
 }
 
-/* Fails unless the first row of a write is a constant or a loaded i32 (`at`), and row `row` of
- * the loops is stored at row at + row of the result. */
+/* Fails unless `at`, the row at which the write begins, is a constant or a loaded i32, and row
+ * `row` of the loops is stored at row at + row of the result. */
 static int verify_write(const struct cr_kernel_check *c)
 {
     const struct cr_kernel_write *w = &c->k->write;
@@ -81,8 +82,9 @@ static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
 }
 
 /*
- * The atoms of the written axis become outer loops, so that each row can be skipped.  They cannot
- * be columns: a program that reduces along them fails, and the operand is stored by its own kernel.
+ * Lowers a write.  The atoms of the written axis become outer loops, so that each row can be
+ * skipped. They cannot be columns: a program that reduces along them fails, and its operand is then
+ * stored by a kernel of its own.
  */
 bool cr_lower_write(struct cr_lowering *lw)
 {

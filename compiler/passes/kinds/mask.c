@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Integers whose sum is the position of query 0. */
+/* The nodes of run-time integers whose sum is the position of query 0. */
 struct shift {
     cr_id ids[CR_MAX_SHIFTS];
     int n;
@@ -12,12 +12,13 @@ struct finder {
     struct cr_evaluate *ev;
     struct cr_choice *visible;
     int n_visible;
-    struct shift shift; /* the shift of all bounds that move with the query */
-    bool moves;         /* a bound that moves was found */
-    int budget;         /* nodes to visit: a shared subtree is visited once for each path to it */
+    struct shift shift; /* the shift that all moving bounds must have */
+    bool moves;         /* true if a moving bound was found: one whose edge depends on the query */
+    int budget;         /* visits left: a shared subtree is visited once for each path to it */
 };
 
-/* Walks down through movement ops; fails if an atom would have to be split. */
+/* Follows the operands of movement ops from *id to the first other node, and sets *map to its map.
+ * Returns false if an atom would have to be split. */
 static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 {
     const struct cr_graph *g = f->ev->g;
@@ -36,8 +37,8 @@ static bool skip_moves(struct finder *f, cr_id *id, struct cr_map *map)
 
 enum { MOST_BOUNDS = 2 * CR_MAX_BOUNDS, MOST_TERMS = 8 };
 
-/* A condition on a query and a key, which implies that all bounds hold.  If it is exact, it is
- * equivalent to the bounds.  A bound without edges is never true. */
+/* An approximation of a condition on a query and a key: the condition implies that all bounds hold.
+ * If `exact`, it is equivalent to the bounds.  A bound without edges is never true. */
 struct condition {
     struct cr_bound bounds[MOST_BOUNDS];
     int n;
@@ -46,7 +47,8 @@ struct condition {
 
 static const struct condition anything = {.exact = true}, unknown = {.exact = false};
 
-/* Returns the union of two edges: for each kind, the edge that leaves more keys visible. */
+/* Returns the union of two edges.  Of each kind of edge, moving and fixed, it keeps the one that
+ * leaves more keys visible. */
 static struct cr_edge farther(const struct cr_edge *a, const struct cr_edge *b, bool last)
 {
     struct cr_edge edge = *a;
@@ -62,7 +64,7 @@ static bool same_edge(const struct cr_edge *a, const struct cr_edge *b)
     return a->moves == b->moves && a->stays == b->stays && a->offset == b->offset && a->at == b->at;
 }
 
-/* Returns a bound that leaves the keys of both bounds visible. */
+/* Returns a bound that leaves all keys visible that `a` or `b` leaves visible. */
 static struct cr_bound wider(const struct cr_bound *a, const struct cr_bound *b)
 {
     return (struct cr_bound){farther(&a->first, &b->first, false),
@@ -76,8 +78,8 @@ static bool is_within(const struct cr_bound *a, const struct cr_bound *b)
     return same_edge(&all.first, &b->first) && same_edge(&all.last, &b->last);
 }
 
-/* Adds a bound, unless another bound hides everything that it hides.  If there is no room, the
- * condition is no longer exact. */
+/* Adds a bound, unless a bound in the list already hides all that it hides.  If there is no room,
+ * the condition is no longer exact. */
 static void add_bound(struct condition *to, const struct cr_bound *bound)
 {
     for (int i = 0; i < to->n; i++) {
@@ -103,7 +105,8 @@ static struct condition both(const struct condition *a, const struct condition *
     return all;
 }
 
-/* Returns `a` or `b` in conjunctive form: the union of each bound of `a` with each of `b`. */
+/* Returns the condition `a` or `b` in conjunctive form: the union of each bound of `a` with each of
+ * `b`. */
 static struct condition either(const struct condition *a, const struct condition *b)
 {
     struct condition any = {.exact = a->exact && b->exact};
@@ -124,19 +127,20 @@ struct mask_term {
     bool minus;
 };
 
-/* The comparison sum + terms >= 0.  Each term in turn is removed and added to the sum. */
+/* The comparison sum + terms >= 0.  read_relation removes the terms one by one and adds them to the
+ * sum. */
 struct relation {
     struct mask_term terms[MOST_TERMS];
     int n;
     struct cr_affine sum;
-    struct shift shift; /* positions that are added to the sum ... */
-    bool subtracts;     /* ... or all of them are subtracted from it */
-    double reach;       /* an upper limit of all partial sums */
-    double limit;       /* numbers up to this are exact and do not wrap */
+    struct shift shift; /* run-time positions that are added to the sum */
+    bool subtracts;     /* true if the positions are all subtracted instead */
+    double reach;       /* an upper bound of all partial sums */
+    double limit;       /* numbers up to this one are exact and do not wrap around */
 };
 
-/* Removes an atom from an index and returns its coefficient; 0 for a single query or key, which
- * has no atom. */
+/* Sets the coefficient of an atom in an index to 0 and returns the old coefficient.  Returns 0 for
+ * a single query or key, which has no atom. */
 static int64_t take_coefficient(struct cr_affine *index, int atom)
 {
     int64_t factor = atom < 0 ? 0 : index->coef[atom];
@@ -156,8 +160,8 @@ static bool same_shift(const struct shift *a, const struct shift *b)
     return same;
 }
 
-/* True if the bound of a relation may move with the query: all such bounds must have the same
- * shift, and in the gradients of an attention none. */
+/* True if the bound of a relation may move with the query.  All such bounds must have the same
+ * shift; in the gradients of an attention they must have none. */
 static bool may_move(struct finder *f, const struct relation *r, int64_t row)
 {
     if (r->shift.n && (r->subtracts != (row < 0) || f->ev->kernel->kind != CR_KERNEL_ATTENTION))
@@ -169,9 +173,10 @@ static bool may_move(struct finder *f, const struct relation *r, int64_t row)
 }
 
 /*
- * Returns the bound that sum >= 0 puts on the keys; `unknown` unless it compares keys with queries
- * or with a number.  A single query (or key) has no atom: its index is 0 with any coefficient.  Its
- * mask becomes the bound that several queries would have, so that the bits are the same.
+ * Returns the bound on keys that is equivalent to sum >= 0, or `unknown` if the relation does not
+ * compare the key with the query or with a number.  A single query (or key) has no atom: its index
+ * is 0, whatever the coefficient.  Its mask becomes the bound that several queries would have, so
+ * that the bits are the same.
  */
 static struct condition bound_of(struct finder *f, const struct relation *r)
 {
@@ -204,7 +209,7 @@ static struct condition bound_of(struct finder *f, const struct relation *r)
 
 static struct condition read_relation(struct finder *f, struct relation *r);
 
-/* Appends a term; fails if there is no room. */
+/* Appends a term; returns false if there is no room. */
 static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bool minus)
 {
     if (r->n == MOST_TERMS)
@@ -213,9 +218,9 @@ static bool push_term(struct relation *r, cr_id id, const struct cr_map *map, bo
     return true;
 }
 
-/* Reads a term that is a maximum, minimum or abs. sum + max(a, b) >= 0 if sum + a >= 0 or sum +
- * b >= 0; sum - max(a, b) >= 0 if both hold.  For a minimum the two cases are swapped; |a| is
- * max(a, -a). */
+/* Replaces a term that is a maximum, minimum or abs by its operands.  sum + max(a, b) >= 0 if sum +
+ * a >= 0 or sum + b >= 0; sum - max(a, b) >= 0 if both sum - a >= 0 and sum - b >= 0.  For a
+ * minimum the two cases are swapped; |a| is max(a, -a). */
 static struct condition read_largest(struct finder *f, const struct relation *r,
                                      const struct mask_term *t)
 {
@@ -230,8 +235,8 @@ static struct condition read_largest(struct finder *f, const struct relation *r,
     return (op == CR_OP_minimum) == t->minus ? either(&a, &b) : both(&a, &b);
 }
 
-/* True if `id` is an i32 input that is a position: a length, or the row where a state is written (a
- * run that writes outside is refused). */
+/* True if `id` is an i32 input that holds a position: a length, or the row at which a state is
+ * written (a run that would write outside the state is refused). */
 static bool is_position(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -250,8 +255,8 @@ static bool is_position(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* Adds a position to the shift; fails if the value is not a position, if there is no room, or if
- * the signs differ. */
+/* Adds a position to the shift.  Returns false if the term is not a position, if there is no room,
+ * or if its sign differs from that of other positions. */
 static bool add_position(const struct finder *f, struct relation *r, const struct mask_term *t)
 {
     if (!is_position(f->ev->g, t->id) || r->shift.n == CR_MAX_SHIFTS ||
@@ -265,7 +270,8 @@ static bool add_position(const struct finder *f, struct relation *r, const struc
     return true;
 }
 
-/* Adds an index, a constant or a position to the sum; fails for any other term. */
+/* Adds a term that is an index, a constant or a position to the sum; returns false for any other
+ * term. */
 static bool add_index(struct finder *f, struct relation *r, const struct mask_term *t)
 {
     const struct cr_node *node = &f->ev->g->nodes[t->id];
@@ -333,7 +339,8 @@ static struct condition read_difference(struct finder *f, cr_id a, cr_id b,
 
 /* ---- conditions ---- */
 
-/* Returns the bounds of a comparison if it holds (or does not hold). */
+/* Returns the bounds implied by a comparison that holds or, if not `holds`, by one that does not
+ * hold. */
 static struct condition read_comparison(struct finder *f, cr_id id, const struct cr_map *map,
                                         bool holds)
 {
@@ -347,14 +354,14 @@ static struct condition read_comparison(struct finder *f, cr_id id, const struct
         struct condition down = read_difference(f, b, a, map, !equal);
         return equal ? both(&up, &down) : either(&up, &down);
     }
-    /* a >= b, or a > b, is the relation that holds */
+    /* the relation that holds is a >= b or a > b */
     return less == holds ? read_difference(f, b, a, map, strict == holds)
                          : read_difference(f, a, b, map, strict == holds);
 }
 
 static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds);
 
-/* Returns the bounds of where(c, a, b), which is (not c or a) and (c or b). */
+/* Returns the bounds implied by where(c, a, b), read as (not c or a) and (c or b). */
 static struct condition read_where(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;
@@ -368,7 +375,8 @@ static struct condition read_where(struct finder *f, cr_id id, const struct cr_m
     return both(&a, &b);
 }
 
-/* Returns the bounds of a condition if it holds (or does not hold). */
+/* Returns the bounds implied by a condition that holds or, if not `holds`, by one that does not
+ * hold. */
 static struct condition read_condition(struct finder *f, cr_id id, struct cr_map map, bool holds)
 {
     const struct cr_graph *g = f->ev->g;
@@ -402,8 +410,8 @@ static struct condition read_condition(struct finder *f, cr_id id, struct cr_map
     }
 }
 
-/* Adds the bounds of a condition that holds (or does not) to the kernel; true if they are
- * equivalent to the condition. */
+/* Adds the bounds of a condition that holds (or does not) to the kernel.  Returns true if the
+ * bounds are equivalent to the condition. */
 static bool bound_condition(struct finder *f, cr_id id, const struct cr_map *map, bool holds)
 {
     struct cr_kernel *k = f->ev->kernel;
@@ -430,8 +438,8 @@ int cr_scaled_operand(const struct cr_graph *g, cr_id id)
     return -1;
 }
 
-/* Walks down from the logits through ops whose result is `hidden` (-inf or 0) wherever an operand
- * is, and reads the masks on the way.  exp and sigmoid are 0 where their operand is -inf. */
+/* Reads the masks below the logits: follows ops whose result is `hidden` (-inf or 0) wherever an
+ * operand is.  exp and sigmoid are 0 where their operand is -inf. */
 static void find(struct finder *f, cr_id id, struct cr_map map, double hidden)
 {
     const struct cr_graph *g = f->ev->g;

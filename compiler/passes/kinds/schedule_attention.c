@@ -1,14 +1,14 @@
 /*
- * Attention without a stored matrix of scores: it goes through blocks of keys, and keeps a running
- * maximum and sum for each query (Milakov & Gimelshein 2018, Dao et al. 2022).  Blocks that the
- * mask hides are skipped.
+ * schedule_attention.c - schedules attention without a stored matrix of scores.  The kernel loops
+ * over blocks of keys, and keeps a running maximum and sum for each query (Milakov & Gimelshein
+ * 2018, Dao et al. 2022).  Blocks that the mask hides are skipped.
  *
  * A block of scores is transposed: a row is a key, a column a query.  So a vector holds the scores
  * of several queries for one key, and softmax never reduces within a vector.  Keys are read in
  * place, and only the few queries of a step are packed.
  *
  * A key that a mask hides has the probability 0, and 0 times a value that is NaN or infinite is
- * NaN.  So hidden blocks are skipped only if all values are finite: the result does not depend on
+ * NaN.  So hidden blocks are skipped only if all values are finite.  The result does not depend on
  * which blocks are skipped.
  */
 #include <math.h>
@@ -20,30 +20,34 @@
 #include "schedule_attention.h"
 
 enum {
-    KEY_ROWS = 64, /* keys computed at a time */
-    FEW = 3,       /* the most queries for which packing keys and values does not pay */
-    COPY_STEPS = 8 /* the least steps of an item for which copying keys pays */
+    KEY_ROWS = 64, /* keys in one block of computed rows of keys */
+    FEW = 3,       /* with at most so many queries, packing keys and values costs more time than it
+                      saves */
+    COPY_STEPS = 8 /* with fewer steps in an item, copying keys costs more time than it saves */
 };
 
 /* The tiling, slots and variables of an attention kernel. */
 struct attention {
     int64_t M, keys;
-    int64_t chunk, chunks; /* rows of an item; number of such chunks */
-    int64_t rows;          /* rows of a step */
-    int64_t width;         /* head_dim in whole panels */
-    bool few, many;        /* items may have few queries, or more; see reads_in_place */
-    int64_t members, part; /* heads that share keys and values, or 1; of these done together */
-    int member;            /* variable: the head in a loop over those; else CR_NONE */
-    int values, chosen, sums, sink; /* slots */
-    int made;                       /* slot: computed rows of queries */
-    int finite, visible;            /* variables */
+    int64_t chunk, chunks; /* rows of an item; number of items for the rows of a head */
+    int64_t rows;          /* rows of a step; an item has one or more steps */
+    int64_t width;         /* columns of the values, rounded up to whole panels */
+    bool few, many;        /* whether items may have at most FEW queries, or more than FEW; see
+                              reads_in_place */
+    int64_t members, part; /* number of heads that share keys and values, or 1; number of these in
+                              one item */
+    int member;            /* variable: the number of the current head in a loop over these heads;
+                              else CR_NONE */
+    int values, chosen, sums, sink; /* numbers of scratch slots */
+    int made;                       /* scratch slot: rows of queries that the kernel computed */
+    int finite, visible;            /* numbers of variables */
     struct cr_attention_vars v;
 };
 
 /*
- * True if keys and values can be read in place: their rows are contiguous, and the program of
- * scores can run on a row.  A single query, as when generating a token, reads each key and value
- * only once, so packing does not pay.
+ * True if a few queries can read keys and values in place, without packing: their rows are
+ * contiguous, and the program of scores can run along a row of keys.  A single query, as when
+ * generating a token, reads each key and value only once, so packing saves nothing.
  */
 static bool reads_in_place(const struct cr_kernel *k)
 {
@@ -58,8 +62,8 @@ static bool reads_in_place(const struct cr_kernel *k)
 }
 
 /*
- * Returns the number of heads that share keys and values if the innermost outer loop runs over
- * them, else 1.  Each block of keys then serves all of them while it is in the cache.
+ * If the innermost outer loop runs over heads that share keys and values, returns the number of
+ * these heads, else 1.  Each block of keys then serves all of them while it is in the cache.
  */
 static int64_t count_members(const struct cr_kernel *k, bool skips)
 {
@@ -69,8 +73,8 @@ static int64_t count_members(const struct cr_kernel *k, bool skips)
     return shared ? cr_extent(k, last) : 1;
 }
 
-/* Sets how many heads that share keys are done together: as many as possible while there are enough
- * items of work. */
+/* Sets s->members and s->part, the number of heads with shared keys in one item: as many as
+ * possible while there are still enough items for all threads. */
 static void cut_members(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     bool shares = s->few && (s->many || s->M == 1);
@@ -82,9 +86,8 @@ static void cut_members(struct attention *s, const struct cr_kernel *k, const st
 }
 
 /*
- * True if the keys of a head are copied, so that their rows are contiguous.  Rows of one head lie a multiple of
- * a kilobyte apart in most models, so that they share few sets of the first-level cache, and each step of
- * queries reads them again.
+ * True if the keys of a head are copied to contiguous rows.  In most models the rows of one head are a multiple of a
+ * kilobyte apart, so that they use few sets of the first-level cache; and each step of queries reads them again.
  */
 static bool copies_keys(const struct attention *s, const struct cr_kernel *k)
 {
@@ -93,8 +96,8 @@ static bool copies_keys(const struct attention *s, const struct cr_kernel *k)
     return !contiguous && cr_ceil_div(s->chunk, s->rows) >= COPY_STEPS;
 }
 
-/* Sets the tiling: an item has a chunk of the queries, and a step has at most query_rows of
- * them. */
+/* Sets the tiling: an item has a chunk of the queries of a head, and a step has at most query_rows
+ * of them. */
 static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_target *t, bool skips)
 {
     s->M = cr_extent(k, k->row);
@@ -113,7 +116,7 @@ static void cut(struct attention *s, const struct cr_kernel *k, const struct cr_
     cut_members(s, k, t, skips);
 }
 
-/* The greatest number of keys of a block. */
+/* Returns the most keys that a block has. */
 static int64_t key_block(const struct attention *s)
 {
     return cr_min(s->keys, CR_KEY_BLOCK);
@@ -124,8 +127,9 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
 }
 
-/* Declares the scratch of one thread.  Scores exist for one block of keys and one panel of queries
- * only, so their size does not grow with the number of keys; packed values are kept whole. */
+/* Declares the scratch of one thread.  Only one block of keys times one panel of queries of scores
+ * is kept at a time, so this scratch does not grow with the number of keys.  Packed values are kept
+ * for all keys. */
 static void take_scratch(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -155,8 +159,8 @@ static void take_scratch(struct cr_builder *b, struct attention *s)
         s->sink = take(b, "sink", s->rows, "one score more of a query");
 }
 
-/* The size of the axis that queries and keys share, and the number of columns of values; both
- * may be lengths. */
+/* Returns the size of the axis over which the product of queries and keys sums; columns_of returns
+ * the number of columns of values.  Both may be lengths. */
 static struct cr_argument depth_of(struct cr_builder *b)
 {
     return cr_x(cr_size(b, b->k->k));
@@ -177,10 +181,10 @@ static struct cr_argument n_of(struct cr_builder *b, const struct attention *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* ---- before the keys ---- */
+/* ---- before the loop over keys ---- */
 
-/* Declares s->visible, the number of keys that rows i0 to i1 of an item see; 0 if there are no
- * rows. */
+/* Declares the variable s->visible: all keys that rows i0 to i1 of an item see are before it.  It
+ * is 0 if there are no rows. */
 static void let_visible(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     const struct cr_kernel *k = b->k;
@@ -201,9 +205,9 @@ static void let_visible(struct cr_builder *b, struct attention *s, const struct 
     }
 }
 
-/* True if successive items of a thread are heads that share an operand: what the first of them packs serves
- * the others.  They need the same keys; how many these are is only proven if it does not depend on the
- * values. */
+/* True if successive items of a thread are heads that share an operand, so that the first of them
+ * packs it for all.  They must need the same keys, which is proven only if the number of keys does
+ * not depend on whether values are finite. */
 static bool packed_once(const struct cr_kernel *k, const struct attention *s, const struct cr_operand *operand)
 {
     int last = k->n_outer ? k->outer[k->n_outer - 1] : -1;
@@ -211,7 +215,8 @@ static bool packed_once(const struct cr_kernel *k, const struct attention *s, co
            !cr_coef(&operand->at, last);
 }
 
-/* Begins an `if` that this item is the first of its thread or of the heads that share keys and values. */
+/* Begins an `if` that is true for the first item of a thread, and for the first of the heads that
+ * share keys and values. */
 static void begin_first_head(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -221,7 +226,7 @@ static void begin_first_head(struct cr_builder *b)
                 "the first of the heads that share these");
 }
 
-/* Packs the values of the visible keys. */
+/* Packs the values of the keys before s->visible. */
 static void pack_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -232,7 +237,7 @@ static void pack_values(struct cr_builder *b, const struct attention *s)
             cr_n(b, cr_coef(&k->attention.value.at, k->col)));
 }
 
-/* Returns the address of the current head's values in a slot that has `each` values for every
+/* Returns the address of the current head's part of a slot that has `each` floats for every
  * head. */
 static struct cr_address of_member(struct cr_builder *b, const struct attention *s, int slot, int64_t each)
 {
@@ -240,7 +245,8 @@ static struct cr_address of_member(struct cr_builder *b, const struct attention 
     return s->member == CR_NONE ? start : cr_offset(b, start, s->member, CR_NONE, each);
 }
 
-/* Resets maximum, sums and lanes of the rows, and declares the range of keys that they see. */
+/* Resets the maximum and the sums of a step's rows, and declares the range of keys that they
+ * see. */
 static void start_rows(struct cr_builder *b, struct attention *s, cr_expr keys)
 {
     struct cr_argument n0 = cr_n(b, 0), m = m_of(b, s);
@@ -263,7 +269,7 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
     struct cr_fetch fetches[3];
     int n = 0;
     if (s->chunks > 1)
-        return; /* the next item is of the same head */
+        return; /* the next item has the same head */
     if (!k->attention_rows.queries->n)
         fetches[n++] = (struct cr_fetch){&k->attention.query, k->row, k->k, k->attention.K};
     if (s->M <= s->keys) {
@@ -274,20 +280,20 @@ static void fetch_next(struct cr_builder *b, const struct attention *s)
     cr_fetch_next_head(b, &s->v, n, fetches);
 }
 
-/* ---- rows that are computed ---- */
+/* ---- computed rows of queries and keys ---- */
 
 /* Rows of queries or keys that tile programs compute, one program for each part of a row. */
 struct made_rows {
     const struct cr_row_parts *parts;
     const struct cr_tiles *first; /* the program of the first part */
     int row;                      /* the atom of the rows */
-    int64_t most;                 /* the most rows at a time */
-    int from;                     /* variable: the first row */
+    int64_t most;                 /* the most rows computed at a time */
+    int from;                     /* variable: the number of the first row */
     cr_expr count;
 };
 
-/* Computes one part of some rows into rows of K numbers; a part whose columns are not contiguous is
- * computed into a tile first. */
+/* Computes one part of some rows into rows of K floats.  If the columns of a part are not
+ * contiguous in a row, the part is computed into a tile first. */
 static void make_part(struct cr_builder *b, const struct made_rows *rows, int p,
                       struct cr_address to)
 {
@@ -325,7 +331,7 @@ static void make_rows(struct cr_builder *b, const struct made_rows *rows, struct
         make_part(b, rows, p, to);
 }
 
-/* Computes the keys that the rows of an item see, once for all its steps. */
+/* Computes the rows of keys before s->visible, once for all steps of an item. */
 static void compute_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -341,7 +347,7 @@ static void compute_keys(struct cr_builder *b, const struct attention *s)
     cr_end(b);
 }
 
-/* Copies the keys that the rows of an item see. */
+/* Copies the rows of keys before s->visible. */
 static void copy_keys(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -364,7 +370,7 @@ static struct cr_address compute_queries(struct cr_builder *b, const struct atte
     return made;
 }
 
-/* Packs the queries of a step, from memory or from where the prologue computed them. */
+/* Packs the queries of a step, from memory or from the rows that the kernel computed. */
 static void pack_queries(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -382,9 +388,9 @@ static void pack_queries(struct cr_builder *b, const struct attention *s)
             cr_n(b, k_step), cr_n(b, row_step));
 }
 
-/* ---- the keys ---- */
+/* ---- the loop over keys ---- */
 
-/* Sets the entries of a row to 1 for queries for which dropout has chosen nothing so far. */
+/* Sets entry i of a row to 1 if dropout has kept no key of query i so far. */
 static void one_unless_chosen(struct cr_builder *b, const struct attention *s, int row)
 {
     struct cr_argument n0 = cr_n(b, 0);
@@ -392,7 +398,8 @@ static void one_unless_chosen(struct cr_builder *b, const struct attention *s, i
                 cr_at_slot(s->chosen), n0, cr_at_slot(row), n0, cr_at_constant(b, 1), n0);
 }
 
-/* Updates the largest factor so far, in lanes, with a block of dropout factors. */
+/* Updates the maximum of each query's dropout factors so far, kept in lanes, with a block of
+ * factors. */
 static void see_chosen(struct cr_builder *b, const struct attention *s)
 {
     struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_max};
@@ -410,8 +417,8 @@ static void fold_chosen(struct cr_builder *b, const struct attention *s)
 
 /*
  * Multiplies exp(score - max) by the factors of dropout.  If a `where` does the dropout, dropped
- * elements become 0, even where they are NaN. As long as all keys of a query so far were dropped,
- * its sums stay 0 times the values, and its scale is 1.
+ * elements become 0, even if they are NaN.  As long as all keys of a query so far were dropped, its
+ * sums are 0 and are scaled by 1.
  */
 static void drop(struct cr_builder *b, const struct attention *s)
 {
@@ -431,8 +438,8 @@ static void drop(struct cr_builder *b, const struct attention *s)
     fold_chosen(b, s);
 }
 
-/* Adds a block of weights times values to the sums.  With softmax, the sums are first scaled to the
- * new maximum. */
+/* Adds the product of a block of weights and its values to the sums.  With softmax, the sums are
+ * first rescaled to the new maximum. */
 static void add_values(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -453,8 +460,8 @@ static void add_values(struct cr_builder *b, const struct attention *s)
     }
 }
 
-/* Loops over blocks of keys for queries i to i + m: online softmax, or direct weights, and the
- * weighted sums of values. */
+/* Loops over blocks of keys for queries i to i + m: computes online softmax, or direct weights, and
+ * adds the weighted values to the sums. */
 static void loop_over_keys(struct cr_builder *b, struct attention *s)
 {
     bool skips = cr_may_skip(b);
@@ -474,10 +481,11 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
     cr_end(b);
 }
 
-/* ---- after them ---- */
+/* ---- after the loop over keys ---- */
 
-/* If one probability of a query is NaN, all of them are NaN, including the probabilities of
- * skipped keys.  In that case the largest factor of dropout is computed over all keys. */
+/* If one probability of a query is NaN, all of them are NaN, including those of skipped keys, and
+ * each key that dropout keeps makes the result NaN.  In that case, computes the largest dropout
+ * factor over all keys. */
 static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
@@ -498,13 +506,13 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     fold_chosen(b, s);
 }
 
-/* True if the epilogue makes integers, so that the result cannot hold the product in the meantime. */
+/* True if the result holds integers, so that the sums cannot be kept in it before the epilogue. */
 static bool stores_integers(const struct cr_builder *b)
 {
     return cr_formats[b->f->slots[b->out].format].dtype == CR_I32;
 }
 
-/* Divides by the sums of softmax, and runs the epilogue. */
+/* Divides the sums of values by the sums of softmax, and runs the epilogue. */
 static void end_rows(struct cr_builder *b, struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -541,9 +549,9 @@ static void end_rows(struct cr_builder *b, struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
-/* ---- few queries ---- */
+/* ---- one query at a time ---- */
 
-/* True if a value is the same for all keys. */
+/* True if value i of a program is the same for all keys. */
 static bool same_for_keys(const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -580,13 +588,14 @@ static void score_program(struct cr_builder *b, const struct attention *s)
     cr_schedule_tiles(b, &job);
 }
 
-/* Sets the head that addresses are made for: s->member, and the counter of the innermost outer loop. */
+/* Sets the head for which addresses are computed: both s->member and the counter of the innermost
+ * outer loop become `head`. */
 static void see_member(struct cr_builder *b, struct attention *s, int head)
 {
     s->member = b->outer[b->k->n_outer - 1] = head;
 }
 
-/* Begins a loop over the heads of an item. */
+/* Begins a loop over the heads that share keys in an item. */
 static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
 {
     see_member(
@@ -600,7 +609,7 @@ static void end_members(struct cr_builder *b, struct attention *s)
     s->member = CR_NONE;
 }
 
-/* Softmax of a block of scores of one query, after their program and with the mask. */
+/* Computes the softmax of a block of scores of one query, after its scores' program and mask. */
 static void softmax_of_row(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -614,7 +623,8 @@ static void softmax_of_row(struct cr_builder *b, const struct attention *s)
             cr_at(of_member(b, s, s->v.scale, 1)));
 }
 
-/* The queries of an item's heads: rows, ld floats apart. */
+/* Returns the address of the query of the first head of an item, and the distance in floats from
+ * each head's query to the next. */
 static struct cr_tile queries_of(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;
@@ -625,8 +635,8 @@ static struct cr_tile queries_of(struct cr_builder *b, const struct attention *s
         s->member == CR_NONE ? 0 : cr_coef(&k->attention.query.at, k->outer[k->n_outer - 1])};
 }
 
-/* Does a block of keys for one query, or for a query of each of `heads`: the scores, their
- * exponentials, and the weighted values. */
+/* Processes a block of keys for one query or, with `heads`, for one query of each head: computes
+ * the scores and their exponentials, and adds the weighted values to the sums. */
 static void attend_block(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
 {
     const struct cr_kernel *k = b->k;
@@ -653,7 +663,7 @@ static void attend_block(struct cr_builder *b, struct attention *s, const struct
             cr_n(b, cr_coef(&k->attention.value.at, k->key)), scale);
 }
 
-/* Does the queries one by one, each with the keys it sees. */
+/* Loops over the queries one by one; each loops over the keys that it sees. */
 static void attend_each(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     bool skips = cr_may_skip(b);
@@ -676,7 +686,7 @@ static void attend_each(struct cr_builder *b, struct attention *s, const struct 
 
 /* ---- heads that share keys ---- */
 
-/* Resets maximum and sums of a head, and computes its query if a prologue makes it. */
+/* Resets the maximum and sums of a head, and computes its query if the kernel computes queries. */
 static void start_member(struct cr_builder *b, const struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1);
@@ -690,8 +700,8 @@ static void start_member(struct cr_builder *b, const struct attention *s)
         compute_queries(b, s);
 }
 
-/* Computes one query after the other for several heads: each block of the keys that they share
- * serves all of them. */
+/* Loops over the queries one by one, for several heads: each block of keys that these heads share
+ * is read once for all of them. */
 static void attend_members(struct cr_builder *b, struct attention *s, const struct cr_share *i,
                            const struct cr_share *heads)
 {
@@ -710,7 +720,7 @@ static void attend_members(struct cr_builder *b, struct attention *s, const stru
     cr_end(b);
 }
 
-/* Schedules a kernel whose items are groups of heads that share keys. */
+/* Schedules a kernel in which each item is a group of heads that share keys. */
 static int64_t schedule_members(struct cr_builder *b, struct attention *s)
 {
     int64_t parts = cr_ceil_div(s->members, s->part);
@@ -725,9 +735,10 @@ static int64_t schedule_members(struct cr_builder *b, struct attention *s)
     return cr_outer_items(b->k) / s->members * parts;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole kernel ---- */
 
-/* Does the queries of an item in steps; values are packed once for all steps. */
+/* Processes the queries of an item in steps of several queries; values are packed once for all
+ * steps. */
 static void attend(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     s->v.alone = false;
@@ -756,8 +767,8 @@ static void attend(struct cr_builder *b, struct attention *s, const struct cr_sh
     cr_end(b);
 }
 
-/* Does few queries for s->part heads that share keys, in the item of the first of these heads; the
- * items of the others do nothing. */
+/* Processes few queries for s->part heads that share keys.  The item of the first of these heads
+ * does this; the items of the other heads do nothing. */
 static void attend_shared(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     int head = b->outer[b->k->n_outer - 1];
@@ -775,8 +786,8 @@ static void attend_shared(struct cr_builder *b, struct attention *s, const struc
     s->member = CR_NONE;
 }
 
-/* Does the queries of an item one by one if they are few, else together.  The variable `few`
- * decides: queries before it are done one by one. */
+/* Processes the queries of an item one by one if they are few, else in steps of several.  If that
+ * depends on a length, the variable `few` decides: queries before it are processed one by one. */
 static void attend_few_or_many(struct cr_builder *b, struct attention *s, const struct cr_share *i)
 {
     struct cr_share each = *i, together = *i;
@@ -798,7 +809,7 @@ static void attend_few_or_many(struct cr_builder *b, struct attention *s, const 
         attend(b, s, &together);
 }
 
-/* An item is a chunk of the queries of one (batch, head). */
+/* Schedules attention; an item is a chunk of the queries of one (batch, head). */
 int64_t cr_schedule_attention(struct cr_builder *b)
 {
     struct attention s = {0};

@@ -1,7 +1,8 @@
 /*
- * The gradients of attention without any stored matrix of queries by keys (Dao et al. 2022).
+ * schedule_attention_backward.c - schedules the gradients of attention without a stored matrix of
+ * queries by keys (Dao et al. 2022).
  *
- * An item is a (batch, head).  A step computes the scores of a few queries and all keys they see
+ * An item is a (batch, head).  A step has a few queries, and loops over the keys that they see
  * twice: once for the maximum and the sum of softmax; then, block by block, for the probabilities
  * and the gradients.  Blocks are transposed, as in the forward pass: a row is a key, a column a
  * query.  Each gradient is a sum over blocks of 32 queries or of 128 keys in order, whatever the
@@ -19,19 +20,21 @@
 #include "kinds.h"
 #include "schedule_attention.h"
 
-/* The sizes, slots and variables of the kernel for one (batch, head). */
+/* The sizes, scratch slots and variables of the kernel for one (batch, head). */
 struct backward {
     int64_t M, keys, K, N;
-    int64_t rows;  /* queries of a step */
-    int64_t block; /* keys of a block */
-    int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* slots */
-    int sink, array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* slots, too */
-    int keys_finite, values_finite, finite; /* variables */
+    int64_t rows;  /* the most queries of a step */
+    int64_t block; /* the most keys of a block */
+    int packed_keys, query_rows, grads, grad_rows, dscores, dropped, delta; /* numbers of scratch
+                                                                               slots */
+    int sink, array, old, ones, lanes[CR_MAX_ARRAYS], table, index;              /* more scratch
+                                                                                    slots */
+    int keys_finite, values_finite, finite; /* numbers of variables */
     struct cr_attention_vars v;
 };
 
-/* Sets the sizes of steps and blocks: the same for every target, since the order of sums depends on
- * them. */
+/* Sets the sizes of steps and blocks.  They are the same for every target, since the order of sums
+ * depends on them. */
 static struct backward cut(const struct cr_kernel *k)
 {
     struct backward s = {.M = cr_extent(k, k->row),
@@ -48,7 +51,7 @@ static int take(struct cr_builder *b, const char *name, int64_t floats, const ch
     return cr_scratch(b, name, CR_FORMAT_f32, floats, note);
 }
 
-/* True if a program reads the product of queries and keys, which then has a slot of its own. */
+/* True if a program reads the product of queries and keys, which then needs its own slot. */
 static bool takes_product(const struct cr_kernel *k)
 {
     const struct cr_tiles *tiles;
@@ -59,14 +62,14 @@ static bool takes_product(const struct cr_kernel *k)
     return false;
 }
 
-/* True if an array is computed from dS by a program; else it is dS itself. */
+/* True if a program computes the array from dS; otherwise the array is dS itself. */
 static bool is_worked(const struct cr_kernel *k, int array)
 {
     return k->attention_backward.array[array].n > 1;
 }
 
-/* True if an array is dS with zeros for hidden keys, and something that follows reads dS without them: an
- * array or T.  Such an array is made in a copy. */
+/* True if an array is dS with zeros for hidden keys, and a later array or T reads dS without these
+ * zeros. The array then gets a copy of its own. */
 static bool is_copied(const struct cr_kernel *k, int array)
 {
     bool whole = !k->attention_backward.scores_hidden;
@@ -83,7 +86,7 @@ static bool sums_over_queries(const struct cr_kernel *k)
     return false;
 }
 
-/* Declares the scratch of the other arrays; only one block of each exists at a time. */
+/* Declares the scratch for arrays other than dS and T; only one block of each exists at a time. */
 static void take_array_scratch(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -112,9 +115,9 @@ static void take_array_scratch(struct cr_builder *b, struct backward *s)
 }
 
 /*
- * Declares the scratch of one thread.  Packed keys are kept whole; scores and their gradients exist
- * for one block of keys and one panel of queries only.  Operands that one product takes transposed
- * and another by rows are kept both ways.
+ * Declares the scratch of one thread.  Packed keys are kept for all keys; scores and their
+ * gradients exist for one block of keys and one panel of queries only.  An operand that one product
+ * reads transposed and another by rows is packed in both ways.
  */
 static void take_scratch(struct cr_builder *b, struct backward *s)
 {
@@ -155,13 +158,13 @@ static struct cr_argument n_of(struct cr_builder *b, const struct backward *s)
     return cr_x(cr_var(b, s->v.j.count));
 }
 
-/* The slot that a result is stored in. */
+/* Returns the number of the slot in which a result is stored. */
 static int slot_of(const struct cr_builder *b, int result)
 {
     return b->stored[b->k->stored_in[result]];
 }
 
-/* The address of the rows of a result from row `first` on, a variable, or CR_NONE for row 0. */
+/* Returns the address of a result's row `first`, a variable, or of row 0 if `first` is CR_NONE. */
 static struct cr_address result_from(struct cr_builder *b, int result, int row, int first)
 {
     return cr_element(b, slot_of(b, result), &b->k->results[result], row, first, -1, CR_NONE);
@@ -178,7 +181,7 @@ static void fill_zeros(struct cr_builder *b, struct cr_argument rows, int64_t co
 
 /* ---- other arrays of queries by keys ---- */
 
-/* Before the steps of a head: sets sums over queries and tables to 0. */
+/* Before the steps of a head: sets the sums over queries and the scattered table to 0. */
 static void start_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -194,7 +197,7 @@ static void start_arrays(struct cr_builder *b, struct backward *s)
     }
 }
 
-/* The outer loops, as bits, along which an array is summed. */
+/* Returns the outer loops, as bits, along which an array is summed. */
 static unsigned summed_loops(const struct cr_kernel *k, int array)
 {
     unsigned loops = 0;
@@ -205,7 +208,7 @@ static unsigned summed_loops(const struct cr_kernel *k, int array)
     return loops;
 }
 
-/* Before the heads of an item: clears whole arrays that several heads add to. */
+/* Before the heads of an item: sets whole arrays to 0 if several heads are added to them. */
 static void start_sums(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -227,8 +230,8 @@ static void start_sums(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* Before the keys of a step: sets sums over keys to 0, and rows of whole arrays, since hidden
- * blocks are not stored. */
+/* Before the loop over the keys of a step: sets its sums over keys to 0, and its rows of whole
+ * arrays, because hidden blocks are not stored. */
 static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -245,7 +248,7 @@ static void start_rows_of_arrays(struct cr_builder *b, struct backward *s)
     }
 }
 
-/* The address of element [i, j] of a whole array. */
+/* Returns the address of element [i, j] of a whole array. */
 static struct cr_argument block_at(struct cr_builder *b, const struct backward *s, int array)
 {
     const struct cr_kernel *k = b->k;
@@ -253,7 +256,7 @@ static struct cr_argument block_at(struct cr_builder *b, const struct backward *
                             k->row, s->v.i.first, k->key, s->v.j.first));
 }
 
-/* Stores a block of a whole array, or adds it to what other heads stored. */
+/* Stores a block of a whole array, or adds it to the sum over the heads so far. */
 static void store_block(struct cr_builder *b, const struct backward *s, int block, int array)
 {
     const struct cr_affine *dest = &b->k->results[CR_OF_ARRAY + array];
@@ -271,7 +274,7 @@ static void store_block(struct cr_builder *b, const struct backward *s, int bloc
             cr_at_slot(block), ld);
 }
 
-/* Adds a block's sums over keys, lane by lane. */
+/* Adds a block to the sums over keys, lane by lane. */
 static void sum_keys(struct cr_builder *b, const struct backward *s, int block, int lanes)
 {
     struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_sum};
@@ -280,7 +283,7 @@ static void sum_keys(struct cr_builder *b, const struct backward *s, int block, 
     cr_do_call(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* Adds a block's sums over its queries, for each key. */
+/* Adds the sum over a block's queries, for each key, to the result. */
 static void sum_queries(struct cr_builder *b, const struct backward *s, int block, int result)
 {
     struct cr_argument n1 = cr_n(b, 1);
@@ -290,7 +293,7 @@ static void sum_queries(struct cr_builder *b, const struct backward *s, int bloc
             cr_null, cr_tile_columns(b), cr_no_prefetch(b));
 }
 
-/* Adds each element of a block to the row of the table that its index gives. */
+/* Adds each element of a block to the row of the table that the element's index selects. */
 static void scatter(struct cr_builder *b, const struct backward *s, int block)
 {
     const struct cr_kernel *k = b->k;
@@ -301,7 +304,7 @@ static void scatter(struct cr_builder *b, const struct backward *s, int block)
             cr_at_slot(s->index), ld);
 }
 
-/* Copies a block of dS to the slot of an array. */
+/* Copies a block of dS to the slot `array`. */
 static void copy_dscores(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument ld = cr_n(b, CR_PANEL);
@@ -309,7 +312,7 @@ static void copy_dscores(struct cr_builder *b, const struct backward *s)
             cr_at_slot(s->dscores), ld, cr_n(b, 1));
 }
 
-/* Computes a block of each array from dS, and sums, stores or scatters it. */
+/* For each array, computes a block from dS, and sums, stores or scatters the block. */
 static void make_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -320,7 +323,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
         if (is_copied(k, i))
             copy_dscores(b, s);
         if (k->attention_backward.arrays[i] == CR_OF_SINK)
-            continue; /* store_sinks has stored it */
+            continue; /* store_sinks has stored the gradient of the sink */
         if (k->attention_backward.hidden[i])
             cr_hide_outside(b, &s->v, cr_start_of(block), 0);
         if (k->attention_backward.arrays[i] == CR_SUM_OVER_KEYS)
@@ -334,7 +337,7 @@ static void make_arrays(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* After the keys of a step: stores the sums over keys. */
+/* After the loop over the keys of a step: stores the sums over keys. */
 static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -351,7 +354,7 @@ static void end_rows_of_arrays(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* After the steps of a head: stores the table. */
+/* After the steps of a head: stores the scattered table. */
 static void end_arrays(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -364,10 +367,10 @@ static void end_arrays(struct cr_builder *b, const struct backward *s)
                     cr_at_slot(s->table), cr_n(b, 0));
 }
 
-/* ---- before the keys ---- */
+/* ---- before the loops over keys ---- */
 
-/* Starts a head: packs the keys, and sets the gradients of keys and values to 0, since each step of
- * queries adds to them. */
+/* Begins a head: packs the keys, and sets the gradients of keys and values to 0, because each step
+ * of queries adds to them. */
 static void start_item(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -387,7 +390,8 @@ static void start_item(struct cr_builder *b, struct backward *s)
     start_arrays(b, s);
 }
 
-/* Packs rows i to i + m of an operand twice: into panels of columns, and into panels of rows. */
+/* Packs rows i to i + m of an operand in two ways: into panels of columns, and into panels of
+ * rows. */
 static void pack_both(struct cr_builder *b, const struct backward *s,
                       const struct cr_operand *operand, int col, int64_t width, int columns,
                       int rows)
@@ -414,7 +418,7 @@ static void fetch_next(struct cr_builder *b, const struct backward *s)
     cr_fetch_next_head(b, &s->v, s->M <= s->keys ? 4 : 2, fetches);
 }
 
-/* Negates a row of numbers in its slot, which `role` then names. */
+/* Negates a row of numbers in its slot; the negated value gets the name `role` in the emitted C. */
 static void negate(struct cr_builder *b, const struct backward *s, int slot, const char *role)
 {
     struct cr_argument n0 = cr_n(b, 0);
@@ -424,8 +428,8 @@ static void negate(struct cr_builder *b, const struct backward *s, int slot, con
     cr_hold(b, negative);
 }
 
-/* Starts a step: declares the range of its keys, packs queries and gradients, loads -delta, and
- * sets dQ to 0. */
+/* Begins a step: declares the range of its keys, packs its queries and output gradients, loads
+ * -delta, and sets dQ to 0. */
 static void start_step(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -450,7 +454,7 @@ static void start_step(struct cr_builder *b, struct backward *s)
     cr_let_step_extremes(b, &s->v);
 }
 
-/* ---- the first time through the keys ---- */
+/* ---- the first loop over keys ---- */
 
 /* Computes the maximum of each query's scores, and the reciprocal of its sum of exponentials. */
 static void find_statistics(struct cr_builder *b, struct backward *s)
@@ -503,7 +507,8 @@ static cr_expr is_finite(struct cr_builder *b, const struct backward *s, int slo
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* Returns an expression that is true if `width` packed columns of a step's queries are finite. */
+/* Returns an expression that is true if the step's queries, or output gradients, packed in `slot`
+ * with `width` columns, are all finite. */
 static cr_expr are_columns_finite(struct cr_builder *b, const struct backward *s, int slot,
                                   int64_t width)
 {
@@ -513,8 +518,8 @@ static cr_expr are_columns_finite(struct cr_builder *b, const struct backward *s
     return cr_call_value(b, cr_make_call(b, call, 5, arguments));
 }
 
-/* Declares a variable that is 1 if gradients are 0 wherever a key is hidden, since these are
- * finite: keys, delta and the sums of softmax or, without softmax, keys, values, queries and
+/* Declares a variable that is 1 if the gradients of all hidden keys are surely 0, because these are
+ * finite: keys, delta and the sums of softmax or, without softmax, keys, values, queries and output
  * gradients. */
 static int let_finite(struct cr_builder *b, const struct backward *s)
 {
@@ -531,31 +536,31 @@ static int let_finite(struct cr_builder *b, const struct backward *s)
     return cr_let(b, "finite", all);
 }
 
-/* Widens the range of keys to hidden blocks if their gradients may be NaN. */
+/* Widens the range of keys to all keys if the gradients of hidden keys may be NaN. */
 static void widen_key_range(struct cr_builder *b, struct backward *s)
 {
     if (!cr_hides_keys(b))
         return;
     s->finite = let_finite(b, s);
     cr_expr finite = cr_var(b, s->finite);
-    if (s->v.last >= 0) /* the number of visible keys is a variable, not all keys */
+    if (s->v.last >= 0) /* the range ends at a variable, not at the last key */
         cr_set(b, s->v.last,
                cr_select(b, finite, cr_var(b, s->v.last), cr_number(b, s->keys)));
     if (s->v.first >= 0)
         cr_set(b, s->v.first, cr_select(b, finite, cr_var(b, s->v.first), cr_number(b, 0)));
 }
 
-/* True if exponentials may have to be recomputed.  The first pass leaves them in scratch if
+/* True if exponentials may have to be recomputed.  They are still in scratch from the first loop if
  * there is only one block of keys and no keys are hidden. */
 static bool makes_again(struct cr_builder *b, const struct backward *s)
 {
     return s->keys > CR_KEY_BLOCK || cr_hides_keys(b);
 }
 
-/* ---- the second time ---- */
+/* ---- the second loop over keys ---- */
 
 /* Returns the condition that exponentials must be recomputed: there are several blocks, or the
- * range was widened. */
+ * range of keys was widened. */
 static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
 {
     cr_expr many = CR_NONE, infinite = CR_NONE;
@@ -569,8 +574,8 @@ static cr_expr lost_exponentials(struct cr_builder *b, const struct backward *s)
     return cr_binary(b, CR_EXPR_OR, many, infinite);
 }
 
-/* Computes the probabilities of a block, or the weights without softmax.  If it is the only block,
- * scratch holds its exponentials already. */
+/* Computes the probabilities of a block or, without softmax, its weights.  If there is only one
+ * block, its exponentials are still in scratch. */
 static void make_probabilities(struct cr_builder *b, struct backward *s)
 {
     if (b->k->attention.direct) {
@@ -580,8 +585,7 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
     struct cr_argument scores = cr_at_slot(s->v.scores);
     if (makes_again(b, s)) {
-        bool skips = cr_may_skip(b); /* then the block whose exponentials scratch holds is not
-                                        known */
+        bool skips = cr_may_skip(b); /* scratch then has the exponentials of an unknown block */
         if (!skips)
             cr_begin_if(b, lost_exponentials(b, s), NULL);
         struct cr_argument factor = cr_at_slot(cr_score_block(b, &s->v));
@@ -597,7 +601,8 @@ static void make_probabilities(struct cr_builder *b, struct backward *s)
     cr_hold(b, probabilities);
 }
 
-/* Multiplies a block by the factors of dropout.  A factor of 0 gives 0, even where it meets NaN. */
+/* Multiplies a block by the factors of dropout.  Where a factor is 0, the result is 0 even for
+ * NaN. */
 static void choose(struct cr_builder *b, const struct backward *s, int block, int result)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), ld = cr_n(b, CR_PANEL);
@@ -607,8 +612,9 @@ static void choose(struct cr_builder *b, const struct backward *s, int block, in
                 cr_at_constant(b, 0), cr_n(b, 0));
 }
 
-/* With dropout: computes dP - delta from the product in `dscores`, and the probabilities times the
- * factors: into the slot `dropped` if a `where` does the dropout, else into `dropout`. */
+/* With dropout: computes dP - delta from the product in `dscores`, and multiplies the probabilities
+ * by the factors of dropout.  Stores these in the slot `dropped` if a `where` does the dropout,
+ * else in the slot `dropout`. */
 static void drop(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument n = n_of(b, s), m = m_of(b, s), n0 = cr_n(b, 0), ld = cr_n(b, CR_PANEL);
@@ -627,8 +633,8 @@ static void drop(struct cr_builder *b, const struct backward *s)
     }
 }
 
-/* Computes dP - delta, where dP = g V', multiplied by the factors of dropout if there is dropout
- * (drop computes P times the factors).  Without softmax, delta is not subtracted. */
+/* Computes dP - delta, where dP is g V', times the factors of dropout if there is dropout.  Without
+ * softmax, computes dP. */
 static void make_dprobs(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -644,7 +650,8 @@ static void make_dprobs(struct cr_builder *b, const struct backward *s)
         drop(b, s);
 }
 
-/* Computes dS = (dP - delta) P, or dP without softmax, then the other arrays and T from dS. */
+/* Computes dS = (dP - delta) P or, without softmax, dS = dP; then the other arrays and T from
+ * dS. */
 static void make_dscores(struct cr_builder *b, const struct backward *s)
 {
     struct cr_argument ld = cr_n(b, CR_PANEL), dscores = cr_at_slot(s->dscores);
@@ -657,8 +664,8 @@ static void make_dscores(struct cr_builder *b, const struct backward *s)
         cr_hide_outside(b, &s->v, cr_start_of(s->dscores), 0);
 }
 
-/* Adds the product of a block of keys x queries, `x`, and the packed `rows` of the queries to the
- * gradients of n keys or values. */
+/* Adds the product of a block of keys by queries, in slot `x`, and the queries' rows, packed in
+ * slot `rows`, to the gradients of n keys or values. */
 static void add_transposed(struct cr_builder *b, const struct backward *s, int x, int rows,
                            int64_t width, int result)
 {
@@ -670,7 +677,7 @@ static void add_transposed(struct cr_builder *b, const struct backward *s, int x
             cr_no_prefetch(b));
 }
 
-/* Adds the contribution of the block to dQ. */
+/* Adds the product of the block and its keys to dQ. */
 static void add_dq(struct cr_builder *b, const struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -684,7 +691,7 @@ static void add_dq(struct cr_builder *b, const struct backward *s)
             cr_no_prefetch(b));
 }
 
-/* Adds the contributions of the block to dQ, dK and dV. */
+/* Loops over blocks of keys, and adds the products of each to dQ, dK and dV. */
 static void add_gradients(struct cr_builder *b, struct backward *s)
 {
     const struct cr_kernel *k = b->k;
@@ -708,7 +715,8 @@ static void add_gradients(struct cr_builder *b, struct backward *s)
     cr_end(b);
 }
 
-/* The heads that one item does in order: the outer loops along which a whole array is summed. */
+/* Returns the number of heads in one item, which are processed in order: the product of the extents
+ * of the outer loops along which a whole array is summed. */
 static int64_t serial_heads(const struct cr_kernel *k)
 {
     int64_t heads = 1;
@@ -778,8 +786,8 @@ int64_t cr_schedule_attention_backward(struct cr_builder *b)
     return cr_outer_items(b->k) / serial_heads(b->k);
 }
 
-/* Appends the gradients that the kernel computes: of queries, keys and values, and of the
- * logits. */
+/* Appends the gradients that the kernel computes to its description: of queries, keys and values,
+ * and the arrays. */
 void cr_describe_attention_backward(struct cr_text *text, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

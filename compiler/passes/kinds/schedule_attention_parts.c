@@ -1,4 +1,5 @@
-/* Functions that attention and its gradients share: bounds, blocks of scores, prefetches. */
+/* schedule_attention_parts.c - functions that attention and its gradients share: bounds, blocks of
+ * scores, prefetches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ void cr_start_softmax(struct cr_builder *b, const struct cr_attention_vars *v)
 
 /* ---- bounds ---- */
 
-/* True if a bound has only the upper (or only the lower) edge. */
+/* True if a bound has only the upper edge or, if not `upper`, only the lower edge. */
 static bool has_only(const struct cr_bound *bound, bool upper)
 {
     return cr_has_edge(upper ? &bound->last : &bound->first) &&
@@ -74,7 +75,7 @@ cr_expr cr_position(struct cr_builder *b, const struct cr_attention_vars *v, cr_
     return v->shifted ? cr_binary(b, CR_EXPR_ADD, row, cr_var(b, v->shift)) : row;
 }
 
-/* The position of query i. */
+/* Returns the position of query i. */
 static cr_expr query_at(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     return cr_position(b, v, cr_var(b, v->i.first));
@@ -90,7 +91,8 @@ bool cr_hides_keys(struct cr_builder *b)
     return b->k->attention.n_bounds > 0 || cr_masks_by_data(b);
 }
 
-/* Returns the key at an edge of the mask for the query at position `row`, plus `more`. */
+/* Returns the key at an edge of the mask for the query at position `row`, plus the constant
+ * `more`. */
 static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                        int64_t more)
 {
@@ -105,7 +107,7 @@ static cr_expr edge_at(struct cr_builder *b, const struct cr_edge *edge, bool up
 }
 
 /* Returns the key at an edge of bound i.  If the edge is the minimum or maximum of several sums,
- * it is put in a variable, so that it is computed once. */
+ * declares a variable for it, so that it is computed once. */
 static cr_expr let_edge(struct cr_builder *b, const struct cr_edge *edge, bool upper, cr_expr row,
                         int i)
 {
@@ -124,7 +126,7 @@ void cr_narrow_to_bounds(struct cr_builder *b, bool upper, int var, cr_expr row,
         struct cr_edge edge = upper ? bound->last : bound->first;
         if (!has_only(bound, upper))
             continue;
-        edge.at += upper; /* the end is exclusive; for edges that move, `row` is exclusive, too */
+        edge.at += upper; /* the end is exclusive, and so is `row` for edges that move */
         cr_expr at = let_edge(b, &edge, upper, row, i);
         cr_expr narrower =
             cr_binary(b, upper ? CR_EXPR_LESS : CR_EXPR_GREATER, at, cr_var(b, var));
@@ -179,7 +181,7 @@ void cr_let_key_range(struct cr_builder *b, struct cr_attention_vars *v, cr_expr
     cr_set(b, v->first, cr_binary(b, CR_EXPR_SUB, first, rest));
 }
 
-/* The position of the last query of a step. */
+/* Returns the position of the last query of a step. */
 static cr_expr last_query(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     return cr_plus(b, cr_binary(b, CR_EXPR_ADD, query_at(b, v), cr_var(b, v->i.count)), -1);
@@ -229,8 +231,7 @@ int cr_let_finite(struct cr_builder *b, const char *name, const struct cr_operan
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 5, arguments)));
 }
 
-/* The condition that some query of the step does not see some key of the block: the bound's edges
- * hide the key together. */
+/* Returns the condition that the bound hides some key of the block from some query of the step. */
 static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
                       const struct cr_bound *bound)
 {
@@ -254,9 +255,9 @@ static cr_expr is_cut(struct cr_builder *b, const struct cr_attention_vars *v,
 }
 
 /*
- * Hides the keys of a block that lie outside a bound, if any query has such keys.  Row r of the
- * block is key j + r, column c is query i + c.  A fixed edge limits the hidden rows; an edge that
- * moves with the query limits the hidden columns of each row.
+ * Hides the keys of a block that are outside a bound, if there are any.  Row r of the block is key
+ * j + r, column c is query i + c.  A fixed edge limits the hidden rows; an edge that moves with the
+ * query limits the hidden columns of each row.
  */
 static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v,
                          const struct cr_bound *bound, struct cr_address block, int constant)
@@ -272,7 +273,7 @@ static void hide_outside(struct cr_builder *b, const struct cr_attention_vars *v
     if (first->moves)
         end = cr_x(cr_plus(b, difference, 1 - first->offset));
     if (!last->moves && !first->moves)
-        begin = end; /* all columns */
+        begin = end; /* to hide all columns */
     struct cr_argument ld = cr_n(b, v->alone ? 1 : CR_PANEL);
     if (!last->stays && !first->stays) {
         CR_CALL(b, CR_CALLEE_hide, CR_FORMAT_f32, cr_x(n), cr_x(m), cr_at(block), ld, begin, end,
@@ -301,8 +302,8 @@ static cr_expr minus(struct cr_builder *b, int var)
     return cr_binary(b, CR_EXPR_SUB, cr_number(b, 0), cr_var(b, var));
 }
 
-/* Returns an edge that moves with the query and hides all keys after it (upper) or before it; or
- * null. */
+/* Returns an edge that moves with the query and hides all keys after it (if `upper`) or before it;
+ * null if there is none. */
 static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
 {
     for (int i = 0; i < k->attention.n_bounds; i++) {
@@ -314,7 +315,7 @@ static const struct cr_edge *find_moving(const struct cr_kernel *k, bool upper)
     return NULL;
 }
 
-/* The band of a transposed block: rows are keys, columns are queries. */
+/* Returns the band of a transposed block: rows are keys, columns are queries. */
 static struct cr_band band_of_keys(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_edge *upper = find_moving(b->k, true), *lower = find_moving(b->k, false);
@@ -367,9 +368,9 @@ void cr_start_with_sink(struct cr_builder *b, const struct cr_attention_vars *v,
             cr_at_slot(v->max), cr_at_slot(v->sum), cr_at_slot(v->scale));
 }
 
-/* ---- the next head ---- */
+/* ---- prefetches for the next head ---- */
 
-/* Operands that a head shares with the next one are not prefetched. */
+/* Does not prefetch operands that a head shares with the next one. */
 void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v, int n,
                         const struct cr_fetch *fetches)
 {
@@ -436,8 +437,9 @@ void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
     cr_schedule_tiles(b, &job);
 }
 
-/* Multiplies keys by queries into the slot `product`.  If that is the slot of scores and a mask
- * bounds the keys, only the band inside the bounds is computed: the rest is hidden later. */
+/* Multiplies keys by queries into the slot `product`.  If this slot is also `scores`, and a mask
+ * bounds the keys, computes only the band that has all elements inside the bounds; the rest is
+ * hidden later. */
 static void multiply_scores(struct cr_builder *b, const struct cr_attention_vars *v)
 {
     const struct cr_kernel *k = b->k;

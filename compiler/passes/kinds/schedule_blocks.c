@@ -1,34 +1,35 @@
 /*
- * The tiling of a product by a packed weight: the rows and columns of an item and of a call of
- * gemm, and whether k is split into parts.
+ * schedule_blocks.c - chooses the tiling of a product by a packed weight: the rows and columns of
+ * an item and of a call of gemm, and whether k is split into parts.
  *
  * The outer loop of an item iterates over its columns, the inner one over its rows, one call of
- * gemm at a time.  So weights are read into the second-level cache once for every block of rows,
+ * gemm at a time.  Weights are read into the second-level cache once for every block of rows,
  * provided that the columns of a call stay there during the inner loop.  If a block of rows also
  * fits in the cache, it is read once, otherwise once for the columns of each call.  Large blocks
- * read weights less often, and small blocks fit the cache; with a long k no block does both, unless
- * k is split, too.
+ * read weights less often, and small blocks fit in the cache.  With a long k no block does both,
+ * unless k is split, too.
  */
 #include "schedule_gemm.h"
 
-/* Blocks have a multiple of 24 rows: two tiles of 12 rows, or four of 6, which are the heights of
- * the micro-kernel's tiles. */
+/* Blocks have a multiple of 24 rows: two micro-kernel tiles of 12 rows, or four of 6. */
 enum { TWO_TILES = 24 };
 
-/* The floats of the second-level cache that a kernel can count on: the rest is for other data. */
+/* Returns the number of floats that a kernel can keep in the second-level cache, beside other
+ * data. */
 static double kept_floats(const struct cr_target *t)
 {
     return 0.75 * (double)t->l2_bytes / (double)sizeof(float);
 }
 
-/* The size of an element of a format, in units of a float. */
+/* Returns the size of an element of a format, in floats. */
 static double element_floats(enum cr_format format)
 {
     enum { MANY = 1024 };
     return (double)cr_format_bytes(format, MANY) / (MANY * (double)sizeof(float));
 }
 
-/* The floats read into the second-level cache: weights, rows, sums read again, and the result. */
+/* Returns the number of floats read into the second-level cache: weights, rows, sums read again,
+ * and the result.  `kept` floats stay there. */
 static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
 {
     double M = (double)s->M, N = (double)s->N, depth = (double)s->depth;
@@ -48,11 +49,12 @@ static double floats_to_l2(const struct cr_gemm_loops *s, double kept)
     return column * N * (double)weight_passes + row * M * (double)row_passes + again + M * N;
 }
 
-/* The floats read into the first-level cache: for each k, a tile reads one float for each of its
- * columns and one for each of its rows. */
+/* Returns the number of floats read into the first-level cache: for each k, a tile reads one float
+ * for each of its columns and one for each of its rows. */
 static double floats_to_l1(const struct cr_gemm_loops *s, const struct cr_target *t)
 {
-    enum { COLUMNS = 32, FLOATS = 384 }; /* a tile's default columns; the floats of 24 registers */
+    enum { COLUMNS = 32, FLOATS = 384 }; /* the default columns of a tile; the floats of 24
+                                            registers */
     double cols = t->tile_columns ? (double)t->tile_columns : COLUMNS, rows = FLOATS / cols;
     double M = (double)s->M, N = (double)s->N, K = (double)s->K;
     rows = rows > M ? M : rows;
@@ -75,8 +77,8 @@ static void cut_rows(struct cr_gemm_loops *s, int64_t blocks, int64_t most_cols,
     cr_cut_calls(s, t, most_cols);
 }
 
-/* Sets the columns of a group to a multiple of a call's, so that there are at least gemm_items
- * items if N is large enough. */
+/* Sets the columns of an item to a multiple of a call's columns, so that there are at least
+ * gemm_items items if N is large enough. */
 static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_target *t)
 {
     int64_t steps = cr_ceil_div(s->N, s->cols);
@@ -85,8 +87,8 @@ static void cut_columns(struct cr_gemm_loops *s, int64_t outer, const struct cr_
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
-/* True if the product may be computed in several parts of k.  It may not if the kernel has a prologue, or if a part
- * could begin inside a block of weights or of rounded rows. */
+/* True if the product may be computed in several parts of k: there is no prologue, and no part can
+ * begin inside a block of weights or of rounded rows. */
 static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops *s)
 {
     return !k->gemm.prologue.n && s->arithmetic == CR_ARITHMETIC_f32 &&
@@ -94,10 +96,10 @@ static bool may_cut_depth(const struct cr_kernel *k, const struct cr_gemm_loops 
 }
 
 /*
- * Tries blocks from large to small, and takes one that reads clearly less than all larger ones.  If
- * there are many rows, a block is at most half of them, so that threads share the work of a
- * prologue.  If the rows are a length, a block with a prologue, whose rows are kept in scratch, is at most a
- * quarter of them: most texts are short, and the scratch is laid out for the longest.
+ * Tries blocks of rows from large to small, and returns the first tiling that reads clearly less than all larger ones.
+ * If there are many rows, a block has at most half of them, so that threads share the work of a prologue.  If the
+ * number of rows is a length, a block with a prologue, whose rows are kept in scratch, has at most a quarter of them:
+ * scratch is allocated for the longest text, and most texts are short.
  */
 static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const struct cr_target *t,
                                            enum cr_format weights, enum cr_arithmetic arithmetic)
@@ -129,11 +131,11 @@ static struct cr_gemm_loops cut_for_caches(const struct cr_kernel *k, const stru
 }
 
 /*
- * Cuts a product into more items if it has fewer than cr_count_shares wants.  The weights must stay
- * in the second-level cache, since several items read the same ones.  With a prologue, rows are
- * cut, into blocks of at least half of the rows, or two tiles, so that no two items compute the
- * same row; not if the rows are a length, since all groups of a block need the same rows.  Without
- * a prologue, columns are cut, which keeps the tiles of the micro-kernel full.
+ * Cuts a product into more items if it has fewer than cr_count_shares asks for.  The weights must
+ * stay in the second-level cache, since several items read the same ones.  With a prologue, cuts
+ * rows into blocks of at least half of the rows, or two tiles, so that no two items compute the
+ * same row; but not if the number of rows is a length, since all groups of columns of a block need
+ * the same rows.  Without a prologue, cuts columns, which keeps the micro-kernel's tiles full.
  */
 static void cut_finer(struct cr_gemm_loops *s, const struct cr_kernel *k, const struct cr_target *t)
 {

@@ -1,6 +1,6 @@
 /*
- * A reduction down columns, such as the gradient of a bias.  An item is a group of columns with all
- * its rows, so no sum is shared by several threads.
+ * schedule_columns.c - schedules a reduction down columns, such as the gradient of a bias.  An item
+ * is a group of columns with all its rows, so no sum is shared by several threads.
  */
 #include "compiler/ir/eval.h"
 #include "compiler/ir/text.h"
@@ -10,9 +10,9 @@
 struct columns {
     const struct cr_value *reduction;
     enum cr_format format;
-    int64_t cols;    /* columns of a group */
-    int lanes;       /* slot of the partial results */
-    int j0, n;       /* variables: the group's first column, and its number of columns */
+    int64_t cols;    /* the most columns of an item */
+    int lanes;       /* scratch slot of the partial results */
+    int j0, n;       /* variables: the first column of an item, and its number of columns */
     struct cr_steps rows;
 };
 
@@ -24,8 +24,8 @@ static void call_reduction(struct cr_builder *b, const struct columns *c, enum c
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Reduces a tile into the lanes: in place if the operand is a load with contiguous columns, else
- * through scratch. */
+/* Reduces a tile into the lanes.  Reads the operand in place if it is a load with contiguous
+ * columns; otherwise computes it into scratch first. */
 static void reduce_tile(struct cr_builder *b, const struct columns *c)
 {
     const struct cr_kernel *k = b->k;
@@ -57,7 +57,7 @@ static void reduce_tile(struct cr_builder *b, const struct columns *c)
     call_reduction(b, c, CR_CALLEE_REDUCE_DOWN, 5, down);
 }
 
-/* Sets all elements of the sixteen lanes to the identity of the reduction. */
+/* Sets all elements of the sixteen lanes to the identity of the reduction, such as 0 for a sum. */
 static void clear_lanes(struct cr_builder *b, const struct columns *c, int lanes)
 {
     double identity = cr_identity(c->reduction->op, cr_formats[c->format].dtype);
@@ -67,8 +67,8 @@ static void clear_lanes(struct cr_builder *b, const struct columns *c, int lanes
             cr_n(b, 0), cr_n(b, 0));
 }
 
-/* Reduces rows into the lanes, sixteen at a time.  If there are several blocks of rows, each block
- * has its own lanes, which are then reduced into `lanes` like sixteen rows. */
+/* Reduces rows into the slot `lanes`: row r goes to lane r modulo 16.  If there are several blocks
+ * of rows, each block has its own lanes, which are then reduced into `lanes` like sixteen rows. */
 static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
 {
     const struct cr_kernel *k = b->k;
@@ -96,8 +96,8 @@ static void reduce_rows(struct cr_builder *b, struct columns *c, int lanes)
     }
 }
 
-/* Sums in the order that runtime.h promises: sixteen rows at a time go to sixteen lanes, which are
- * folded at the end. */
+/* Schedules a reduction down columns in the order that runtime.h promises: row r goes to lane r
+ * modulo 16, and the lanes are folded at the end. */
 int64_t cr_schedule_columns(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

@@ -1,14 +1,14 @@
 /*
- * A matrix product with its prologue and epilogue.  The prologue computes rows of the left operand
- * into scratch; the right operand is packed; the epilogue works on each tile while it is in the
- * first-level cache.
+ * schedule_gemm.c - schedules the product by a packed weight, with its prologue and epilogue.  The
+ * prologue computes rows of the left operand into scratch; the epilogue works on each tile while it
+ * is in the first-level cache.
  */
 #include "compiler/ir/text.h"
 #include "compiler/passes/weights/arithmetics.h"
 #include "kinds.h"
 #include "schedule_gemm.h"
 
-/* Returns the condition that an item begins a new block of rows; CR_NONE if each item does. */
+/* Returns the condition that an item begins a new block of rows, or CR_NONE if each item does. */
 static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
                             const struct cr_gemm_vars *v)
 {
@@ -17,8 +17,8 @@ static cr_expr begins_block(struct cr_builder *b, const struct cr_gemm_loops *s,
     return cr_is_first_item(b, &v->j_part, s->groups);
 }
 
-/* Returns the left operand of one call: rounded rows, rows of the prologue (K floats apart), or
- * the tensor in place, from column k0 on if k is split into parts. */
+/* Returns the left operand of one call: rounded rows, rows computed by the prologue (K floats
+ * apart), or the tensor in place.  If k is split into parts, it begins at column k0. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm_loops *s,
                                       const struct cr_gemm_vars *v, int slot)
 {
@@ -36,7 +36,8 @@ static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct cr_gemm
                                     cr_coef(&k->gemm.a.at, k->row), cr_coef(&k->gemm.a.at, k->k)};
 }
 
-/* The panels of one call, from k0 on if k is done in parts. */
+/* Returns the right operand of one call: panels of packed columns, from k0 on if k is split into
+ * parts. */
 static struct cr_gemm_operand panels_of(struct cr_builder *b, const struct cr_gemm_loops *s,
                                         const struct cr_gemm_vars *v)
 {
@@ -48,8 +49,8 @@ static struct cr_gemm_operand panels_of(struct cr_builder *b, const struct cr_ge
     return (struct cr_gemm_operand){.address = at, .k_step = column * CR_PANEL_FLOATS};
 }
 
-/* The loop over columns is the outer one, so that the panels of a call stay in the cache while the
- * rows of the block go by. */
+/* Begins the loops over the calls of an item.  The loop over columns is the outer one, so that the
+ * panels of a call stay in the cache during the loop over the block's rows. */
 static void begin_calls(struct cr_builder *b, const struct cr_gemm_loops *s, struct cr_gemm_vars *v)
 {
     v->j = cr_begin_columns(b, s, v);
@@ -62,7 +63,8 @@ static void end_calls(struct cr_builder *b)
     cr_end(b);
 }
 
-/* A tile of the sums of an item, which has `group` columns. */
+/* Returns the tile that one call adds to, in the sums of an item; a row of them has `group`
+ * columns. */
 static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *s,
                               const struct cr_gemm_vars *v, int slot)
 {
@@ -72,7 +74,7 @@ static struct cr_tile sums_at(struct cr_builder *b, const struct cr_gemm_loops *
     return (struct cr_tile){at, s->group};
 }
 
-/* Schedules an item whose k is done in parts.  Its sums stay in scratch, and each part adds to
+/* Schedules an item whose k is split into parts.  Its sums stay in scratch, and each part adds to
  * them; the epilogue runs after the last part. */
 static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
@@ -91,8 +93,8 @@ static void schedule_parts(struct cr_builder *b, const struct cr_gemm_loops *s,
     end_calls(b);
 }
 
-/* Rounds the rows of a block, read from a tensor, into scratch, if `until` holds; returns the
- * slot. */
+/* Rounds the rows of a block from a tensor into scratch, if the condition `until` holds; returns
+ * the slot. */
 static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s,
                              const struct cr_gemm_vars *v, cr_expr until)
 {
@@ -106,7 +108,7 @@ static int schedule_rounding(struct cr_builder *b, const struct cr_gemm_loops *s
     return slot;
 }
 
-/* Schedules an item each of whose calls does all of k. */
+/* Schedules an item whose calls each sum over all of k. */
 static void schedule_whole(struct cr_builder *b, const struct cr_gemm_loops *s,
                            struct cr_gemm_vars *v)
 {

@@ -5,44 +5,44 @@
 
 #include "compiler/passes/schedule/schedule_parts.h"
 
-/* The tiling of a product: sizes of items and of calls. */
+/* The tiling of a product: the sizes of items and of calls. */
 struct cr_gemm_loops {
     int64_t M, N, K;
     int64_t block; /* rows of an item */
     int64_t blocks;
     int64_t group; /* columns of an item */
     int64_t groups;
-    int64_t rows, cols; /* of one call */
-    int64_t depth;      /* columns of A in one call: K, or less if k is split into parts */
-    bool stream;        /* the result is stored past the caches */
-    enum cr_format weights;        /* the format of the right operand; f32 ... */
-    enum cr_arithmetic arithmetic; /* ... unless that is a packed weight */
+    int64_t rows, cols; /* the most rows and columns of one call */
+    int64_t depth;      /* columns of A that one call reads: K, or less if k is split into parts */
+    bool stream;        /* true if streaming stores write the result past the caches */
+    enum cr_format weights;        /* the format of the right operand */
+    enum cr_arithmetic arithmetic; /* the arithmetic of a packed weight; unused otherwise */
 };
 
-/* The variables of the loops: rows i0 to i1 and columns j0 to j1 of an item, m rows from i on and
- * n columns from j on of a call, d of k from k0 on. */
+/* The variables of the loops.  An item has rows i0 to i1 and columns j0 to j1; a call has m rows
+ * from i on, n columns from j on, and d of k from k0 on. */
 struct cr_gemm_vars {
     struct cr_share i_part, j_part;
     struct cr_steps i, j, k;
 };
 
-/* Sets the rows of one call and its columns, at most `most_cols`; s->block has to be set before. */
+/* Sets the rows and columns of one call, with at most `most_cols` columns.  Needs s->block. */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols);
 
-/* True if k is done in parts. */
+/* True if k is split into parts. */
 static inline bool cr_is_cut(const struct cr_gemm_loops *s)
 {
     return s->depth < s->K;
 }
 
 /*
- * Cuts a product by a packed weight so that as little as possible is read from beyond the
- * second-level cache, by the model of cr_gemm_traffic.
+ * Returns the tiling of a product by a packed weight that reads as little as possible from beyond
+ * the second-level cache, by the model of cr_gemm_traffic.
  */
 struct cr_gemm_loops cr_cut_blocks(const struct cr_kernel *k, const struct cr_target *target,
                                    enum cr_format weights, enum cr_arithmetic arithmetic);
 
-/* The bytes that the loops of a product move into the caches if they run `outer` times. */
+/* Returns the bytes that the loops of a product move into the caches if they run `outer` times. */
 struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
                                   const struct cr_target *target);
 
@@ -50,32 +50,35 @@ struct cr_traffic cr_gemm_traffic(const struct cr_gemm_loops *s, int64_t outer,
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v);
 
-/* An operand of gemm: rows have two strides; packed columns have one, in `k_step`. */
+/* An operand of gemm.  Rows have a row stride and a stride along k; packed columns have only the
+ * latter, in `k_step`. */
 struct cr_gemm_operand {
     struct cr_address address;
     int64_t row_step, k_step;
 };
 
-/* The format of the rows that products read. */
+/* Returns the format of the rows of A that gemm reads. */
 enum cr_format cr_row_format(const struct cr_gemm_loops *s);
 
-/* The size of a rounded row of A, in units of its format; 0 if the arithmetic rounds no rows. */
+/* Returns the size of a rounded row of A, in units of its format; 0 if the arithmetic does not
+ * round rows. */
 int64_t cr_rounded_units(const struct cr_gemm_loops *s);
 
 /* Declares scratch for the rounded rows of an item and returns its slot.  cr_round_rows rounds the
- * rows of one step into it. */
+ * rows of one step into this slot. */
 int cr_rounded_rows(struct cr_builder *b, const struct cr_gemm_loops *s);
 void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
                    const struct cr_gemm_vars *v, const struct cr_steps *i,
                    const struct cr_gemm_operand *rows, int slot);
 
-/* Computes rows i0 to i1 of A into scratch, and rounds them if the arithmetic needs that.
- * `until`, unless it is CR_NONE, is an additional condition of the loop.  Returns the slot that
- * products read. */
+/* Computes rows i0 to i1 of A into scratch, and rounds them if the arithmetic needs that.  The loop
+ * runs only if the condition `until` holds, unless that is CR_NONE.  Returns the slot that gemm
+ * reads. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until);
 
-/* True if the epilogue needs the complete product: then one call of gemm has to do all of k. */
+/* True if the epilogue needs the complete product in scratch: then one call of gemm has to sum over
+ * all of k. */
 bool cr_needs_product(const struct cr_kernel *k);
 
 /* Begin the loop over columns j0 to j1, and the loop over rows i0 to i1. */
@@ -85,13 +88,14 @@ struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *
                               const struct cr_gemm_vars *v);
 
 /* Inside both loops: calls gemm with these operands, and runs the epilogue on its tile.  If k is
- * done in parts, the call continues the sums of the parts before k0. */
+ * split into parts, the call continues the sums of the parts before k0. */
 void cr_schedule_gemm_tile(struct cr_builder *b, const struct cr_gemm_loops *s,
                            const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels);
 
-/* For a product in parts whose sums stay in scratch: cr_schedule_gemm_part adds a part of k to the
- * tile `sums`; cr_schedule_epilogue runs the epilogue on that tile after the last part. */
+/* For a product whose k is split into parts, with sums in scratch: cr_schedule_gemm_part adds a
+ * part of k to the tile `sums`; cr_schedule_epilogue runs the epilogue on that tile after the last
+ * part. */
 void cr_schedule_gemm_part(struct cr_builder *b, const struct cr_gemm_vars *v,
                            const struct cr_gemm_operand *rows,
                            const struct cr_gemm_operand *panels, const struct cr_tile *sums);

@@ -1,5 +1,5 @@
-/* Functions that both kinds of matrix products share: sizes of calls, loops, the prologue, and one
- * call of gemm with the epilogue on its tile. */
+/* schedule_gemm_parts.c - functions that both kinds of matrix products share: sizes of calls,
+ * loops, the prologue, and one call of gemm with the epilogue on its tile. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 /* ---- sizes ---- */
 
-/* Returns the rows of one call: two tiles of the micro-kernel (with AVX2 four of half the height),
- * all full except in the last call.  A block of three tiles is one call: two calls of one and a
- * half would fill their tiles only in part. */
+/* Returns the number of rows of one call: two tiles of the micro-kernel (with AVX2 four of half the
+ * height), full except in the last call.  A block of three tiles is one call, since two calls of
+ * one and a half tiles would not fill their tiles. */
 static int64_t step_rows(int64_t block, int64_t most)
 {
     int64_t tiles = cr_ceil_div(block, most / 2);
@@ -19,16 +19,16 @@ static int64_t step_rows(int64_t block, int64_t most)
     return tiles == 3 ? block : cr_min(block, full);
 }
 
-/* True if the runtime widens weights into a buffer, one strip of a panel at a time.  A call then
- * has twice as many rows, because each strip is widened once for all rows of the call. */
+/* True if the runtime converts weights to f32 in a buffer, one strip of a panel at a time.  A call
+ * then has twice as many rows, because each strip is converted once for all rows of the call. */
 static bool widens_strips(const struct cr_gemm_loops *s)
 {
     return s->arithmetic == CR_ARITHMETIC_f32 && cr_formats[s->weights].block > 1 &&
            cr_formats[s->weights].scale > 0;
 }
 
-/* A call has whole panels of columns.  gemm_step_cols, 128, divides the usual widths of models
- * (768, 2304, 3072). */
+/* A call has whole panels of columns.  Its usual width, gemm_step_cols (128), divides the usual
+ * widths of models (768, 2304, 3072). */
 void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64_t most_cols)
 {
     s->rows = step_rows(s->block, target->gemm_step_rows * (widens_strips(s) ? 2 : 1));
@@ -92,7 +92,7 @@ void cr_round_rows(struct cr_builder *b, const struct cr_gemm_loops *s,
             cr_n(b, rows->row_step), cr_n(b, rows->k_step));
 }
 
-/* If rows are rounded, the scratch of floats holds only the rows of one step. */
+/* If rows are rounded, only the rows of one step are in scratch as floats. */
 int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
                          const struct cr_gemm_vars *v, cr_expr until)
 {
@@ -124,14 +124,15 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
 
 /* ---- one call and its epilogue ---- */
 
-/* True if an operand is the same in all rows, and contiguous along columns. */
+/* True if a value is a load that does not depend on the row and is contiguous along columns. */
 static bool is_row(const struct cr_kernel *k, const struct cr_value *row)
 {
     bool contiguous = k->gemm.N == 1 || (!row->by_row && cr_coef(&row->at, k->col) == 1);
     return contiguous && !cr_coef(&row->at, k->row);
 }
 
-/* Returns the op of an epilogue that is the only reader of the product, or -1. */
+/* Returns the number of the only value of an epilogue that reads the product, or -1 if there are
+ * several. */
 static int first_op(const struct cr_tiles *epilogue)
 {
     int core = -1, uses = 0, op = -1;
@@ -148,9 +149,9 @@ static int first_op(const struct cr_tiles *epilogue)
 }
 
 /*
- * If the first op on the product adds the same row of floats to all its rows, gemm can add that row
- * while the sums are in registers: sets *bias to its address, and makes the sum the core of the
- * epilogue.  Gemm adds it to the total, as the op does, so this changes no bit.
+ * If the epilogue's first op adds the same row of floats to all rows of the product, gemm can add
+ * that row while the sums are in registers.  Then sets *bias to the row's address, and makes the
+ * sum the core of the epilogue.  Gemm adds the row to the total, as the op does, so no bit changes.
  */
 static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_var,
                       struct cr_address *bias)
@@ -170,7 +171,7 @@ static bool take_bias(struct cr_builder *b, struct cr_tiles *epilogue, int col_v
     return true;
 }
 
-/* The number of elementwise ops in an epilogue. */
+/* Returns the number of elementwise ops in an epilogue. */
 static int count_maps(const struct cr_tiles *tiles)
 {
     int n = 0;
@@ -184,7 +185,7 @@ bool cr_needs_product(const struct cr_kernel *k)
     return cr_coef(&k->dest, k->col) != 1 || count_maps(&k->program) > 0;
 }
 
-/* Sets the destination of a tile in the result, which may have strided columns. */
+/* Sets the destination of a tile in the result, whose columns may be strided. */
 static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 {
     const struct cr_kernel *k = b->k;
@@ -196,9 +197,10 @@ static void place_result(struct cr_builder *b, struct cr_tile_job *job)
 }
 
 /*
- * Places the product in the result itself, or in scratch if the result's columns are not
- * contiguous, several ops follow, the result has integers, or it overwrites an operand.  Rows of
- * scratch are not a power of two apart, so they do not conflict in the cache.
+ * Chooses where gemm stores the product: in the result itself; or in scratch if the result's
+ * columns are not contiguous, several ops follow, the result has integers, or it overwrites an
+ * operand.  The stride of rows in scratch is not a power of two, so they do not conflict in the
+ * cache.
  */
 static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
                           struct cr_tile_job *job)
@@ -213,8 +215,8 @@ static void place_product(struct cr_builder *b, const struct cr_gemm_loops *s,
     }
 }
 
-/* Calls gemm: with streaming stores, for all of k, or for a part of k that continues from the
- * result. */
+/* Adds a call of gemm: with streaming stores, for all of k, or for a part of k that continues from
+ * the sums in the result. */
 static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
                       const struct cr_gemm_vars *v, const struct cr_gemm_operand *rows,
                       const struct cr_gemm_operand *panels, const struct cr_tile *c,
@@ -242,7 +244,7 @@ static void call_gemm(struct cr_builder *b, const struct cr_gemm_loops *s,
                 columns, ahead);
 }
 
-/* The job of the epilogue on the tile of one call; the caller sets `core` and `dest`. */
+/* Returns the job of the epilogue on the tile of one call; the caller sets `core` and `dest`. */
 static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gemm_loops *s,
                                        const struct cr_gemm_vars *v,
                                        const struct cr_tiles *epilogue)
@@ -258,8 +260,8 @@ static struct cr_tile_job epilogue_job(struct cr_builder *b, const struct cr_gem
                                 .cols = cr_var(b, v->j.count)};
 }
 
-/* If the index is not that of a matrix of the stack, the product is NaN, like rows of a gather
- * with an invalid index.  The binding then reads the first matrix. */
+/* If the index selects no matrix of the stack, makes the product NaN, like the rows of a gather
+ * with an invalid index.  The binding has the first matrix in this case. */
 static void void_product(struct cr_builder *b, const struct cr_gemm_vars *v,
                          const struct cr_tile *product)
 {

@@ -1,12 +1,12 @@
 /*
- * Conditions that skip a block of keys if a mask that depends on data (a length, ids of segments)
- * hides all of it.
+ * schedule_mask.c - builds the conditions for skipping a block of keys that a mask hides
+ * completely, if the mask depends on data (a length, ids of segments).
  *
  * The mask is part of the program of scores, and is evaluated for each score.  Before a block is
- * computed, the mask is evaluated once in interval arithmetic: an index runs from its first to its
- * last value, and a load lies between the minimum and the maximum over the step's queries, or over
- * the block's keys.  If the condition holds nowhere in these intervals, each score of the block is
- * hidden.
+ * computed, the kernel evaluates the mask once in interval arithmetic: an index runs from its first
+ * to its last value, and a load is between the minimum and the maximum over the step's queries or
+ * the block's keys.  If the mask's condition holds nowhere in these intervals, it hides each score
+ * of the block.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,30 +14,31 @@
 
 #include "schedule_attention.h"
 
-/* The purpose of a walk through the mask.  ASK: find out if its intervals are known; STEP: declare
- * variables that are the same for all blocks of a step; BLOCK: build the condition of a block. */
+/* The purpose of one traversal of the mask.  ASK: find out if its intervals are known.  STEP:
+ * declare variables that are the same for all blocks of a step.  BLOCK: build the condition of a
+ * block. */
 enum walk { ASK, STEP, BLOCK };
 
 struct reader {
     struct cr_builder *b;
     enum walk walk;
-    struct cr_steps i, j;         /* STEP: i only; BLOCK: both */
-    struct cr_extremes *extremes; /* by value: its declared variables */
-    int budget; /* values left to visit: a shared value is visited once for each path to it */
+    struct cr_steps i, j;         /* loops with variables: in STEP only i, in BLOCK both */
+    struct cr_extremes *extremes; /* by value: the variables declared for it */
+    int budget; /* visits left: a shared value is visited once for each path to it */
 };
 
 enum { BUDGET = 16 * CR_MAX_VALUES };
 
-/* The ends of an interval that a caller needs, as bits: a variable is declared only if it is
- * used. */
+/* The ends of an interval that a caller needs, as bits.  A variable is declared only for an end
+ * that is needed. */
 enum { LEAST = 1, GREATEST = 2 };
 
-/* The interval of an i32 in a block, with the requested ends.  `fits` is the condition that no
- * value wraps, or CR_NONE if none can. */
+/* The interval of an i32 value in a block, with the ends that were asked for.  `fits` is the
+ * condition that no value wraps around, or CR_NONE if none can. */
 struct interval {
     bool known;
     cr_expr least, greatest, fits;
-    double lowest, highest; /* limits that hold for any loaded data */
+    double lowest, highest; /* limits that hold for any data */
 };
 
 static const struct cr_value *value_of(const struct reader *r, int value)
@@ -50,7 +51,7 @@ static bool is_i32(const struct reader *r, int value)
     return r->b->g->nodes[value_of(r, value)->node].dtype == CR_I32;
 }
 
-/* ---- expressions: made in a BLOCK walk only, else 0 ---- */
+/* ---- expressions; outside a BLOCK traversal these return 0 ---- */
 
 static cr_expr binary(const struct reader *r, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
@@ -59,12 +60,13 @@ static cr_expr binary(const struct reader *r, enum cr_expr_op op, cr_expr x, cr_
     const struct cr_expr_node *right = &r->b->f->exprs[y];
     cr_expr a = right->a, b = right->b;
     if (right->op == op &&
-        (op == CR_EXPR_AND || op == CR_EXPR_OR)) /* regroup to the left: no parentheses */
+        (op == CR_EXPR_AND || op == CR_EXPR_OR)) /* regroups to the left, so that no parentheses are
+                                                    needed */
         return binary(r, op, binary(r, op, x, a), b);
     return cr_binary(r->b, op, x, y);
 }
 
-/* x plus a number; if x ends with a number, both are folded into one. */
+/* Returns x plus a number.  If x ends with a number, adds both into one. */
 static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
 {
     if (r->walk != BLOCK)
@@ -80,7 +82,7 @@ static cr_expr plus(const struct reader *r, cr_expr x, int64_t more)
     return cr_plus(r->b, x, more);
 }
 
-/* x + y; if x is e - number, returns e + y - number. */
+/* Returns x + y.  If x is e - number, returns e + y - number. */
 static cr_expr add(const struct reader *r, cr_expr x, cr_expr y)
 {
     if (r->walk != BLOCK)
@@ -98,13 +100,13 @@ static cr_expr number(const struct reader *r, int64_t value)
     return r->walk == BLOCK ? cr_number(r->b, value) : 0;
 }
 
-/* Returns x <= y, as x < y + 1. */
+/* Returns the condition x <= y, written as x < y + 1. */
 static cr_expr at_most(const struct reader *r, cr_expr x, cr_expr y)
 {
     return binary(r, CR_EXPR_LESS, x, plus(r, y, 1));
 }
 
-/* x and y; CR_NONE is a condition that is not known, and so taken to be true. */
+/* Returns the condition x and y.  CR_NONE means unknown, and is taken as true. */
 static cr_expr both(const struct reader *r, cr_expr x, cr_expr y)
 {
     if (x == CR_NONE || y == CR_NONE)
@@ -120,8 +122,7 @@ static cr_expr either(const struct reader *r, cr_expr x, cr_expr y)
 /* ---- intervals ---- */
 
 /* Returns the minimum or maximum of an affine function over a block of scores: its value at the
- * first query and key, plus each term that changes it in that direction, at the last query or
- * key. */
+ * first query and key, plus each term that moves it in that direction, at the last query or key. */
 static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at, bool greatest)
 {
     const struct cr_kernel *k = r->b->k;
@@ -143,7 +144,8 @@ static cr_expr end_of_affine(const struct reader *r, const struct cr_affine *at,
     return end;
 }
 
-/* Returns the interval of an affine index; it is known only if all of its values fit an i32. */
+/* Returns the interval of an affine index, which is known only if all of its values fit in an
+ * i32. */
 static struct interval interval_of_index(const struct reader *r, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &r->b->k->atoms;
@@ -167,8 +169,8 @@ static void name_extreme(char name[24], enum cr_callee callee, int value)
     snprintf(name, 24, callee == CR_CALLEE_least ? "least%d" : "greatest%d", value);
 }
 
-/* Declares a variable: the minimum or maximum of the numbers that value `value` loads for the
- * queries of a step or for the keys of a block. */
+/* Declares and returns a variable: the minimum or maximum of the numbers that value `value` loads
+ * for the queries of a step or the keys of a block. */
 static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                        const struct cr_steps *steps, int64_t step)
 {
@@ -187,7 +189,7 @@ static int let_extreme(struct reader *r, enum cr_callee callee, int value,
                         keys ? "of the keys" : "of the queries");
 }
 
-/* Declares a variable for a loaded number that depends neither on the query nor on the key. */
+/* Declares a variable with a loaded number that depends on neither the query nor the key. */
 static int let_number(struct reader *r, int value)
 {
     struct cr_builder *b = r->b;
@@ -203,8 +205,8 @@ static int let_number(struct reader *r, int value)
     return cr_let(b, name, cr_call_value(b, cr_make_call(b, call, 3, arguments)));
 }
 
-/* In a BLOCK walk, sets the ends of an interval that `ends` asks for to the variables that hold
- * them. */
+/* In a BLOCK traversal, sets the ends of an interval that `ends` asks for to the variables that
+ * hold them; otherwise returns the interval unchanged. */
 static struct interval with_extremes(const struct reader *r, struct interval found,
                                      const struct cr_extremes *x, int ends)
 {
@@ -215,8 +217,8 @@ static struct interval with_extremes(const struct reader *r, struct interval fou
     return found;
 }
 
-/* The interval of a load that depends on the query, on the key, or on neither; unknown if it
- * depends on both. */
+/* Returns the interval of a load that depends on the query, on the key, or on neither; unknown if
+ * it depends on both. */
 static struct interval interval_of_load(struct reader *r, int value, int ends)
 {
     const struct cr_kernel *k = r->b->k;
@@ -248,8 +250,8 @@ static struct interval ask_of(struct reader *r, int value)
     return found;
 }
 
-/* The interval of a + b or a - b.  If the result may leave the range of an i32, `fits` excludes
- * it. */
+/* Returns the interval of a + b or a - b.  If the result may leave the range of an i32, adds the
+ * condition that it does not to `fits`. */
 static struct interval interval_of_sum(struct reader *r, const struct cr_value *v, int ends)
 {
     struct interval a = ask_of(r, v->arg[0]), b = ask_of(r, v->arg[1]);
@@ -276,7 +278,8 @@ static struct interval interval_of_sum(struct reader *r, const struct cr_value *
     return sum;
 }
 
-/* Declares a variable for an end of maximum(a, b) or minimum(a, b), from the same ends x and y. */
+/* Declares a variable for one end of maximum(a, b) or minimum(a, b); x and y are the same end of a
+ * and b. */
 static int let_farther(struct reader *r, enum cr_callee callee, int value, cr_expr x, cr_expr y)
 {
     struct cr_builder *b = r->b;
@@ -287,7 +290,7 @@ static int let_farther(struct reader *r, enum cr_callee callee, int value, cr_ex
     return cr_let(b, name, cr_select(b, farther, x, y));
 }
 
-/* The interval of maximum(a, b) or minimum(a, b). */
+/* Returns the interval of maximum(a, b) or minimum(a, b). */
 static struct interval interval_of_farther(struct reader *r, int value, int ends)
 {
     const struct cr_value *v = value_of(r, value);
@@ -306,7 +309,7 @@ static struct interval interval_of_farther(struct reader *r, int value, int ends
     return with_extremes(r, found, x, ends);
 }
 
-/* Returns the interval of a value; unknown for ops that are not listed. */
+/* Returns the interval of a value; unknown for ops without a rule here. */
 static struct interval interval_of(struct reader *r, int value, int ends)
 {
     const struct cr_value *v = value_of(r, value);
@@ -334,8 +337,8 @@ static struct interval interval_of(struct reader *r, int value, int ends)
 
 /* ---- conditions ---- */
 
-/* The condition that a comparison may hold (or not hold) for some query and key; CR_NONE if
- * unknown. */
+/* Returns the condition that a comparison is `holds` for some query and key of the block; CR_NONE
+ * if that is unknown. */
 static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool holds)
 {
     bool strict = v->op == CR_OP_lt || v->op == CR_OP_gt,
@@ -376,8 +379,8 @@ static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
     return known;
 }
 
-/* The condition that a boolean value may be true (or false) for some query and key of the block;
- * CR_NONE if unknown, so that it must be taken to be possible. */
+/* Returns the condition that a boolean value is `holds` for some query and key of the block.
+ * Returns CR_NONE if that is unknown, and must be taken to be possible. */
 static cr_expr may(struct reader *r, int value, bool holds)
 {
     const struct cr_value *v = value_of(r, value);
@@ -412,7 +415,7 @@ static bool is_number(const struct reader *r, int value, double what)
     return v->source == CR_CONST && v->number == what;
 }
 
-/* The operand that an op multiplies by a positive number, or -1. */
+/* Returns the number of the value that an op multiplies by a positive number, or -1. */
 static int scaled_operand(const struct reader *r, const struct cr_value *v)
 {
     for (int i = 0; i < 2 && (v->op == CR_OP_mul || (v->op == CR_OP_div && i == 0)); i++) {
@@ -423,8 +426,8 @@ static int scaled_operand(const struct reader *r, const struct cr_value *v)
     return -1;
 }
 
-/* The condition that some score of a block may differ from `hidden`; CR_NONE if unknown.  A mask
- * that is added is ignored: it does not hide a score that is NaN. */
+/* Returns the condition that some score of a block differs from `hidden`; CR_NONE if that is
+ * unknown.  A mask that is added is ignored, because it does not hide a score that is NaN. */
 static cr_expr may_be_seen(struct reader *r, int value, double hidden)
 {
     const struct cr_value *v = value_of(r, value);
@@ -450,8 +453,8 @@ static cr_expr walk_mask(struct reader *r)
     return may_be_seen(r, k->attention.scores.result, k->attention.direct ? 0 : -INFINITY);
 }
 
-/* False if there is only one block of keys, or if a whole array is stored: a skipped block would
- * lose the signs of its zeros. */
+/* Returns false if there is only one block of keys, or if a whole array is stored: skipping a block
+ * would lose the signs of its zeros. */
 bool cr_masks_by_data(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

@@ -1,19 +1,19 @@
 /*
- * A matrix product of two computed operands.  The kernel packs the columns of the right operand.
- * If the left operand is stored transposed, as in the gradient of a weight, X' dY, the kernel
- * copies its rows to contiguous memory.  A long k is split into parts; each part adds to the sums
- * of the part before.
+ * schedule_matmul.c - schedules a matrix product of two computed operands.  The kernel packs the
+ * columns of the right operand.  If the left operand is stored transposed, as in the gradient of a
+ * weight, X' dY, the kernel copies its rows to contiguous memory.  A long k is split into parts;
+ * each part adds to the sums of the part before.
  *
  * An item has two loops.  Each step of the outer loop packs its part of one operand, which stays in
- * the second-level cache.  The inner loop iterates over the whole other operand, which is packed
- * before both loops: once for all consecutive items of a thread that share it.
+ * the second-level cache.  The inner loop iterates over the whole other operand.  That operand is
+ * packed before both loops, once for all consecutive items of a thread that share it.
  */
 #include "schedule_gemm.h"
 
 enum { LINE_FLOATS = 16 }; /* floats in a cache line */
 
 enum packing {
-    IN_PLACE, /* not packed */
+    IN_PLACE, /* read in place, not packed */
     BY_STEP,  /* packed in each step of the outer loop */
     BY_ITEM,
 };
@@ -54,7 +54,7 @@ static void cut_items(struct cr_gemm_loops *s, int64_t outer, const struct cr_ta
     s->groups = cr_ceil_div(s->N, s->group);
 }
 
-/* Sets the sizes of the loops.  k is cut into parts only if gemm can add to the result in memory:
+/* Sets the sizes of the loops.  Splits k into parts only if gemm can add to the result in memory:
  * not with a prologue, which computes whole rows, nor if the epilogue needs the product in
  * scratch. */
 static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr_target *t)
@@ -68,9 +68,9 @@ static struct cr_gemm_loops cut_loops(const struct cr_kernel *k, const struct cr
     return s;
 }
 
-/* Decides where operands are packed: columns that all items of a thread share are packed once,
- * all together.  A large gradient of a weight is written by streaming stores, since it is read
- * only after the backward pass. */
+/* Decides when operands are packed.  Columns that all items of a thread share are all packed once.
+ * A large gradient of a weight is written by streaming stores, since it is read only after the
+ * backward pass. */
 static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 {
     struct matmul m = {.s = cut_loops(k, t)};
@@ -85,25 +85,27 @@ static struct matmul cut(const struct cr_kernel *k, const struct cr_target *t)
 
 /* ---- packing ---- */
 
-/* The row stride of a copied left operand.  Rows are contiguous, so that a tile of few rows reads
- * no more cache lines than it needs.  The stride is padded so that rows do not share few cache
- * sets. */
+/* Returns the row stride of a copied left operand.  Rows are contiguous, so that a tile of few rows
+ * reads no more cache lines than it needs.  The stride is padded so that rows do not share few
+ * cache sets. */
 static int64_t row_distance(const struct matmul *m)
 {
     int64_t depth = m->s.depth;
     return depth % (4 * LINE_FLOATS) ? depth : depth + LINE_FLOATS;
 }
 
-/* An operand that is packed: the right operand by columns, or a transposed left operand by rows. */
+/* An operand that is packed: columns of the right operand, or rows of a transposed left operand. */
 struct packed {
     const struct cr_operand *operand;
-    int across;                  /* the atom of those columns or rows */
-    int slot;                    /* the scratch it is packed into; CR_NONE: read in place */
+    int across;                  /* the atom of these columns or rows */
+    int slot;                    /* the scratch slot that it is packed into, or CR_NONE if it is
+                                    read in place */
     const struct cr_share *part;  /* the columns (or rows) of the item */
     const struct cr_steps *step; /* the columns (or rows) of a step of the outer loop */
     const struct cr_share *other; /* the item's share of the other operand */
-    bool is_rows;                /* the left operand */
-    bool is_shared;              /* items that differ only in `other` share it */
+    bool is_rows;                /* true for the left operand */
+    bool is_shared;              /* true if items that differ only in `other` share the packed
+                                    operand */
 };
 
 /* Packs columns into panels, or copies rows so that each is contiguous. */
@@ -121,7 +123,8 @@ static void call_pack(struct cr_builder *b, const struct matmul *m, const struct
                 cr_at(*from), along, across);
 }
 
-/* Packs an operand for an item (once, if consecutive items share it) or for a step. */
+/* Packs an operand at the point `when`: for an item (once, if consecutive items share it), or for a
+ * step. */
 static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_gemm_vars *v,
                  enum packing when, const struct packed *x)
 {
@@ -140,13 +143,13 @@ static void pack(struct cr_builder *b, const struct matmul *m, const struct cr_g
         cr_end(b);
 }
 
-/* Both operands of a product and the scratch they are packed into. */
+/* Both operands of a product, with the scratch that they are packed into. */
 struct operands {
     struct packed rows, columns;
 };
 
 /* Declares the scratch for packed operands, with room for `depth` of k.  Columns are always packed,
- * rows only if the left operand is transposed. */
+ * rows only if the left operand is stored transposed. */
 static struct operands take_scratch(struct cr_builder *b, const struct matmul *m,
                                     const struct cr_gemm_vars *v)
 {
@@ -175,10 +178,10 @@ static void pack_now(struct cr_builder *b, const struct matmul *m, const struct 
         pack(b, m, v, when, &o->columns);
 }
 
-/* ---- the operands as gemm takes them ---- */
+/* ---- the operands of one call ---- */
 
-/* Returns the left operand of one call: rows of the prologue (K floats apart), copied rows, or
- * the tensor in place, from column k0 on if k is split into parts. */
+/* Returns the left operand of one call: rows computed by the prologue (K floats apart), copied
+ * rows, or the tensor in place.  If k is split into parts, it begins at column k0. */
 static struct cr_gemm_operand rows_of(struct cr_builder *b, const struct matmul *m,
                                       const struct cr_gemm_vars *v, int slot)
 {
@@ -208,7 +211,7 @@ static struct cr_gemm_operand columns_of(struct cr_builder *b, const struct matm
     return columns;
 }
 
-/* Schedules the two loops of an item (or of a part of its k) and the call of gemm inside them. */
+/* Schedules the two loops of an item, or of one part of its k, and the call of gemm inside them. */
 static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct cr_gemm_vars *v,
                            const struct operands *o, int row_slot)
 {
@@ -231,7 +234,8 @@ static void schedule_loops(struct cr_builder *b, const struct matmul *m, struct 
     cr_end(b);
 }
 
-/* The bytes moved; each item reads its rows and columns into the second-level cache once. */
+/* Returns the bytes that the loops move; each item reads its rows and columns into the second-level
+ * cache once. */
 static struct cr_traffic traffic_of(const struct cr_gemm_loops *s, int64_t outer,
                                     const struct cr_target *t)
 {

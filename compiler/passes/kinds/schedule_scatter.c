@@ -1,6 +1,7 @@
 /*
- * Adds rows into the rows of a table.  Each item computes a few rows of the table, and looks at
- * every index.  So no two threads write to the same row, and the order of each sum is fixed.
+ * schedule_scatter.c - schedules the addition of rows to the rows of a table.  Each item computes a
+ * few rows of the table and reads every index.  So no two threads write to the same row, and the
+ * order of each sum is fixed.
  */
 #include <stdio.h>
 
@@ -9,7 +10,8 @@
 #include "compiler/passes/schedule/schedule_parts.h"
 #include "kinds.h"
 
-/* Returns the product of the named sizes of a node's axes from `first` on, or 0. */
+/* Returns the number of a size for the product of a node's axes from `first` on, or 0 if it has no
+ * name. */
 static int size_of_axes(const struct cr_builder *b, cr_id id, int first)
 {
     struct cr_named_sizes *sizes = b->node_sizes ? cr_named_sizes_of(b->g) : NULL;
@@ -19,7 +21,8 @@ static int size_of_axes(const struct cr_builder *b, cr_id id, int first)
     return size;
 }
 
-/* Returns the named size of the columns, or of the rows that are added: one for each index. */
+/* Returns the named size of the columns of a row, or of the number of rows that are added, one for
+ * each index. */
 static int size_of_width(const struct cr_builder *b)
 {
     return size_of_axes(b, b->k->root, 1);
@@ -30,7 +33,7 @@ static int size_of_rows(const struct cr_builder *b)
     return size_of_axes(b, b->k->refs[b->k->scatter.b.ref], 0);
 }
 
-/* The items share the rows of the table evenly; each reads all indices. */
+/* Schedules a scatter.  Its items share the rows of the table evenly; each reads all indices. */
 int64_t cr_schedule_scatter(struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -50,7 +53,7 @@ int64_t cr_schedule_scatter(struct cr_builder *b)
     return items;
 }
 
-/* Appends the name of a size, or its number if it has none. */
+/* Appends the name of a size, or the number `number` if the size has no name. */
 static void put_size(struct cr_text *text, const struct cr_builder *b, int size, int64_t number)
 {
     char name[512];

@@ -1,9 +1,10 @@
-/* Schedules elementwise work and row reductions on tiles of rows. */
+/* schedule_tile.c - schedules elementwise ops and row reductions on tiles of rows. */
 #include "compiler/ir/text.h"
 #include "compiler/passes/schedule/schedule_parts.h"
 #include "kinds.h"
 
-/* True if a value gathers rows of a table in a block format: a part of a row could cut a block. */
+/* True if a value gathers rows of a table in a block format, so that the row's columns cannot be
+ * split anywhere. */
 static bool gathers_blocks(const struct cr_builder *b)
 {
     const struct cr_tiles *tiles = &b->k->program;
@@ -23,7 +24,8 @@ static bool all_by_row(const struct cr_tiles *tiles)
     return true;
 }
 
-/* Declares the row that an item of a write stores to, and begins an `if` that the row exists. */
+/* Declares the row that an item of a write stores to, and begins an `if` that is true if the state
+ * has this row. */
 static struct cr_written_row begin_written_row(struct cr_builder *b)
 {
     const struct cr_kernel_write *w = &b->k->write;
@@ -36,7 +38,7 @@ static struct cr_written_row begin_written_row(struct cr_builder *b)
     int64_t number;
     if (cr_number_of(b, row, &number) && number == 0)
         written.var = cr_let(b, "to", at);
-    else /* min(at, rows), so that the sum cannot overflow */
+    else /* the minimum of `at` and the rows, so that the sum cannot overflow */
         written.var = cr_let(b, "to", cr_binary(b, CR_EXPR_ADD, row,
                                                 cr_binary(b, CR_EXPR_MIN, at,
                                                           cr_named_number(b, w->rows, size))));
@@ -65,9 +67,10 @@ static struct cr_tile_job whole_job(struct cr_builder *b, int64_t rows, int64_t 
                                 .dest_strided = cr_coef(&k->dest, k->col) != 1};
 }
 
-/* Restricts a job to the block of rows of one item.  If the number of rows is a length, a block
- * may lie past it: then this begins a loop that runs zero times for such an item, and returns
- * true.  Without outer loops, the number of items follows from the length. */
+/* Restricts a job to the block of rows of one item.  If the number of rows is a length, an item's
+ * block may be past the last row.  Then begins a loop that runs zero times for such an item, and
+ * returns true.  Without outer loops the length determines the number of items, so this does not
+ * occur. */
 static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t blocks)
 {
     const struct cr_kernel *k = b->k;
@@ -102,9 +105,9 @@ static void begin_columns(struct cr_builder *b, struct cr_tile_job *job)
 }
 
 /*
- * An item is a block of rows.  Wide rows are cut into groups of columns unless they are reduced.
- * Then an item is one row: several would be reads from several places of each array, which a
- * processor prefetches late.
+ * Schedules a tile kernel; an item is a block of rows.  If rows are wide and not reduced, columns
+ * are cut into groups and an item is one row: several rows would be reads from several places of
+ * each array, which a processor prefetches late.
  */
 int64_t cr_schedule_tile(struct cr_builder *b)
 {
@@ -140,7 +143,7 @@ int64_t cr_schedule_tile(struct cr_builder *b)
 
 void cr_describe_tile(struct cr_text *text, const struct cr_builder *b)
 {
-    (void)text, (void)b; /* the list of its ops is enough */
+    (void)text, (void)b; /* the list of the program's ops is description enough */
 }
 
 int64_t cr_schedule_write(struct cr_builder *b)

@@ -1,5 +1,5 @@
 /*
- * verify_attention.c - checks of kernels of attention and of its gradients: parts of rows, bounds
+ * verify_attention.c - checks the kernels of attention and of its gradients: parts of rows, bounds
  * of the mask, and arrays.
  */
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 /* ---- loops ---- */
 
-/* Gives the atoms of parts of rows their roles.  Parts may share an atom; a whole row has the atom
- * that the product sums over. */
+/* Gives roles to the atoms of the parts of rows.  Parts may share an atom.  A whole row has the
+ * atom over which the product of queries and keys sums. */
 static bool take_part_roles(struct cr_kernel_check *c, const struct cr_row_parts *parts)
 {
     bool fine = parts->n >= 0 && parts->n <= CR_MAX_PARTS;
@@ -37,8 +37,8 @@ bool cr_take_gradient_roles(struct cr_kernel_check *c)
 
 /* ---- sizes, masks and arrays ---- */
 
-/* Fails unless each bound has an edge and at most one that moves: the loops cannot hide a gap
- * between two edges that move. */
+/* Fails unless each bound has at least one edge, and at most one edge that moves with the query:
+ * the loops cannot hide a gap between two moving edges. */
 static int verify_bounds(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -61,8 +61,9 @@ static int verify_bounds(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* Fails unless each array of queries by keys has a program (a sink has none), at most one array is
- * scattered, with an index, and `serial` is the loops that whole arrays are summed along. */
+/* Fails unless each array of queries by keys has a program (except a sink's), at most one array is
+ * scattered and has an index, and `serial` is the set of loops along which whole arrays are
+ * summed. */
 static int verify_arrays(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -91,7 +92,8 @@ static int verify_arrays(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* Fails unless the parts compute each column of the rows once, each with a program. */
+/* Fails unless each column of the rows is computed by exactly one part, and each part has a
+ * program. */
 static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row_parts *parts,
                             const struct cr_tiles *programs)
 {
@@ -115,7 +117,7 @@ static int verify_row_parts(const struct cr_kernel_check *c, const struct cr_row
                : cr_kernel_fault(c, "the parts of its rows are no rows");
 }
 
-/* Checks the members that both kinds have. */
+/* Checks the members that attention and its gradients share. */
 static int verify_both(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -135,7 +137,8 @@ int cr_verify_attention(const struct cr_kernel_check *c)
     return cr_verify_core(c, c->k->attention.N, c->k->attention.keys);
 }
 
-/* The gradients do not end in a matmul of the graph, so cr_verify_core is not called. */
+/* Checks the kernel of an attention's gradients.  It does not end in a matmul of the graph, so
+ * cr_verify_core is not called. */
 int cr_verify_attention_backward(const struct cr_kernel_check *c)
 {
     return verify_both(c) ? -1 : verify_arrays(c);
