@@ -37,7 +37,7 @@ struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t
     return linear;
 }
 
-/* Returns the largest value; coefficients are never negative. */
+/* Returns the largest value of an affine index, whose coefficients are never negative. */
 static int64_t affine_max(const struct cr_affine *affine, const struct cr_atoms *atoms)
 {
     int64_t max = affine->base;
@@ -50,7 +50,7 @@ bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *ato
 {
     if (affine->base != 0)
         return false;
-    /* in a mixed radix each coefficient is the product of the extents below */
+    /* in a mixed radix each coefficient is the product of the extents of all lower atoms */
     int64_t reach = 1;
     for (bool found = true; found && reach < size;) {
         found = false;
@@ -78,8 +78,8 @@ int cr_affine_single(const struct cr_affine *affine)
 }
 
 /*
- * Adds one term of an offset, coef * atom, to the axis that it moves along.  A term that crosses
- * into the axis above requires a split of the atom at the end of the axis.
+ * Adds one term of an offset, coef * atom, to the index of the axis along which it moves.  A term
+ * that would cross into the axis above requires a split of the atom at the end of the axis.
  */
 static enum cr_map_status place_term(int rank, const int64_t *shape, const int64_t *stride,
                                      int atom, int64_t coef, int64_t extent, struct cr_map *out,
@@ -103,7 +103,7 @@ static enum cr_map_status place_term(int rank, const int64_t *shape, const int64
     return CR_MAP_FAIL;
 }
 
-/* Splits an offset into the indices of a shape. */
+/* Converts a linear offset to the indices of a shape. */
 static enum cr_map_status delinearise(const struct cr_affine *linear, const struct cr_atoms *atoms,
                                       int rank, const int64_t *shape, struct cr_map *out,
                                       struct cr_split *split)
@@ -157,7 +157,7 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
             operand->axis[i].base += node->index[i];
         }
         return CR_MAP_OK;
-    default: /* reshape */
+    default: /* a reshape */
         linear = cr_map_linear(map, node->rank, node->shape);
         return delinearise(&linear, atoms, in->rank, in->shape, operand, split);
     }

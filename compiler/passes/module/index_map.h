@@ -1,5 +1,5 @@
 /*
- * index_map.h - how a kernel's loops index the elements of a tensor.
+ * index_map.h - describes how a kernel's loops index the elements of a tensor.
  *
  * The loop variables of a kernel are its *atoms*: each runs from 0 to its extent.  An index map
  * gives, for every axis of a node, the index along it as an affine function of the atoms.  The map
@@ -16,7 +16,7 @@
 
 enum { CR_MAX_ATOMS = 12 };
 
-/* base + sum of coef[a] * atom a */
+/* The affine index base + the sum of coef[a] * (atom a). */
 struct cr_affine {
     int64_t base;
     int64_t coef[CR_MAX_ATOMS];
@@ -34,8 +34,8 @@ struct cr_atoms {
 
 enum cr_map_status {
     CR_MAP_OK,
-    CR_MAP_SPLIT, /* an atom must be split */
-    CR_MAP_FAIL,  /* not affine */
+    CR_MAP_SPLIT, /* an atom must be split first */
+    CR_MAP_FAIL,  /* the index is not affine */
 };
 
 /* A split of an atom: `atom` becomes (extent / low) x low. */
@@ -44,7 +44,7 @@ struct cr_split {
     int64_t low;
 };
 
-/* Maps the operand of a movement op, from the map of its result. */
+/* Computes the map of a movement op's operand from the map of its result. */
 enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
                                   const struct cr_map *map, struct cr_map *operand,
                                   struct cr_split *split);
@@ -54,21 +54,20 @@ enum cr_map_status cr_map_operand(const struct cr_graph *g, cr_id id, const stru
 enum cr_map_status cr_map_result(const struct cr_graph *g, cr_id id, const struct cr_atoms *atoms,
                                  const struct cr_map *map, struct cr_map *result);
 
-/* Returns the offset in a row-major tensor of that shape. */
+/* Returns the affine offset of an element in a row-major tensor of this shape. */
 struct cr_affine cr_map_linear(const struct cr_map *map, int rank, const int64_t *shape);
 
 struct cr_affine cr_affine_atom(int atom);
 
-/* Returns the atoms that an affine depends on, as bits. */
+/* Returns the atoms on which an affine index depends, as bits. */
 unsigned cr_affine_atoms(const struct cr_affine *affine);
 void cr_affine_add(struct cr_affine *sum, const struct cr_affine *term, int64_t factor);
 
-/* True if the affine takes each value 0 .. size-1 exactly once, over the atoms that it depends
- * on. */
+/* True if an affine index takes each value 0 .. size-1 exactly once, over the atoms on which it
+ * depends. */
 bool cr_affine_covers(const struct cr_affine *affine, const struct cr_atoms *atoms, int64_t size);
 
-/* Returns the only atom that an affine depends on, if the coefficient is 1 and the base 0; or
- * -1. */
+/* If an affine index is a single atom, with coefficient 1 and base 0, returns the atom; else -1. */
 int cr_affine_single(const struct cr_affine *affine);
 
 #endif

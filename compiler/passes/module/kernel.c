@@ -10,7 +10,7 @@ bool cr_goes_down(const struct cr_graph *g, cr_id id)
            cr_elements(node->rank - node->axis - 1, node->shape + node->axis + 1) > 1;
 }
 
-/* Prints "<= row - 2 or <= 23"; either part may be missing. */
+/* Prints an edge as "<= row - 2 or <= 23", where `relation` is "<="; either part may be missing. */
 static int put_edge(char *buffer, size_t size, const struct cr_edge *edge, const char *relation,
                     const char *row)
 {

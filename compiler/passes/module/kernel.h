@@ -52,29 +52,31 @@ struct cr_kernel_parts;
 
 struct cr_kernel {
     enum cr_kernel_kind kind;
-    const struct cr_kernel_parts *parts; /* of its kind; null in a kernel that is all zero */
+    const struct cr_kernel_parts *parts; /* the row of its kind; null in a kernel that is all
+                                            zeros */
     cr_id root;
     union {
         cr_id buffer; /* the node whose storage contains the root: the root itself, a concat or a
                          write */
-        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: the buffer, then other nodes in
-                                        full */
+        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: the buffer, then others, which are
+                                        stored as whole nodes */
     };
     int n_stored;
     int entry;  /* the entry that calls it */
-    bool again; /* it recomputes a value whose storage was reused; see recompute.c */
+    bool again; /* it recomputes a value whose storage was reused (recompute.c) */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;
-    int row, col; /* -1: extent 1; also for the next two */
-    int k;        /* the atom summed over, of a product */
-    int key;      /* the atom of the keys, of an attention.  The root of its gradients may have no
-                   * `col`, which is the column of V and G. */
+    int row, col; /* an atom of -1 has extent 1; this also holds for `k` and `key` */
+    int k;        /* the atom that a product sums over */
+    int key;      /* the atom of the keys, of an attention.  The root of its gradients need not have
+                     the atom `col`, the column of V and G */
     cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads, except packed weights */
     int n_refs;
-    int64_t streams[CR_MAX_STREAMS]; /* of random numbers; passed with each call, like refs */
+    int64_t streams[CR_MAX_STREAMS]; /* streams of random numbers; each call passes them, like
+                                        refs */
     int n_streams;
     cr_id core;              /* the contraction that its root is an epilogue of, or CR_NONE */
-    struct cr_tiles program; /* all work on a tile; after a product: the epilogue */
+    struct cr_tiles program; /* all ops on a tile; after a product: the epilogue */
     union {
         struct cr_affine dest;                   /* the index of the root's element in the buffer */
         struct cr_affine results[CR_MAX_STORED]; /* the index of each result's element, by result */
@@ -100,13 +102,14 @@ struct cr_kernel {
     double flops, bytes_read, bytes_written;
 };
 
-/* Returns the extent of an atom; 1 for atom -1. */
+/* Returns the extent of an atom, or 1 if the atom is -1. */
 static inline int64_t cr_extent(const struct cr_kernel *kernel, int atom)
 {
     return atom < 0 ? 1 : kernel->atoms.extent[atom];
 }
 
-/* Returns 1 + the number of the length that an atom counts, or 0: it counts none, or there is no atom (CR_NONE). */
+/* Returns 1 + the number of the length that ends the loop of an atom.  Returns 0 if the extent is
+ * fixed or the atom is -1. */
 static inline int cr_length_of(const struct cr_kernel *kernel, int atom)
 {
     return atom < 0 ? 0 : kernel->atoms.length[atom];
@@ -121,24 +124,26 @@ static inline int cr_find_stored_node(const struct cr_kernel *kernel, cr_id id)
     return i;
 }
 
-/* Returns the node of an operand or result by a common numbering: stored nodes are -1, -2 ..
- * -n_stored, refs 0 .. n_refs - 1. */
+/* Returns the node of an operand or result.  In this numbering stored nodes are -1 .. -n_stored,
+ * and refs are 0 .. n_refs - 1. */
 static inline cr_id cr_touched(const struct cr_kernel *kernel, int number)
 {
     return number < 0 ? kernel->stored[-1 - number] : kernel->refs[number];
 }
 
-/* Returns the node that does most of the work: the contraction, if there is one, or the root. */
+/* Returns the node that stands for most of the kernel's operations: its contraction, or else its
+ * root. */
 static inline cr_id cr_main_node(const struct cr_kernel *kernel)
 {
     return kernel->core == CR_NONE ? kernel->root : kernel->core;
 }
 
-/* Prints the keys that query `row` sees by a bound, as "<= i - 2"; returns the buffer. */
+/* Prints the keys that a bound lets query `row` see, such as "<= i - 2" for row "i"; returns the
+ * buffer. */
 const char *cr_bound_text(char *buffer, size_t size, const struct cr_bound *bound,
                           const char *row);
 
-/* True if a node reduces down columns: along an axis other than the innermost. */
+/* True if a node is a reduction down columns: over an axis other than the last. */
 bool cr_goes_down(const struct cr_graph *g, cr_id id);
 
 /* True if a node is among the operands of a kernel. */

@@ -25,7 +25,7 @@ void cr_kernel_free(struct cr_kernel *kernel)
         free(tiles->values);
 }
 
-/* Gives a copied program values of its own. */
+/* Replaces the values of a copied program, which it shares with the original, by a copy of them. */
 static void copy_values(struct cr_tiles *tiles)
 {
     const struct cr_value *values = tiles->values;

@@ -1,12 +1,13 @@
-/* kernel_scatter.h - what only a SCATTER has: the rows of A, added to the rows that B says. */
+/* kernel_scatter.h - the member of struct cr_kernel of SCATTER: row i of A is added to row B[i] of
+ * the result. */
 #ifndef CR_KERNEL_SCATTER_H
 #define CR_KERNEL_SCATTER_H
 
 #include "tile_program.h"
 
 struct cr_kernel_scatter {
-    struct cr_operand a, b; /* all rows, and the index of each */
-    int64_t rows, width;    /* of A */
+    struct cr_operand a, b; /* all rows to add, and the index of each */
+    int64_t rows, width;    /* size of A */
 };
 
 #endif

@@ -47,7 +47,7 @@ void cr_module_free(struct cr_module *module)
     free(module);
 }
 
-/* Binary search: attentions and their gradients are sorted by output. */
+/* A binary search, since attentions and their gradients are sorted by output. */
 const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
 {
     int begin = 0, end = module->n_attentions;
@@ -102,7 +102,7 @@ static int by_entry_and_root(const void *a, const void *b)
         return x->buffer < y->buffer ? -1 : 1;
     if (x->dest.base != y->dest.base)
         return x->dest.base < y->dest.base ? -1 : 1;
-    return (x->root == x->buffer) - (y->root == y->buffer); /* rows follow what is below */
+    return (x->root == x->buffer) - (y->root == y->buffer); /* writing rows follows the copy */
 }
 
 void cr_sort_kernels(struct cr_module *m)

@@ -1,4 +1,4 @@
-/* target.c - targets as tables and as text; see target.h. */
+/* target.c - reads and prints target files, and finds the target of a processor; see target.h. */
 #include "target.h"
 
 #include <ctype.h>
@@ -28,8 +28,8 @@ const struct cr_target_size cr_target_sizes[] = {
 enum { N_SIZES = sizeof cr_target_sizes / sizeof *cr_target_sizes };
 const int cr_n_target_sizes = N_SIZES;
 
-/* The first row that matches counts.  A list of models ends with -1; an empty list matches the
- * whole family. */
+/* The first row that matches a processor is used.  A list of models ends with -1; an empty list
+ * matches the whole family. */
 const struct cr_processor cr_processors[] = {
     {"zen5", "AMD Zen 5 (EPYC 9005, Ryzen 9000)", "AuthenticAMD", 26, {-1}, "tile_columns = 32\n"},
     {"zen4",
@@ -83,16 +83,16 @@ const struct cr_processor cr_processors[] = {
 };
 const int cr_n_processors = sizeof cr_processors / sizeof *cr_processors;
 
-/* ---- from text ---- */
+/* ---- reading a target file ---- */
 
-/* A line without its comment and surrounding blanks. */
+/* A line of a target file, without comment and without blanks at either end. */
 struct line {
     const char *path;
     int number;
     char text[160];
 };
 
-/* Returns the row of a size, or -1 with the error set. */
+/* Returns the row of a size in target.def, or -1 with the error set. */
 static int find_size(const struct line *line, const char *name, struct cr_error *error)
 {
     const char *names[N_SIZES];
@@ -106,7 +106,8 @@ static int find_size(const struct line *line, const char *name, struct cr_error 
                    line->number, name, cr_did_you_mean(near, sizeof near, name, names, N_SIZES));
 }
 
-/* Reads "name = value". */
+/* Reads a line "name = value" into a field of *target; returns -1 with the error set if it is
+ * wrong. */
 static int read_size(struct cr_target *target, const struct line *line, struct cr_error *error)
 {
     char name[64], value[64], rest;
@@ -126,8 +127,8 @@ static int read_size(struct cr_target *target, const struct line *line, struct c
     return 0;
 }
 
-/* Reads the next line of a text, and returns the start of the one after it.  A line that is too
- * long is cut, and is then no valid size. */
+/* Reads the line that begins at `from`, and returns the start of the next line.  A line that is too
+ * long is cut, which makes it an invalid size. */
 static const char *take_line(struct line *line, const char *from, const char *end)
 {
     const char *newline = memchr(from, '\n', (size_t)(end - from));
@@ -158,7 +159,7 @@ int cr_target_read(struct cr_target *target, const char *name, const char *path,
     return 0;
 }
 
-/* Reads the sizes in the table, which are valid: a test reads them all. */
+/* Errors are ignored, since a test reads the sizes of all processors in the table. */
 void cr_target_of(struct cr_target *target, const struct cr_processor *processor)
 {
     struct cr_error error;
@@ -166,7 +167,7 @@ void cr_target_of(struct cr_target *target, const struct cr_processor *processor
                    strlen(processor->sizes), &error);
 }
 
-/* ---- to text ---- */
+/* ---- printing a target file ---- */
 
 void cr_target_print(struct cr_text *text, const struct cr_target *target)
 {

@@ -1,8 +1,8 @@
 /*
  * target.h - the sizes of the machine for which loops are tiled.
  *
- * They affect speed alone: no bit of a result depends on any of them.  The constants that fix the
- * order of sums are below, and are the same for every target.
+ * They affect only speed: no bit of a result depends on any of them.  Constants that fix the order
+ * of sums are defined at the end of this file, and are the same for every target.
  *
  * As text a target has a line `name = value` for each size that is not generic; `#` begins a
  * comment.
@@ -19,7 +19,7 @@
 
 enum { CR_TARGET_NAME = 48 };
 
-/* target.def describes the sizes. */
+/* The sizes of a machine, one field for each row of target.def. */
 struct cr_target {
     char name[CR_TARGET_NAME];
 #define SIZE(field, generic, least, most, meaning) int64_t field;
@@ -27,13 +27,13 @@ struct cr_target {
 #undef SIZE
 };
 
-/* The target of programs that name no other. */
+/* The target that is used if the user names none. */
 extern const struct cr_target cr_target_generic;
 
 /* A row of target.def. */
 struct cr_target_size {
     const char *name, *meaning;
-    size_t offset; /* of the field */
+    size_t offset; /* the field's offset in struct cr_target */
     int64_t generic, least, most;
 };
 extern const struct cr_target_size cr_target_sizes[];
@@ -44,31 +44,33 @@ static inline int64_t *cr_target_field(struct cr_target *target, int size)
     return (int64_t *)((char *)target + cr_target_sizes[size].offset);
 }
 
-/* A processor with a name: an x86 family and, in Intel's family 6, models. */
+/* A processor with a name, identified by its x86 family and, in Intel's family 6, by its models. */
 struct cr_processor {
     const char *name, *about;
-    const char *vendor; /* the vendor string of cpuid, or null */
+    const char *vendor; /* the vendor string of cpuid; null for a processor that cpuid does not
+                           identify */
     int family, models[4];
     const char *sizes; /* lines of a target file */
 };
 extern const struct cr_processor cr_processors[];
 extern const int cr_n_processors;
 
-/* Reads a target file: the generic target with the sizes of the text.  An error is "PATH:LINE:
- * ...". */
+/* Reads the text of a target file: sets *target to the generic target with the sizes of the text.
+ * Returns -1 with an error "PATH:LINE: ..." if the text is wrong. */
 int cr_target_read(struct cr_target *target, const char *name, const char *path, const char *text,
                    size_t length, struct cr_error *error);
 
-/* The target of a processor in the table. */
+/* Sets *target to the sizes of a processor of the table. */
 void cr_target_of(struct cr_target *target, const struct cr_processor *processor);
 
-/* Prints all sizes as a file that cr_target_read reads; generic ones as comments. */
+/* Prints all sizes as a file that cr_target_read can read; generic sizes are printed as
+ * comments. */
 void cr_target_print(struct cr_text *text, const struct cr_target *target);
 
 /* Constants that fix the order of sums, so that no target may change them. */
 enum {
-    CR_LANES = 16,      /* partial sums of a reduction; down columns: rows of a tile */
-    CR_KEY_BLOCK = 128, /* keys of a step of online softmax */
+    CR_LANES = 16,      /* lanes: partial sums of a reduction; down columns: the rows of a tile */
+    CR_KEY_BLOCK = 128, /* the keys in a block of online softmax */
 };
 
 #endif

@@ -1,4 +1,5 @@
-/* tile_program.h - the work of a kernel on a tile: a list of values, each made of earlier ones. */
+/* tile_program.h - the program that a kernel runs on a tile: a list of values, each computed from
+ * earlier ones. */
 #ifndef CR_TILE_PROGRAM_H
 #define CR_TILE_PROGRAM_H
 
@@ -10,15 +11,16 @@ enum { CR_MAX_PARTS = 4 };  /* the most parts of a row */
 enum { CR_MAX_STORED = 6 }; /* the most nodes that a kernel stores */
 
 enum cr_source {
-    CR_LOAD,   /* an element of ref, at index `at` */
-    CR_GATHER, /* an element of ref, at index `at` of the row whose number is value arg[0] */
+    CR_LOAD,   /* an element of operand `ref`, at index `at` */
+    CR_GATHER, /* an element of table `ref`, at index `at` of the row whose number is value
+                  arg[0] */
     CR_IOTA,   /* the value of the index expression `at` */
-    CR_RANDOM, /* number `at` of the random stream `ref`, with the seed arg[0] */
-    CR_CONST,  /* `number` */
-    CR_CORE,   /* the contraction's result */
-    CR_SCORE,  /* ATTENTION_BACKWARD: the product of query and key */
-    CR_MAP,    /* elementwise op of arg[..] */
-    CR_REDUCE, /* op over the columns of arg[0] */
+    CR_RANDOM, /* number `at` of the random stream `ref`, with value arg[0] as the seed */
+    CR_CONST,  /* the constant `number` */
+    CR_CORE,   /* the result of the kernel's contraction */
+    CR_SCORE,  /* the product of query and key, in ATTENTION_BACKWARD */
+    CR_MAP,    /* an elementwise op on the values arg[..] */
+    CR_REDUCE, /* a reduction by `op` over the columns of value arg[0] */
 };
 
 /* One value of a tile program. */
@@ -27,14 +29,15 @@ struct cr_value {
     cr_id node;
     enum cr_op op;
     int arg[CR_MAX_PARTS];
-    int parts;            /* REDUCE: the number of tiles, side by side, that it reduces */
+    int parts;            /* REDUCE: the number of tiles, side by side, that the reduction runs
+                             over */
     int ref;              /* LOAD, GATHER: index in kernel->refs; RANDOM: in streams */
     struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
     int64_t table_rows;   /* GATHER */
     int table_length;     /* GATHER: 1 + the number of the length that counts its rows, or 0 */
     int64_t table_stride; /* GATHER */
     double number;        /* CONST */
-    bool by_row;          /* equal in all columns: one number a row */
+    bool by_row;          /* the value is the same in all columns: one number a row */
 };
 
 /* Returns the number of earlier values that a value reads: arg[0], ... */
@@ -57,9 +60,10 @@ struct cr_tiles {
     struct cr_value *values;
     int n;
     union {
-        int result;                 /* the value that is stored, or that another program reads */
-        int results[CR_MAX_STORED]; /* TILE: the indices of the values of all stored nodes, in
-                                       the order of `stored` */
+        int result;                 /* the number of the value that is stored, or that another
+                                       program reads */
+        int results[CR_MAX_STORED]; /* TILE: the numbers of the values that are stored, by result,
+                                       in the order of `stored` */
     };
     int n_more; /* number of results after the first */
 };
@@ -82,7 +86,8 @@ static inline bool cr_tiles_reduce(const struct cr_tiles *tiles)
     return false;
 }
 
-/* An operand that no tile program loads: its elements are at index `at` of ref. */
+/* An operand that no tile program loads: its elements are at index `at` of the kernel's
+ * refs[ref]. */
 struct cr_operand {
     int ref;
     struct cr_affine at;
