@@ -4,7 +4,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* Returns a list by node: true if it belongs to the backward pass or depends on a node that
+/* Returns a list by node: true if the node belongs to the backward pass or depends on a node that
  * does. */
 static bool *find_backward_nodes(const struct cr_graph *g)
 {
@@ -18,8 +18,8 @@ static bool *find_backward_nodes(const struct cr_graph *g)
 }
 
 /*
- * Returns by kernel: true if it computes a gradient or depends on one, as kernels of the backward
- * pass and of an optimiser do.  The caller frees it.
+ * Returns a list by kernel: true if the kernel computes a gradient or depends on one, as kernels of
+ * the backward pass and of an optimiser do.  The caller frees it.
  */
 static bool *find_backward_kernels(const struct cr_module *m)
 {
@@ -31,7 +31,7 @@ static bool *find_backward_kernels(const struct cr_module *m)
     return kernels;
 }
 
-/* Returns the floats of a value if it is stored in the arena and was not counted before; else 0. */
+/* Returns the size of a value in floats if it is in the arena and was not counted yet; else 0. */
 static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
 {
     const struct cr_node *node = &m->graph->nodes[id];
@@ -41,8 +41,8 @@ static int64_t count_once(const struct cr_module *m, cr_id id, bool *counted)
     return cr_elements(node->rank, node->shape);
 }
 
-/* Returns the floats kept by the entry with the kernels begin .. end - 1; -1 if it has no backward
- * pass. */
+/* Returns the floats that one entry, with the kernels begin .. end - 1, keeps for its backward
+ * pass; -1 if it has no backward pass. */
 static int64_t floats_of_entry(const struct cr_module *m, const bool *backward, int begin, int end)
 {
     bool *made = cr_calloc((size_t)m->graph->n_nodes, sizeof *made);

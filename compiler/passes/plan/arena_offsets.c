@@ -6,19 +6,19 @@
 
 #include "compiler/ir/mem.h"
 
-/* The live range of a value, in kernels. */
+/* The live range of a value: its first and its last kernel. */
 struct span {
     int begin, end;
 };
 
-/* The values of a part with the same offset and size, one after another in time. */
+/* The values of a part that have the same offset and size; their live ranges follow one another. */
 struct place {
-    const struct span *values; /* sorted by time */
+    const struct span *values; /* sorted by live range */
     int n;
     int64_t within, floats;
 };
 
-/* Offsets that a part cannot have: between `after` and `before`, exclusively. */
+/* An interval of offsets that a part cannot have: greater than `after` and less than `before`. */
 struct gap {
     int64_t after, before;
 };
@@ -26,18 +26,18 @@ struct gap {
 struct packer {
     struct cr_part *parts;
     int n;
-    struct span *values;  /* sorted by part, place and time */
+    struct span *values;  /* sorted by part, place and live range */
     struct place *places; /* sorted by part */
     int n_places;
-    int *first_place; /* by part, and one more */
-    int *placed;      /* the parts that have an offset, sorted by it */
+    int *first_place; /* by part: its first place; one more entry ends the last part */
+    int *placed;      /* the numbers of the parts that have an offset already, sorted by offset */
     struct gap *gaps;
     int n_gaps, cap_gaps;
 };
 
-/* ---- places ---- */
+/* ---- places of values ---- */
 
-/* A value with its sort keys, for qsort, which passes no context. */
+/* A value with the keys it is sorted by; qsort passes no context to the comparison. */
 struct value {
     int part;
     int64_t within, floats;
@@ -59,7 +59,8 @@ static int by_place(const void *x, const void *y)
     return order ? order : order_of(a->first, b->first);
 }
 
-/* Lists the values in the arena, sorted; returns their number. */
+/* Lists the values in the arena, sorted by part, offset, size and live range; returns their
+ * number. */
 static int sort_values(const struct cr_lifetimes *l, struct value *values, int n_nodes)
 {
     int n = 0;
@@ -71,7 +72,7 @@ static int sort_values(const struct cr_lifetimes *l, struct value *values, int n
     return n;
 }
 
-/* Allocates for `n` parts with n_values values in all; find_places fills in the places. */
+/* Allocates a packer for `n` parts with n_values values; find_places fills in the places. */
 static void begin_packer(struct packer *p, struct cr_part *parts, int n, int n_values)
 {
     *p = (struct packer){.parts = parts, .n = n};
@@ -112,8 +113,7 @@ static void find_places(struct packer *p, const struct cr_lifetimes *l, int n_no
 
 /* ---- offsets ---- */
 
-/* True if the live range of a value of one place overlaps the live range of a value of the
- * other. */
+/* True if a value of one place and a value of the other are live at the same time. */
 static bool are_together(const struct place *a, const struct place *b)
 {
     if (a->values[a->n - 1].end < b->values[0].begin || b->values[b->n - 1].end < a->values[0].begin)
@@ -129,7 +129,8 @@ static bool are_together(const struct place *a, const struct place *b)
     return false;
 }
 
-/* Appends the offsets that a part cannot have because of another part. */
+/* Appends the intervals of offsets that `part` cannot have because of part `other`, which has an
+ * offset. */
 static void add_gaps(struct packer *p, int part, int other)
 {
     int64_t offset = p->parts[other].offset;
@@ -149,7 +150,7 @@ static int by_start(const void *x, const void *y)
     return order_of(((const struct gap *)x)->after, ((const struct gap *)y)->after);
 }
 
-/* True if the gaps are in ascending order, as they are for parts that have a single place. */
+/* True if the gaps are in ascending order, which they are if all parts have a single place. */
 static bool are_sorted(const struct packer *p)
 {
     for (int i = 1; i < p->n_gaps; i++)
@@ -158,7 +159,7 @@ static bool are_sorted(const struct packer *p)
     return true;
 }
 
-/* Returns the lowest offset where the part overlaps no gap. */
+/* Returns the lowest offset that is in no gap. */
 static int64_t lowest(struct packer *p)
 {
     int64_t offset = 0;
@@ -170,7 +171,7 @@ static int64_t lowest(struct packer *p)
     return offset;
 }
 
-/* A part and its sort key. */
+/* A part's number with its sort key. */
 struct numbered {
     int64_t floats;
     int part;
@@ -182,7 +183,7 @@ static int larger_first(const void *x, const void *y)
     return a->floats != b->floats ? order_of(b->floats, a->floats) : order_of(a->part, b->part);
 }
 
-/* Inserts a part into the sorted list of the n parts that have an offset. */
+/* Inserts a part into the list of the n parts that have an offset, which is sorted by offset. */
 static void insert_placed(struct packer *p, int n, int part)
 {
     int at = n;
@@ -191,7 +192,7 @@ static void insert_placed(struct packer *p, int n, int part)
     p->placed[at] = part;
 }
 
-/* Sets the offset of each part; returns their size together, in floats. */
+/* Sets the offset of each part; returns the size of the arena in floats. */
 static int64_t place_parts(struct packer *p)
 {
     struct numbered *order = cr_calloc((size_t)p->n, sizeof *order);
@@ -218,14 +219,14 @@ static int64_t place_parts(struct packer *p)
 /*
  * Each place is compared with all earlier ones, which is too slow for more than MANY places.  Then
  * parts of similar size share a *slot*, one after another in time, and only slots are compared.  If
- * there are more than MANY_SLOTS slots, they are laid out side by side.
+ * there are more than MANY_SLOTS slots, they are placed side by side without sharing.
  */
 enum { MANY = 8192, MANY_SLOTS = 1024, UNIT = CR_ALIGN };
 
-/* A part as one block, live from its first value to its last. */
+/* A part treated as one block, which is live from its first value to its last. */
 struct whole {
     int part, slot;
-    int64_t floats; /* rounded */
+    int64_t floats; /* the size, rounded up */
     struct span span;
 };
 
@@ -238,7 +239,7 @@ static int64_t rounded(int64_t floats)
     return (floats + unit - 1) / unit * unit;
 }
 
-/* Makes a block of each part; the caller frees them. */
+/* Returns a list with one block for each part; the caller frees it. */
 static struct whole *find_wholes(const struct packer *p)
 {
     struct whole *wholes = cr_calloc((size_t)p->n, sizeof *wholes);
@@ -278,8 +279,8 @@ static int by_slot(const void *x, const void *y)
     return a->slot != b->slot ? order_of(a->slot, b->slot) : order_of(a->span.begin, b->span.begin);
 }
 
-/* Gives parts of one size whose live ranges do not overlap one slot.  Sorts the parts by slot and
- * returns the number of slots. */
+/* Puts parts of the same rounded size whose live ranges do not overlap into one slot.  Sorts the
+ * parts by slot and returns the number of slots. */
 static int find_slots(struct whole *wholes, int n)
 {
     struct whole *ends = cr_calloc((size_t)n, sizeof *ends);
@@ -303,7 +304,7 @@ static int find_slots(struct whole *wholes, int n)
     return n_slots;
 }
 
-/* Places the parts side by side. */
+/* Places the parts one after another, without sharing memory; returns their total size. */
 static int64_t line_up(struct packer *p)
 {
     int64_t floats = 0;
@@ -314,7 +315,8 @@ static int64_t line_up(struct packer *p)
     return floats;
 }
 
-/* Sets the offsets of slots, and of the parts in them. */
+/* Sets the offset of each slot, and the offsets of its parts to the slot's; returns the size of the
+ * arena. */
 static int64_t place_slots(struct packer *parts)
 {
     struct packer slots;

@@ -12,7 +12,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-enum { LEAST_JOINED = 4 }; /* the fewest functions that become one */
+enum { LEAST_JOINED = 4 }; /* the fewest functions without a product that are joined into one */
 
 struct bytes {
     unsigned char *data;
@@ -45,7 +45,7 @@ static void put_affine(struct bytes *b, const struct cr_affine *affine, int64_t 
     put_int(b, -1);
 }
 
-/* Appends the fields that the source of a value uses; others may hold anything. */
+/* Appends those fields of a value that its source uses; the others are undefined. */
 static void put_value(struct bytes *b, const struct cr_graph *g, const struct cr_value *v,
                       const struct cr_buffer_offsets *starts)
 {
@@ -89,7 +89,7 @@ static void put_tiles(struct bytes *b, const struct cr_graph *g, const struct cr
         put_value(b, g, &tiles->values[i], starts);
 }
 
-/* Returns the format of packed weights; -1 if the kernel has none. */
+/* Returns the format of the packed weights that the kernel reads, or -1 if it reads none. */
 static int panel_format(const struct cr_graph *g, const struct cr_kernel *k)
 {
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_format(g, cr_packed(k));
@@ -100,15 +100,16 @@ static int panel_arithmetic(const struct cr_graph *g, const struct cr_kernel *k)
     return cr_packed(k) == CR_NONE ? -1 : (int)cr_panel_arithmetic(g, cr_packed(k));
 }
 
-/* Appends, for one of several ranks, the sizes of the operands.  Where the rank's part of an operand begins follows
- * from them: on rank 0 all parts begin at 0, but functions have to be the same on all ranks. */
+/* Appends the sizes of the operands, if there are several ranks.  The sizes determine where the
+ * rank's part of an operand begins.  On rank 0 all parts begin at 0, so without them it would share
+ * more functions than other ranks; but all ranks must have the same functions. */
 static void put_sizes(struct bytes *b, const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int i = 0; i < k->n_refs && m->settings.ranks > 1; i++)
         put_int(b, cr_elements(m->graph->nodes[k->refs[i]].rank, m->graph->nodes[k->refs[i]].shape));
 }
 
-/* Appends all on which a kernel's code depends, if calls pass it these starts. */
+/* Appends everything on which a kernel's code depends, if its calls pass the offsets `starts`. */
 static void put_kernel(struct bytes *b, const struct cr_module *m, const struct cr_kernel *k,
                        const struct cr_buffer_offsets *starts)
 {
@@ -142,8 +143,8 @@ static void put_kernel(struct bytes *b, const struct cr_module *m, const struct 
             put_affine(b, &k->results[i], i ? 0 : starts->at[CR_START_RESULT]);
 }
 
-/* Hashes whole words.  Bytes after the last whole word are ignored: keys that differ only there
- * collide and are told apart by comparison. */
+/* Returns a hash of the whole words.  Bytes after the last whole word are ignored: keys that differ
+ * only there collide, and a comparison tells them apart. */
 static uint64_t hash_bytes(const struct bytes *b)
 {
     uint64_t h = 0, word;
@@ -154,7 +155,7 @@ static uint64_t hash_bytes(const struct bytes *b)
     return h;
 }
 
-/* The keys of functions, by their first kernel, and the key that is searched for. */
+/* The keys of the functions found so far, by their first kernel, and the key to look up. */
 struct known {
     struct cr_table table;
     struct bytes *keys;
@@ -182,7 +183,8 @@ static void known_end(struct known *known, int n)
     cr_table_free(&known->table);
 }
 
-/* Returns the first kernel with the current key; the kernel itself if no earlier one has it. */
+/* Returns the first kernel with the current key, which is `kernel` itself if no earlier one has
+ * it. */
 static int first_with_key(struct known *known, int kernel)
 {
     uint64_t hash = hash_bytes(&known->key);
@@ -195,7 +197,8 @@ static int first_with_key(struct known *known, int kernel)
     return kernel;
 }
 
-/* Returns by kernel: the first with the same code and the same offsets, or itself. */
+/* Returns a list by kernel: the first kernel with the same code and the same offsets, which may be
+ * itself. */
 static int *find_equal(const struct cr_module *m)
 {
     static const struct cr_buffer_offsets none = {{0}};
@@ -214,20 +217,22 @@ static int *find_equal(const struct cr_module *m)
 
 /* ---- functions that differ only in their offsets ---- */
 
-/* Functions that may be joined.  A function is denoted by the index of its first kernel. */
+/* Functions that may be joined into one.  A function is identified by the index of its first
+ * kernel. */
 struct joining {
     const struct cr_module *m;
     const int *function;
     struct cr_buffer_offsets *starts; /* by function: the offsets of its first kernel */
     int *joined;              /* by function: the first function that differs from it only in
                                  offsets, or itself */
-    int *n;                   /* by first function: how many functions were joined into it */
+    int *n;                   /* by first function: the number of functions joined into it, itself
+                                 included */
     uint32_t *moves;          /* by first function: a bit for each offset that differs among the
                                  joined functions */
 };
 
-/* True if calls may pass the kernel's offsets as arguments.  A state is written in place, so its
- * offset is a constant in the code. */
+/* True if calls may pass the kernel's offsets as arguments.  Not so if it stores a state: a state
+ * is written in place, at an offset that is a constant in the code. */
 static bool may_move(const struct cr_module *m, const struct cr_kernel *k)
 {
     return cr_has_buffer_offsets(k) && k->n_stored == 1 && cr_state_of(m, k->buffer) == CR_NONE;
@@ -241,7 +246,8 @@ static uint32_t differences(const struct cr_buffer_offsets *a, const struct cr_b
     return bits;
 }
 
-/* Compares the first kernel of each function; other kernels of a function have the same offsets. */
+/* Fills in `joined`, `n` and `moves` for the first kernel of each function; the other kernels of a
+ * function have the same offsets. */
 static void find_joined(struct joining *j)
 {
     struct known known;
@@ -261,7 +267,8 @@ static void find_joined(struct joining *j)
     known_end(&known, j->m->n_kernels);
 }
 
-/* Clears the offsets that are equal in all kernels of a function: they stay in its code. */
+/* Clears the offsets that are equal in all joined functions (bit not set in `moves`); these stay
+ * constants in the code. */
 static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
 {
     for (int i = 0; i <= CR_START_RESULT; i++)
@@ -269,14 +276,15 @@ static void keep_moving(struct cr_buffer_offsets *starts, uint32_t moves)
             starts->at[i] = 0;
 }
 
-/* Returns the least number of functions that are joined into one, which takes the offsets in which they differ
- * as arguments.  Fewer short ones are easier to read apart; functions with a product are long. */
+/* Returns the least number of functions that are worth joining into one, which then takes the
+ * offsets as arguments.  A few short functions are easier to read separately; functions with a
+ * product are long, so two suffice. */
 static int least_joined(const struct cr_kernel *k)
 {
     return k->core == CR_NONE ? LEAST_JOINED : 2;
 }
 
-/* Joins functions that differ only in offsets, if there are enough of them. */
+/* Joins functions that differ only in offsets, if least_joined or more of them do. */
 static void join_functions(const struct cr_module *m, struct cr_functions *f)
 {
     size_t n = (size_t)m->n_kernels;

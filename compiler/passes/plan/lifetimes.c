@@ -5,21 +5,23 @@
 #include "compiler/ir/mem.h"
 #include "reuse_operands.h"
 
-/* A kernel of an iteration, and the index of one of its stored nodes. */
+/* The place in a loop where a value is stored: kernel number `at` of an iteration, and the index in
+ * its stored nodes. */
 struct maker {
     int at, stored;
 };
 
-/* The nodes that a maker stores in all iterations of a loop, if they are kept; see lifetimes.h. */
+/* The nodes that a maker stores in all iterations of a loop, if all of them are kept; see
+ * lifetimes.h. */
 struct field {
     const struct cr_loop *loop;
     struct maker maker;
-    const struct cr_loop *stack; /* the first loop with the same stack */
-    int number;                  /* of its stack */
-    int64_t floats, offset;      /* `offset` is within a layer */
+    const struct cr_loop *stack; /* identifies the stack: the first loop with the same one */
+    int number;                  /* number among the fields of its stack */
+    int64_t floats, offset;      /* size, and offset in a layer of the stack */
 };
 
-/* The range of layers of a loop. */
+/* The range of layer numbers of a loop. */
 struct layers {
     int entry, lowest, highest;
     const struct cr_loop *loop;
@@ -30,16 +32,16 @@ struct finder {
     const struct cr_loop *loops;
     int n_loops;
     struct cr_lifetimes *found;
-    bool *output;          /* by node */
-    struct layers *layers; /* of all loops, sorted */
+    bool *output;          /* by node: true for an output */
+    struct layers *layers; /* the ranges of all loops, sorted */
     struct field *fields;
     int n_fields, cap_fields;
 };
 
-/* ---- when values are alive ---- */
+/* ---- live ranges ---- */
 
-/* Finds for each node the first kernel that writes it and the last one that writes or reads it;
- * -1 if there is none. */
+/* Sets `first` of each node to the first kernel that writes it, and `last` to the last kernel that
+ * writes or reads it; -1 if there is none. */
 static void find_first_and_last(struct finder *f)
 {
     struct cr_lifetimes *l = f->found;
@@ -66,8 +68,8 @@ static bool is_in_arena(const struct finder *f, cr_id id)
     return f->found->first[id] >= 0 && !f->output[id];
 }
 
-/* Finds the most floats that are live at one kernel, from the changes at each kernel.  A value that
- * is stored over an operand needs no memory beside it. */
+/* Sets most_live to the most floats that are live at one kernel, by adding up the changes from
+ * kernel to kernel.  A value that is stored over an operand needs no memory of its own. */
 static void find_most_live(struct finder *f)
 {
     int n = f->m->n_kernels;
@@ -128,7 +130,7 @@ static void sort_layers(struct finder *f)
     qsort(f->layers, (size_t)f->n_loops, sizeof *f->layers, by_layers);
 }
 
-/* Returns the first loop at or after `layers->loop` that runs over the same layers, or null. */
+/* Returns the first loop at or after `layers->loop` that has the same entry and layers, or null. */
 static const struct cr_loop *first_over(const struct finder *f, const struct layers *layers)
 {
     int low = 0, high = f->n_loops;
@@ -146,8 +148,8 @@ static const struct cr_loop *first_over(const struct finder *f, const struct lay
                : NULL;
 }
 
-/* Returns the first loop whose values are in the same stack: of the same entry and over the same
- * layers, except the first or the last. */
+/* Returns the first loop whose values are in the same stack as those of `loop`: it has the same
+ * entry and the same layers, or one more or fewer at either end. */
 static const struct cr_loop *stack_of(const struct finder *f, const struct cr_loop *loop)
 {
     const struct layers own = layers_of(f, loop);
@@ -162,7 +164,7 @@ static const struct cr_loop *stack_of(const struct finder *f, const struct cr_lo
     return first;
 }
 
-/* ---- parts ---- */
+/* ---- parts of the arena ---- */
 
 static int add_part(struct finder *f, int64_t floats)
 {
@@ -176,7 +178,7 @@ static void put_into(struct finder *f, int part, cr_id id, int64_t within)
     f->found->within[id] = within;
 }
 
-/* Returns the node that a maker stores in an iteration. */
+/* Returns the node that `maker` stores in an iteration of the loop. */
 static cr_id made_by(const struct finder *f, const struct cr_loop *loop, struct maker maker,
                      int iteration)
 {
@@ -186,15 +188,15 @@ static cr_id made_by(const struct finder *f, const struct cr_loop *loop, struct 
 
 /*
  * True if `places` buffers, used round-robin, suffice for the values of a maker: no value is live
- * when the next value is written to its buffer.  The next value may be several rounds later, as
- * outputs are stored elsewhere.  A live range ends at the last reader, inside the loop or after
- * it.
+ * when the next value is written to its buffer.  The next value may be several rounds later,
+ * because outputs are stored elsewhere.  A live range ends at the last reader, inside the loop or
+ * after it.
  */
 static bool suffice(const struct finder *f, const struct cr_loop *loop, struct maker maker,
                     int places)
 {
     for (int buffer = 0; buffer < places; buffer++) {
-        int end = -1; /* last kernel of the previous value's live range */
+        int end = -1; /* the last kernel that the previous value in this buffer is live at */
         for (int i = buffer; i < loop->count; i += places) {
             cr_id id = made_by(f, loop, maker, i);
             if (!is_in_arena(f, id))
@@ -207,13 +209,13 @@ static bool suffice(const struct finder *f, const struct cr_loop *loop, struct m
     return true;
 }
 
-/* True if the first iteration's value is read after the loop. */
+/* True if the value of the first iteration is read after the loop. */
 static bool outlives(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     return f->found->last[made_by(f, loop, maker, 0)] >= loop->first + loop->period * loop->count;
 }
 
-/* Gives the values of the iterations `places` buffers, round-robin. */
+/* Assigns the values of the iterations to `places` parts, round-robin. */
 static void share(struct finder *f, const struct cr_loop *loop, struct maker maker, int places)
 {
     for (int p = 0; p < places; p++) {
@@ -236,8 +238,8 @@ static void keep(struct finder *f, const struct cr_loop *loop, struct maker make
         (struct field){loop, maker, stack_of(f, loop), 0, floats, 0};
 }
 
-/* True if iterations make parts of one value, or values of different sizes, because the loop makes
- * only some of their parts.  Each such value has a part of the arena for itself. */
+/* True if iterations store parts of the same value, or values of different sizes, of which the loop
+ * stores only some parts.  Each such value then has its own part of the arena. */
 static bool makes_parts(const struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     for (int i = 0; i + 1 < loop->count; i++) {
@@ -248,11 +250,12 @@ static bool makes_parts(const struct finder *f, const struct cr_loop *loop, stru
     return false;
 }
 
-/* Assigns the nodes that a maker stores to parts; if all are kept, they become a field. */
+/* Assigns the nodes that a maker stores to parts of the arena.  If all of them must be kept, adds a
+ * field instead. */
 static void find_parts_of(struct finder *f, const struct cr_loop *loop, struct maker maker)
 {
     if (f->found->first[made_by(f, loop, maker, 0)] != loop->first + maker.at)
-        return; /* a concat that has a part before the loop */
+        return; /* a concat, a part of which is stored before the loop */
     if (makes_parts(f, loop, maker))
         return;
     if (suffice(f, loop, maker, 1))
@@ -272,7 +275,7 @@ static void find_parts_of_loop(struct finder *f, const struct cr_loop *loop)
 
 /* ---- stacks ---- */
 
-/* Returns the value of a field in a layer; CR_NONE if the layer has no such value in the arena. */
+/* Returns the node of a field in a layer, or CR_NONE if the layer has no such node in the arena. */
 static cr_id value_of(const struct finder *f, const struct field *field, int layer)
 {
     const struct cr_loop *loop = field->loop;
@@ -282,7 +285,7 @@ static cr_id value_of(const struct finder *f, const struct field *field, int lay
     return is_in_arena(f, id) ? id : CR_NONE;
 }
 
-/* True if two fields are live at once in some layer. */
+/* True if in some layer the nodes of two fields are live at the same time. */
 static bool are_together(const struct finder *f, const struct field *a, const struct field *b)
 {
     for (int layer = lowest_layer(a->loop); layer <= highest_layer(a->loop); layer++) {
@@ -295,8 +298,8 @@ static bool are_together(const struct finder *f, const struct field *a, const st
 }
 
 /*
- * The maximum number of fields in a stack; the largest ones are chosen, because each is compared
- * with all earlier ones.  Each value of the other fields has its own part of the arena.
+ * The most fields in a stack; the largest fields are chosen.  Each field is compared with all
+ * earlier ones, which would be too slow for more.  Each value of the other fields has its own part.
  */
 enum { MANY = 1024 };
 
@@ -315,7 +318,8 @@ static int by_stack(const void *x, const void *y)
     return a->number != b->number ? a->number - b->number : by_size(x, y);
 }
 
-/* Sorts the fields by stack, then by size, the largest first; stacks by their largest field. */
+/* Sorts the fields by stack, then by size, the largest first; stacks are sorted by their largest
+ * field. */
 static void sort_fields(struct finder *f)
 {
     int n = 0, *number = cr_calloc((size_t)f->n_loops, sizeof *number);
@@ -329,13 +333,13 @@ static void sort_fields(struct finder *f)
     free(number);
 }
 
-/* The fields of a stack. */
+/* The fields of one stack. */
 struct stack {
     struct field *begin, *end;
 };
 
-/* Places a field in the layer, at the lowest offset where it overlaps no earlier field that is live
- * at the same time. */
+/* Sets the offset of a field in a layer: the lowest at which it overlaps no earlier field that is
+ * live at the same time. */
 static void place_field(const struct finder *f, const struct stack *stack, struct field *field)
 {
     for (bool moved = true; moved;) {
@@ -350,7 +354,7 @@ static void place_field(const struct finder *f, const struct stack *stack, struc
     }
 }
 
-/* The size of a stack's layer, and the range of its layers. */
+/* The size of a layer of a stack, and the range of its layers. */
 struct extent {
     int64_t floats;
     int lowest, highest;
@@ -372,7 +376,7 @@ static struct extent extent_of(const struct stack *stack)
     return e;
 }
 
-/* Adds a part for the fields of a stack. */
+/* Adds a part of the arena for the fields of a stack. */
 static void add_stack(struct finder *f, const struct stack *stack)
 {
     for (struct field *field = stack->begin; field < stack->end; field++)

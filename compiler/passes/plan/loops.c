@@ -2,9 +2,9 @@
  * loops.c - finds repeated sequences of kernels; see loops.h.
  *
  * The operands of the iterations must be regular: each is a weight, or input n, or the result of
- * kernel n, where n is constant or changes by equal steps from iteration to iteration - except in
- * the first and the last one, which begin and end a chain.  Entries share functions, but a loop
- * belongs to one entry.
+ * kernel n, where n is constant or changes by equal steps from iteration to iteration.  The first
+ * and the last iteration may be exceptions, since they begin and end a chain.  Entries share
+ * functions, but a loop belongs to one entry.
  */
 #include "loops.h"
 
@@ -19,29 +19,31 @@
 /* ---- repeated sequences ---- */
 
 enum {
-    LONGEST = 128, /* the most kernels of an iteration */
-    LEAST = 2,    /* the fewest calls that a loop must save */
+    LONGEST = 128, /* the most kernels in an iteration */
+    LEAST = 2,    /* a loop must save at least so many calls */
 };
 
-/* The source of an operand, or the destination of a result: number `at` of its kind. */
+/* The source of an operand, or the destination of a result: its kind, and its number `at` among
+ * those of its kind. */
 struct origin {
-    enum { PARAM, INPUT, OUTPUT, STATE, LITERAL, MADE /* by kernel `at` */ } kind;
+    enum { PARAM, INPUT, OUTPUT, STATE, LITERAL, MADE /* the result of kernel `at` */ } kind;
     int at;
 };
 
 struct search {
     const struct cr_module *m;
     const int *function; /* by kernel: the first kernel whose code it shares */
-    const struct cr_buffer_offsets *starts; /* by kernel: the offsets that it adds to its
+    const struct cr_buffer_offsets *starts; /* by kernel: the offsets at which it begins in its
                                                operands */
     struct cr_loops *found;
     int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
-    struct origin *origin;     /* by node */
-    bool *crossed;             /* by kernel, and one more: kernels on both sides of the border
-                                  before it write the same value */
-    int *most[LONGEST + 1];    /* by period and first kernel: the most iterations that a loop can
-                                  have; 2 and 3 need a further test.  Null: no loop has the period */
-    bool *taken;               /* by kernel: it is in a chosen loop */
+    struct origin *origin;     /* by node: its source or destination */
+    bool *crossed;             /* by kernel, and one more: true if kernels before it and kernels
+                                  from it on write the same value */
+    int *most[LONGEST + 1];    /* by period and first kernel: an upper bound of the iterations of a
+                                  loop; 2 and 3 need a further test.  Null if no loop has the
+                                  period */
+    bool *taken;               /* by kernel: true if it is in a chosen loop */
 };
 
 /* Finds the first and the last kernel that writes each node. */
@@ -62,18 +64,20 @@ static void find_writers(struct search *s)
         }
 }
 
-/* Finds the borders between kernels where no iteration may begin or end, because kernels on both
- * sides write the same value and other kernels run between them.  If the writers of a value are
- * consecutive, a loop may consist of some of them. */
+/* Finds the kernels before which no iteration may begin or end, because kernels on both sides write
+ * the same value and other kernels run between them.  If all writers of a value are consecutive, a
+ * loop may have some of them. */
 static void find_crossed(struct search *s)
 {
     const struct cr_module *m = s->m;
-    int *writers = cr_calloc((size_t)m->graph->n_nodes, sizeof *writers); /* by node: how many */
+    int *writers = cr_calloc((size_t)m->graph->n_nodes, sizeof *writers); /* by node: the number of
+                                                                             kernels that write
+                                                                             it */
     for (int i = 0; i < m->n_kernels; i++)
         writers[m->kernels[i].buffer]++;
     s->crossed = cr_calloc((size_t)m->n_kernels + 1, sizeof *s->crossed);
     for (int i = 0, last = 0; i < m->n_kernels; i++) {
-        cr_id id = m->kernels[i].buffer; /* other stored nodes have only one writer */
+        cr_id id = m->kernels[i].buffer; /* further stored nodes have only one writer */
         bool in_a_row = writers[id] == s->last_def[id] - s->first_def[id] + 1;
         if (last < s->last_def[id] && !in_a_row)
             last = s->last_def[id];
@@ -82,8 +86,8 @@ static void find_crossed(struct search *s)
     free(writers);
 }
 
-/* Finds the origin of each node.  An output has the origin OUTPUT although a kernel writes it: the
- * caller chooses its memory, so only its number can change by equal steps. */
+/* Finds the origin of each node.  An output has the origin OUTPUT although a kernel computes it:
+ * the caller chooses its memory, so only its number can change by equal steps. */
 static void find_origins(struct search *s)
 {
     const struct cr_graph *g = s->m->graph;
@@ -112,27 +116,28 @@ static const struct cr_kernel *body(const struct search *s, const struct cr_loop
     return &s->m->kernels[loop->first + iteration * loop->period + at];
 }
 
-/* Returns the operand or result of kernel `at` in an iteration, by its number (cr_touched). */
+/* Returns the operand or result number `ref` (cr_touched) of kernel `at` of an iteration. */
 static cr_id operand(const struct search *s, const struct cr_loop *loop, int iteration, int at,
                      int ref)
 {
     return cr_touched(body(s, loop, iteration, at), ref);
 }
 
-/* Returns the offset at which a kernel begins in an operand or result (cr_touched). */
+/* Returns the offset at which a kernel begins in operand or result number `ref` (cr_touched). */
 static int64_t start_of(const struct search *s, int kernel, int ref)
 {
     return !s->starts ? 0 : s->starts[kernel].at[ref < 0 ? CR_START_RESULT : ref];
 }
 
-/* True if the offset of an operand grows by as much from kernel a to b as from c to d. */
+/* True if the offset in operand `ref` differs as much between kernels a and b as between c and
+ * d. */
 static bool starts_step(const struct search *s, int ref, int a, int b, int c, int d)
 {
     return start_of(s, b, ref) - start_of(s, a, ref) == start_of(s, d, ref) - start_of(s, c, ref);
 }
 
-/* True if node b can follow node a: their origins have one kind and, unless that is PARAM, the same
- * distance as the origins of c and d. */
+/* True if node b can be the operand of the iteration after that of node a: their origins have the
+ * same kind and, unless that is PARAM, the same distance as the origins of c and d. */
 static bool is_step(const struct search *s, cr_id a, cr_id b, cr_id c, cr_id d)
 {
     const struct origin *x = &s->origin[a], *y = &s->origin[b];
@@ -160,9 +165,9 @@ static bool is_progression(const struct search *s, const struct cr_loop *loop, i
 }
 
 /*
- * True if an operand moves by equal steps, except perhaps in the first or the last iteration.  If
- * there are only two iterations and the operand lies in different spaces in them, a kernel must
- * compute the operand in one of them; otherwise the iterations share only their functions.
+ * True if an operand changes by equal steps, except perhaps in the first or the last iteration.  If
+ * there are only two iterations, and the operand is no progression, a kernel must compute it in one
+ * of them; otherwise the iterations are no loop, and share only their functions.
  */
 static bool is_even(const struct search *s, const struct cr_loop *loop, int at, int ref)
 {
@@ -176,8 +181,8 @@ static bool is_even(const struct search *s, const struct cr_loop *loop, int at, 
            (n > 3 && is_progression(s, loop, at, ref, 1, n - 1));
 }
 
-/* True if no iteration begins or ends at a crossed border: between kernels that write one value,
- * such as a concat. */
+/* True if no iteration begins or ends between kernels that write parts of one value, such as a
+ * concat. */
 static bool is_whole(const struct search *s, const struct cr_loop *loop)
 {
     for (int i = 0; i <= loop->count; i++)
@@ -186,7 +191,7 @@ static bool is_whole(const struct search *s, const struct cr_loop *loop)
     return true;
 }
 
-/* True if the kernels can run as a loop. */
+/* True if the kernels of a candidate can run as a loop. */
 static bool is_loop(const struct search *s, const struct cr_loop *loop)
 {
     if (!is_whole(s, loop))
@@ -208,8 +213,8 @@ static const struct origin *origin_of(const struct search *s, int kernel, int re
     return &s->origin[cr_touched(&s->m->kernels[kernel], ref)];
 }
 
-/* True if the operands of two kernels that share a function may be one step apart: their origins
- * have one kind and, if kernels compute them, those share a function, too. */
+/* True if the operands of two kernels that share a function may be one step apart: the origins of
+ * each operand have the same kind and, if kernels compute them, these share a function, too. */
 static bool may_step(const struct search *s, int kernel, int other)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -221,8 +226,8 @@ static bool may_step(const struct search *s, int kernel, int other)
     return true;
 }
 
-/* True if all operands change by the same step from a kernel to the one a period later and from
- * there to the next.  Both pairs must satisfy may_step. */
+/* True if all operands change by the same step from a kernel to the kernel one period later, and
+ * from there to the kernel two periods later.  Both pairs must satisfy may_step. */
 static bool steps_evenly(const struct search *s, int kernel, int period)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -238,20 +243,22 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
     return true;
 }
 
-/* By kernel: the number of consecutive kernels, from it on, that have a property.  Each kernel is compared with
- * the one a period later.  For `whole`, the kernels counted are one period apart. */
+/* By kernel: the number of consecutive kernels, beginning with it, that have a property.  Each
+ * kernel is compared with the kernel one period later.  For `whole`, the kernels counted are one
+ * period apart. */
 struct runs {
-    int *alike;   /* both have the same function and entry; since kernels are sorted by entry, a run
-                   * stays in one */
-    int *stepped; /* both have the same function, and all operands may move by a step between them */
-    int *even;    /* stepped, and the step to the kernel after two periods is the same */
-    int *whole;   /* no value crosses the border in front of the kernel */
+    int *alike;   /* both kernels have the same function and entry; kernels are sorted by entry, so
+                     a run is in one */
+    int *stepped; /* both kernels have the same function, and each operand may change by a step
+                     between them (may_step) */
+    int *even;    /* as `stepped`, and the step to the kernel two periods later is the same */
+    int *whole;   /* no value is written by kernels both before and after this border */
 };
 
 /*
- * Fills in all four arrays for one period, from the last kernel to the first: each number is one
- * more than the next kernel's (for `whole`, than the number of the kernel a period later).  Linear
- * in the number of kernels.
+ * Fills in all four arrays for one period, from the last kernel to the first: each count is one
+ * more than the next kernel's (for `whole`, than that of the kernel one period later).  Takes time
+ * linear in the number of kernels.
  */
 static void find_runs(const struct search *s, int period, struct runs *r)
 {
@@ -275,9 +282,9 @@ static int lesser(int a, int b)
 }
 
 /*
- * Returns an upper bound of the iterations of a loop that begins at `first`.  With four or more
- * iterations, the first and the last may differ from the others, so only the steps between them
- * count (see is_even).  For two or three, is_loop must decide.
+ * Returns an upper bound of the iterations of a loop that begins at kernel `first`.  With four or
+ * more iterations, the first and the last may differ from the others, so only the steps between the
+ * others count (see is_even).  For two or three iterations, is_loop must decide.
  */
 static int most_iterations(const struct runs *r, int first, int period)
 {
@@ -287,8 +294,8 @@ static int most_iterations(const struct runs *r, int first, int period)
     return most > 3 ? lesser(most, 4 + r->even[first + period] / period) : most;
 }
 
-/* True if some kernel has the function of the one a period later, so that a loop may have the
- * period. */
+/* True if some kernel has the same function as the kernel one period later; otherwise no loop has
+ * the period. */
 static bool may_repeat(const struct search *s, int period)
 {
     for (int i = 0; i + period < s->m->n_kernels; i++)
@@ -297,7 +304,7 @@ static bool may_repeat(const struct search *s, int period)
     return false;
 }
 
-/* Fills in `most` for the few periods that a loop may have: the number of a block's kernels, and
+/* Fills in `most` for the few periods that a loop may have: the number of kernels of a block, and
  * its multiples. */
 static void find_most(struct search *s)
 {
@@ -314,7 +321,7 @@ static void find_most(struct search *s)
     free(room);
 }
 
-/* ---- the loops ---- */
+/* ---- choosing loops ---- */
 
 /* Returns the number of calls that a loop saves. */
 static int saving(const struct cr_loop *loop)
@@ -322,7 +329,7 @@ static int saving(const struct cr_loop *loop)
     return loop->period * (loop->count - 1);
 }
 
-/* True if a loop saves more calls than another, or as many with a shorter period. */
+/* True if a loop saves more calls than `other`, or equally many with a shorter period. */
 static bool is_better(const struct cr_loop *loop, const struct cr_loop *other)
 {
     int more = saving(loop) - saving(other);
@@ -330,9 +337,10 @@ static bool is_better(const struct cr_loop *loop, const struct cr_loop *other)
 }
 
 /*
- * Finds the best loop that begins at a kernel and ends before `end`; returns the calls that it
- * saves, or 0 if they are too few.  Only loops of two or three iterations need a test, the longest
- * periods first: they save the most, so that few tests succeed for each kernel.
+ * Finds the best loop that begins at kernel `first` and ends before `end`.  Returns the number of
+ * calls that it saves, or 0 if these are too few.  Only loops of two or three iterations need a
+ * test.  Tests the longest periods first, since they save the most, so that few tests succeed for
+ * each kernel.
  */
 static int find_loop(const struct search *s, int first, int end, struct cr_loop *best)
 {
@@ -354,10 +362,11 @@ static int find_loop(const struct search *s, int first, int end, struct cr_loop 
     return is_better(best, &none) ? saving(best) : 0;
 }
 
-/* Kernels at which loops begin, in lists by the calls that the loops save. */
+/* A queue of kernels at which loops begin: lists of kernels, by the number of calls that the loops
+ * save. */
 struct queue {
-    int *head; /* by saving: the first kernel of the list of kernels with that saving, or -1 */
-    int *next; /* by kernel: the next in the list */
+    int *head; /* by saving: the first kernel in the list, or -1 */
+    int *next; /* by kernel: the next kernel in the list */
 };
 
 static void put_into_queue(struct queue *q, int kernel, int saving)
@@ -366,7 +375,8 @@ static void put_into_queue(struct queue *q, int kernel, int saving)
     q->head[saving] = kernel;
 }
 
-/* Lists the kernels whose loops save `saving` calls, ascending; returns their number. */
+/* Removes all kernels whose loops save `saving` calls from the queue.  Writes them to `kernels` in
+ * ascending order, and returns their number. */
 static int take_from_queue(struct queue *q, int saving, int *kernels)
 {
     int n = 0;
@@ -376,8 +386,8 @@ static int take_from_queue(struct queue *q, int saving, int *kernels)
     return n;
 }
 
-/* Returns the end of the run of free kernels that begins at `kernel`: the first kernel that is
- * in a loop, or kernel + length. */
+/* Returns the first kernel at or after `kernel` that is in a chosen loop, but at most kernel +
+ * length. */
 static int end_of_room(const struct search *s, int kernel, int length)
 {
     int most = lesser(length, s->m->n_kernels - kernel);
@@ -385,8 +395,9 @@ static int end_of_room(const struct search *s, int kernel, int length)
     return end ? (int)(end - s->taken) : kernel + most;
 }
 
-/* Chooses the best loop of a kernel if it still saves `wanted` calls.  If another loop has taken
- * some of its kernels, the best loop that remains is put back into the queue. */
+/* Chooses the best loop that begins at `kernel` if it still saves `wanted` calls.  If other loops
+ * have taken some of its kernels, it may save fewer: then returns the kernel to the queue with the
+ * new saving. */
 static void choose_loop(struct search *s, struct queue *q, int kernel, int wanted)
 {
     struct cr_loop loop;
@@ -401,8 +412,8 @@ static void choose_loop(struct search *s, struct queue *q, int kernel, int wante
     }
 }
 
-/* Chooses loops that do not overlap, greedily: next is the loop that saves the most calls, or the
- * first of several. */
+/* Chooses loops that do not overlap, greedily: always the loop that saves the most calls, and the
+ * first of several equal ones. */
 static void choose_loops(struct search *s)
 {
     int n = s->m->n_kernels, *kernels = cr_calloc((size_t)n, sizeof *kernels);
@@ -427,9 +438,9 @@ static int by_first(const void *a, const void *b)
     return ((const struct cr_loop *)a)->first - ((const struct cr_loop *)b)->first;
 }
 
-/* ---- numbers of layers ---- */
+/* ---- layer numbers ---- */
 
-/* A numbering of a loop's layers, and the number of operands that agree with it. */
+/* Layer numbers for a loop, and the number of operands that agree with them. */
 struct numbering {
     int start, direction, votes;
 };
@@ -439,8 +450,8 @@ static const struct cr_loop *made_in(const struct search *s, int kernel)
     return cr_loop_at(s->found->items, s->found->n, kernel);
 }
 
-/* Finds the numbering by which each iteration reads this operand from the same layer of an earlier
- * loop. */
+/* Finds the layer numbers by which each iteration reads an operand from the same layer of an
+ * earlier loop. Returns false if the operand does not determine any. */
 static bool numbering_of(const struct search *s, const struct cr_loop *loop, int at, int ref,
                          struct numbering *found)
 {
@@ -459,7 +470,7 @@ static bool numbering_of(const struct search *s, const struct cr_loop *loop, int
     return false;
 }
 
-/* Chooses the numbering with which most operands from earlier loops agree. */
+/* Sets the layer numbers with which most of the operands from earlier loops agree. */
 static void number_layers(const struct search *s, struct cr_loop *loop)
 {
     struct numbering ways[16], way, best = {0, 1, 0};

@@ -1,10 +1,11 @@
 /*
- * outline.c - makes one function of each distinct kernel, and a loop of each repeated sequence.
+ * outline.c - finds the kernels that share a function, and the repeated sequences that become
+ * loops.
  *
- * Two kernels share a function if they differ only in the tensors that they read and write;
- * several do even if their offsets in these differ (functions.c).  A repeated sequence of
- * functions, as the layers of a model, becomes a loop (loops.c).  So the backward pass of a stack
- * is a loop, too; it counts the layers down.
+ * Two kernels share a function if they differ only in the tensors that they read and write.  If
+ * enough kernels differ also in the offsets in these tensors, they share one, too (functions.c).  A
+ * repeated sequence of functions, such as the layers of a model, becomes a loop (loops.c).  So the
+ * backward pass of a stack of layers is a loop, too; it counts the layers down.
  */
 #include "compiler/ir/mem.h"
 #include "functions.h"
@@ -23,7 +24,8 @@ static void add_segments(struct cr_module *m)
     }
 }
 
-/* Finds functions, then loops of kernels that share them; no loops if the arena must be small. */
+/* Finds functions, then loops of kernels that share them.  Uses no loops if recompute found that
+ * only the arena without loops is small enough. */
 void cr_pass_outline(struct cr_module *module)
 {
     struct cr_loops loops = {0};

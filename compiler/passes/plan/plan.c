@@ -1,9 +1,8 @@
 /*
- * plan.c - assigns storage: weights in order of use, intermediates in one arena.
+ * plan.c - assigns storage: weights in order of use, and intermediate values in one arena.
  *
- * An intermediate is live from the kernel that writes it to the last kernel that reads it
- * (lifetimes.c); intermediates whose live ranges are disjoint may overlap in the arena
- * (arena_offsets.c).
+ * An intermediate value is live from the kernel that writes it to the last kernel that reads it
+ * (lifetimes.c).  Values whose live ranges are disjoint may overlap in the arena (arena_offsets.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,22 @@
 #include "compiler/passes/weights/weights.h"
 #include "plan.h"
 
-enum { PANEL = 32 }; /* columns: CR_PANEL of the runtime */
+enum { PANEL = 32 }; /* columns of a panel: CR_PANEL of the runtime */
 
 /* ---- weights ---- */
 
 struct weights {
     struct cr_module *m;
     const struct cr_graph *g;
-    int *readers;    /* by node: the number of kernels that read it as a weight, in the entry
-                        where most do */
+    int *readers;    /* by node: the number of kernels that read it as a weight, in the entry with
+                        the most such kernels */
     int64_t *panels; /* by node: the offset of a packed weight matrix, or -1 */
-    int *newest;     /* by parameter: the first layout of the newest panels that begin with it */
-    int *older;      /* by such a layout: the layout of the next older panels, or CR_NONE */
+    int *newest;     /* by parameter: the first layout of the newest panels whose first part is of
+                        this parameter */
+    int *older;      /* by first layout of panels: the first layout of the next older panels of that
+                        parameter, or CR_NONE */
     int cap_older;
-    int64_t column; /* units of a column of the panels being placed */
+    int64_t column; /* size of a column of the panels being placed, in units of the format */
     int64_t target;
 };
 
@@ -39,7 +40,8 @@ static void add_layout(void *context, const struct cr_layout_info *info)
     struct weights *w = context;
     struct cr_layout_info *layout = CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts);
     *layout = *info;
-    layout->target = w->target + info->first_row * PANEL; /* f32, if the rows have several pieces */
+    layout->target = w->target + info->first_row * PANEL; /* valid because panels with several parts
+                                                             along the rows are f32 */
     layout->panel_stride = w->column * PANEL;
 }
 
@@ -50,8 +52,8 @@ static bool same_layout(const struct cr_layout_info *a, const struct cr_layout_i
            a->first_col == b->first_col && a->first_row == b->first_row && a->last == b->last;
 }
 
-/* Returns the panels of an earlier matrix, of another entry, that have the pieces of the newest one
- * (layouts first .. n_layouts - 1); or -1. */
+/* Returns the offset of the panels of an earlier matrix, read by another entry, that have the same
+ * parts as the newest one (layouts first .. n_layouts - 1); -1 if there are none. */
 static int64_t find_panels(struct weights *w, int first)
 {
     const struct cr_layout_info *layouts = w->m->layouts;
@@ -70,15 +72,16 @@ static int64_t find_panels(struct weights *w, int first)
     return -1;
 }
 
-/* Returns the size of the panels being placed: whole panels for N columns. */
+/* Returns the size in floats of the panels being placed, which have N columns, rounded up to whole
+ * panels. */
 static int64_t panel_floats(const struct weights *w, enum cr_format format, int64_t N)
 {
     int64_t bytes = w->column * ((N + PANEL - 1) / PANEL * PANEL) * cr_formats[format].unit;
     return cr_align(bytes / (int64_t)sizeof(float));
 }
 
-/* Packs a weight matrix after the previous weights.  Entries that multiply by the same one share
- * it. */
+/* Places the panels of a weight matrix after the previous weights.  Entries that multiply by the
+ * same matrix share its panels. */
 static void place_panels(struct weights *w, cr_id id)
 {
     if (w->panels[id] >= 0)
@@ -101,7 +104,7 @@ static void place_panels(struct weights *w, cr_id id)
     w->m->weights_floats += panel_floats(w, format, N);
 }
 
-/* Packs a table that has its own panels. */
+/* Places the panels of a gathered table that has its own. */
 static void place_table(struct weights *w, cr_id id)
 {
     struct cr_layout_info piece = cr_turned_table(w->g, id);
@@ -116,7 +119,7 @@ static void place_table(struct weights *w, cr_id id)
     w->m->weights_floats += panel_floats(w, format, piece.cols);
 }
 
-/* Places a parameter, or a part of one, row-major. */
+/* Places the elements of a parameter, or a part of one, in row-major order at offset `target`. */
 static void place_elements(struct weights *w, cr_id id, int64_t target)
 {
     struct cr_layout_info *layout = CR_PUSH(w->m->layouts, w->m->n_layouts, w->m->cap_layouts);
@@ -124,7 +127,8 @@ static void place_elements(struct weights *w, cr_id id, int64_t target)
     layout->target = target;
 }
 
-/* Places a parameter, a part of one, or several that are read as one, row-major. */
+/* Places a parameter, a part of one, or several parameters that are read as one concat, in
+ * row-major order. */
 static void place_plain(struct weights *w, cr_id id)
 {
     const struct cr_node *node = &w->g->nodes[id];
@@ -142,7 +146,8 @@ static void place_plain(struct weights *w, cr_id id)
     w->m->weights_floats += cr_align(cr_elements(node->rank, node->shape));
 }
 
-/* Places the weights of a kernel: row-major parameters, tables in panels and packed matrices. */
+/* Places the weights of a kernel: row-major parameters, tables in panels, and packed matrices.
+ * Places only those that several kernels of an entry read or, if not `shared`, only the others. */
 static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool shared)
 {
     for (int r = 0; r < k->n_refs; r++) {
@@ -158,14 +163,15 @@ static void place_weights_of(struct weights *w, const struct cr_kernel *k, bool 
         place_panels(w, cr_packed(k));
 }
 
-/* Counts a kernel that reads a weight; `count` belongs to the current entry. */
+/* Counts a kernel that reads a weight; `count` has the numbers of the current entry. */
 static void count_reader(struct weights *w, int *count, cr_id id)
 {
     if (w->readers[id] < ++count[id])
         w->readers[id] = count[id];
 }
 
-/* Counts by node the kernels that read a weight, in the entry with the most. */
+/* Counts, by node, the kernels of one entry that read a weight; keeps the number of the entry with
+ * the most. */
 static void count_readers(struct weights *w)
 {
     const struct cr_module *m = w->m;
@@ -183,7 +189,7 @@ static void count_readers(struct weights *w)
     free(count);
 }
 
-/* Sets the storage of tables that share the panels of a product. */
+/* Sets the storage of gathered tables that share the panels of a product. */
 static void place_tables(struct weights *w)
 {
     for (cr_id id = 0; id < w->g->n_nodes; id++) {
@@ -193,8 +199,8 @@ static void place_tables(struct weights *w)
     }
 }
 
-/* Places weights that several kernels of an entry share first, so that layers have equal
- * distances. */
+/* Places all weights.  Those that several kernels of an entry share come first, so that the weights
+ * of layers have equal distances. */
 static void place_weights(struct cr_module *m)
 {
     struct weights w = {.m = m, .g = m->graph};
@@ -223,8 +229,8 @@ static void place_weights(struct cr_module *m)
 
 /* ---- the arena ---- */
 
-/* Sets the places of intermediate values, and notes the functions that store a result over an operand
- * in some call. */
+/* Sets the storage of intermediate values, and lies_over for functions that store a result over an
+ * operand in some call. */
 static void plan_arena(struct cr_module *m)
 {
     struct cr_lifetimes l;
@@ -245,7 +251,7 @@ static void plan_arena(struct cr_module *m)
 /* ---- the pass ---- */
 
 /* Sets the storage of inputs, states and outputs, whose memory belongs to the caller.  States are
- * numbered among the inputs, and a node that replaces a state has its storage. */
+ * numbered with the inputs; a node that replaces a state has the state's storage. */
 static void place_ports(struct cr_module *m)
 {
     int n_inputs = 0;
@@ -262,11 +268,13 @@ static void place_ports(struct cr_module *m)
             m->storage[id] = m->storage[cr_state_of(m, id)];
 }
 
-/* Numbers literals by their first node; equal ones have one number. */
+/* Numbers literals in the order of their nodes; equal literals have the same number. */
 static void place_literals(struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;
-    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* 1 + the number */
+    int n = 0, *number = cr_calloc((size_t)cr_n_literals(g), sizeof *number); /* by literal of the
+                                                                                 graph: 1 + its
+                                                                                 number here */
     for (cr_id id = 0; id < g->n_nodes; id++) {
         if (g->nodes[id].op != CR_OP_literal)
             continue;
@@ -277,7 +285,7 @@ static void place_literals(struct cr_module *m)
     free(number);
 }
 
-/* Makes a segment and a function for each kernel, if outline was skipped. */
+/* Makes a segment and a function for each kernel; used if the pass `outline` was skipped. */
 static void take_kernels_singly(struct cr_module *m)
 {
     m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);

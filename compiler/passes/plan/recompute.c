@@ -1,19 +1,19 @@
 /*
  * recompute.c - recomputes values instead of keeping them, so that the arena fits a limit.
  *
- * A backward pass reads values of the forward pass, and these fill most of the arena.  If the
- * arena is larger than the limit, the kernels are called in another order (recompute_order.h): a
- * value may be dropped, and its kernel is called again before the next kernel that reads it.  It
- * is the same kernel, so outline finds its code, and the results have the same bits.
+ * A backward pass reads values of the forward pass, and these fill most of the arena.  If the arena is larger than the
+ * limit, the kernels are called in another order (recompute_order.h): a value may be dropped, and its kernel is called
+ * again before the next kernel that reads it.  It is the same kernel, so outline finds its code, and the results have
+ * the same bits.
  *
- * Loops over layers take more arena than the same calls one by one, because the values of
- * iterations must have equal distances.  The loops are unrolled if the arena then fits.
+ * Loops over layers need more arena than the same calls one by one, because the values of iterations must have equal
+ * distances.  The loops are unrolled if the arena then fits.
  *
- * The pass join_tiles has left two lists of kernels: joined as without a limit, which are taken if their arena
- * fits, and with fewer results each, which are searched.
+ * The pass join_tiles has made two lists of kernels.  In module->joined, kernels are joined as without a limit; it is
+ * used if its arena fits.  Otherwise orders of module->kernels, whose kernels have fewer results each, are searched.
  *
- * The orders form a ladder, whose rungs have ever smaller budgets; the limit chooses a rung.  So
- * the least arena, which the error message names, is a limit that will be accepted.
+ * Orders are searched for a list of ever smaller budgets, the *rungs* of a ladder; the limit decides which rung is
+ * used.  So the least arena, which the error message names, is a limit that will be accepted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,27 +28,29 @@
 #include "plan.h"
 #include "recompute_order.h"
 
-/* The floating-point operations that cost as much as reading or writing a byte. */
+/* The number of floating-point operations that take as long as reading or writing a byte. */
 static const double per_byte = 4;
 
-/* The ratio of two neighbouring budgets, and the fraction of its budget that an order must use to
- * be accepted.  So rungs far above the limit need no search. */
+/* The ratio of two successive budgets, and the fraction of its budget that an order must use to be
+ * accepted.  So rungs far above the limit need no search. */
 static const double next_rung = 0.96, least_used = 0.9;
 enum {
     MOST_RUNGS = 256,
-    MOST_VALUES = 4096, /* time of a search grows with the square of their number */
+    MOST_VALUES = 4096, /* the search time is proportional to the square of the number of values */
 };
 
 struct recompute {
     struct cr_module *m;
-    struct cr_kernel *kernels; /* the kernels and the number of nodes when fuse had made them */
+    struct cr_kernel *kernels; /* the kernels, and below the number of nodes, that the module had
+                                  before this pass */
     int n_kernels, n_nodes, n_operands;
-    struct cr_made *values; /* the values, in the order of kernels: each is everything that one
-                               kernel stores, or a concat */
+    struct cr_made *values; /* in the order of kernels; a value is everything that one kernel
+                               stores, or a concat */
     int n;
-    int *first_kernel; /* by value: its first kernel; a concat has several, up to the first one of the next value */
-    int *value_of;     /* by node: its value, or -1 */
-    bool *output;      /* by node */
+    int *first_kernel; /* by value: its first kernel; a concat has all kernels from it to the first
+                          one of the next value */
+    int *value_of;     /* by node: the number of its value, or -1 */
+    bool *output;      /* by node: true for an output */
     struct cr_order order;
     int64_t rungs[MOST_RUNGS]; /* the budgets, largest first */
     int n_rungs;
@@ -56,8 +58,8 @@ struct recompute {
 
 /* ---- values and the kernels that compute them ---- */
 
-/* Numbers the values in the order of their kernels.  The kernels that write one value, the parts of
- * a concat, have to be consecutive, as fuse leaves them: first_kernel delimits them. */
+/* Numbers the values in the order of their kernels.  The kernels that write the parts of one concat
+ * are consecutive, as fuse leaves them. */
 static void number_values(struct recompute *r)
 {
     r->first_kernel = cr_calloc((size_t)r->n_kernels + 1, sizeof *r->first_kernel);
@@ -90,9 +92,9 @@ static void find_reads(struct recompute *r, struct cr_made *value, int first, in
 }
 
 /*
- * Describes each value for the search.  Its size is rounded up as in plan, without outputs, which
- * are outside the arena; its cost is the number of operations of its kernels, plus per_byte for
- * each byte of memory traffic.
+ * Describes each value for the search.  Its size is rounded up as by plan, and does not include
+ * outputs, which are outside the arena.  Its cost is the number of operations of its kernels, plus
+ * per_byte for each byte that they read or write.
  */
 static void find_values(struct recompute *r)
 {
@@ -120,7 +122,7 @@ static void find_values(struct recompute *r)
 
 /* ---- from an order of values to kernels ---- */
 
-/* Appends a copy of a node, for a kernel that computes its value again. */
+/* Appends a copy of a node, to be stored by a kernel that computes the value again. */
 static cr_id node_again(struct cr_graph *g, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&g->nodes[id]);
@@ -133,7 +135,7 @@ static cr_id node_again(struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* Replaces a node by another in all values of a tile program. */
+/* Replaces a node by another one in all values of a tile program. */
 static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
 {
     for (int i = 0; i < tiles->n; i++)
@@ -141,7 +143,8 @@ static void rename_node(struct cr_tiles *tiles, cr_id from, cr_id to)
             tiles->values[i].node = to;
 }
 
-/* Appends a copy of a kernel that stores and reads the latest copy of each node. */
+/* Appends a copy of a kernel that stores `latest[id]` for each node `id` and reads it in its
+ * place. */
 static void add_call(struct recompute *r, const struct cr_kernel *kernel, bool again,
                      const cr_id *latest)
 {
@@ -161,7 +164,7 @@ static void add_call(struct recompute *r, const struct cr_kernel *kernel, bool a
     }
 }
 
-/* Removes the kernels and nodes that the previous order added. */
+/* Removes the kernels and nodes that set_kernels added for the previous order. */
 static void clear_kernels(struct recompute *r)
 {
     struct cr_module *m = r->m;
@@ -172,8 +175,8 @@ static void clear_kernels(struct recompute *r)
     m->graph->n_operands = r->n_operands;
 }
 
-/* Appends the kernels to the module in the order of the calls.  A second call stores new nodes, and
- * outputs once more. */
+/* Appends kernels to the module in the order of r->order.  If a value is computed again, its kernel
+ * stores new nodes, but outputs are stored once more in place. */
 static void set_kernels(struct recompute *r)
 {
     cr_id *latest = cr_calloc((size_t)r->n_nodes, sizeof *latest);
@@ -195,10 +198,10 @@ static void set_kernels(struct recompute *r)
     free(called);
 }
 
-/* ---- the ladder ---- */
+/* ---- the ladder of budgets ---- */
 
-/* Returns the size of the arena as plan will lay it out, with loops over layers or without; *live
- * is the most that is live at once. */
+/* Returns the size of the arena as plan will lay it out, without loops over layers if `unrolled`.
+ * Sets *live to the most floats that are live at the same time. */
 static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
 {
     struct cr_loops loops = {0};
@@ -217,14 +220,15 @@ static int64_t arena_of(const struct cr_module *m, bool unrolled, int64_t *live)
     return floats;
 }
 
-/* Returns an arena, or INT64_MAX if it is too small for the budget of its order. */
+/* Returns `floats`, the size of an arena; or INT64_MAX if it uses too little of the budget of its
+ * order. */
 static int64_t accepted(int64_t floats, int64_t budget)
 {
     return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
 }
 
-/* Returns the smaller accepted arena, with loops or without, and sets `unrolled` accordingly.  Loops
- * are kept if their arena is within the limit. */
+/* Returns the smaller accepted arena, of those with and without loops, and sets `unrolled`
+ * accordingly. Keeps the loops if their arena is within the limit. */
 static int64_t smaller_arena(struct cr_module *m, int64_t budget, int64_t limit, int64_t *live)
 {
     int64_t loops = accepted(arena_of(m, false, live), budget);
@@ -237,10 +241,11 @@ static int64_t smaller_arena(struct cr_module *m, int64_t budget, int64_t limit,
 }
 
 /*
- * Gives the module the kernels in the order for a budget, and returns its arena, with loops if that
- * is at most `enough`.  Returns INT64_MAX if there is no such order, or if it uses less than
- * least_used of the budget both ways.  The arena may be smaller than the peak of the order, which
- * counts everything that a kernel stores until the last read of any of it.
+ * Gives the module the kernels in the order found for a budget, and returns the size of its arena.
+ * Keeps loops if their arena is at most `enough`.  Returns INT64_MAX if there is no such order, or
+ * if both arenas, with and without loops, are less than least_used of the budget.  An arena may be
+ * smaller than the peak of its order, which counts everything that a kernel stores until the last
+ * read of any of it.
  */
 static int64_t try_rung(struct recompute *r, int64_t budget, int64_t enough)
 {
@@ -253,7 +258,8 @@ static int64_t try_rung(struct recompute *r, int64_t budget, int64_t enough)
     return floats;
 }
 
-/* Returns the largest sum of a value and its operands: no order needs less. */
+/* Returns the largest sum of a value and its operands, in floats: every order needs at least
+ * this. */
 static int64_t least_budget(const struct recompute *r)
 {
     int64_t least = 0;
@@ -267,7 +273,8 @@ static int64_t least_budget(const struct recompute *r)
     return least;
 }
 
-/* Lists the budgets, from the most that is live without recomputing down to least_budget. */
+/* Lists the budgets, from `most`, the most floats that are live without recomputing, down to
+ * least_budget. */
 static void make_ladder(struct recompute *r, int64_t most)
 {
     double least = (double)least_budget(r);
@@ -276,7 +283,7 @@ static void make_ladder(struct recompute *r, int64_t most)
         r->rungs[r->n_rungs++] = (int64_t)budget;
 }
 
-/* Tries the rungs, largest first, until one fits the limit. */
+/* Tries the rungs, largest first, until the arena fits the limit.  Returns false if none does. */
 static bool fit(struct recompute *r, int64_t limit)
 {
     for (int i = 0; i < r->n_rungs; i++)
@@ -286,7 +293,7 @@ static bool fit(struct recompute *r, int64_t limit)
     return false;
 }
 
-/* Returns the smallest arena of all rungs and of the original kernels. */
+/* Returns the size of the smallest arena of all rungs, and of the original kernels, `plain`. */
 static int64_t find_least(struct recompute *r, int64_t plain)
 {
     int64_t least = plain;
@@ -298,7 +305,7 @@ static int64_t find_least(struct recompute *r, int64_t plain)
     return least;
 }
 
-/* Marks the nodes that are stored now: nodes were added, and unread values dropped. */
+/* Marks the nodes that the new kernels store, and numbers the kernels. */
 static void set_materialised(struct cr_module *m)
 {
     free(m->materialised);
@@ -309,7 +316,7 @@ static void set_materialised(struct cr_module *m)
     cr_number_kernels(m);
 }
 
-/* Moves the kernels out of the module, which then gets the kernels in the order of the search. */
+/* Moves the kernels of the module into *r, and describes their values. */
 static void begin(struct recompute *r, struct cr_module *m)
 {
     *r = (struct recompute){.m = m,
@@ -322,7 +329,7 @@ static void begin(struct recompute *r, struct cr_module *m)
     find_values(r);
 }
 
-/* Gives the module its original kernels and graph back. */
+/* Gives the original kernels and graph back to the module. */
 static void restore(struct recompute *r)
 {
     clear_kernels(r);
@@ -347,7 +354,7 @@ static void end(struct recompute *r)
     free(r->output);
 }
 
-/* Swaps m->kernels and m->joined, the kernels as they would be without a limit. */
+/* Swaps m->kernels and m->joined, the kernels joined as without a limit. */
 static void swap_joined(struct cr_module *m)
 {
     struct cr_kernel *kernels = m->kernels;
@@ -359,8 +366,8 @@ static void swap_joined(struct cr_module *m)
     cr_number_kernels(m);
 }
 
-/* Makes m->joined the module's kernels if their arena has at most `limit` floats.  Returns the floats of that arena,
- * INT64_MAX if m->joined is null. */
+/* Makes m->joined the module's kernels if their arena has at most `limit` floats.  Returns the size
+ * of that arena in floats, or INT64_MAX if m->joined is null. */
 static int64_t try_joined(struct cr_module *m, int64_t limit)
 {
     int64_t live, floats = INT64_MAX;
@@ -373,15 +380,16 @@ static int64_t try_joined(struct cr_module *m, int64_t limit)
     return floats;
 }
 
-/* Sets the smallest limit that works, for the message. */
+/* Sets least_arena_floats, for the error message. */
 static void refuse(struct cr_module *m, int64_t least, int64_t joined)
 {
     m->least_arena_floats = least < joined ? least : joined;
     m->unrolled = false;
 }
 
-/* Searches an order of the kernels; `plain` is the arena of the order that they have, and `most` the most that
- * is live in it.  If none fits, the module is as before. */
+/* Searches an order of the kernels that fits the limit.  `plain` is the size of the arena in their
+ * original order, `most` the most floats that are live in it.  If no order fits, restores the
+ * module. */
 static void search(struct cr_module *module, int64_t limit, int64_t plain, int64_t most, int64_t joined)
 {
     struct recompute r;
@@ -404,10 +412,9 @@ static void search(struct cr_module *module, int64_t limit, int64_t plain, int64
 }
 
 /*
- * Changes nothing if there is no limit.  Takes the joined kernels if their arena fits it, with loops or
- * unrolled, else the kernels as they are, else the first order of the ladder that fits.  If none does,
- * least_arena_floats is the smallest limit that works, for the message.  A module of more than MOST_VALUES
- * values is not searched.
+ * Changes nothing if there is no limit.  Otherwise uses the joined kernels if their arena fits, with loops or unrolled;
+ * else the kernels as they are; else the first order of the ladder that fits.  If none fits, sets least_arena_floats to
+ * the smallest limit that works, for the error message.  Does not search a module of more than MOST_VALUES values.
  */
 void cr_pass_recompute(struct cr_module *module)
 {
@@ -420,7 +427,8 @@ void cr_pass_recompute(struct cr_module *module)
     int64_t plain = smaller_arena(module, 0, limit, &most);
     if (plain <= limit)
         return;
-    if (module->in_state) /* an old state exists once, so no kernel can be called again */
+    if (module->in_state) /* the old value of a state exists only once, so no kernel can be called
+                             again */
         refuse(module, plain, joined);
     else
         search(module, limit, plain, most, joined);

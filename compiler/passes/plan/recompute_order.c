@@ -9,19 +9,20 @@
 
 enum {
     NEVER = INT_MAX,
-    MOST_CALLS = 12, /* the most calls per value, on average; more would be too slow */
+    MOST_CALLS = 12, /* the most calls per value, on average; more calls would be too slow */
 };
 
-/* The state of the simulated run. */
+/* The state of a search, which simulates a run. */
 struct search {
     const struct cr_made *values;
     int n;
-    int *first_reader, *readers; /* by value, and one past the last: readers[first_reader[v] ..] */
-    int *ahead;                  /* by value: how many of its readers have been computed */
+    int *first_reader, *readers; /* the readers of value v are readers[first_reader[v]] to
+                                    readers[first_reader[v + 1] - 1] */
+    int *ahead;                  /* by value: the number of its readers that have been computed */
     int64_t budget, live;
-    int now; /* the next value that is computed for the first time */
+    int now; /* the value that is being computed for the first time */
     bool *alive;
-    int *locks;    /* by value: how many computations in progress need it */
+    int *locks;    /* by value: the number of computations in progress that need it */
     int *next;     /* by value: the time of its next read, or NEVER */
     double *again; /* by value: the cost of recomputing it */
     struct cr_order *order;
@@ -48,8 +49,8 @@ static void find_readers(struct search *s)
             s->readers[count[s->values[v].reads[i] + 1]++] = v;
 }
 
-/* Returns the time of the next read of a value: to compute a new value, or to recompute a dropped
- * one. */
+/* Returns the time of the next read of value v, by a value computed for the first time or by one
+ * that is recomputed. */
 static int next_read(struct search *s, int v)
 {
     int at = s->first_reader[v], end = s->first_reader[v + 1], next = NEVER;
@@ -65,8 +66,8 @@ static int next_read(struct search *s, int v)
     return next;
 }
 
-/* Returns the cost of recomputing a value.  Operands that were dropped have to be recomputed
- * first; only the longest chain of them counts. */
+/* Returns the cost of recomputing a value.  Operands that were dropped have to be recomputed first;
+ * only the most expensive of these chains is counted. */
 static double work_again(const struct search *s, int v)
 {
     double before = 0;
@@ -87,9 +88,9 @@ static void look_around(struct search *s)
 }
 
 /*
- * Returns the gain of dropping a value: its size times the time until its next read, per cost of
- * recomputing it.  The time counts by its power of 3/4, since memory is needed now and other
- * values can be dropped later.
+ * Returns the gain of dropping a value: its size times the time until its next read, divided by the
+ * cost of recomputing it.  The time counts by its power of 3/4, since memory is needed now, and
+ * other values can be dropped later.
  */
 static double gain_of(const struct search *s, int v)
 {
@@ -98,7 +99,7 @@ static double gain_of(const struct search *s, int v)
 }
 
 /* Returns the value to drop: one that is never read again, else the one with the largest gain; -1
- * if none may be dropped. */
+ * if none can be dropped. */
 static int find_victim(const struct search *s)
 {
     int best = -1;
@@ -116,7 +117,7 @@ static int find_victim(const struct search *s)
     return best;
 }
 
-/* ---- computing ---- */
+/* ---- computing a value ---- */
 
 static bool make_room(struct search *s, int64_t floats)
 {
@@ -131,8 +132,8 @@ static bool make_room(struct search *s, int64_t floats)
     return true;
 }
 
-/* Computes a value, and first its operands that are not in memory; false if the budget or
- * MOST_CALLS is exceeded. */
+/* Computes a value, after its operands that are not in memory.  Returns false if that exceeds the
+ * budget or MOST_CALLS. */
 static bool make(struct search *s, int v)
 {
     const struct cr_made *value = &s->values[v];
@@ -151,9 +152,9 @@ static bool make(struct search *s, int v)
     return true;
 }
 
-/* ---- finishing ---- */
+/* ---- the finished order ---- */
 
-/* Removes calls whose value is dropped before any read. */
+/* Removes calls whose value is dropped before it is read. */
 static void drop_unread(struct search *s)
 {
     struct cr_order *order = s->order;
@@ -176,12 +177,13 @@ static void drop_unread(struct search *s)
     free(wanted);
 }
 
-/* Finds the most live floats.  A value is live from the call that computes it to its last
- * reader. */
+/* Sets order->peak to the most floats that are live at the same time.  A value is live from the
+ * call that computes it to its last reader. */
 static void find_peak(struct search *s)
 {
     struct cr_order *order = s->order;
-    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* by value: it is live here */
+    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* by value: true if it is live at the
+                                                           current call */
     int64_t live = 0;
     for (int i = order->n - 1; i >= 0; i--) {
         const struct cr_made *value = &s->values[order->calls[i]];

@@ -5,7 +5,8 @@
 #include "compiler/ir/mem.h"
 #include "compiler/passes/fuse/in_place.h"
 
-/* The values of a part of the arena, sorted by their first kernel.  Empty if they have different offsets. */
+/* The values of a part of the arena, sorted by their first kernel; empty if they have different
+ * offsets. */
 struct chain {
     cr_id *values;
     int n, cap;
@@ -14,15 +15,15 @@ struct chain {
 struct joiner {
     struct cr_lifetimes *l;
     const struct cr_module *m;
-    int *writers; /* by node: the kernels that store it or parts of it */
+    int *writers; /* by node: the number of kernels that store it or parts of it */
     struct chain *chains;
 };
 
-/* The most values of a joined part: a longer list takes too long to search and to move. */
+/* The most values of a joined part; a longer list would take too long to search and to move. */
 enum { MOST = 4096 };
 
-/* True if the kernel that stores `later` may store it over `earlier`, which nothing reads after it.
- * Kernels with several results, which join_tiles made, do not. */
+/* True if the kernel that stores `later` may store it over its operand `earlier`, which nothing
+ * reads afterwards.  Kernels with several results, made by join_tiles, may not. */
 static bool may_lie_over(const struct joiner *j, cr_id earlier, cr_id later)
 {
     const struct cr_lifetimes *l = j->l;
@@ -41,7 +42,7 @@ static bool may_follow(const struct joiner *j, cr_id earlier, cr_id later)
     return j->l->last[earlier] < j->l->first[later] || may_lie_over(j, earlier, later);
 }
 
-/* Returns the index of the first value of a chain that is written at or after a kernel. */
+/* Returns the index of the first value of a chain that is written at kernel `kernel` or later. */
 static int find_at(const struct joiner *j, const struct chain *c, int kernel)
 {
     int low = 0, high = c->n;
@@ -55,8 +56,9 @@ static int find_at(const struct joiner *j, const struct chain *c, int kernel)
     return low;
 }
 
-/* True if the values of two chains can share memory: each value of the short chain, inserted into the long one
- * by time, may follow the value before it, and be followed by the next one. */
+/* True if the values of two chains can share memory.  Each value of the short chain is inserted
+ * into the long one by time; it must be able to follow the value before it, and the next value must
+ * be able to follow it. */
 static bool fit(const struct joiner *j, const struct chain *chain, const struct chain *into)
 {
     for (int i = 0; i < chain->n; i++) {
@@ -71,7 +73,7 @@ static bool fit(const struct joiner *j, const struct chain *chain, const struct 
     return true;
 }
 
-/* Merges a chain into another one. */
+/* Merges `chain` into the chain `into`, whose part number is `part`. */
 static void move(struct joiner *j, struct chain *chain, struct chain *into, int part)
 {
     for (int i = 0; i < chain->n; i++) {
@@ -86,8 +88,8 @@ static void move(struct joiner *j, struct chain *chain, struct chain *into, int 
     chain->n = 0;
 }
 
-/* Joins the parts of a value and of an operand that it may be stored over, if all their values
- * fit. */
+/* Joins the parts of the values `earlier` and `later`, of which the latter may be stored over the
+ * former, if all values of both parts can share memory. */
 static void join(struct joiner *j, cr_id earlier, cr_id later)
 {
     int part = j->l->part[earlier], other = j->l->part[later];
@@ -130,7 +132,7 @@ static void find_chains(struct joiner *j)
     }
 }
 
-/* Fills in lifetimes->over: the values that are stored over others. */
+/* Fills in lifetimes->over: for each value that is stored over an operand, that operand. */
 static void find_over(struct joiner *j)
 {
     for (int p = 0; p < j->l->n; p++) {
@@ -141,7 +143,7 @@ static void find_over(struct joiner *j)
     }
 }
 
-/* Numbers the parts that still have values. */
+/* Renumbers the parts, without those that have no values any more. */
 static void drop_empty_parts(struct joiner *j)
 {
     int n = 0, *number = cr_calloc((size_t)j->l->n + 1, sizeof *number);

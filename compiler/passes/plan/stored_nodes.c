@@ -12,7 +12,7 @@ static void add(struct cr_stored_nodes *list, const struct cr_module *m, int cal
         (struct cr_stored){node, call, result, m->storage[node]};
 }
 
-/* If several kernels write a buffer, it is complete after the last of them. */
+/* If several kernels write parts of a buffer, the buffer is complete after the last of them. */
 void cr_find_stored_nodes(const struct cr_module *m, struct cr_stored_nodes *list)
 {
     int *last = cr_calloc((size_t)m->graph->n_nodes, sizeof *last);
