@@ -47,8 +47,8 @@ static bool skipped(const struct cr_pass_options *options, const char *name)
     return false;
 }
 
-/* Fails if the arena exceeds --max-arena: for any order of the kernels, or for this one if
- * recompute was skipped. */
+/* Fails if the arena needs more than --max-arena bytes: more than the least that any order of the
+ * kernels needs or, after the pass `plan`, more than that of the chosen order. */
 static int check_arena(const struct cr_module *module, const struct cr_pass_options *options,
                        struct cr_error *error)
 {
@@ -66,7 +66,7 @@ static int check_arena(const struct cr_module *module, const struct cr_pass_opti
                    (long long)least * (int)sizeof(float));
 }
 
-/* Returns the skipped pass that gives a property, or null. */
+/* Returns the name of a skipped pass that gives a property, or null. */
 static const char *skipped_giver(const struct cr_pass_options *options, unsigned property)
 {
     for (int i = 0; i < cr_n_passes; i++)
@@ -93,8 +93,8 @@ static int check_needs(const struct cr_module *module, const struct cr_pass_opti
 
 /* ---- verification ---- */
 
-/* Returns the properties that no longer hold after a pass: those it breaks and all made from
- * them. */
+/* Returns the properties that no longer hold after a pass: those that it breaks, and those derived
+ * from them. */
 static unsigned broken_by(const struct cr_pass *pass)
 {
     unsigned breaks = pass->breaks;
@@ -118,7 +118,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     return cr_hash_word(hash, n);
 }
 
-/* True if the kernels, or which nodes they store, changed since the last call. */
+/* True if the kernels, or the set of stored nodes, changed since the last call. */
 static bool have_kernels_changed(struct cr_module *m)
 {
     uint64_t hash = (uint64_t)m->n_kernels, old = m->kernels_hash;
@@ -136,8 +136,8 @@ static bool have_kernels_changed(struct cr_module *m)
     return hash != old;
 }
 
-/* Verifies all properties of the module.  An unchanged graph is not verified again, and neither are
- * its kernels. */
+/* Verifies all properties that the module has.  Skips the graph unless `new_graph`, and the kernels
+ * unless they or the graph changed. */
 static int verify(struct cr_module *m, bool new_graph, struct cr_error *error)
 {
     bool new_kernels = m->has & CR_HAS_KERNELS && (have_kernels_changed(m) || new_graph);
@@ -164,15 +164,16 @@ static int verify(struct cr_module *m, bool new_graph, struct cr_error *error)
     return 0;
 }
 
-/* Adds the name of the faulty pass to the message. */
+/* Adds the name of the pass after which the verifier failed to the message; returns the error. */
 static int blame(const char *pass, struct cr_error *error)
 {
     struct cr_error what = *error;
     return cr_bug(error, "after %s, %.900s", pass, what.text);
 }
 
-/* Returns the first node that changed since the last call, or CR_NONE; n_nodes if only the outputs
- * did.  Each node has its own hash, so that the processor can compute several at once. */
+/* Returns the first node that changed since the last call; n_nodes if only the outputs changed;
+ * CR_NONE if nothing did.  Each node has its own hash, so that the processor can compute several at
+ * once. */
 static cr_id find_change(struct cr_module *m)
 {
     int n = m->graph->n_nodes + 1, old = m->n_hashes, changed = n;
@@ -201,7 +202,7 @@ static int verify_script(struct cr_module *module, struct cr_error *error)
     return verify(module, true, error) ? blame("script", error) : 0;
 }
 
-/* Stops a debug build at a bug, for a debugger. */
+/* In a debug build, stops at a bug for the debugger. */
 static int stop_at_bug(const struct cr_error *error)
 {
 #ifdef CR_DEBUG
@@ -243,15 +244,15 @@ static void dump_after(const struct cr_module *module, const struct cr_pass_opti
         cr_dump(options->dump_to, module, pass);
 }
 
-/* Clears the kernels of nodes: a dumped graph that is read back may name some, which fuse finds
- * anew. */
+/* Clears the kernel number of each node: a graph read back from a dump may have some, and fuse sets
+ * them. */
 static void forget_kernels(struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
         g->nodes[id].kernel = CR_NONE;
 }
 
-/* Runs the passes with checked options. */
+/* Runs the passes in order; the options have been checked. */
 static int run_passes(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
 {
     if (verify_script(module, error))
@@ -280,8 +281,8 @@ static int run_passes(struct cr_module *module, const struct cr_pass_options *o,
 
 /* ---- formats on several ranks ---- */
 
-/* Returns a module of a copy of the graph after the choice of formats, for a rank or, with ranks 0, for one process;
- * null if a pass fails. */
+/* Copies the graph and runs the passes up to the choice of formats, for a rank or, if `ranks` is 0,
+ * for one process.  Returns the module, or null if a pass fails. */
 static struct cr_module *choose_formats(const struct cr_graph *g, const struct cr_pass_options *options, int rank,
                                         int ranks, struct cr_error *error)
 {
@@ -296,10 +297,11 @@ static struct cr_module *choose_formats(const struct cr_graph *g, const struct c
 }
 
 /*
- * Lets ranks that run a model together keep its weights in the formats of one process.  Which weights can be kept in
- * a format depends on the kernels that read them, and the kernels of a part of a model may be others: of a batch of
- * matrices, a rank may have a single one.  So parameters that one process keeps in f32 lose the requested format; and
- * if the kernels of a rank cannot keep another one, no rank cuts the model.  All ranks try the same few.
+ * Makes ranks that run a model together keep its weights in the formats of one process.  The kernels that read a weight
+ * decide which formats it can have, and a rank's kernels may differ from those of one process: it may have a single
+ * matrix of a batch of them.  So parameters that one process keeps in f32 lose the requested format.  If a rank cannot
+ * keep the formats of the others, the model is not divided among ranks.  All ranks test the same few ranks, so they
+ * decide alike.
  */
 static int settle_formats(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
 {
@@ -321,7 +323,7 @@ static int settle_formats(struct cr_module *module, const struct cr_pass_options
     return 0;
 }
 
-/* Runs the passes for a rank of several, which run a model with rounded weights together. */
+/* Runs the passes for one rank of several that run a model with rounded weights together. */
 static int run_passes_of_rank(struct cr_module *module, const struct cr_pass_options *o, struct cr_error *error)
 {
     if (settle_formats(module, o, error))

@@ -1,6 +1,6 @@
 /*
- * module_dump.c - dumps a module: the graph as Lua that reads back, then kernels, loops, memory
- * and program as Lua comments.
+ * module_dump.c - dumps a module: the graph as a Lua script that can be read back, then kernels,
+ * loops, memory and program as Lua comments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "compiler/passes/plan/stored_nodes.h"
 #include "passes.h"
 
-/* Prints a value as "%3 = add %1 %2" or "%0 = load v[7]", without the table index of a gather. */
+/* Prints a value as "%3 = add %1 %2" or "%0 = load v[7]".  Leaves out the row's index of a
+ * gather. */
 static void print_value(FILE *out, const struct cr_kernel *k, const struct cr_tiles *tiles, int i)
 {
     const struct cr_value *v = &tiles->values[i];
@@ -55,7 +56,8 @@ static void print_atoms(FILE *out, const struct cr_kernel *k, const struct cr_re
     fprintf(out, "; %.0f flop\n", k->flops);
 }
 
-/* Prints a tile program under its title, but not scores that are the plain product. */
+/* Prints a tile program under its title.  Prints nothing for a program of scores that only returns
+ * the product. */
 static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_remarks *remarks,
                           int p)
 {
@@ -70,7 +72,8 @@ static void print_program(FILE *out, const struct cr_kernel *k, const struct cr_
         fprintf(out, "--     %s times %g\n", part->name, remarks->factor);
 }
 
-/* Prints the states that a kernel stores over; for several stored nodes, each with its state. */
+/* Prints the states that a kernel stores over.  If it stores several nodes, prints the node before
+ * each state. */
 static void print_states(FILE *out, const struct cr_module *m, const struct cr_kernel *k)
 {
     for (int s = 0; s < k->n_stored; s++) {
@@ -83,8 +86,8 @@ static void print_states(FILE *out, const struct cr_module *m, const struct cr_k
     }
 }
 
-/* Prints the kernel, its loops, the bounds of its mask and its tile programs.  Prints the buffer
- * if it is not the root, as for a part of a concat. */
+/* Prints a kernel, its loops, the bounds of its mask and its tile programs.  Also prints the buffer
+ * if that is not the root, as for a part of a concat. */
 static void print_kernel(FILE *out, const struct cr_module *m, int i)
 {
     const struct cr_kernel *k = &m->kernels[i];
@@ -118,7 +121,7 @@ static void print_kernel(FILE *out, const struct cr_module *m, int i)
         print_program(out, k, &remarks, p);
 }
 
-/* Prints the nodes that are chosen to be stored, before any kernel stores them. */
+/* Prints the nodes that have been chosen to be stored, while no kernel stores them yet. */
 static void print_stored(FILE *out, const struct cr_module *m)
 {
     fputs("-- stored:", out);
@@ -128,8 +131,8 @@ static void print_stored(FILE *out, const struct cr_module *m)
     fputc('\n', out);
 }
 
-/* Prints the kernels in order of execution: one outside loops with the kernel whose function it
- * shares, a loop with its layers and the range of its kernels. */
+/* Prints the kernels in execution order.  For a kernel outside loops, prints the kernel whose
+ * function it shares; for a loop, its layers and the range of its kernels. */
 static void print_steps(FILE *out, const struct cr_module *m)
 {
     fputs("-- steps\n", out);
@@ -146,8 +149,8 @@ static void print_steps(FILE *out, const struct cr_module *m)
     }
 }
 
-/* Prints a value of the arena: size, offset and the kernels of its live range, which begins at
- * kernel i. */
+/* Prints a value of the arena: its size, its offset, and the kernels of its live range, which
+ * begins at kernel i and ends at kernel `last_read`. */
 static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i, int last_read)
 {
     const struct cr_loop *loop = cr_loop_of(m, i);
@@ -162,7 +165,8 @@ static void print_lifetime(FILE *out, const struct cr_module *m, cr_id id, int i
     fputc('\n', out);
 }
 
-/* Prints the live ranges of all stored values; of a loop only the values of its first iteration. */
+/* Prints the live ranges of all stored values.  Of a loop, prints only those of the first
+ * iteration. */
 static void print_lifetimes(FILE *out, const struct cr_module *m)
 {
     int *last_read = cr_find_last_reads(m);

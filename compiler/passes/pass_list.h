@@ -1,4 +1,4 @@
-/* pass_list.h - the functions of the passes, declared from their table. */
+/* pass_list.h - declares the function of each pass in passes.def. */
 #ifndef CR_PASS_LIST_H
 #define CR_PASS_LIST_H
 

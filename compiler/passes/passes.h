@@ -1,8 +1,8 @@
 /*
  * passes.h - the pipeline: a table of passes over a module, and its driver.
  *
- * passes.def lists the passes in order.  The driver runs them, verifies the module after each, and
- * can dump it after a pass, stop after it or skip one.
+ * passes.def lists the passes in order.  The driver runs them and verifies the module after each.
+ * It can also dump the module after a pass, stop after a pass, or skip one.
  */
 #ifndef CR_PASSES_H
 #define CR_PASSES_H
@@ -29,30 +29,32 @@ extern const int cr_n_passes;
 
 struct cr_pass_options {
     struct cr_settings settings;
-    const char *dump_after; /* a pass's name, "script" for the graph as built, or null */
+    const char *dump_after; /* the name of a pass, "script" for the graph that the script built, or
+                               null */
     const char *stop_after; /* the last pass to run, or null */
     FILE *dump_to;
     void (*after)(void *context, const struct cr_pass *pass, const struct cr_module *module);
-    void *context; /* passed to `after`, which is called after each pass; both may be null */
-    struct cr_stored_nodes *stored;  /* null, or receives the list of stored nodes */
+    void *context; /* the argument for `after`, a function called after each pass; both may be
+                      null */
+    struct cr_stored_nodes *stored;  /* if not null, receives the list of stored nodes */
 };
 
 /*
- * Runs the passes in order, to the end or to stop_after.  Fails if an option names no pass, if a
- * later pass, or emit, needs what a skipped pass gives, or if a pass has a bug (see cr_run_pass).
+ * Runs the passes in order, to the end or to stop_after.  Fails if an option names an unknown pass,
+ * if a later pass or emit needs a property that a skipped pass gives, or if a pass has a bug
+ * (cr_run_pass).
  */
 int cr_run_passes(struct cr_module *module, const struct cr_pass_options *options,
                   struct cr_error *error);
 
 /*
- * Runs one pass and verifies all that the module then has: graph and kernels if they changed, steps
- * and plan even if they did not.  A failed check is a bug of the compiler: the error is "bug: after
- * PASS, " and the node or kernel concerned.  The module must not be used afterwards.
+ * Runs one pass and verifies all properties that the module then has.  Graph and kernels are
+ * verified if they changed, steps and plan always.  A failed check is a bug of the compiler: the
+ * error is "bug: after PASS, " and names a node or kernel.  The module must not be used afterwards.
  */
 int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_error *error);
 
-/* Prints the module after a pass: the graph, then the kernels, the plan and the program, as far as
- * they exist. */
+/* Prints the module after a pass: the graph, and kernels, plan and program if they exist. */
 void cr_dump(FILE *out, const struct cr_module *module, const char *after);
 
 #endif

@@ -529,9 +529,9 @@ static bool is_repeated_function(const struct choice *c, cr_id id)
     return elements > 1 && times * FUNCTION > CHEAP;
 }
 
-/* Finds owners from the outputs backwards: a node belongs to the kernel of its users if they have a
- * common one, else it may be stored.  Weights that are joined for several products lie in panels
- * already. */
+/* Finds owners from the outputs backwards: a node belongs to the kernel of its readers if they
+ * share one; otherwise it may be stored.  Weights joined for several products are packed when they
+ * are loaded, and have no owner. */
 static void find_owners(struct choice *c)
 {
     bool *weights = cr_find_weights(c->g);
