@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-/* A view that is pushed from a node towards the leaves. */
+/* A view that is moved from a node to its operands, their operands and so on. */
 struct push {
     struct cr_rewrite *rw;
     enum cr_op op;
-    struct cr_attr attr; /* the attribute of the view; its last two sizes are set for each node */
-    int rank;            /* rank of the nodes that the view is applied to */
-    int64_t shape[CR_MAX_RANK]; /* their batch axes: all sizes except the last two */
+    struct cr_attr attr; /* the attributes of the view; for each node its last two sizes replace
+                            those of `shape` */
+    int rank;            /* rank of the nodes to which the view can be applied */
+    int64_t shape[CR_MAX_RANK]; /* shape of these nodes; the last two sizes are ignored */
     int budget;
 };
 
@@ -25,7 +26,7 @@ bool cr_is_batch_view(const struct cr_graph *g, cr_id id)
            memcmp(node->shape + node->rank - 2, in->shape + in->rank - 2, 2 * sizeof *in->shape) == 0;
 }
 
-/* Returns the attributes of the view for a node whose last two sizes are these. */
+/* Returns the attributes of the view for a node with `rows` and `columns` as its last two sizes. */
 static struct cr_attr viewed(const struct push *p, int64_t rows, int64_t columns)
 {
     struct cr_attr attr = p->attr;
@@ -34,7 +35,7 @@ static struct cr_attr viewed(const struct push *p, int64_t rows, int64_t columns
     return attr;
 }
 
-/* Applies the view to a node. */
+/* Returns the node that applies the view to node `id`. */
 static cr_id view(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
@@ -42,8 +43,8 @@ static cr_id view(struct push *p, cr_id id)
     return cr_rewrite_add(p->rw, p->op, 1, &id, &attr);
 }
 
-/* Moves the view below an expand along the last axes: the operand is viewed, then expanded.  An
- * operand without batch axes does not change.  For any other expand the view is applied to its
+/* Returns the view of an expand.  If the expand repeats only rows or columns, views its operand and
+ * then expands that; an operand without batch axes needs no view.  For any other expand, views its
  * result. */
 static cr_id push_expand(struct push *p, cr_id id)
 {
@@ -61,7 +62,8 @@ static cr_id push_expand(struct push *p, cr_id id)
     return in == CR_NONE ? in : cr_rewrite_add(p->rw, CR_OP_expand, 1, &in, &wide);
 }
 
-/* Makes the op of a node again, on views of the operands. */
+/* Returns the view of a node by applying its op to views of its operands; CR_NONE if an operand has
+ * none. */
 static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
 {
     const struct cr_node node = p->rw->to->nodes[id];
@@ -72,8 +74,8 @@ static cr_id push_op(struct push *p, cr_id id, struct cr_attr attr)
     return cr_rewrite_add(p->rw, node.op, node.n_in, in, &attr);
 }
 
-/* Pushes the view into a node.  Fails at a node with other batch axes: all nodes of a softmax have
- * the same. */
+/* Returns the view of a node; CR_NONE if the budget is used up, or if its batch axes differ from
+ * those of `shape`: all nodes of a softmax have the same batch axes. */
 static cr_id push_node(struct push *p, cr_id id)
 {
     const struct cr_node *node = &p->rw->to->nodes[id];
@@ -95,8 +97,8 @@ static cr_id push_node(struct push *p, cr_id id)
     return view(p, id);
 }
 
-/* Pushes the view, and gives rows and columns the lengths of the node, so that sums have the same
- * extent. */
+/* Returns the view of a node, with the lengths that the node's rows and columns have, so that sums
+ * run over as many elements; or CR_NONE. */
 static cr_id push(struct push *p, cr_id id)
 {
     cr_id result = push_node(p, id);

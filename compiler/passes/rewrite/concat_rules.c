@@ -1,22 +1,22 @@
 /*
- * concat_rules.c - moves elementwise work on a concat, from which a slice reads some parts, to
- * these parts.
+ * concat_rules.c - applies elementwise ops to the parts of a concat instead of the concat, if a
+ * slice or a reduction reads the result.
  *
- * Attention with a sink is often spelled as concat({scores, sink}), softmax, and a slice without
- * the sink.  These rules replace it: the maximum and sum of the scores are combined with the sink
- * (softmax.h), and nothing is concatenated.
+ * Attention with a sink is often written as concat({scores, sink}), softmax, and a slice without
+ * the sink.  These rules replace it: the maximum and the sum of the scores are combined with the
+ * sink (softmax.h), and nothing is concatenated.
  */
 #include "concat_rules.h"
 
 #include <string.h>
 
-/* The elements `start` to `start` + `size` of a node along an axis. */
+/* A range of elements along an axis: `size` elements from `start` on. */
 struct range {
     int axis;
     int64_t start, size;
 };
 
-/* Returns the operand of a concat that is exactly the range, or CR_NONE. */
+/* Returns the operand of the concat `id` that covers exactly the range, or CR_NONE. */
 static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *r)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -30,9 +30,10 @@ static cr_id whole_part(const struct cr_graph *g, cr_id id, const struct range *
     return CR_NONE;
 }
 
-/* True if a node is a constant, an iota along another axis, or an expand along this one: all
- * elements along the axis are equal.  The iota counts, since the rules have to hold for a whole
- * text where they hold for some tokens of it, whose positions are an expand. */
+/* True if all elements of a node along an axis are equal: it is a constant, an iota along another
+ * axis, or an expand along this axis.  An iota must count, because the rules have to apply to the
+ * graph of a whole text if they apply to the graph of some of its tokens, where positions are an
+ * expand. */
 static bool repeats(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -45,8 +46,8 @@ static bool repeats(const struct cr_graph *g, cr_id id, int axis)
     return at < 0 || in->shape[at] == 1;
 }
 
-/* True if the range of the node can be computed elementwise from whole operands of concats and from
- * nodes that are constant along the axis.  Sets *joined if it meets a concat. */
+/* True if a range of node `id` can be computed by elementwise ops from whole operands of concats
+ * and from nodes that are constant along the axis.  Sets *joined if there is such a concat. */
 static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, bool *joined,
                      int *budget)
 {
@@ -64,7 +65,7 @@ static bool can_take(const struct cr_graph *g, cr_id id, const struct range *r, 
     return true;
 }
 
-/* Computes the range of a node for which can_take is true. */
+/* Returns a node with the range of node `id`, for which can_take is true. */
 static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
 {
     const struct cr_graph *g = rw->to;
@@ -84,7 +85,7 @@ static cr_id take(struct cr_rewrite *rw, cr_id id, const struct range *r)
     return cr_rewrite_add(rw, op, n, in, NULL);
 }
 
-/* True if can_take holds for the range and the computation reads an operand of a concat. */
+/* True if can_take is true for the range and finds a concat. */
 static bool is_made_of_parts(const struct cr_graph *g, cr_id id, const struct range *r)
 {
     bool joined = false;
@@ -111,7 +112,7 @@ static cr_id find_concat(const struct cr_graph *g, cr_id id, int axis, int *budg
     return CR_NONE;
 }
 
-/* A slice of f(concat(a, b)) along the whole of a is f(a). */
+/* Replaces a slice of f(concat(a, b)) that covers exactly a by f(a), for elementwise f. */
 cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -129,8 +130,8 @@ cr_id cr_rule_work_on_part(struct cr_rewrite *rw, const struct cr_draft *d)
     return take(rw, d->in[0], &r);
 }
 
-/* The sum over rows of f(concat(a, b)), where b has one column, is sum(f(a)) + f(b); the maximum
- * likewise. */
+/* Replaces the sum over rows of f(concat(a, b)), where b has one column, by sum(f(a)) + f(b); and
+ * the maximum likewise. */
 cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -142,7 +143,7 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
     int64_t first = g->nodes[cr_in(g, concat, 0)].shape[axis];
     int64_t second = g->nodes[cr_in(g, concat, 1)].shape[axis];
     const struct range parts[2] = {{axis, 0, first}, {axis, first, second}};
-    int one = second == 1; /* the part that is one number a row */
+    int one = second == 1; /* the number of the operand with one column */
     if (parts[one].size != 1 || !is_made_of_parts(g, d->in[0], &parts[0]) ||
         !is_made_of_parts(g, d->in[0], &parts[1]))
         return CR_NONE;
@@ -156,7 +157,7 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 
 enum { MOST_WORDS = 1024 }; /* the largest literal that the rule makes */
 
-/* Returns the bits of a constant as a word of a literal. */
+/* Returns the value of a constant as a 32-bit word of a literal. */
 static uint32_t word_of(const struct cr_node *node)
 {
     float number = (float)node->value;
@@ -167,7 +168,7 @@ static uint32_t word_of(const struct cr_node *node)
     return word;
 }
 
-/* True if all operands are f32 or i32 constants, at most MOST_WORDS. */
+/* True if all operands are f32 or i32 constants and have at most MOST_WORDS elements in all. */
 static bool are_constants(const struct cr_rewrite *rw, const struct cr_draft *d)
 {
     for (int i = 0; i < d->n; i++) {
@@ -178,7 +179,7 @@ static bool are_constants(const struct cr_rewrite *rw, const struct cr_draft *d)
     return d->n <= MOST_WORDS;
 }
 
-/* Writes the elements of a concat of constants; `node` is the inferred concat. */
+/* Writes the elements of a concat of constants to `words`; `node` has the shape of the concat. */
 static void join_words(const struct cr_rewrite *rw, const struct cr_draft *d,
                        const struct cr_node *node, uint32_t *words)
 {

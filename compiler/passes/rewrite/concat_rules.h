@@ -1,4 +1,4 @@
-/* concat_rules.h - rules that work on the parts of a concat. */
+/* concat_rules.h - declares rules that replace a concat by operations on its parts. */
 #ifndef CR_CONCAT_RULES_H
 #define CR_CONCAT_RULES_H
 

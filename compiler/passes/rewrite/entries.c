@@ -1,12 +1,12 @@
 /*
- * entries.c - each entry gets nodes of its own.
+ * entries.c - gives each entry its own nodes.
  *
- * A script computes a node once for several entries.  This pass duplicates it for each entry that
- * needs it, so that later passes treat an entry as if it were alone: fusion, rounding and storage
- * do not depend on the other entries, and an entry has the bits of a script that returns only its
- * outputs.  Inputs, states and parameters are not duplicated: entries share the weights and their
- * layout, and one entry reads the state that another wrote.  Nodes are listed by entry, and so are
- * the kernels made of them.
+ * A script computes a node once for several entries.  This pass duplicates the node for each entry
+ * that needs it, so that later passes treat an entry as if it were alone: fusion, rounding and
+ * storage do not depend on the other entries, and an entry has the bits of a script that returns
+ * only its outputs.  Inputs, states and parameters are not duplicated: entries share the weights
+ * and their layout, and one entry reads the state that another wrote.  Nodes are listed by entry,
+ * and so are the kernels made from them.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,8 @@ struct copy {
     cr_id *map;       /* by node of `from`: its copy in `to` for the entry that was copied last */
 };
 
-/* Copies a node whose operands are copied.  A tap names the value of the first entry only. */
+/* Copies a node for an entry; its operands have been copied.  Only the copy for the first entry
+ * keeps the tap. */
 static void copy_node(struct copy *c, cr_id id, int entry)
 {
     const struct cr_node *node = &c->from->nodes[id];
@@ -37,7 +38,7 @@ static void copy_node(struct copy *c, cr_id id, int entry)
     free(in);
 }
 
-/* Copies the nodes of an entry, its outputs, and the replacements of its states. */
+/* Copies all nodes of an entry, its outputs, and its replacements of states. */
 static void copy_entry(struct copy *c, int entry)
 {
     const struct cr_graph *g = c->from;
@@ -54,7 +55,7 @@ static void copy_entry(struct copy *c, int entry)
     }
 }
 
-/* Copies inputs, states and parameters first, in their order, then the nodes of each entry. */
+/* First copies inputs, states and parameters in their order, then the nodes of each entry. */
 void cr_pass_entries(struct cr_module *module)
 {
     struct cr_graph *g = module->graph;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the number of the operand x in where(c, x, 0) or where(c, 0, x); 0 if the node is
+/* Returns the number of operand x of where(c, x, 0) or where(c, 0, x); 0 if node `id` is
  * neither. */
 static int selected_operand(const struct cr_graph *g, cr_id id)
 {
@@ -32,8 +32,8 @@ static bool add_factor(struct cr_factors *f, cr_id id)
     return true;
 }
 
-/* Collects the factors of a product by walking through products, selections against zero and
- * divisions by constants; false if there are too many, or the walk takes too long. */
+/* Appends the factors of node `id`, following products, selections against zero, and divisions by
+ * constants. Returns false if there are too many factors, or `budget` is used up. */
 static bool add_factors(const struct cr_graph *g, cr_id id, struct cr_factors *f, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -85,7 +85,7 @@ bool cr_equal_factors(const struct cr_factors *a, const struct cr_factors *b)
            fabs(a->number - b->number) <= 1e-9 * fabs(a->number);
 }
 
-/* The number of factors that are conditions. */
+/* Returns the number of factors that are conditions. */
 static int count_conditions(const struct cr_graph *g, const struct cr_factors *f)
 {
     int n = 0;
@@ -105,7 +105,7 @@ bool cr_is_dropout(const struct cr_graph *g, const struct cr_factors *f)
     return n == 0 || (n == f->n && f->number > 0);
 }
 
-/* True if a node is a factor of a product. */
+/* True if `factor` is a factor of node `id`. */
 static bool has_factor(const struct cr_graph *g, cr_id id, cr_id factor)
 {
     struct cr_factors f;

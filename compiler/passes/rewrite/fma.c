@@ -5,12 +5,13 @@
  * The pass decides this once for the graph; no kernel and no C compiler does.  So a value that
  * several kernels compute has the same bits in all of them, and on every backend.
  *
- * A product of positions, numbers and parameters becomes part of every sum that reads it.  An
- * incremental graph computes such a product several times, for keys and for queries; the graph of
- * all tokens has one with several readers.  So the number of readers must not decide.
+ * A product of positions, numbers and parameters (a *fixed* node) becomes part of every sum that
+ * reads it.  An incremental graph computes such a product several times, for keys and for queries,
+ * while the graph of all tokens has one with several readers.  So the number of readers must not
+ * decide.
  *
- * Outputs other than `logits` do not decide how the logits are computed: a graph for generation
- * lacks them.
+ * Outputs other than `logits` do not affect how the logits are computed, because a graph for
+ * generation lacks them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,24 @@
 #include "rewrite.h"
 #include "rules.h"
 
-/* A sum whose operand `which` is a product, or a product behind movement ops: both can become an fma. */
+/* A sum whose operand number `which` is the product, or movement ops on the product.  The sum can
+ * be replaced by an fma. */
 struct fma {
     cr_id sum, product;
     int which;
 };
 
-/* The readers of each node. */
+/* The readers of each node, and the properties that decide which readers count. */
 struct readers {
-    cr_id *only;  /* by node: its only reader, CR_NONE if there is none, n_nodes if several */
-    bool *fixed;  /* by node: it depends on no input or state but scalar integers */
-    bool *beside; /* by node: neither the logits nor a state depends on it */
-    bool *result; /* by node: it is an output, but not a side output that the logits are computed
-                     from */
+    cr_id *only;  /* by node: its only reader; CR_NONE if it has none, n_nodes if it has several */
+    bool *fixed;  /* by node: true if the only inputs and states that it depends on are scalar
+                     integers */
+    bool *beside; /* by node: true if no logits and no state depend on it, in an entry with
+                     logits */
+    bool *result; /* by node: true for an output, except one from which the logits are computed */
 };
 
-/* Finds the outputs, and the nodes of entries with logits that neither these nor a state need. */
+/* Sets `result` and `beside`, for entries with logits. */
 static void find_beside(struct readers *r, const struct cr_graph *g)
 {
     bool has_logits[CR_MAX_ENTRIES] = {false};
@@ -57,8 +60,8 @@ static void find_beside(struct readers *r, const struct cr_graph *g)
         r->result[g->outputs[i].id] |= r->beside[g->outputs[i].id];
 }
 
-/* Finds the only reader of each node.  A node that the logits need is not counted as read by
- * others. */
+/* Sets `only`.  If the logits or a state need a node, its readers that are `beside` do not
+ * count. */
 static void find_only(struct readers *r, const struct cr_graph *g)
 {
     r->only = cr_calloc((size_t)g->n_nodes + 1, sizeof *r->only);
@@ -72,13 +75,14 @@ static void find_only(struct readers *r, const struct cr_graph *g)
         }
 }
 
-/* True if `user` is the only reader of a node, reads it once, and the node is not an output. */
+/* True if `user` is the only reader of node `id`, reads it once, and the node is not an output. */
 static bool only_for(const struct readers *r, cr_id id, cr_id user)
 {
     return !r->result[id] && r->only[id] == user;
 }
 
-/* Scalar integers are allowed: in an incremental graph they are numbers of tokens. */
+/* True if a node is fixed.  Scalar integers are allowed, because in an incremental graph they are
+ * numbers of tokens. */
 static bool is_fixed(const struct cr_graph *g, const bool *fixed, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -99,15 +103,17 @@ static void find_readers(struct readers *r, const struct cr_graph *g)
         r->fixed[id] = is_fixed(g, r->fixed, id);
 }
 
-/* True if the sum above `user` may compute a product, or moves of one: `user` is its only reader,
- * or the product is fixed, so that all its readers compute it. */
+/* True if node `id`, a product or moves of one, may become part of the sum through its reader
+ * `user`: either `user` is its only reader, or the product is fixed, so that every reader computes
+ * it. */
 static bool may_join(const struct readers *r, cr_id id, cr_id user)
 {
     return r->fixed[id] || only_for(r, id, user);
 }
 
-/* Finds a product that a sum adds, directly or through moves.  A moved product counts: where an
- * axis has size 1 some moves vanish, and a single sequence must get the same bits as in a batch. */
+/* Finds a product that a sum adds, directly or through movement ops.  Moved products are included,
+ * because some moves vanish where an axis has size 1, and a single sequence must get the same bits
+ * as one in a batch. */
 static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id sum, struct fma *fma)
 {
     if (g->nodes[sum].op != CR_OP_add || g->nodes[sum].dtype != CR_F32)
@@ -123,8 +129,8 @@ static bool find_fma(const struct cr_graph *g, const struct readers *r, cr_id su
     return false;
 }
 
-/* Applies the moves between `product` and `id` to a factor of the product.  The result keeps the lengths of
- * `id`, which an expand may have on its own. */
+/* Returns a factor of `product`, moved by the movement ops between `product` and `id`.  It has the
+ * lengths of `id`, which an expand may have on its own. */
 static cr_id move_factor(struct cr_rewrite *rw, cr_id id, cr_id product, int factor)
 {
     if (id == product)
@@ -145,8 +151,7 @@ static void add_fma(struct cr_rewrite *rw, const struct fma *fma)
     cr_rewrite_replace(rw, fma->sum, CR_OP_fma, 3, in, NULL);
 }
 
-/* Makes an fma of each sum and the product that only it reads, for all kernels that compute the
- * sum. */
+/* Replaces each sum of a product that only it reads by an fma. */
 void cr_pass_fma(struct cr_module *module)
 {
     struct readers readers;

@@ -1,12 +1,11 @@
 /*
- * join.c - contractions that share an operand become one.
+ * join.c - joins contractions that share an operand into one.
  *
- * A head's query, key and value projections multiply the same normalised rows by different
- * weights: x W1, x W2 ... are slices of x [W1 W2 ...].  One wide product reads x once and fills
- * the micro-kernel's columns.  Weights are joined when they are loaded, so the concatenation costs
- * nothing.  Biases are joined likewise if their sum is the only reader of the product: x W1 + b1,
- * x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...].  Products with such biases are joined with
- * one another, and the others with one another.  No bit depends on what is joined.
+ * A head's query, key and value projections multiply the same normalised rows by different weights: x W1, x W2 ... are
+ * slices of x [W1 W2 ...].  One wide product reads x once and fills the micro-kernel's columns.  Weights are joined
+ * when they are loaded, so the concatenation costs nothing.  Biases are joined likewise if their sum is the only reader
+ * of the product: x W1 + b1, x W2 + b2 ... are slices of x [W1 W2 ...] + [b1 b2 ...]. Products with such biases are
+ * joined with one another, and so are products without.  Joining changes no bit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "rules.h"
 #include "users.h"
 
-/* True if the node is x W with a weight matrix W of rank 2 that the whole batch shares. */
+/* True if a node is x W with a weight matrix W of rank 2, the same for the whole batch. */
 static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id id)
 {
     if (g->nodes[id].op != CR_OP_matmul)
@@ -29,8 +28,7 @@ static bool is_projection(const struct cr_graph *g, const bool *weights, cr_id i
     return g->nodes[b].rank == 2 && weights[b];
 }
 
-/* Copies a weight (leaves and movement ops on them) and enters it in the map, if it is not
- * copied yet. */
+/* Copies a weight (a leaf, or movement ops on one) to the new graph, if it has not been copied. */
 static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
 {
     if (rw->map[id] == CR_NONE) {
@@ -41,15 +39,15 @@ static cr_id copy_weight(struct cr_rewrite *rw, cr_id id)
     return rw->map[id];
 }
 
-/* Projections that become one product. */
+/* Projections that are joined into one product. */
 struct group {
     cr_id *members;
     int n;
-    cr_id *sums; /* by member: member + bias, its only reader, if biased */
+    cr_id *sums; /* by member, if `biased`: the sum of the member and its bias, its only reader */
     bool biased;
 };
 
-/* Returns the vector parameter that an expand repeats along all axes but the last, or CR_NONE. */
+/* Returns the vector parameter that node `id` expands along all axes but the last, or CR_NONE. */
 static cr_id bias_of(const struct cr_graph *g, cr_id id)
 {
     cr_id param = g->nodes[id].op == CR_OP_expand ? cr_in(g, id, 0) : CR_NONE;
@@ -67,7 +65,7 @@ static bool is_biased(const struct cr_graph *g, const struct cr_users *users, cr
     return bias_of(g, cr_in(g, user, cr_in(g, user, 0) == product)) != CR_NONE;
 }
 
-/* Finds the sum of each member and its bias. */
+/* Sets `biased`, and the sum of each member and its bias. */
 static void find_sums(struct group *group, const struct cr_graph *g, const struct cr_users *users)
 {
     group->biased = is_biased(g, users, group->members[0]);
@@ -75,14 +73,15 @@ static void find_sums(struct group *group, const struct cr_graph *g, const struc
         group->sums[i] = cr_only_user(users, group->members[i]);
 }
 
-/* The bias that a member's sum adds. */
+/* Returns the bias that the sum of member i adds. */
 static cr_id bias_of_member(const struct group *group, const struct cr_graph *g, int i)
 {
     bool second = cr_in(g, group->sums[i], 0) == group->members[i];
     return bias_of(g, cr_in(g, group->sums[i], second));
 }
 
-/* Returns the length of the scope that contains both scopes, with the dot behind it. */
+/* Returns the number of characters of the innermost scope that contains both scopes, with the dot
+ * after it. */
 static size_t common_scope(const char *a, const char *b)
 {
     size_t common = 0;
@@ -92,8 +91,8 @@ static size_t common_scope(const char *a, const char *b)
 }
 
 /* Returns the scope of the wide product, such as "attn.q_proj-k_proj-v_proj".  It consists of the
- * first member's scope and, for each other member, the next part of its scope behind the scope that
- * contains both, unless that is a number: "moe.gate-experts" for moe.gate, moe.experts.0.w1,
+ * first member's scope and, for each other member, the next part of its scope after the scope that
+ * contains both, unless that part is a number: "moe.gate-experts" for moe.gate, moe.experts.0.w1,
  * moe.experts.0.w3 and so on. */
 static const char *joined_scope(struct cr_rewrite *rw, const struct group *group)
 {
@@ -113,14 +112,16 @@ static const char *joined_scope(struct cr_rewrite *rw, const struct group *group
     return n < sizeof scope ? cr_intern(rw->to, scope) : first;
 }
 
-/* Nodes added from here on have the origin of the group. */
+/* Gives nodes that are added from now on the origin of the group: the line of its first member, and
+ * the joined scope. */
 static void begin_at(struct cr_rewrite *rw, const struct group *group)
 {
     cr_rewrite_at(rw, group->members[0]);
     rw->to->here.scope = joined_scope(rw, group);
 }
 
-/* Makes [W1 W2 ...] or [b1 b2 ...] in the new graph, expanded over the batch axes of `like`. */
+/* Returns [W1 W2 ...] or, if `biases`, [b1 b2 ...] in the new graph, expanded over the batch axes
+ * of `like`. */
 static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool biases,
                           const struct cr_attr *like)
 {
@@ -141,7 +142,7 @@ static cr_id join_weights(struct cr_rewrite *rw, const struct group *group, bool
     return cr_rewrite_add(rw, CR_OP_expand, 1, &joined, &attr);
 }
 
-/* Makes x [W1 W2 ...] in the new graph, + [b1 b2 ...] if there are biases. */
+/* Returns x [W1 W2 ...] in the new graph, plus [b1 b2 ...] if the group is biased. */
 static cr_id wide_product(struct cr_rewrite *rw, const struct group *group)
 {
     cr_id x = rw->map[cr_in(rw->from, group->members[0], 0)];
@@ -167,8 +168,7 @@ static void join(struct cr_rewrite *rw, const struct group *group)
         struct cr_attr attr = cr_attr_of(&rw->from->nodes[group->members[i]]);
         attr.index[node->rank - 1] = start;
         rw->map[member] = cr_rewrite_add(rw, CR_OP_slice, 1, &wide, &attr);
-        rw->map[group->members[i]] = rw->map[member]; /* if biased, the sum with the bias is its
-                                                         only reader */
+        rw->map[group->members[i]] = rw->map[member]; /* if biased, only the sum reads the member */
         struct cr_node *made = &rw->to->nodes[rw->map[member]];
         if (node->tap && !made->tap)
             made->tap = node->tap;
@@ -176,8 +176,8 @@ static void join(struct cr_rewrite *rw, const struct group *group)
     }
 }
 
-/* True if two projections are for the same entry, their weights are kept in one format, and
- * they have the same lengths. */
+/* True if two projections belong to the same entry, have the same lengths, and keep their weights
+ * in the same format. */
 static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
 {
     return memcmp(g->nodes[a].lengths, g->nodes[b].lengths, sizeof g->nodes[a].lengths) == 0 &&
@@ -186,8 +186,7 @@ static bool are_alike(const struct cr_graph *g, cr_id a, cr_id b)
            cr_panel_arithmetic(g, cr_in(g, a, 1)) == cr_panel_arithmetic(g, cr_in(g, b, 1));
 }
 
-/* True if a projection and its weights do not exceed CR_MAX_ELEMENTS when they have this many
- * columns. */
+/* True if neither a projection nor its weights exceed CR_MAX_ELEMENTS with this many columns. */
 static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
 {
     const struct cr_node *product = &g->nodes[id], *weights = &g->nodes[cr_in(g, id, 1)];
@@ -196,7 +195,7 @@ static bool may_have(const struct cr_graph *g, cr_id id, int64_t columns)
            cr_elements(weights->rank, weights->shape) / own <= CR_MAX_ELEMENTS / columns;
 }
 
-/* True if the weights have no axis with a length. */
+/* True if no axis of a projection's weights has a length. */
 static bool has_whole_weights(const struct cr_graph *g, cr_id id)
 {
     cr_id w = cr_in(g, id, 1);
@@ -204,16 +203,18 @@ static bool has_whole_weights(const struct cr_graph *g, cr_id id)
     return !cr_length_at(g, w, r - 1) && !cr_length_at(g, w, r - 2);
 }
 
-/* Returns by node the next live projection of the same rows that can be joined with it, or CR_NONE.
- * All nodes of a chain fit into one product. */
+/* Returns a list by node: the next live projection of the same rows that can be joined with it, or
+ * CR_NONE. The columns of such a chain are few enough for one product. */
 static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_users *users)
 {
     const struct cr_graph *g = rw->from;
     bool *weights = cr_find_weights(g);
     size_t n = (size_t)g->n_nodes;
     cr_id *next = cr_calloc(n, sizeof *next);
-    int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: the sum over it and its chain */
-    cr_id *first = cr_calloc(2 * n, sizeof *first); /* by left operand, without and with a bias */
+    int64_t *columns = cr_calloc(n, sizeof *columns); /* by node: the columns of it and of the chain
+                                                         after it */
+    cr_id *first = cr_calloc(2 * n, sizeof *first); /* by left operand, without and with a bias: the
+                                                       first projection of its chain */
     for (size_t i = 0; i < 2 * n; i++)
         next[i / 2] = first[i] = CR_NONE;
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
@@ -243,7 +244,8 @@ static bool any_linked(const cr_id *next, int n)
     return false;
 }
 
-/* Copies the graph.  The joined product takes the position of the group's first member. */
+/* Copies the graph with the projections of each chain joined.  The wide product takes the position
+ * of the first one. */
 static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_users *users)
 {
     size_t n = (size_t)rw->from->n_nodes;

@@ -11,15 +11,15 @@
 #include "rules.h"
 #include "users.h"
 
-/* A product that a state keeps and that only a sum reads. */
+/* A product that is written to a state and that only a sum reads. */
 struct kept {
     cr_id product;
-    cr_id value;  /* the value that is written: the product, or movement ops on it */
+    cr_id value;  /* the value that is written: the product, or movement ops on the product */
     cr_id write;
-    cr_id reader; /* the only node that reads the write: a move, or the sum */
+    cr_id reader; /* the only node that reads the write: a movement op, or the sum */
 };
 
-/* True if a chain of moves, each the only reader of the one before, ends in a sum. */
+/* True if `id` is a sum, or starts a single-use chain of movement ops that ends in a sum. */
 static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, cr_id id)
 {
     while (id != CR_NONE && cr_kind_of(g, id) == CR_KIND_MOVE)
@@ -27,8 +27,8 @@ static bool ends_in_sum(const struct cr_graph *g, const struct cr_users *users, 
     return id != CR_NONE && g->nodes[id].op == CR_OP_add;
 }
 
-/* Finds the product that a write stores and that only a sum reads; returns false if there is
- * none. */
+/* If `write` stores a product in a state, and only a sum reads it, fills in *kept and returns
+ * true. */
 static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr_id write,
                       struct kept *kept)
 {
@@ -47,8 +47,8 @@ static bool find_kept(const struct cr_graph *g, const struct cr_users *users, cr
            cr_single_use(users, id) == user;
 }
 
-/* True if a sum or a difference reads a written state, directly or through moves.  A cheap test:
- * only then is the graph simplified and searched. */
+/* True if a sum or a difference reads a written state, directly or through movement ops.  This
+ * cheap test avoids simplifying and searching most graphs. */
 static bool may_keep(const struct cr_graph *g)
 {
     bool *kept = cr_calloc((size_t)g->n_nodes, sizeof *kept), found = false;
@@ -73,7 +73,7 @@ struct added {
     int n, cap;
 };
 
-/* Applies the moves between `kept->product` and `id` to a factor of the product. */
+/* Returns a factor of kept->product, moved by the movement ops between the product and `id`. */
 static cr_id moved_factor(struct cr_rewrite *rw, cr_id id, const struct kept *kept, int factor)
 {
     if (id == kept->product)
@@ -83,7 +83,7 @@ static cr_id moved_factor(struct cr_rewrite *rw, cr_id id, const struct kept *ke
     return cr_rewrite_add(rw, rw->from->nodes[id].op, 1, &below, &attr);
 }
 
-/* Makes a state like the one of a write, with a name that no node has yet. */
+/* Returns a new state like `state`, with a name that no node of the new graph has. */
 static cr_id second_state(struct cr_rewrite *rw, cr_id state)
 {
     struct cr_attr attr = cr_attr_of(&rw->from->nodes[state]);
@@ -107,7 +107,8 @@ static cr_id write_factor(struct cr_rewrite *rw, const struct kept *kept, cr_id 
     return cr_rewrite_add(rw, CR_OP_write, 3, in, &attr);
 }
 
-/* Returns the second factor for all tokens: a constant, or the write to a second state. */
+/* Returns the second factor for all tokens: a constant, or a write to a second state, whose name is
+ * added to `added`. */
 static cr_id second_factor(struct cr_rewrite *rw, const struct kept *kept, int factor,
                            struct added *added)
 {
@@ -122,8 +123,8 @@ static cr_id second_factor(struct cr_rewrite *rw, const struct kept *kept, int f
     return write_factor(rw, kept, state, factor);
 }
 
-/* Writes one factor to the state, and the other to a second state unless it is a constant.  Returns
- * their product for all tokens. */
+/* Writes one factor to the state and the other factor, unless it is a constant, to a second state.
+ * Returns the product of both for all tokens. */
 static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct added *added)
 {
     const struct cr_graph *g = rw->from;
@@ -135,13 +136,13 @@ static cr_id keep_factors(struct cr_rewrite *rw, const struct kept *kept, struct
     return cr_rewrite_add(rw, CR_OP_mul, 2, in, NULL);
 }
 
-/* By write: the write of the first factor, and the product of both factors; 0 if the write does
- * not store a product. */
+/* By node, for a write of a product: the write of its first factor, and the product of both kept
+ * factors; 0 for other nodes. */
 struct products {
     cr_id *first, *product;
 };
 
-/* Copies a node.  While it is copied, each write that it reads is mapped to the product of the kept
+/* Copies a node.  In the copy, reads of a written product become reads of the product of the kept
  * factors. */
 static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *p)
 {
@@ -155,8 +156,8 @@ static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *
             rw->map[cr_in(g, id, i)] = p->first[cr_in(g, id, i)];
 }
 
-/* Copies the graph, with the product of the kept factors in place of each product from a state.
- * True if there is one. */
+/* Copies the graph.  Replaces each product that a state keeps by the product of kept factors.
+ * Returns true if there is one. */
 static bool rewrite(struct cr_module *module, struct added *added)
 {
     struct cr_users users;
@@ -185,7 +186,7 @@ static bool rewrite(struct cr_module *module, struct added *added)
     return any;
 }
 
-/* Makes the only write to an added state its replacement. */
+/* Makes the only write to the added state `name` its next value. */
 static void replace_state(struct cr_graph *g, const char *name)
 {
     for (cr_id id = 0; id < g->n_nodes; id++) {

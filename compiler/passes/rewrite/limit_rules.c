@@ -2,14 +2,15 @@
  * limit_rules.c - removes a `limit` that is not needed, so that other rules and kernels match the
  * same nodes as in a graph without lengths.
  *
- * A constant, an iota and an expand take lengths themselves and need no `limit`.
+ * A `limit` gives lengths to the axes of its operand.  A constant, an iota and an expand can have
+ * lengths themselves, and need no `limit`.
  */
 #include "limit_rules.h"
 
 #include <string.h>
 
-/* Removes a limit whose operand has the lengths already, merges two limits, and moves lengths
- * into a node that can take them. */
+/* Removes a limit whose operand already has its lengths, merges two limits, and moves the lengths
+ * into an operand that can have them. */
 cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = cr_draft_in(rw, d, 0);
@@ -28,8 +29,8 @@ cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_can_be_limited(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->lengths) : CR_NONE;
 }
 
-/* Returns a constant or an iota without its lengths; CR_NONE if it has none, and for other ops:
- * rules test whether operands are the same node. */
+/* If operand i of a draft is a constant or an iota with lengths, returns the node without them.
+ * Returns CR_NONE otherwise, since the same node would not be a change. */
 static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
     const struct cr_node *node = cr_draft_in(rw, d, i);
@@ -42,8 +43,8 @@ static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
     return any ? cr_rewrite_add(rw, node->op, 0, NULL, &attr) : CR_NONE;
 }
 
-/* Removes the lengths of a constant or an iota if the op has the same lengths from another
- * operand. */
+/* Removes the lengths of an operand that is a constant or an iota, if the op gets the same lengths
+ * from another operand. */
 cr_id cr_rule_limit_once(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     struct cr_node with, without;
@@ -61,8 +62,8 @@ cr_id cr_rule_limit_once(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* Folds an op on limits of constants.  cr_rewrite_add puts the lengths on the result
- * (rewrite.h). */
+/* Removes limits from operands if all operands are constants, so that the op is folded.
+ * cr_rewrite_add puts the lengths on the result (rewrite.h). */
 cr_id cr_rule_limit_constant(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id in[3];

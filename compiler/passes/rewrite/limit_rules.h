@@ -1,4 +1,4 @@
-/* limit_rules.h - rules that remove a `limit` where another node gives the length. */
+/* limit_rules.h - declares rules that remove a `limit` if another node gives the length. */
 #ifndef CR_LIMIT_RULES_H
 #define CR_LIMIT_RULES_H
 

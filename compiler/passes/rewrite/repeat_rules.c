@@ -1,12 +1,12 @@
 /*
- * repeat_rules.c - makes a broadcast, which costs nothing, of a concat or a gather that repeats
- * each part of a tensor several times: keys and values that groups of heads share.
+ * repeat_rules.c - replaces a concat or a gather that repeats each part of a tensor several times,
+ * as for keys and values that groups of heads share, by a broadcast, which costs nothing.
  */
 #include "repeat_rules.h"
 
 #include "compiler/ir/eval.h"
 
-/* Repeats each part of x, `size` elements along the axis, `times` times in a row. */
+/* Returns x with each part, `size` elements along the axis, repeated `times` times. */
 static cr_id repeat(struct cr_rewrite *rw, cr_id x, int axis, int64_t size, int64_t times)
 {
     const struct cr_node *node = &rw->to->nodes[x];
@@ -27,14 +27,14 @@ static cr_id repeat(struct cr_rewrite *rw, cr_id x, int axis, int64_t size, int6
 
 /* ---- concat ---- */
 
-/* A part of a tensor along an axis. */
+/* The range of elements along an axis that a part of a tensor has. */
 struct span {
     cr_id of;
     int64_t start, size;
 };
 
-/* Returns the slice that an operand of a concat is, if it cuts this axis alone, or the whole
- * operand. */
+/* Returns the tensor and the range that an operand of a concat is a slice of, if it slices only
+ * this axis; otherwise the whole operand. */
 static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -48,8 +48,8 @@ static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
     return (struct span){of, node->index[axis], node->shape[axis]};
 }
 
-/* Replaces concat({a, a, b, b}), where x consists of a and b, by x with each part repeated.
- * Does not change a concat of parameters, which is a layout. */
+/* Replaces concat({a, a, b, b}), where a and b are consecutive slices of x, by x with each slice
+ * repeated. Does not change a concat of parameters, which is only a layout. */
 cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -71,9 +71,10 @@ cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- gather ---- */
 
-enum { MOST_ROWS = 1024 }; /* the longest index that is evaluated */
+enum { MOST_ROWS = 1024 }; /* the longest index whose elements are evaluated */
 
-/* Evaluates element i of a node of one axis that is computed from iota and constants alone. */
+/* Evaluates element i of a one-axis node, if only iotas and constants compute it; otherwise returns
+ * false. */
 static bool value_at(const struct cr_graph *g, cr_id id, int64_t i, double *value, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -95,7 +96,7 @@ static bool value_at(const struct cr_graph *g, cr_id id, int64_t i, double *valu
     return true;
 }
 
-/* gather(x, index) with the index 0 0 1 1 2 2 ... is each row of x twice. */
+/* Replaces gather(x, index), for an index 0 0 1 1 2 2 ..., by x with each row repeated. */
 cr_id cr_rule_repeat_rows(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

@@ -1,4 +1,4 @@
-/* repeat_rules.h - rules that make a broadcast of a tensor whose parts repeat. */
+/* repeat_rules.h - declares rules that replace copies of a tensor's parts by a broadcast. */
 #ifndef CR_REPEAT_RULES_H
 #define CR_REPEAT_RULES_H
 

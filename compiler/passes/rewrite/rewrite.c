@@ -20,8 +20,7 @@ static unsigned hash_node(const struct cr_graph *g, const struct cr_node *node)
     return (unsigned)cr_hash_word(h, cr_hash_axes(node));
 }
 
-/* Returns the slot of a node equal to `id`, whose hash is `hash`, or the free slot where `id`
- * belongs. */
+/* Returns the slot of a node that equals `id`, whose hash is `hash`, or the free slot for `id`. */
 static struct cr_rewrite_slot *find_slot(const struct cr_rewrite *rw, unsigned hash, cr_id id)
 {
     const struct cr_graph *g = rw->to;
@@ -40,7 +39,7 @@ static void enter(struct cr_rewrite *rw, cr_id id)
     *find_slot(rw, hash, id) = (struct cr_rewrite_slot){hash, id + 1};
 }
 
-/* Links the newest node, a matmul, to the older ones with the same right operand. */
+/* Adds matmul `id`, the newest node, to the list of matmuls with the same right operand. */
 static void link_product(struct cr_rewrite *rw, cr_id id)
 {
     cr_id right = cr_in(rw->to, id, 1);
@@ -48,7 +47,8 @@ static void link_product(struct cr_rewrite *rw, cr_id id)
     rw->newest_product[right] = id;
 }
 
-/* The hash table has twice as many slots as nodes, so it is at most half full. */
+/* Returns `links` with room for as many nodes as a hash table of `to` slots can have, which is half
+ * as many. */
 static cr_id *grow_links(cr_id *links, int from, int to)
 {
     cr_id *grown = cr_calloc((size_t)to / 2 + 1, sizeof *grown);
@@ -69,7 +69,8 @@ static void grow_table(struct cr_rewrite *rw, int size)
         enter(rw, id);
 }
 
-/* Removes the newest node if an older node equals it, and returns the older one; else returns the newest. */
+/* Removes the newest node if an older node equals it, and returns the older one; otherwise returns
+ * the newest. */
 static cr_id share_newest(struct cr_rewrite *rw)
 {
     struct cr_graph *g = rw->to;
@@ -140,8 +141,8 @@ cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const signed char *len
     return share_newest(rw);
 }
 
-/* Gives a rule's result the lengths of the draft; CR_NONE if it has a length that the draft
- * does not have. */
+/* Adds the lengths `wanted`, those of the draft, to a rule's result.  Returns CR_NONE if the result
+ * has a length that the draft does not have. */
 static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_id id)
 {
     const struct cr_node *node = &rw->to->nodes[id];
@@ -153,7 +154,7 @@ static cr_id keep_lengths(struct cr_rewrite *rw, const signed char *wanted, cr_i
 
 /* ---- rules ---- */
 
-/* Returns the result of the first rule that applies to the draft, or CR_NONE. */
+/* Returns the result of the first rule that applies to a draft, or CR_NONE. */
 static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
 {
     struct cr_node wanted;
@@ -164,7 +165,8 @@ static cr_id apply_rules(struct cr_rewrite *rw, const struct cr_draft *draft)
         if (id == CR_NONE || !rw->to->n_lengths)
             continue;
         if (!known && !cr_infer_draft(rw, draft, &wanted))
-            return CR_NONE; /* the lengths do not fit; that is reported later */
+            return CR_NONE; /* the lengths of the operands do not fit; an error is reported when the
+                               node is made */
         known = true;
         id = keep_lengths(rw, wanted.lengths, id);
     }
@@ -205,10 +207,11 @@ void cr_rewrite_at(struct cr_rewrite *rw, cr_id id)
     int entry = here->entry;
     *here = rw->from->nodes[id].where;
     if (rw->from->nodes[id].name)
-        here->entry = (signed char)entry; /* inputs and parameters belong to no entry */
+        here->entry = (signed char)entry; /* inputs and parameters belong to no entry, so the
+                                             current one is kept */
 }
 
-/* Maps a node of `from` to a node of `to`. */
+/* Maps node `id` of `from` to node `to`, which gets its tap and kernel; returns `to`. */
 static cr_id set_map(struct cr_rewrite *rw, cr_id id, cr_id to)
 {
     const struct cr_node *node = &rw->from->nodes[id];
@@ -227,8 +230,8 @@ cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, 
     return set_map(rw, id, cr_rewrite_add(rw, op, n, in, attr));
 }
 
-/* Copies a node of `from` without inferring it: the operands keep their shapes and types, so the
- * node does, too. */
+/* Copies a node of `from` without inferring it: the operands have the same shapes and types as
+ * before, so the node does, too. */
 static cr_id copy_as_is(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_graph *to = rw->to;
@@ -261,7 +264,8 @@ cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id)
 
 /* ---- the graphs ---- */
 
-/* Leaves stay even if nothing reads them: they are part of the model's interface. */
+/* Marks the nodes that outputs depend on, and all inputs, states and parameters, which are part of
+ * the model's interface. */
 static void mark_live(const struct cr_graph *g, bool *live)
 {
     for (int i = 0; i < g->n_outputs; i++)
@@ -274,7 +278,7 @@ static void mark_live(const struct cr_graph *g, bool *live)
     }
 }
 
-/* Removes nodes that rules made and that nothing reads. */
+/* Removes nodes that rules added and nothing reads. */
 static void drop_dead(struct cr_graph *g)
 {
     bool *live = cr_calloc((size_t)g->n_nodes, sizeof *live);
@@ -283,7 +287,7 @@ static void drop_dead(struct cr_graph *g)
     free(live);
 }
 
-/* Reserves memory for as many nodes as `from` has: most passes leave about that many. */
+/* Reserves memory for as many nodes as `from` has, as most passes change their number little. */
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
                       const struct cr_rewrite_rules *rules)
 {
@@ -310,7 +314,8 @@ static void free_tables(struct cr_rewrite *rw)
     free(rw->older_product);
 }
 
-/* True if two graphs are the same node by node.  Leaves are not compared: no pass changes them. */
+/* True if two graphs have equal nodes in the same order.  Leaves are not compared, since no pass
+ * changes them. */
 static bool equal_graphs(const struct cr_graph *a, const struct cr_graph *b)
 {
     if (a->n_nodes != b->n_nodes)

@@ -26,50 +26,51 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pass_list.h"
 
-/* A node that is about to be made.  `in` holds the first three operands; cr_draft_operand
- * returns any of them. */
+/* A node that is about to be added.  `in` holds its first three operands; cr_draft_operand returns
+ * any operand. */
 struct cr_draft {
     enum cr_op op;
     int n;
     cr_id in[3];
     const struct cr_attr *attr;
-    const cr_id *all; /* the operands, or null: the draft is a copy of node `copied` of `from` */
+    const cr_id *all; /* the operands; or null if the draft is a copy of node `copied` of `from` */
     cr_id copied;
 };
 
 struct cr_rewrite;
 
-/* Infers the node that a draft would make; false if the lengths of its operands do not fit. */
+/* Infers the type, shape and lengths of the node that a draft describes.  Returns false if the
+ * lengths of its operands do not fit. */
 bool cr_infer_draft(struct cr_rewrite *rw, const struct cr_draft *draft, struct cr_node *node);
 
-/* Returns the node of the new graph that is operand `i` of a draft with few operands. */
+/* Returns operand `i` of a draft, a node of the new graph; i is less than 3. */
 const struct cr_node *cr_draft_in(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
 cr_id cr_draft_operand(const struct cr_rewrite *rw, const struct cr_draft *draft, int i);
 
 /*
  * A rule, and the ops that it applies to, as bits.  It returns the node that replaces a draft, or
- * CR_NONE. Nodes that it makes with cr_rewrite_add also go through the rules.
+ * CR_NONE. Nodes that it adds by cr_rewrite_add go through the rules, too.
  *
- * A rule that depends only on the draft and its operands gives the same answer when the graph is
- * copied again, so no second copy is needed for it.  A rule that searches other nodes sets
- * rw->looks_around, since its answer may then change.
+ * A rule that depends only on the draft and its operands gives the same result when the graph is
+ * copied again, so it needs no second copy.  A rule that searches other nodes sets
+ * rw->looks_around, since its result may then change.
  */
 struct cr_rewrite_rule {
     cr_id (*apply)(struct cr_rewrite *rw, const struct cr_draft *draft);
     uint64_t ops;
 };
 
-/* Rules in the order in which they are tried, 64 at most. */
+/* Rules in the order in which they are tried, at most 64. */
 struct cr_rewrite_rules {
     const struct cr_rewrite_rule *items;
     int n;
 };
 
-/* A node and its hash, which is compared before the node. */
+/* A slot of the hash table: a node and its hash, which is compared first. */
 struct cr_rewrite_slot {
     unsigned hash;
-    cr_id id_plus_1; /* one more than the node, or 0: the slot is free */
+    cr_id id_plus_1; /* 1 + the node, or 0 if the slot is free */
 };
 
 struct cr_rewrite {
@@ -77,50 +78,52 @@ struct cr_rewrite {
     uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that apply to it, as bits */
     struct cr_graph *from, *to;
     cr_id *map; /* by node of `from`: its node of `to`, or CR_NONE */
-    bool *live; /* by node of `from`: an output depends on it, or it is an input, state or
-                   parameter */
-    struct cr_rewrite_slot *table; /* open hashing over the nodes of `to` */
+    bool *live; /* by node of `from`: true for inputs, states, parameters, and nodes that an output
+                   depends on */
+    struct cr_rewrite_slot *table; /* hash table with open addressing, of the nodes of `to` */
     int table_size;                /* a power of two */
-    bool keeps_dead;               /* nodes that nothing reads stay in `to` */
-    bool has_concat;               /* `to` has a concat */
-    bool looks_around;             /* a rule searched nodes other than its draft and operands */
-    bool is_settled;       /* at the end: the rules would change nothing in `to` */
-    cr_id *newest_product; /* by node of `to`: the newest matmul that has it as right operand, or
-                              0 */
-    cr_id *older_product;  /* by matmul: an older one with the same right operand, or 0 */
+    bool keeps_dead;               /* nodes of `to` that nothing reads are kept */
+    bool has_concat;               /* true if `to` has a concat */
+    bool looks_around;             /* true if a rule has searched nodes other than its draft and
+                                      operands */
+    bool is_settled;       /* set at the end: true if applying the rules to `to` again would change
+                              nothing */
+    cr_id *newest_product; /* by node of `to`: the newest matmul with this right operand, or 0 */
+    cr_id *older_product;  /* by matmul: the next older one with the same right operand, or 0 */
 };
 
 void cr_rewrite_begin(struct cr_rewrite *rw, struct cr_graph *from,
                       const struct cr_rewrite_rules *rules);
 
-/* Nodes added from here on have the origin of this node of `from`: its line and scope. */
+/* Gives nodes that are added from now on the origin of node `id` of `from`: its line, scope and
+ * entry. */
 void cr_rewrite_at(struct cr_rewrite *rw, cr_id id);
 
-/* True for const, iota and expand, which take lengths as attributes and need no `limit`. */
+/* True for the ops const, iota and expand, whose nodes have lengths as attributes and need no
+ * `limit`. */
 bool cr_can_be_limited(enum cr_op op);
 
-/* Returns a node with the value of `id`, its lengths and these in addition; lengths[axis] is 1 +
- * the number of a length, or 0. */
+/* Returns a node with the value of `id`, with its lengths and also with `lengths`; lengths[axis] is
+ * 1 + the number of a length, or 0. */
 cr_id cr_rewrite_limited(struct cr_rewrite *rw, cr_id id, const signed char *lengths);
 
-/* Returns a node of `to` with that op, operands and attributes, new or not.  Ignores the lengths of
- * attr for a constant, an iota and an expand; lengths that are lost by that are put back (see
- * above). */
+/* Returns a node of `to` with this op, these operands and attributes; adds it unless an equal node
+ * exists or a rule replaces it.  Ignores attr's lengths for a constant, an iota or an expand. */
 cr_id cr_rewrite_add(struct cr_rewrite *rw, enum cr_op op, int n, const cr_id *in,
                      const struct cr_attr *attr);
 
-/* Maps a node of `from` to a node of `to` with that op and operands, which gets its origin and
- * tap. */
+/* Maps node `id` of `from` to a node of `to` with this op and these operands, which gets its origin
+ * and tap. */
 cr_id cr_rewrite_replace(struct cr_rewrite *rw, cr_id id, enum cr_op op, int n, const cr_id *in,
                          const struct cr_attr *attr);
 
-/* Copies a node of `from`, whose operands are copied already, and enters it in the map. */
+/* Copies a node of `from`, whose operands have been copied, and maps it to the copy. */
 cr_id cr_rewrite_copy(struct cr_rewrite *rw, cr_id id);
 
 /* Copies the outputs to `to`, frees `from` and the tables, and returns `to`. */
 struct cr_graph *cr_rewrite_end(struct cr_rewrite *rw);
 
-/* Frees `to` and the tables; `from` stays as it is. */
+/* Frees `to` and the tables; `from` does not change. */
 void cr_rewrite_cancel(struct cr_rewrite *rw);
 
 #endif

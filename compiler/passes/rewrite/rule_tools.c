@@ -17,8 +17,8 @@ cr_id cr_multiply(struct cr_rewrite *rw, cr_id a, cr_id b)
     return cr_rewrite_add(rw, CR_OP_mul, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* Transposes the operand of an expand of matrices rather than the result, so that the graph has
- * one form for both. */
+/* If node `id` is an expand of matrices, transposes its operand rather than the result, so that the
+ * graph has one form for both. */
 cr_id cr_transpose_last(struct cr_rewrite *rw, cr_id id)
 {
     struct cr_attr attr = {0};

@@ -1,14 +1,14 @@
 /*
  * rules.c - the rewrite rules, one function each.
  *
- * A rule looks at a node about to be made and returns a node that replaces it, or CR_NONE.  The
- * rules are applied to the nodes that a rule makes, too.
+ * A rule gets a node that is about to be added and returns a node that replaces it, or CR_NONE.
+ * The nodes that a rule adds go through the rules, too.
  *
- * A rule may round differently from the formula it replaces, but gives NaN and infinity where that
- * gives them.  Where the formula leaves the range of floats on the way to a result inside it, a
- * rule may give that result; it never leaves the range where the formula does not.  Exceptions are
- * rules of gradients alone (cr_is_gradient) and cr_rule_attend_twice: they are exact for finite
- * values, as long as no product on the way overflows.
+ * A rule may round differently from the formula that it replaces, but gives NaN and infinity where
+ * the formula does.  If the formula overflows in an intermediate result, a rule may give the finite
+ * result instead; a rule never overflows where the formula does not.  Exceptions are rules that
+ * apply only to gradients (cr_is_gradient) and cr_rule_attend_twice: they are exact for finite
+ * values, as long as no intermediate product overflows.
  */
 #include "rules.h"
 
@@ -23,7 +23,7 @@
 #include "rule_tools.h"
 #include "softmax_rules.h"
 
-/* Makes a constant of an elementwise op on constants.  It is evaluated as in the interpreter: in
+/* Replaces an elementwise op on constants by a constant.  Evaluates it like the interpreter: in
  * double, or exactly for i32. */
 static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -37,7 +37,7 @@ static cr_id fold_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     }
     struct cr_node node;
     if (!cr_infer(rw->to, d->op, d->n, d->in, d->attr, &node))
-        return CR_NONE; /* a bug, which is reported when the node is made */
+        return CR_NONE; /* an invalid node, which is reported as a bug when it is added */
     struct cr_attr attr = cr_attr_of(&node);
     attr.value = cr_evaluator_of(d->op, node.dtype)(d->op, value[0], value[1], value[2]);
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
@@ -48,8 +48,8 @@ static bool same_bits(double a, double b)
     return a == b && signbit(a) == signbit(b);
 }
 
-/* A reduction of a constant is that constant if x op x and identity op x have the bits of x; it
- * does not hold for a sum of -0: 0 + -0 is 0. */
+/* Replaces a reduction of a constant x by x, if x op x and identity op x have the bits of x.  This
+ * does not hold for a sum of -0, since 0 + -0 is 0. */
 static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *in = cr_draft_in(rw, d, 0);
@@ -66,7 +66,8 @@ static cr_id fold_reduction(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Removes ops that return an operand bit by bit; also detach, since gradients exist by now. */
+/* Replaces ops that return an operand bit by bit by the operand; detach, too, since gradients have
+ * been computed by now. */
 static cr_id drop_neutral(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (d->op == CR_OP_mul && cr_is_number(cr_draft_in(rw, d, 0), 1))
@@ -95,7 +96,8 @@ static bool moves_nothing(const struct cr_draft *d, const struct cr_node *in)
            memcmp(d->attr->shape, in->shape, (size_t)rank * sizeof *in->shape) == 0;
 }
 
-/* Removes movement ops that change nothing or move a constant; merges two of the same kind. */
+/* Removes movement ops that change nothing or move a constant; merges two movement ops of one
+ * kind. */
 static cr_id merge_moves(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     if (cr_ops[d->op].kind != CR_KIND_MOVE)
@@ -145,8 +147,9 @@ static cr_id simple_power(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* Replaces a + -b and -b + a by a - b, which has the same bits.  Moves neg above an expand, so
- * that the rule finds it.  The lengths of the expand stay its own: a limit above neg would hide it. */
+/* Replaces a + -b and -b + a by a - b, which has the same bits.  Also moves neg above an expand, so
+ * that this rule can find it.  The lengths of the expand stay on the expand: a limit above neg
+ * would hide neg. */
 static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -164,8 +167,8 @@ static cr_id subtract(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* a > b ? a : max(a, b) is max(a, b), bit by bit.  Scripts write this for a different gradient
- * where a equals b. */
+/* Replaces a > b ? a : max(a, b) by max(a, b), which has the same bits.  Scripts write the former
+ * to get a different gradient where a equals b. */
 static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -177,14 +180,14 @@ static cr_id choose_larger(struct cr_rewrite *rw, const struct cr_draft *d)
     return same ? larger : CR_NONE;
 }
 
-/* c ? a : a is a. */
+/* Replaces c ? a : a by a. */
 static cr_id choose_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     (void)rw;
     return d->op == CR_OP_where && d->in[1] == d->in[2] ? d->in[1] : CR_NONE;
 }
 
-/* Returns x if one of the two nodes is 1 and the other is op(x); or CR_NONE. */
+/* Returns x if one of the two nodes is 1 and the other is op(x); otherwise CR_NONE. */
 static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
 {
     if (cr_is_number(&g->nodes[a], 1) && g->nodes[b].op == op)
@@ -195,8 +198,8 @@ static cr_id one_plus(const struct cr_graph *g, cr_id a, cr_id b, enum cr_op op)
 }
 
 /*
- * 1 + tanh(x) is 2 sigmoid(2 x), which is cheaper and, for x < 0, more accurate.  GELU and similar
- * functions contain it.
+ * Replaces 1 + tanh(x) by 2 sigmoid(2 x), which is cheaper and, for x < 0, more accurate.  GELU and
+ * similar functions contain it.
  */
 static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -208,7 +211,7 @@ static cr_id sigmoid_for_tanh(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, two, cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
 }
 
-/* 1 - tanh(x)^2, the derivative of tanh, is 4 s (1 - s) with the s of the rule above. */
+/* Replaces 1 - tanh(x)^2, the derivative of tanh, by 4 s (1 - s), where s is sigmoid(2 x). */
 static cr_id sigmoid_for_slope(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -231,13 +234,13 @@ static bool is_at_least(const struct cr_node *node, double least)
     return node->op == CR_OP_const && fabs(node->value) >= least;
 }
 
-/* If |a| is at least this, a x x x overflows whenever x x does. */
+/* If |a| is at least this number, a x x x overflows whenever x x does. */
 #define LEAST_OF_CUBE 1e-19
 
 /*
- * (a x) x is a (x x), and ((a x) x) x is (a (x x)) x: so squares are shared, and each power has one
- * spelling.  Outside gradients this applies only if x x overflows no earlier than the formula: |a|
- * is at least 1, or so large that a x x x overflows wherever x x does.
+ * Replaces (a x) x by a (x x), and ((a x) x) x by (a (x x)) x: so squares are shared, and each
+ * power has one form.  Outside gradients this applies only if x x overflows no earlier than the
+ * formula: |a| is at least 1, or large enough that a x x x overflows whenever x x does.
  */
 static cr_id square(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -275,7 +278,7 @@ static cr_id count_terms(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_add, 2, (cr_id[]){a, all}, NULL);
 }
 
-/* y / (1 + exp(-x)) is y sigmoid(x). */
+/* Replaces y / (1 + exp(-x)) by y sigmoid(x). */
 static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -288,20 +291,20 @@ static cr_id sigmoid_for_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_multiply(rw, d->in[0], cr_rewrite_add(rw, CR_OP_sigmoid, 1, &x, NULL));
 }
 
-/* True if a number is far from overflow and underflow in f32. */
+/* True if a number is far from overflow and from underflow in f32. */
 static bool is_tame(double number)
 {
     return fabs(number) > 1e-20 && fabs(number) < 1e20;
 }
 
-/* True if two nodes are f32 constants whose product is tame. */
+/* True if two nodes are f32 constants whose product is_tame. */
 static bool is_tame_product(const struct cr_node *a, const struct cr_node *b)
 {
     return a->op == CR_OP_const && b->op == CR_OP_const && a->dtype == CR_F32 &&
            is_tame(a->value * b->value);
 }
 
-/* Moves constants to the front of a product and multiplies them: c (d x) is (c d) x. */
+/* Moves constants to the front of a product and multiplies them: replaces c (d x) by (c d) x. */
 static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -316,13 +319,15 @@ static cr_id gather_constants(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* c x with a power of two c.  Multiplication by c is exact, so it commutes with other products. */
+/* A product c x, where c is a power of two.  Multiplication by c is exact, so it commutes with
+ * other products. */
 struct scaled {
     double c;
     cr_id x;
 };
 
-/* Splits a node into c and x; c is 1 if the node is not such a product. */
+/* Returns node `id` as a product c x with a power of two c; if it is no such product, c is 1 and x
+ * is `id`. */
 static struct scaled find_scale(const struct cr_graph *g, cr_id id)
 {
     int exponent;
@@ -335,7 +340,7 @@ static struct scaled find_scale(const struct cr_graph *g, cr_id id)
     return (struct scaled){1, id};
 }
 
-/* x y with `scale` multiplied into y if `second`, else into x. */
+/* Returns the product of x and y, with `scale` multiplied into y if `second`, else into x. */
 static cr_id scale_factor(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, bool second)
 {
     cr_id number = constant_like(rw, x, scale);
@@ -343,9 +348,9 @@ static cr_id scale_factor(struct cr_rewrite *rw, double scale, cr_id x, cr_id y,
 }
 
 /*
- * scale x y.  A scale of more than 1 multiplies last, another multiplies factor `which` first: so
- * no intermediate result is larger than the product, x or y.  In gradients the scale always
- * multiplies last, where it meets other scales.
+ * Returns scale x y.  A scale of at least 1 is multiplied last, a smaller one with factor number
+ * `which` first, so that no intermediate result is larger than the product, x or y.  In gradients
+ * the scale is always multiplied last, where rules can merge it with other scales.
  */
 static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y, int which)
 {
@@ -356,8 +361,8 @@ static cr_id scale_product(struct cr_rewrite *rw, double scale, cr_id x, cr_id y
     return scale_factor(rw, scale, x, y, which == 1);
 }
 
-/* Merges a constant of 1 or more before a product with a power of two below 1 inside it: 3 ((0.5 x)
- * y) is 1.5 (x y). */
+/* Merges a constant of at least 1 in front of a product with a power of two below 1 inside it:
+ * replaces 3 ((0.5 x) y) by 1.5 (x y). */
 static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_id product)
 {
     const struct cr_graph *g = rw->to;
@@ -376,13 +381,13 @@ static cr_id meet_scale(struct cr_rewrite *rw, const struct cr_node *front, cr_i
 }
 
 /*
- * In gradients, moves powers of two out of a product: (2 x) y is 2 (x y).
+ * In gradients, moves powers of two out of a product: replaces (2 x) y by 2 (x y).
  *
- * Elsewhere a power above 1 stays inside: a sum could make an fma of (2 x) y, but would round x y
- * first in 2 (x y).  A power below 1 also stays inside, as x y may overflow where (0.5 x) y does
- * not; it moves to the factor that is made later, since the other factor may be needed unscaled
- * until then.  Powers above and below 1 cancel: (0.5 x) (2 y) is x y; the rest of the large one
- * stays with its factor.
+ * Elsewhere a power above 1 stays inside: a sum could make an fma of (2 x) y, but not of 2 (x y),
+ * where x y is rounded first.  A power below 1 also stays inside, since x y may overflow where (0.5
+ * x) y does not; it moves to the factor that is computed later, since the other factor may be
+ * needed unscaled before.  Powers above and below 1 cancel: (0.5 x) (2 y) becomes x y; if the
+ * larger one is not used up, the rest stays with its factor.
  */
 static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -408,8 +413,8 @@ static cr_id gather_scales(struct cr_rewrite *rw, const struct cr_draft *d)
 
 enum { MOST_FACTORS = 16 /* the most nodes of a product that are visited */ };
 
-/* The division of a product by one of its factors, x.  Constants among the factors are collected in
- * `constant`. */
+/* The division of a product by one of its factors, x.  `constant` is the product of all constants
+ * among the factors. */
 struct division {
     cr_id x;
     double constant;
@@ -417,7 +422,8 @@ struct division {
     int budget;
 };
 
-/* Returns the product without `by->x` and its constants; CR_NONE if nothing is left. */
+/* Returns the product `id` without the factor `by->x` and without constants; CR_NONE if no factor
+ * is left. */
 static cr_id divide(struct cr_rewrite *rw, cr_id id, struct division *by)
 {
     const struct cr_node *node = &rw->to->nodes[id];
@@ -439,7 +445,7 @@ static cr_id divide(struct cr_rewrite *rw, cr_id id, struct division *by)
     return left == a && right == b ? id : cr_multiply(rw, left, right);
 }
 
-/* x (a + b y) with numbers a and b. */
+/* The product x (a + b y), where a and b are numbers. */
 struct line {
     cr_id x, y;
     double a, b;
@@ -462,7 +468,7 @@ static bool is_line(const struct cr_graph *g, cr_id id, struct line *line)
     return first->op == CR_OP_const;
 }
 
-/* Returns p if the product is x^p; negative if it has another factor. */
+/* Returns p if node `id` is the power x^p; a negative number if it has other factors. */
 static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
 {
     if (id == x)
@@ -473,9 +479,9 @@ static int power_of(const struct cr_graph *g, cr_id id, cr_id x, int *budget)
 }
 
 /*
- * True if a x + b x y equals x (a + b y) for all values.  It does not if x can be infinite where
- * a + b y is 0 or differs in sign from a or b y.  So y has to be an even power of x, as in the
- * polynomial of GELU; it then overflows only where b x y does.
+ * True if a x + b x y equals x (a + b y) for all values.  That is false if x can be infinite where
+ * a + b y is 0, or has another sign than a or b y.  So y has to be an even power of x, as in the
+ * polynomial of GELU; y then overflows only where b x y does.
  */
 static bool is_exact(const struct cr_graph *g, const struct line *line)
 {
@@ -483,8 +489,8 @@ static bool is_exact(const struct cr_graph *g, const struct line *line)
     return power > 0 && power % 2 == 0 && line->a * line->b > 0 && fabs(line->b) >= LEAST_OF_CUBE;
 }
 
-/* Makes x (a + b y); CR_NONE if a or b is too large or too small for f32, or the result would
- * differ. */
+/* Returns x (a + b y); CR_NONE if a or b is too large or too small for f32, or if the result would
+ * not be exact. */
 static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
 {
     if (!is_tame(line->a) || !is_tame(line->b) ||
@@ -495,8 +501,8 @@ static cr_id add_line(struct cr_rewrite *rw, const struct line *line)
     return cr_multiply(rw, line->x, cr_rewrite_add(rw, CR_OP_add, 2, sum, NULL));
 }
 
-/* Makes scale (plain + term) a product: plain is a x or x (a + b y), and `term` has the factor
- * x. */
+/* Returns scale (plain + term) as a product: `plain` is a x or x (a + b y), and `term` has the
+ * factor x.  Returns CR_NONE if that is impossible or saves nothing. */
 static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, cr_id term)
 {
     const struct cr_graph *g = rw->to;
@@ -504,7 +510,7 @@ static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, c
     if (scales(g, plain))
         line = (struct line){cr_in(g, plain, 1), CR_NONE, g->nodes[cr_in(g, plain, 0)].value, 0};
     else if (!is_line(g, plain, &line) && scale == 1)
-        return CR_NONE; /* x + b x y would save nothing */
+        return CR_NONE; /* writing x + b x y as a product would save nothing */
     struct division by = {.x = line.x, .constant = 1, .budget = MOST_FACTORS};
     cr_id y = divide(rw, term, &by);
     if (!by.found || y == CR_NONE || by.constant == 1 || (line.y != CR_NONE && line.y != y))
@@ -513,8 +519,8 @@ static cr_id take_out_factor(struct cr_rewrite *rw, double scale, cr_id plain, c
     return add_line(rw, &line);
 }
 
-/* Writes polynomials, as in GELU, in Horner's order with merged constants: scale (a x + b x y) is x
- * (scale a + scale b y).  Applies if is_exact, and in gradients. */
+/* Writes polynomials, as in GELU, in Horner's form with merged constants: replaces scale (a x + b x
+ * y) by x (scale a + scale b y).  Applies in gradients, and elsewhere if is_exact. */
 static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -540,7 +546,7 @@ static cr_id horner(struct cr_rewrite *rw, const struct cr_draft *d)
     return out;
 }
 
-/* True if a node is a parameter, or moves and concats of parameters. */
+/* True if a node is a parameter, or movement ops and concats of parameters. */
 static bool is_weight(const struct cr_graph *g, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(g, id);
@@ -557,8 +563,8 @@ bool cr_is_stored_transposed(const struct cr_graph *g, cr_id product)
 }
 
 /* Replaces the transpose of a' b by b' a, also if other axes are permuted.  So the product is
- * stored in the order in which it is read, and a gradient has the layout of its parameter.
- * Weights stay on the right, where products read them as panels in their own format. */
+ * stored in the order in which it is read, and a gradient has the layout of its parameter.  Weights
+ * remain right operands, which products read as panels in their own format. */
 static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -579,7 +585,7 @@ static cr_id transpose_product(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_permute, 1, &product, &attr);
 }
 
-/* A write of rows that all lie outside leaves the tensor as it is. */
+/* Replaces a write of rows that are all outside the tensor by the tensor. */
 static cr_id write_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_node *to = cr_draft_in(rw, d, 0), *rows = cr_draft_in(rw, d, 1),

@@ -1,11 +1,10 @@
 /*
- * simplify.c - constant folding, common subexpression elimination, dead code elimination, merging
- * of movement ops.
+ * simplify.c - folds constants, shares equal nodes, removes dead nodes, and merges movement ops.
  *
- * The rules are in rules.c.  Some of them look at other nodes than the one being made, so one rule
- * may make another applicable to a node that was copied before.  Therefore the graph is copied
+ * The rules are in rules.c.  Some of them search other nodes than the one being added, so one rule
+ * may make another one applicable to a node that was copied before.  Therefore the graph is copied
  * again until no rule applies.  Simplifying a graph twice changes nothing; a debug build checks
- * that.
+ * this.
  */
 #include <assert.h>
 
@@ -14,9 +13,10 @@
 #include "rewrite.h"
 #include "rules.h"
 
-enum { MOST_ROUNDS = 32 /* three are many; more than this are rules that undo each other */ };
+enum { MOST_ROUNDS = 32 /* most graphs need at most three rounds; after so many, rules undo each
+                           other */ };
 
-/* Copies the graph; true if another copy would be the same. */
+/* Copies the graph; returns true if another copy would be the same. */
 static bool simplify(struct cr_module *module)
 {
     struct cr_rewrite rw;

@@ -1,7 +1,7 @@
 /*
- * softmax_rules.c - rules that give softmax one spelling, exp(s) / sum(exp(s)), and its gradients
- * one, too, for the attention passes to match.  In the comments, e is exp(s), l is its sum over
- * rows, expanded or not, and p is e / l.  Where l is 0 or NaN, all of a row's p are NaN.
+ * softmax_rules.c - rules that give softmax one form, exp(s) / sum(exp(s)), and its gradients one
+ * form, too, for the attention passes to match.  In the comments, e is exp(s), l is its sum over
+ * rows, expanded or not, and p is e / l. Where l is 0 or NaN, all p of the row are NaN.
  */
 #include "softmax_rules.h"
 
@@ -16,14 +16,14 @@ static cr_id quotient(struct cr_rewrite *rw, cr_id a, cr_id b)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* Expands a node with one column along the rows of another node. */
+/* Expands node `row`, which has one column, along the rows of node `like`. */
 static cr_id repeated(struct cr_rewrite *rw, cr_id row, cr_id like)
 {
     struct cr_attr shape = cr_attr_of(&rw->to->nodes[like]);
     return cr_rewrite_add(rw, CR_OP_expand, 1, &row, &shape);
 }
 
-/* Returns the e of sum(e, last axis), expanded or not, or CR_NONE. */
+/* Returns e if node `id` is sum(e, last axis), expanded or not; otherwise CR_NONE. */
 static cr_id summed_rows(const struct cr_graph *g, cr_id id)
 {
     if (g->nodes[id].op == CR_OP_expand)
@@ -33,8 +33,8 @@ static cr_id summed_rows(const struct cr_graph *g, cr_id id)
     return rows ? cr_in(g, id, 0) : CR_NONE;
 }
 
-/* Returns the e of a denominator, which is sum(e), or sum(e) plus a number for each row, a sink
- * (see softmax.h); or CR_NONE. */
+/* Returns e if node `id` is a denominator: sum(e), or sum(e) plus one number a row, a sink
+ * (softmax.h).  Otherwise returns CR_NONE. */
 static cr_id normalised(const struct cr_graph *g, cr_id id)
 {
     id = cr_operand_of_expand(g, id);
@@ -46,7 +46,7 @@ static cr_id normalised(const struct cr_graph *g, cr_id id)
     return summed_rows(g, id);
 }
 
-/* True if a node is an l without a sink. */
+/* True if a node is the denominator l of a softmax without a sink. */
 static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *sum = &g->nodes[cr_operand_of_expand(g, id)];
@@ -54,7 +54,8 @@ static bool is_sum_of_exp(const struct cr_graph *g, cr_id id)
            g->nodes[cr_inputs(g, sum)[0]].op == CR_OP_exp;
 }
 
-/* True if a node is an l, with or without a sink that is one number a row. */
+/* True if a node is the denominator l of a softmax, without a sink or with a sink of one number a
+ * row. */
 static bool is_denominator(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *sum = &g->nodes[cr_operand_of_expand(g, id)];
@@ -62,7 +63,7 @@ static bool is_denominator(const struct cr_graph *g, cr_id id)
     return e != CR_NONE && g->nodes[e].op == CR_OP_exp && sum->shape[sum->rank - 1] == 1;
 }
 
-/* Returns the l, not expanded, that divides a node row by row; or CR_NONE. */
+/* Returns l, not expanded, if node `id` is a quotient by l row by row; otherwise CR_NONE. */
 static cr_id divisor(const struct cr_graph *g, cr_id id)
 {
     cr_id wide = g->nodes[id].op == CR_OP_div ? cr_in(g, id, 1) : CR_NONE;
@@ -79,8 +80,8 @@ static bool is_probs(const struct cr_graph *g, cr_id id)
 }
 
 /*
- * (exp(s) v) / sum(exp(s)) is (exp(s) / sum(exp(s))) v, the spelling of softmax that the attention
- * passes match.  The same holds with a sink.
+ * Replaces (exp(s) v) / sum(exp(s)) by (exp(s) / sum(exp(s))) v, the form of softmax that the
+ * attention passes match.  With a sink, too.
  */
 cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -92,14 +93,14 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
         return CR_NONE;
     cr_id sum = cr_operand_of_expand(g, d->in[1]);
     if (g->nodes[sum].shape[g->nodes[sum].rank - 1] != 1)
-        return CR_NONE; /* the sink is expanded before it is added */
+        return CR_NONE; /* a sink that is expanded before it is added */
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
     cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
     cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, v}, NULL);
 }
 
-/* x (1 / l) is x / l. */
+/* Replaces x (1 / l) by x / l. */
 cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -121,7 +122,7 @@ cr_id cr_rule_divide_by_sum(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* sum(x e) / l is sum(x p). */
+/* Replaces sum(x e) / l by sum(x p). */
 cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -140,7 +141,7 @@ cr_id cr_rule_divide_terms(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* In gradients, (x / l) b is (x b) / l, unless x is e: there the division comes first. */
+/* In gradients, replaces (x / l) b by (x b) / l, unless x is e: e / l is the form of softmax. */
 cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -152,7 +153,7 @@ cr_id cr_rule_divide_product(struct cr_rewrite *rw, const struct cr_draft *d)
     return quotient(rw, all, repeated(rw, sum, all));
 }
 
-/* e' (x / l) is p' x. */
+/* Replaces e' (x / l) by p' x. */
 cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -172,8 +173,8 @@ cr_id cr_rule_divide_transposed(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){p, x}, NULL);
 }
 
-/* Matches terms of the form (a - sum(a p)) p that a sum along `axis` of rows reads.  Returns p, and
- * in *sum the sum of a p; or CR_NONE. */
+/* Matches (a - sum(a p)) p in `terms`, which a sum along `axis` reads.  Returns p and sets *sum to
+ * sum(a p), or returns CR_NONE. */
 static cr_id find_shifted(struct cr_rewrite *rw, cr_id terms, const struct cr_attr *axis, cr_id *sum)
 {
     const struct cr_graph *g = rw->to;
@@ -194,8 +195,8 @@ static cr_id zero_like(struct cr_rewrite *rw, cr_id id)
     return cr_rewrite_add(rw, CR_OP_const, 0, NULL, &zero);
 }
 
-/* In gradients, the sum over rows of (a - sum(a p)) p is 0: the shift of a row's scores, as by
- * their maximum, changes no probability, so it has no gradient. */
+/* In gradients, replaces the sum over rows of (a - sum(a p)) p by 0: shifting a row's scores, for
+ * example by their maximum, changes no probability, so the shift has no gradient. */
 cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     cr_id sum;
@@ -207,7 +208,7 @@ cr_id cr_rule_no_shift(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* True if a node is d x / l, spelled -(-(d / l) x), where x is the sink in l. */
+/* True if node `id` is d x / l, written as -(-(d / l) x), where x is the sink in l. */
 static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id l)
 {
     cr_id product = g->nodes[id].op == CR_OP_neg ? cr_in(g, id, 0) : CR_NONE;
@@ -223,15 +224,16 @@ static bool is_share_of_sink(const struct cr_graph *g, cr_id id, cr_id d, cr_id 
     return false;
 }
 
-/* True if a node is x / l, where l is a denominator of softmax that contains a sink. */
+/* True if node `id` is x / l, where l is the denominator of a softmax with a sink. */
 static bool is_share(const struct cr_graph *g, cr_id id)
 {
     return g->nodes[id].op == CR_OP_div && is_denominator(g, cr_in(g, id, 1)) &&
            g->nodes[cr_operand_of_expand(g, cr_in(g, id, 1))].op == CR_OP_add;
 }
 
-/* Removes zeros from the gradients of a softmax with a sink, whose denominator is l: 0 / l and 0 (x / l) are 0,
- * and x / l + 0 and x / l - 0 are x / l.  Such zeros arise where a slice cuts the sink off. */
+/* Removes zeros from the gradients of a softmax with a sink, whose denominator is l: replaces 0 / l
+ * and 0 (x / l) by 0, and x / l + 0 and x / l - 0 by x / l.  Such zeros arise where a slice removes
+ * the sink. */
 cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -261,7 +263,7 @@ cr_id cr_rule_sink_is_cut(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* In gradients, a / l + expand(-(x / l)) is a / l - expand(x / l). */
+/* In gradients, replaces a / l + expand(-(x / l)) by a / l - expand(x / l). */
 cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -278,8 +280,8 @@ cr_id cr_rule_subtract_share(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* In gradients, with a sink x in l, d x / l minus the sum over rows of (a - d) p is 0, where d =
- * sum(a p): a shift of the scores and the sink changes nothing. */
+/* In gradients, with a sink x in l, replaces d x / l minus the sum over rows of (a - d) p by 0,
+ * where d = sum(a p): shifting the scores and the sink changes nothing. */
 cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -293,14 +295,14 @@ cr_id cr_rule_no_shift_of_sink(struct cr_rewrite *rw, const struct cr_draft *d)
     return zero_like(rw, sum);
 }
 
-/* In gradients, replaces where(c, 0 / n, 0) by 0, where n counts the true c of a row: this is
- * the form of the gradient of a maximum.  Adding this 0 to the gradient of softmax changes
- * nothing. */
+/* In gradients, replaces where(c, 0 / n, 0) by 0, where n is the number of true c in a row.
+ * Gradients of a row's maximum have this form.  Also removes the addition of a 0 to a softmax's
+ * gradient. */
 cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
     if (!cr_is_gradient(rw))
-        return CR_NONE; /* -0 + 0 is 0 */
+        return CR_NONE; /* -0 is not the same: -0 + 0 is 0 */
     if (d->op == CR_OP_add && cr_is_number(&g->nodes[d->in[1]], 0) &&
         g->nodes[d->in[0]].op == CR_OP_mul && is_probs(g, cr_in(g, d->in[0], 1)))
         return d->in[0];
@@ -317,8 +319,8 @@ cr_id cr_rule_share_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- sums of softmaxes ---- */
 
-/* Returns the product that a node is computed from by elementwise work, reshapes and permutes;
- * CR_NONE if `budget` visited nodes do not include it. */
+/* Returns the product from which elementwise ops, reshapes and permutes compute node `id`; CR_NONE
+ * if there is none among the first `budget` nodes visited. */
 static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
 {
     enum cr_op op = g->nodes[id].op;
@@ -335,16 +337,17 @@ static cr_id find_product_of(const struct cr_graph *g, cr_id id, int *budget)
     return CR_NONE;
 }
 
-/* Returns the product that makes the scores of an attention's probabilities; CR_NONE if `id` is not
- * such. */
+/* Returns the product of queries and keys if `id` is the probabilities of an attention, else
+ * CR_NONE. */
 static cr_id scores_of(const struct cr_graph *g, cr_id id)
 {
     int budget = 64;
     return is_probs(g, id) ? find_product_of(g, cr_in(g, id, 0), &budget) : CR_NONE;
 }
 
-/* Returns an attention's probabilities if a node is such, or a view of their batch axes, as where
- * heads are sliced into halves: the view is then pushed into them.  Otherwise CR_NONE. */
+/* If node `id` is the probabilities of an attention, returns it.  If it is a view of their batch
+ * axes, as where heads are sliced into halves, moves the view into the attention and returns the
+ * new probabilities. Otherwise returns CR_NONE. */
 static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
 {
     if (cr_is_batch_view(rw->to, id)) {
@@ -354,7 +357,7 @@ static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
     return id != CR_NONE && scores_of(rw->to, id) != CR_NONE ? id : CR_NONE;
 }
 
-/* True for a constant, and for one number a row that is expanded along the rows. */
+/* True for a constant, and for one number a row that is expanded along the row. */
 static bool is_row_factor(const struct cr_graph *g, cr_id id)
 {
     cr_id row = cr_operand_of_expand(g, id);
@@ -363,9 +366,9 @@ static bool is_row_factor(const struct cr_graph *g, cr_id id)
            (row != id && (node->rank == 0 || node->shape[node->rank - 1] == 1));
 }
 
-/* A term of a sum of softmaxes: p, or x p with an x for each row. */
+/* A term of a sum of softmaxes: p, or x p, where x has one number a row. */
 struct term {
-    cr_id p, x; /* x: or CR_NONE */
+    cr_id p, x; /* x is CR_NONE if the term is p */
 };
 
 static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
@@ -380,7 +383,7 @@ static bool find_term(struct cr_rewrite *rw, cr_id id, struct term *term)
     return term->p != CR_NONE;
 }
 
-/* Returns the product of a term and v: p v for the term p, x (p v) for the term x p. */
+/* Returns the product of a term and v: p v for the term p, and x (p v) for the term x p. */
 static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 {
     cr_id product = cr_rewrite_add(rw, CR_OP_matmul, 2, (cr_id[]){term->p, v}, NULL);
@@ -396,11 +399,11 @@ static cr_id attend(struct cr_rewrite *rw, const struct term *term, cr_id v)
 }
 
 /*
- * (p - x q) v is p v - x (q v), for two softmaxes p and q: differential attention (Ye et al.
- * 2024).  Each product becomes an attention, which stores no scores.  The rule does not apply if p
- * and q have the same scores.  It differs at infinity: where p inf - x q inf is infinite, p inf -
- * x (q inf) is NaN; where x is infinite and an element of q is 0, x q is NaN, but x (q v) is
- * infinite.
+ * Replaces (p - x q) v by p v - x (q v), for two softmaxes p and q: differential attention (Ye et
+ * al. 2024).  Each product becomes an attention, which stores no scores.  Does not apply if p and q
+ * have the same scores.  The results may differ at infinity: where p inf - x q inf is infinite, p
+ * inf - x (q inf) is NaN; and where x is infinite and an element of q is 0, x q is NaN, but x (q v)
+ * is infinite.
  */
 cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -420,7 +423,7 @@ cr_id cr_rule_attend_twice(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- gradients ---- */
 
-/* True if a node is `row`, which has one column, expanded along its last axis. */
+/* True if node `wide` expands `row`, which has one column, along its last axis. */
 static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
 {
     const struct cr_node *node = &g->nodes[wide], *in = &g->nodes[row];
@@ -428,8 +431,9 @@ static bool repeats_row(const struct cr_graph *g, cr_id wide, cr_id row)
            in->shape[in->rank - 1] == 1;
 }
 
-/* sum(-x) over rows is -sum(x); in gradients sum(x / l), with one l a row, is sum(x) / l.  The op
- * is then done once a row.  A row of x must end where that of x / l does: l may be what limits it. */
+/* Replaces sum(-x) over rows by -sum(x) and, in gradients, sum(x / l), with one l a row, by sum(x)
+ * / l.  The op then has one element a row.  Does not apply if the rows of x are longer than those
+ * of x / l, which happens if l limits their length. */
 cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -455,7 +459,7 @@ cr_id cr_rule_work_after_sum(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){sum, row}, NULL);
 }
 
-/* In gradients, a / l - x / l, with an x and an l for each row, is (a - x) / l. */
+/* In gradients, replaces a / l - x / l, where x and l have one number a row, by (a - x) / l. */
 cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;
@@ -473,7 +477,7 @@ cr_id cr_rule_divide_once(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){difference, wide}, NULL);
 }
 
-/* (a / l) e, where l is sum(e) with or without a sink, is a (e / l): softmax has those
+/* Replaces (a / l) e, where l is sum(e) with or without a sink, by a (e / l): the softmax has these
  * probabilities already. */
 cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
 {
@@ -489,8 +493,8 @@ cr_id cr_rule_normalise_exp(struct cr_rewrite *rw, const struct cr_draft *d)
     return CR_NONE;
 }
 
-/* Searches the current entry for a matmul older than `than` of a left operand with the factors `a`
- * and the right operand b; or CR_NONE. */
+/* Searches the current entry for a matmul that is older than node `than`, whose left operand has
+ * the factors `a` and whose right operand is `b`.  Returns CR_NONE if there is none. */
 static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_id b,
                           cr_id than)
 {
@@ -504,7 +508,7 @@ static cr_id find_product(struct cr_rewrite *rw, const struct cr_factors *a, cr_
     return CR_NONE;
 }
 
-/* Applies the inverse of a reshape or permute to another node. */
+/* Applies the inverse of the reshape or permute `move` to node `id`. */
 static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
 {
     const struct cr_node *node = &rw->to->nodes[move];
@@ -516,8 +520,9 @@ static cr_id move_back(struct cr_rewrite *rw, cr_id move, cr_id id)
     return cr_rewrite_add(rw, node->op, 1, &id, &back);
 }
 
-/* Multiplies a by b.  If a is a reshape or permute of a node, and b exists in that node's form,
- * multiplies these and moves the product: b then need not exist in both forms. */
+/* Returns the product of a and b.  If a is a reshape or permute of a node, and b exists in that
+ * node's form, multiplies these two and moves the product, so that b need not exist in both
+ * forms. */
 static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 {
     enum cr_op op = rw->to->nodes[a].op;
@@ -533,9 +538,9 @@ static cr_id multiply_viewed(struct cr_rewrite *rw, cr_id a, cr_id b)
 }
 
 /*
- * In gradients, sum(p (g v')) over rows is sum(g (p v)).  In softmax's gradient it replaces a sum
- * over all keys by one over the width of a head (Dao et al. 2022).  Applies if p v exists and is
- * older than g v'.  Dropout multiplies p by the same factors as g v'.
+ * In gradients, replaces sum(p (g v')) over rows by sum(g (p v)).  In the gradient of softmax this
+ * replaces a sum over all keys by a sum over the width of a head (Dao et al. 2022).  Applies if p v
+ * exists and is older than g v'.  Dropout multiplies p and g v' by the same factors.
  */
 cr_id cr_rule_sum_of_heads(struct cr_rewrite *rw, const struct cr_draft *d)
 {

@@ -1,4 +1,4 @@
-/* softmax_rules.h - rules that give softmax and its gradients one spelling. */
+/* softmax_rules.h - declares rules that give softmax and its gradients one form. */
 #ifndef CR_SOFTMAX_RULES_H
 #define CR_SOFTMAX_RULES_H
 

@@ -4,13 +4,13 @@
 
 #include "compiler/ir/mem.h"
 
-/* The tree of immediate post-dominators: the parent of a node is the first node that all paths
- * from its readers pass.  The root is not a node; CR_NONE stands for it. */
+/* The tree of immediate post-dominators: the parent of a node is the first node that is on all
+ * paths from its readers to outputs.  The root is no node, and is written CR_NONE. */
 struct tree {
     cr_id root;
     cr_id *above; /* by node: its parent */
-    cr_id *far;   /* by node: a more distant ancestor, the target of its long step */
-    int *depth;   /* by node: steps to the root */
+    cr_id *far;   /* by node: a more distant ancestor, to which its long step leads */
+    int *depth;   /* by node: number of steps to the root */
 };
 
 static void begin_tree(struct tree *t, int n_nodes)
@@ -30,9 +30,9 @@ static void end_tree(struct tree *t)
     free(t->depth);
 }
 
-/* Adds a node below `above`, with a long step to a far ancestor (a skip list).  If the next two long steps from
- * `above` have equal length, that of the node spans both, else it leads to `above`.  So the path to any ancestor
- * has a logarithmic number of steps. */
+/* Adds a node below `above`, with a long step to a distant ancestor (a skip list).  If the next two
+ * long steps from `above` have equal length, the node's long step spans both; otherwise it leads to
+ * `above`.  So the path to any ancestor has a logarithmic number of steps. */
 static void add_below(struct tree *t, cr_id id, cr_id above)
 {
     cr_id far = t->far[above], farther = t->far[far];
@@ -42,7 +42,7 @@ static void add_below(struct tree *t, cr_id id, cr_id above)
     t->depth[id] = t->depth[above] + 1;
 }
 
-/* The lowest common ancestor. */
+/* Returns the lowest common ancestor of two nodes. */
 static cr_id common(const struct tree *t, cr_id a, cr_id b)
 {
     if (t->depth[a] < t->depth[b])
@@ -57,7 +57,7 @@ static cr_id common(const struct tree *t, cr_id a, cr_id b)
     return a;
 }
 
-/* Immediate post-dominators: users have larger ids, so one pass from the end is enough. */
+/* Sets `meet` of each node.  Readers have larger ids, so one pass from the last node is enough. */
 static void find_meets(struct cr_users *users, const struct cr_graph *g)
 {
     users->meet = cr_calloc((size_t)g->n_nodes + 1, sizeof *users->meet);
@@ -74,8 +74,8 @@ static void find_meets(struct cr_users *users, const struct cr_graph *g)
     end_tree(&t);
 }
 
-/* Marks outputs, then sorts operands by node, by counting: users->list has the users of a node side
- * by side. */
+/* Marks outputs, then lists the users of all nodes by a counting sort: users->list has the users of
+ * one node side by side. */
 void cr_users_list(struct cr_users *users, const struct cr_graph *g)
 {
     int n = g->n_nodes;
