@@ -236,8 +236,8 @@ static bool infer_contract(struct build *b)
     return take_shape(b, rank, shape);
 }
 
-/* Infers a reshape.  The operand may have no elements: the pass `separate_outputs` reshapes such outputs
- * so that each is a separate node. */
+/* Infers a reshape.  The operand may have no elements: the pass `separate_outputs` adds a reshape
+ * to such outputs so that each is a separate node. */
 static bool infer_reshape(struct build *b)
 {
     if (!take_sizes(b, b->attr->rank, b->attr->shape, cr_is_empty(b->in[0]) ? 0 : 1))
@@ -348,7 +348,8 @@ static bool infer_gather(struct build *b)
     return take_shape(b, rank, shape);
 }
 
-/* Infers a take: the shape of the index, which has the sizes of the first operand on all other axes. */
+/* Infers a take: the result has the shape of the index, which has the sizes of the first operand
+ * on all other axes. */
 static bool infer_take(struct build *b)
 {
     const struct cr_node *a = b->in[0], *index = b->in[1];

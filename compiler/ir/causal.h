@@ -20,7 +20,8 @@ enum cr_later {
                       * is the maximum where the query sees no token */
 };
 
-/* The bound on the magnitude of scores: adding at most -CR_HIDES hides a score. */
+/* Scores are assumed to be smaller in magnitude: a number of at most -CR_HIDES, added to a score,
+ * hides it. */
 #define CR_HIDES 1e9
 
 /*

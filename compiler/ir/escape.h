@@ -27,7 +27,7 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n);
 /* Writes n bytes of text in the same way. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);
 
-/* Formats a text, then escapes it like the above. */
+/* Formats a text, then escapes it as cr_escape does.  Returns the length. */
 size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 

@@ -286,7 +286,8 @@ cr_id cr_build(struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
 bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const struct cr_attr *attr,
               struct cr_node *node);
 
-/* Infers a node anew from its operands; returns what differs, or null. */
+/* Infers a node anew from its operands.  Returns an error text if the result differs from the node,
+ * else null. */
 const char *cr_check_inference(struct cr_graph *g, cr_id id);
 
 /*
@@ -368,7 +369,8 @@ char *cr_output_name(const struct cr_graph *g, int output);
 /* Returns, by node, a bit for each entry that needs its value; the caller frees it. */
 unsigned *cr_find_needed(const struct cr_graph *g);
 
-/* Drops all nodes except those with `kept` true, the outputs, and the nodes that they need. */
+/* Drops all nodes whose `kept` is false.  It must be true for outputs and for the operands of kept
+ * nodes. */
 void cr_keep_nodes(struct cr_graph *g, const bool *kept);
 
 /* Keeps one entry, without its name, and the inputs it needs; all parameters, states and lengths

@@ -1,14 +1,15 @@
 /*
  * incremental.c - see incremental.h.
  *
- * A node's *token axes* come from the second axis of the ids.  A node that is computed token by
- * token, such as hidden states, is made for the n new tokens only: its token axis has n rows.  A
- * node that each token reads for all tokens, such as keys and values, is needed in full: it becomes
- * a state, to which the rows of the new tokens are appended.  Nodes that do not depend on ids, such
- * as masks and tables of positions, are made in full or for the rows of the new tokens.
+ * A *token axis* of a node is an axis that comes from the second axis of the ids.  A node that is
+ * computed token by token, such as hidden states, is made for the n new tokens only: its token
+ * axis has n rows.  A node of which a token reads the rows of all tokens, such as keys and
+ * values, is needed in full: it becomes a state, to which the rows of the new tokens are
+ * appended.  Nodes that do not depend on ids, such as masks and tables of positions, are made in
+ * full or for the rows of the new tokens.
  *
- * There are two walks.  The first one, from the result to the leaves, finds which variants of each
- * node are needed; the second one makes them.
+ * There are two passes over the graph.  The first one, from the result to the leaves, finds which
+ * variants of each node are needed; the second one adds them to the new graph.
  */
 #include "incremental.h"
 
@@ -23,8 +24,8 @@
 #include "hash.h"
 #include "mem.h"
 
-/* The variants of a node: all its rows; along a token axis, the rows of the new tokens; along a
- * token axis, the last of these rows. */
+/* The variants of a node.  FULL: all its rows.  ROWS + axis: the rows of the new tokens along
+ * that token axis.  LAST + axis: only the last of these rows. */
 enum { FULL, ROWS, LAST = ROWS + CR_MAX_RANK, VARIANTS = LAST + CR_MAX_RANK };
 
 struct work {
@@ -39,9 +40,10 @@ struct work {
     bool *varies;          /* by node: true if it depends on ids */
     unsigned *wanted;      /* by node: a bit for each variant that is needed */
     cr_id (*made)[VARIANTS];
-    struct cr_table shared;   /* a hash of the nodes of `to`, to share equal ones */
-    cr_id n, at;              /* nodes of `to`: the number of new tokens, and of tokens before */
-    struct cr_output *states; /* the states, and the new value of each */
+    struct cr_table shared;   /* finds equal nodes of `to` */
+    cr_id n, at;              /* nodes of `to` that hold the number of new tokens, and of earlier
+                               * tokens */
+    struct cr_output *states; /* the states, each with its new value */
     int n_states, cap_states;
 };
 
@@ -60,7 +62,7 @@ static bool is_token_axis(const struct work *w, cr_id id, int axis)
     return w->tokens[id] >> axis & 1;
 }
 
-/* Returns the only token axis of a node, or CR_NONE. */
+/* Returns the node's token axis if it has exactly one, else CR_NONE. */
 static int token_axis(const struct work *w, cr_id id)
 {
     for (int a = 0; a < w->from->nodes[id].rank; a++)
@@ -69,14 +71,15 @@ static int token_axis(const struct work *w, cr_id id)
     return CR_NONE;
 }
 
-/* True if a node is gather(a, index, axis) and depends on ids.  It is treated as one op; its
- * other axes come from both operands. */
+/* True if a node is gather(a, index, axis) and depends on ids: it is then treated as one op,
+ * whose other axes are axes of both `a` and `index`. */
 static bool find_along(const struct work *w, cr_id id, struct cr_gather_axis *along)
 {
     return w->varies[id] && cr_find_gather_axis(w->from, id, along);
 }
 
-/* Finds the token axes: an axis is one if it comes from a token axis of an operand. */
+/* Finds the token axes of all nodes: an axis is a token axis if it comes from a token axis of an
+ * operand. */
 static void find_tokens(struct work *w)
 {
     for (cr_id id = 0; id < w->from->n_nodes; id++) {
@@ -113,9 +116,9 @@ static bool is_wanted(const struct work *w, cr_id id, int variant)
     return w->wanted[id] >> variant & 1;
 }
 
-/* True if the operand of a view becomes the state instead of the view, because one token's
- * elements are closer together there: for keys that scores read transposed, or that groups of
- * queries share. */
+/* True if the operand of a view, and not the view itself, becomes the state, because the elements
+ * of one token are closer together in the operand.  Examples are keys that scores read
+ * transposed, or that a group of queries shares. */
 static bool is_stored_before_view(const struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -144,8 +147,8 @@ static int fail_merged(const struct work *w, cr_id id)
                    "one that keeps the axis of tokens");
 }
 
-/* Fails: tokens read a tensor without a token axis.  The error names the node that removed the
- * axis, where a token sees later ones. */
+/* Fails because later tokens need a tensor without a token axis.  The error names the op that
+ * removed the token axis, which may be an operand of `id`. */
 static int fail_without_tokens(const struct work *w, cr_id id)
 {
     for (int i = 0; i < w->from->nodes[id].n_in; i++) {
@@ -159,7 +162,8 @@ static int fail_without_tokens(const struct work *w, cr_id id)
     return fail_looks_ahead(w, id);
 }
 
-/* Marks what a full node needs: full operands or, for a state, its own new rows. */
+/* Marks the variants that a FULL node is made of: FULL operands or, if the node becomes a state,
+ * the node's own ROWS. */
 static int want_full(struct work *w, cr_id id)
 {
     if (!w->varies[id] || is_stored_before_view(w, id)) {
@@ -177,7 +181,8 @@ static int want_full(struct work *w, cr_id id)
     return 0;
 }
 
-/* Returns what elements of a node for later keys have in common, or that no axis is the query's. */
+/* Returns the common value of elements whose key is later than the query; CR_LATER_UNKNOWN if the
+ * node has no query axis. */
 static enum cr_later find_later(const struct work *w, cr_id id, int query, int key)
 {
     return query == CR_NONE ? CR_LATER_UNKNOWN : cr_find_later(w->from, id, query, key);
@@ -193,7 +198,8 @@ static int fail_later(const struct work *w, cr_id id, enum cr_later later)
                    "-inf for later tokens, or each token to see itself");
 }
 
-/* Fails unless a sum or a maximum along a token axis of operand i leaves out later tokens. */
+/* Fails unless a sum (`needed` is ZERO) or a maximum (HIDDEN) over `axis` of operand i omits the
+ * elements of later tokens.  `row` is the axis of the result that belongs to the query. */
 static int check_reduced(const struct work *w, cr_id id, int i, int row, int axis,
                          enum cr_later needed)
 {
@@ -202,7 +208,7 @@ static int check_reduced(const struct work *w, cr_id id, int i, int row, int axi
     return later == needed ? 0 : fail_later(w, id, later);
 }
 
-/* True if an axis of the node corresponds to axis `axis` of operand i. */
+/* True if some axis of the node corresponds to axis `axis` of operand i. */
 static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
 {
     for (int a = 0; a < w->from->nodes[id].rank; a++)
@@ -211,8 +217,8 @@ static bool keeps_axis(const struct work *w, cr_id id, int i, int axis)
     return false;
 }
 
-/* Fails unless later keys are hidden before a view or a concat that cuts, merges or joins the axis
- * of keys, which hides them from later checks. */
+/* Fails unless the elements of later keys are 0 or hidden in each operand whose axis of keys a
+ * view or a concat cuts, merges or joins: after that op the axis can no longer be checked. */
 static int check_kept(const struct work *w, cr_id id, int row)
 {
     for (int i = 0; i < w->from->nodes[id].n_in; i++) {
@@ -229,7 +235,7 @@ static int check_kept(const struct work *w, cr_id id, int row)
     return 0;
 }
 
-/* Fails unless in a product over tokens one operand is 0 for later tokens. */
+/* Fails unless one operand of a product that sums over tokens is 0 for later tokens. */
 static int check_contract(const struct work *w, cr_id id, int row)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -242,7 +248,7 @@ static int check_contract(const struct work *w, cr_id id, int row)
     return check_reduced(w, id, 0, row, r - 1, CR_LATER_ZERO);
 }
 
-/* Fails unless the rows of a node that depends on ids are computed without later tokens. */
+/* Fails if the rows along axis `row` of a node that depends on ids may depend on later tokens. */
 static int check_causal(const struct work *w, cr_id id, int row)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -266,7 +272,8 @@ static int check_causal(const struct work *w, cr_id id, int row)
     return check_reduced(w, id, 0, row, node->axis, sums ? CR_LATER_ZERO : CR_LATER_HIDDEN);
 }
 
-/* True if operand i does not have the axis and takes part in each row as a whole. */
+/* True if operand i has no axis that corresponds to `axis`, so that every row of the result uses
+ * the whole operand. */
 static bool is_shared(const struct work *w, cr_id id, int i, int axis)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -279,7 +286,8 @@ static bool is_shared(const struct work *w, cr_id id, int i, int axis)
     return kind == CR_KIND_CONTRACT || kind == CR_KIND_GATHER;
 }
 
-/* True if the rows of a node along an axis can be made of rows of its operands. */
+/* True if the node's rows along an axis can be computed from its operands' rows along the
+ * corresponding axes. */
 static bool is_computed_by_rows(const struct work *w, cr_id id, int axis)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -291,7 +299,8 @@ static bool is_computed_by_rows(const struct work *w, cr_id id, int axis)
     return node->n_in > 0;
 }
 
-/* Marks the operands for rows of a gather along another axis: the same rows of both. */
+/* Marks the variants of both operands of a gather along another axis: rows of the gather need the
+ * same rows of `a` and of the index. */
 static int want_along(struct work *w, cr_id id, const struct cr_gather_axis *along, int axis, int variant)
 {
     const struct cr_node *a = &w->from->nodes[along->a];
@@ -305,7 +314,8 @@ static int want_along(struct work *w, cr_id id, const struct cr_gather_axis *alo
     return 0;
 }
 
-/* Marks the operands for rows along an axis; `variant` is ROWS or LAST. */
+/* Marks the variants of the operands from which a node's rows along an axis are computed;
+ * `variant` is ROWS or LAST. */
 static int want_rows(struct work *w, cr_id id, int axis, int variant)
 {
     struct cr_gather_axis along;
@@ -326,15 +336,16 @@ static int want_rows(struct work *w, cr_id id, int axis, int variant)
     return 0;
 }
 
-/* True if the last row is taken from the variant with all rows, which is made anyway.  A node
- * that does not depend on ids is made for its last row alone: a mask of one row then still says
- * by indices which tokens it shows. */
+/* True if the variant LAST is taken from ROWS, because ROWS is made anyway.  A node that does not
+ * depend on ids is instead computed for its last row alone, so that a mask of one row still
+ * states by indices which tokens it shows. */
 static bool is_last_of_rows(const struct work *w, cr_id id, int axis)
 {
     return w->varies[id] && is_wanted(w, id, ROWS + axis);
 }
 
-/* Marks the variants of the operands that the wanted variants of a node are made of. */
+/* Marks the variants of a node's operands that are needed to make the node's own wanted
+ * variants. */
 static int want_operands(struct work *w, cr_id id)
 {
     int rank = w->from->nodes[id].rank;
@@ -396,7 +407,7 @@ static cr_id add(struct work *w, cr_id a, cr_id b)
     return make(w, CR_OP_add, 2, (cr_id[]){a, b}, NULL);
 }
 
-/* Returns the position of the first row of a variant. */
+/* Returns the position of the token to which the variant's first row belongs. */
 static cr_id first_position(struct work *w, int variant)
 {
     return variant == ROWS ? w->at : add(w, add(w, w->at, w->n), one_i32(w, -1));
@@ -414,8 +425,8 @@ static int64_t rows_of(const struct work *w, int variant)
     return variant == ROWS ? w->how->chunk : 1;
 }
 
-/* Returns an i32 tensor of the given shape, in which each element is the position of its token
- * along `axis`. */
+/* Returns an i32 tensor of the given shape with `axis` resized to the variant's rows; each
+ * element is the position of its token along `axis`. */
 static cr_id positions(struct work *w, int variant, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
@@ -441,7 +452,8 @@ static cr_id take_rows(struct work *w, cr_id table, int axis, cr_id index)
     return axis ? make(w, CR_OP_permute, 1, &rows, &back) : rows;
 }
 
-/* Returns the rows of a table of positions for the tokens; past the last position, its last row. */
+/* Returns the rows of a table at the positions of the new tokens; positions past the table's end
+ * give its last row. */
 static cr_id take_positions(struct work *w, cr_id table, int axis, int variant)
 {
     cr_id at = positions(w, variant, 1, (int64_t[]){1}, 0);
@@ -449,14 +461,15 @@ static cr_id take_positions(struct work *w, cr_id table, int axis, int variant)
     return take_rows(w, table, axis, make(w, CR_OP_minimum, 2, (cr_id[]){at, last}, NULL));
 }
 
-/* Returns the last of the rows of the new tokens. */
+/* Returns the last of the rows along an axis of new tokens. */
 static cr_id take_last(struct work *w, cr_id rows, int axis)
 {
     cr_id last = add(w, w->n, one_i32(w, -1));
     return take_rows(w, rows, axis, spread(w, last, 1, (int64_t[]){1}));
 }
 
-/* Adds the same op with other operands and another number of rows along an axis. */
+/* Adds the op of node `id` with other operands and, unless `axis` is CR_NONE, with `rows` rows
+ * along `axis`. */
 static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int64_t rows)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
@@ -465,8 +478,8 @@ static cr_id make_again(struct work *w, cr_id id, const cr_id *in, int axis, int
     return make(w, w->from->nodes[id].op, w->from->nodes[id].n_in, in, &attr);
 }
 
-/* Adds the same op on the variants of its operands that its rows along an axis need, or on full
- * operands if the axis is CR_NONE. */
+/* Adds the op of node `id` on those variants of its operands from which its rows along `axis` are
+ * computed; on FULL operands if `axis` is CR_NONE. */
 static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
 {
     int n = w->from->nodes[id].n_in;
@@ -481,8 +494,8 @@ static cr_id make_of_operands(struct work *w, cr_id id, int axis, int variant)
     return made;
 }
 
-/* Returns the name of a state: the name of the value in the script, or else its scope; with a
- * number if the name is taken. */
+/* Returns a new name for a state: the name that the script gave to the value, else the scope with
+ * "cache" behind it; with a number behind it if the name is taken. */
 static const char *name_state(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -505,7 +518,8 @@ static const char *name_state(struct work *w, cr_id id)
     }
 }
 
-/* Returns the existing state for some rows along an axis, or CR_NONE. */
+/* Returns the value of the state to which these rows are already written along an axis, or
+ * CR_NONE. */
 static cr_id find_state(const struct work *w, cr_id rows, int axis)
 {
     for (int i = 0; i < w->n_states; i++)
@@ -514,8 +528,8 @@ static cr_id find_state(const struct work *w, cr_id rows, int axis)
     return CR_NONE;
 }
 
-/* Returns the state of all tokens: the rows of the new tokens are written after the rows of earlier
- * tokens. */
+/* Returns the rows of all tokens: makes a state for node `id` and writes the rows of the new
+ * tokens after the rows of earlier tokens. */
 static cr_id make_state(struct work *w, cr_id id)
 {
     struct cr_attr attr = cr_attr_of(&w->from->nodes[id]);
@@ -569,7 +583,8 @@ static cr_id repeat(struct work *w, cr_id in, int axis, int64_t n)
     return make(w, CR_OP_expand, 1, &in, &attr);
 }
 
-/* Puts NaN where an index is out of bounds; i32 values are the least number there already. */
+/* Replaces elements by NaN where their index is out of bounds.  Elements that are i32 are the
+ * least i32 there already. */
 static cr_id nan_where_outside(struct work *w, cr_id taken, cr_id index, int64_t size)
 {
     if (w->to->nodes[taken].dtype == CR_I32)
@@ -581,9 +596,9 @@ static cr_id nan_where_outside(struct work *w, cr_id taken, cr_id index, int64_t
 }
 
 /*
- * Makes the rows of a gather along another axis from rows of both operands.  The rows of n tokens
- * cannot be merged into one axis; so the index is compared with all positions along a new axis, and
- * a maximum along that axis picks the one element that it points to.
+ * Makes the rows of a gather along another axis from rows of both operands.  The n rows of new
+ * tokens cannot be merged with another axis; so the index is compared with all positions along a
+ * new axis, and a maximum along that axis selects the one element at the index.
  */
 static cr_id take_along(struct work *w, const struct cr_gather_axis *along, int axis, int variant)
 {
@@ -603,7 +618,7 @@ static cr_id take_along(struct work *w, const struct cr_gather_axis *along, int 
     return nan_where_outside(w, make(w, CR_OP_reshape, 1, &found, &shape), index, size);
 }
 
-/* Makes the rows of the new tokens along an axis, or only the last of them. */
+/* Makes the variant ROWS or LAST of a node along an axis. */
 static cr_id make_rows(struct work *w, cr_id id, int axis, int variant)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -627,7 +642,7 @@ static void make_full(struct work *w, cr_id id)
     w->made[id][FULL] = stays ? make_of_operands(w, id, CR_NONE, FULL) : make_state(w, id);
 }
 
-/* Makes all needed variants of a node; the variants of its operands exist already. */
+/* Makes all needed variants of a node.  The variants of its operands were made before. */
 static void make_node(struct work *w, cr_id id)
 {
     const struct cr_node *node = &w->from->nodes[id];
@@ -676,7 +691,8 @@ static int find_ids(struct work *w)
     if (ids->rank != 2 || ids->dtype != CR_I32)
         return fail(w, "another input " CR_IDS, "i32 [batch, tokens]");
     w->context = ids->shape[1];
-    if (w->context == 1) /* axes.h cannot tell an axis of one token from others of size 1 */
+    if (w->context == 1) /* with one token, axes.h cannot tell the axis of tokens from other axes
+                          * of size 1 */
         return fail(w, CR_IDS " of 1 token", "2 at least");
     if (w->how->chunk >= 1 && w->how->chunk <= w->context)
         return 0;
@@ -701,7 +717,7 @@ static int find_result(struct work *w, cr_id *result)
     return 0;
 }
 
-/* Starts the new graph with the length and the state of positions. */
+/* Begins the new graph: adds the length CR_TOKENS and the state CR_AT. */
 static int begin(struct work *w)
 {
     w->to = cr_graph_successor(w->from);
@@ -719,7 +735,7 @@ static int begin(struct work *w)
     return 0;
 }
 
-/* Fails if an op cannot have the length CR_TOKENS. */
+/* Fails if an op of the new graph does not allow the length CR_TOKENS. */
 static int check_lengths(const struct work *w)
 {
     for (cr_id id = 0; id < w->to->n_nodes; id++) {
@@ -742,7 +758,7 @@ static void finish(struct work *w, cr_id result)
     cr_add_replacement(w->to, 0, w->at, add(w, w->at, w->n));
 }
 
-/* Does the whole conversion: checks, both walks, outputs. */
+/* Converts the graph: checks it, marks the needed variants, makes them, adds the outputs. */
 static int make_incremental(struct work *w)
 {
     cr_id result;

@@ -1,6 +1,6 @@
-/* Infers the named sizes of a graph's nodes from the sizes of inputs, states and parameters, by the
- * rules of the ops.  If an op splits an axis, a node of the script with the result's shape names the
- * parts. */
+/* Infers the named sizes of a graph's nodes from the sizes of inputs, states and parameters, by
+ * the rules of the ops.  Where an op splits an axis, the parts get their names from a node of the
+ * script's graph that has the shape of the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,21 +8,22 @@
 #include "compiler/ir/mem.h"
 #include "named_sizes.h"
 
-/* The node whose sizes are being inferred, and the sizes of all nodes. */
+/* The node whose named sizes are being inferred, and the sizes inferred for all nodes. */
 struct finder {
     const struct cr_graph *g;
     struct cr_named_sizes *sizes;
     const struct cr_node *node;
     const cr_id *in;
     int (*all)[CR_MAX_RANK];
-    int *found; /* the node's; zeros at first */
-    int visits; /* of find_part: it gives up after MAX_VISITS */
+    int *found; /* by axis: the node's sizes; zeros at first */
+    int visits; /* nodes that find_part visited; it stops at MAX_VISITS */
     int share[CR_MAX_RANK]; /* the result of known_of_share */
 };
 
 enum { MAX_VISITS = 64 };
 
-/* Returns the only size of two that is known; 0 if both are, and differ. */
+/* Returns the named size that two operands give to one axis: the known one, or of two different
+ * ones the one with a name; 0 if both have names. */
 static int meet(const struct finder *f, int a, int b)
 {
     if (a == b || !b)
@@ -33,7 +34,7 @@ static int meet(const struct finder *f, int a, int b)
     return named == cr_is_named(f->sizes, b) ? 0 : named ? a : b;
 }
 
-/* Returns the sizes of the script's nodes of this node's shape, or null. */
+/* Returns the sizes that all nodes of the script's graph with this node's shape have, or null. */
 static const int *known_of_shape(const struct finder *f)
 {
     for (int i = 0; i < f->sizes->n_facts; i++) {
@@ -45,14 +46,14 @@ static const int *known_of_shape(const struct finder *f)
     return NULL;
 }
 
-/* Returns the named size of the number of ranks, or 0. */
+/* Returns the size RANKS, or 0 if the model is not cut for ranks. */
 static int size_of_ranks(const struct finder *f)
 {
     return f->sizes->ranks_name ? cr_size_of_name(f->sizes, f->sizes->ranks_name) : 0;
 }
 
-/* Returns the axis of a fact that the node has a rank's share of, where all its other axes are the fact's; or
- * CR_NONE. */
+/* Returns the axis along which the node is one rank's even share of a tensor of the fact's shape,
+ * all other axes being equal; CR_NONE if there is no such axis. */
 static int shared_axis(const struct finder *f, const struct cr_size_fact *fact, int64_t ranks)
 {
     int axis = CR_NONE;
@@ -68,8 +69,8 @@ static int shared_axis(const struct finder *f, const struct cr_size_fact *fact, 
     return axis;
 }
 
-/* Returns the sizes of the script's nodes of which this node is a rank's share, cut evenly along one axis; null if
- * there are none, or if they disagree. */
+/* Returns the sizes of nodes of the script's graph of which this node is one rank's even share
+ * along an axis.  Returns null if there are no such nodes, or if their sizes disagree. */
 static const int *known_of_share(struct finder *f)
 {
     const int ranks = size_of_ranks(f);
@@ -89,7 +90,8 @@ static const int *known_of_share(struct finder *f)
     return found ? f->share : NULL;
 }
 
-/* Infers an op whose shape does not follow from its operands, as find_slice does. */
+/* Infers a node by its shape alone, for ops whose result's shape does not follow from their
+ * operands' shapes. */
 static void find_by_shape(struct finder *f)
 {
     const int *known = known_of_shape(f);
@@ -97,7 +99,7 @@ static void find_by_shape(struct finder *f)
         memcpy(f->found, known, CR_MAX_RANK * sizeof *known);
 }
 
-/* Infers an input, a state or a parameter by its name, another leaf by its shape. */
+/* Infers an input, a state or a parameter by its name, any other leaf by its shape. */
 static void find_leaf(struct finder *f)
 {
     if (!cr_is_interface(f->node))
@@ -110,14 +112,14 @@ static void find_leaf(struct finder *f)
     }
 }
 
-/* True if operand i has a name for this axis. */
+/* True if operand i has a named size along this axis. */
 static bool names_axis(const struct finder *f, int i, int axis)
 {
     return cr_is_named(f->sizes, f->all[f->in[i]][axis]);
 }
 
-/* True if an axis of one element has a name in one operand, and in another one a different axis of one
- * element has it: views move such axes freely, so neither name is proven. */
+/* True if an axis of size 1 has a name in one operand, while another operand has a name on a
+ * different axis of size 1.  Views may move such an axis, so neither name is proven. */
 static bool is_moved(const struct finder *f, int axis)
 {
     const int64_t *shape = f->node->shape;
@@ -129,7 +131,7 @@ static bool is_moved(const struct finder *f, int axis)
     return false;
 }
 
-/* Infers the axes that come from axes of operands. */
+/* Infers each axis of the result from the axes of operands that correspond to it. */
 static void find_meeting(struct finder *f)
 {
     for (int i = 0; i < f->node->n_in; i++)
@@ -140,7 +142,7 @@ static void find_meeting(struct finder *f)
         }
 }
 
-/* Infers an elementwise op or a concat: axis a of each operand is axis a of the result. */
+/* Infers an elementwise op or a concat: axis a of the result is axis a of each operand. */
 static void find_aligned(struct finder *f)
 {
     find_meeting(f);
@@ -149,8 +151,8 @@ static void find_aligned(struct finder *f)
             f->found[a] = 0;
 }
 
-/* Infers a concat.  If its parts have one size, its axis has that size times their number; else the sum
- * of their sizes. */
+/* Infers a concat.  Along its axis, the size is n times the operands' size if n operands have one
+ * size, else the sum of their sizes. */
 static void find_concat(struct finder *f)
 {
     int axis = f->node->axis, n = f->node->n_in, *parts = cr_calloc((size_t)n, sizeof *parts);
@@ -174,8 +176,8 @@ static int product(const struct finder *f, const int *sizes, int begin, int end)
     return all;
 }
 
-/* Infers axes a .. a_end - 1 of a reshape, which hold the elements of axes b .. b_end - 1 of its
- * operand. */
+/* Infers axes a .. a_end - 1 of a reshape's result, which have the same elements as axes b ..
+ * b_end - 1 of its operand. */
 static void find_group(struct finder *f, int a, int a_end, int b, int b_end)
 {
     const int *from = f->all[f->in[0]], *known = known_of_shape(f);
@@ -188,7 +190,8 @@ static void find_group(struct finder *f, int a, int a_end, int b, int b_end)
         memcpy(f->found + a, known + a, (size_t)(a_end - a) * sizeof *known);
 }
 
-/* Infers a reshape by the smallest groups of axes that hold the same elements. */
+/* Infers a reshape: splits the axes of result and operand into the smallest groups that have
+ * equally many elements. */
 static void find_reshape(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]], *node = f->node;
@@ -204,15 +207,15 @@ static void find_reshape(struct finder *f)
                 from *= in->shape[b_end++];
         } while (size != from);
         if (a_end > a && b_end == b && b < in->rank && in->shape[b] == node->shape[a])
-            b_end++; /* an axis of one element stays one */
+            b_end++; /* an axis of size 1 is a group of its own */
         find_group(f, a, a_end, b, b_end);
         a = a_end;
         b = b_end;
     }
 }
 
-/* Returns the size of elements first .. first + n - 1 of an axis of a node if they are the share of one of the ranks;
- * else 0. */
+/* Returns the named size of elements first .. first + n - 1 of a node's axis if they are the even
+ * share of one rank; else 0. */
 static int part_of_rank(const struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
 {
     const int ranks = size_of_ranks(f);
@@ -221,8 +224,9 @@ static int part_of_rank(const struct finder *f, cr_id id, int axis, int64_t firs
     return cr_size_quotient(f->sizes, f->all[id][axis], ranks);
 }
 
-/* Returns the size of the part of a concat that elements first .. first + n - 1 of an axis are, of
- * a node that is computed along that axis from the concat; 0 if there is none. */
+/* Returns the named size of elements first .. first + n - 1 of a node's axis.  Searches the
+ * operands for a concat along that axis that has these elements as one operand, or as one rank's
+ * share of an operand; returns 0 if there is no such concat. */
 static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_t n)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -251,7 +255,7 @@ static int find_part(struct finder *f, cr_id id, int axis, int64_t first, int64_
     return size;
 }
 
-/* True if a node is an input, a state or a parameter, or such a matrix transposed. */
+/* True if a node is an input, a state or a parameter, possibly permuted. */
 static bool is_of_caller(const struct cr_graph *g, cr_id id)
 {
     while (g->nodes[id].op == CR_OP_permute)
@@ -259,9 +263,9 @@ static bool is_of_caller(const struct cr_graph *g, cr_id id)
     return cr_is_interface(&g->nodes[id]);
 }
 
-/* Returns the size that n elements of an axis of the operand have if they are a rank's share of it: of queries, keys
- * and values of N_EMBD columns each, the share of the queries has N_EMBD / RANKS.  Returns 0 if they are no even
- * share. */
+/* Returns the named size of n elements of the operand's axis if they are one rank's share of an
+ * even part of it: of queries, keys and values of N_EMBD columns each, a rank's share of the
+ * queries has N_EMBD / RANKS.  Returns 0 if they are not. */
 static int find_share(const struct finder *f, int axis, int64_t n)
 {
     const int ranks = size_of_ranks(f);
@@ -276,8 +280,8 @@ static int find_share(const struct finder *f, int axis, int64_t n)
     return cr_size_quotient(f->sizes, part, ranks);
 }
 
-/* Infers the axes that a slice cuts: it takes a part of a concat, or all nodes of the script that
- * have its shape agree about them. */
+/* Infers the axes that a slice cuts: from the part of a concat that it selects, or from the
+ * script's nodes of its shape, if all of them agree. */
 static void find_slice(struct finder *f)
 {
     const int *known = known_of_shape(f), *from = f->all[f->in[0]];
@@ -291,14 +295,15 @@ static void find_slice(struct finder *f)
         if (is_of_caller(f->g, f->in[0]))
             f->found[a] = f->found[a] ? f->found[a] : share;
         else if (share && known && share != known[a])
-            agrees = false; /* a rank's share, or a part that only has the shape of another node */
+            agrees = false; /* the slice is a rank's share, or only happens to have the shape of
+                             * another node */
         agrees = agrees && (!f->found[a] || f->found[a] == known[a]);
     }
     for (int a = 0; agrees && a < f->node->rank; a++)
         f->found[a] = known[a];
 }
 
-/* Infers a view: an axis that it keeps has the size that it has in the operand. */
+/* Infers a view: each axis that corresponds to an axis of the operand has the same size. */
 static void find_move(struct finder *f)
 {
     const int *known = f->node->op == CR_OP_expand ? known_of_shape(f) : NULL, *share = known_of_share(f);
@@ -318,8 +323,8 @@ static void find_move(struct finder *f)
             f->found[a] = known[a];
 }
 
-/* Infers an op with the shape of its first operand, but for the axis of a reduction, which has one
- * element. */
+/* Infers an op whose result has the shape of its first operand, except that a reduction's axis
+ * has size 1. */
 static void find_same(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
@@ -330,7 +335,7 @@ static void find_same(struct finder *f)
             f->found[a] = cr_plain_size(f->sizes, 1);
 }
 
-/* Infers the parts of all ranks: the first axis counts them. */
+/* Infers an exchange: axis 0 is the number of ranks, the other axes are those of the operand. */
 static void find_exchange(struct finder *f)
 {
     f->found[0] = size_of_ranks(f);
@@ -347,8 +352,8 @@ static void (*const find[])(struct finder *) = {
     [CR_KIND_EXCHANGE] = find_exchange,
 };
 
-/* Infers axes of lengths: they have the size of the bound.  If there are no options, the size of an
- * axis of which nothing is known is a number. */
+/* Gives each axis that is a length the named size of its bound.  In a model without options, an
+ * axis whose size is unknown is a plain number. */
 static void find_bounds(struct finder *f)
 {
     for (int a = 0; a < f->node->rank; a++) {

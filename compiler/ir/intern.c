@@ -33,7 +33,7 @@ void cr_interned_drop(struct cr_interned *in)
 
 /* ---- strings ---- */
 
-/* The address of a search. */
+/* The address to find in `addresses`; the context of a table search. */
 struct address {
     const struct cr_names *names;
     const char *text;
@@ -68,7 +68,7 @@ const char *cr_intern(struct cr_graph *g, const char *text)
 
 /* ---- lines ---- */
 
-/* The line of a search. */
+/* The line to find in `places`; the context of a table search. */
 struct place {
     const struct cr_interned *in;
     struct cr_text_line line;
@@ -81,7 +81,7 @@ static bool is_place(const void *context, int item)
     return line->file == place->line.file && line->line == place->line.line;
 }
 
-/* Line numbers are indices + 1, since 0 means no line. */
+/* Returned numbers are indices + 1, since 0 means no line. */
 int cr_intern_line(struct cr_graph *g, const char *file, int line)
 {
     struct cr_interned *in = g->interned;
@@ -113,7 +113,7 @@ static int64_t *axes_at(const struct cr_interned *in, int number)
     return in->blocks[number / CR_AXES_IN_BLOCK] + number % CR_AXES_IN_BLOCK * CR_MAX_RANK;
 }
 
-/* The axes of a search. */
+/* The axes to find; the context of a table search. */
 struct wanted {
     const struct cr_interned *in;
     const int64_t *axes;
@@ -125,7 +125,7 @@ static bool are_wanted(const void *context, int item)
     return memcmp(axes_at(wanted->in, item), wanted->axes, sizeof cr_no_axes) == 0;
 }
 
-/* Hashes axes by independent multiplications, which is faster than a chain of dependent ones. */
+/* Hashes axes by independent multiplications, since a chain of dependent ones is slower. */
 static uint64_t hash_axes(const int64_t *axes)
 {
     static const uint64_t odd[CR_MAX_RANK] = {
@@ -138,7 +138,7 @@ static uint64_t hash_axes(const int64_t *axes)
     return sum;
 }
 
-/* Returns room for one more list of axes, in a new block if the last is full. */
+/* Returns memory for one more list of axes, in a new block if the last one is full. */
 static int64_t *push_axes(struct cr_interned *in)
 {
     if (in->n_axes == in->n_blocks * CR_AXES_IN_BLOCK) {
@@ -170,7 +170,9 @@ bool cr_are_interned(const struct cr_graph *g, const int64_t *axes)
     const struct cr_interned *in = g->interned;
     uintptr_t size = sizeof cr_no_axes, all = CR_AXES_IN_BLOCK * size;
     for (int i = 0; i < in->n_blocks; i++) {
-        uintptr_t at = (uintptr_t)axes - (uintptr_t)in->blocks[i]; /* large if it comes before */
+        uintptr_t at = (uintptr_t)axes - (uintptr_t)in->blocks[i]; /* wraps to a large number
+                                                                    * if `axes` lies before the
+                                                                    * block */
         if (at < all && at % size == 0)
             return i + 1 < in->n_blocks ||
                    at / size < (uintptr_t)in->n_axes - (uintptr_t)i * CR_AXES_IN_BLOCK;
@@ -180,7 +182,7 @@ bool cr_are_interned(const struct cr_graph *g, const int64_t *axes)
 
 /* ---- literals ---- */
 
-/* The literal of a search. */
+/* The literal to find; the context of a table search. */
 struct content {
     const struct cr_interned *in;
     const struct cr_literal *literal;

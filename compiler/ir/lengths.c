@@ -6,18 +6,18 @@
 
 #include "axes.h"
 
-/* The input and output of a rule: a node whose shape is known, and its operands. */
+/* The input and output of an inference rule: a node with known shape, and its operands. */
 struct finder {
     struct cr_graph *g;
     const struct cr_node *node;
     const cr_id *in;
-    const signed char *asked; /* the lengths in the node's own attributes, by axis */
-    signed char *found;       /* the node's lengths; zeros at first */
+    const signed char *asked; /* by axis: the lengths that the node's own attributes declare */
+    signed char *found;       /* by axis: the node's inferred lengths; zeros at first */
 };
 
 static bool fail(const struct finder *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets g->error to the reason why the op does not allow a length, after the op's name; returns
+/* Sets g->error to the op's name and the reason why the op does not allow a length; returns
  * false. */
 static bool fail(const struct finder *f, const char *format, ...)
 {
@@ -35,15 +35,15 @@ static const signed char *of_operand(const struct finder *f, int i)
     return f->g->nodes[f->in[i]].lengths;
 }
 
-/* Fails because an operand has a length along an axis that the op does not support. */
+/* Fails because operand `operand` has a length along an axis where the op allows none. */
 static bool fail_at(const struct finder *f, const char *what, int operand, int axis)
 {
     return fail(f, "%s length %s (axis %d), expected it to stay an axis of its own and whole", what,
                 f->g->lengths[of_operand(f, operand)[axis] - 1].name, axis + 1);
 }
 
-/* Sets *result to the length of an axis that has length a in one operand and b in another; 0
- * means no length. */
+/* Sets *result to the length of an axis that has length a in one operand and b in another, where
+ * 0 means no length.  Fails if they are two different lengths. */
 static bool meet(const struct finder *f, int axis, int a, int b, signed char *result)
 {
     if (a && b && a != b)
@@ -56,8 +56,8 @@ static bool meet(const struct finder *f, int axis, int a, int b, signed char *re
 
 /* ---- a rule for each kind of op ---- */
 
-/* Fails unless the length in the attributes of an input or a limit has the axis's size as its
- * bound. */
+/* Fails unless the size of an axis equals the bound of the length that an input's or a limit's
+ * attributes declare for it. */
 static bool check_asked(const struct finder *f, int axis)
 {
     int length = f->asked[axis];
@@ -72,9 +72,10 @@ static bool check_asked(const struct finder *f, int axis)
                 (long long)f->g->lengths[length - 1].bound);
 }
 
-/* Returns the length in the node's attributes along an axis, or 0.  Passes copy attributes to other
- * shapes, so a length with another bound does not count.  A length of at most 1 is the number 1:
- * its axis may be broadcast. */
+/* Returns the length that the node's attributes declare for an axis, or 0.  Passes copy
+ * attributes to nodes of other shapes, so a declared length whose bound differs from the axis's
+ * size is ignored.  A length of at most 1 is treated as the number 1, because its axis may be
+ * broadcast. */
 static signed char asked(const struct finder *f, int axis)
 {
     int length = f->asked[axis];
@@ -94,7 +95,7 @@ static bool find_leaf(struct finder *f)
     return true;
 }
 
-/* Unites the lengths of the axes of all operands that an axis of the result comes from. */
+/* Gives each axis of the result the common length of the operands' axes that correspond to it. */
 static bool find_meeting(struct finder *f)
 {
     static const signed char none[CR_MAX_RANK];
@@ -112,7 +113,7 @@ static bool find_meeting(struct finder *f)
     return true;
 }
 
-/* Infers a concat: its axis must be no length. */
+/* Infers a concat: the size of its axis must not be a length. */
 static bool find_concat(struct finder *f)
 {
     int axis = f->node->axis;
@@ -122,7 +123,7 @@ static bool find_concat(struct finder *f)
     return find_meeting(f);
 }
 
-/* Infers a contraction: the axes that it sums over must have the same length. */
+/* Infers a contraction: the summed axes of both operands must have the same length. */
 static bool find_contract(struct finder *f)
 {
     int r = f->node->rank;
@@ -130,8 +131,9 @@ static bool find_contract(struct finder *f)
     return find_meeting(f) && meet(f, r - 1, of_operand(f, 0)[r - 1], of_operand(f, 1)[r - 2], &inner);
 }
 
-/* Infers a reshape: a length stays an axis if an axis of the result has its size and as many
- * elements after it.  There is at most one such axis, as the bound is at least 2; see `asked`. */
+/* Infers a reshape: an axis with a length must have an axis of the result with the same size and
+ * as many elements after it.  There is at most one such axis, as the bound is at least 2; see
+ * `asked`. */
 static bool find_reshape(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
@@ -146,7 +148,7 @@ static bool find_reshape(struct finder *f)
     return true;
 }
 
-/* Infers a slice: an axis that is a length must be whole. */
+/* Infers a slice: an axis with a length must be kept whole. */
 static bool find_slice(struct finder *f)
 {
     const struct cr_node *in = &f->g->nodes[f->in[0]];
@@ -156,7 +158,8 @@ static bool find_slice(struct finder *f)
     return find_meeting(f);
 }
 
-/* Infers a limit or an expand: the lengths of the operand, and the lengths in the attributes. */
+/* Infers a limit or an expand: it has the operand's lengths and those that its attributes
+ * declare. */
 static bool find_asked(struct finder *f)
 {
     if (!find_meeting(f))
@@ -193,8 +196,8 @@ static bool find_scatter(struct finder *f)
     return true;
 }
 
-/* Infers a scan.  The scanned axis may be a length; other axes may not, since the kernel merges
- * those before it and those after it. */
+/* Infers a scan.  The scanned axis may be a length.  No other axis may be, since the kernel
+ * merges the axes before it into one and the axes after it into another. */
 static bool find_scan(struct finder *f)
 {
     int axis = f->node->axis;
@@ -205,8 +208,8 @@ static bool find_scan(struct finder *f)
     return true;
 }
 
-/* Infers a write.  The axis along which rows are written is the operand's, and no length; the
- * number of rows may be one. */
+/* Infers a write.  The axis along which rows are written must not be a length; the number of
+ * written rows may be one. */
 static bool find_write(struct finder *f)
 {
     const signed char *a = of_operand(f, 0), *rows = of_operand(f, 1);
@@ -225,7 +228,7 @@ static bool find_random(struct finder *f)
     return true;
 }
 
-/* Infers an exchange: the ranks have equal lengths. */
+/* Infers an exchange: every rank's operand has the same lengths. */
 static bool find_exchange(struct finder *f)
 {
     memcpy(f->found + 1, of_operand(f, 0), (size_t)f->node->rank - 1);
@@ -261,13 +264,14 @@ int cr_batch_axis(const struct cr_graph *g, const struct cr_node *node, int leng
     return CR_NONE;
 }
 
-/* True if a node has a ragged length by row: an axis of the length, and the batch's axis. */
+/* True if a node has an axis of the ragged length and also the axis of its batch, so that each
+ * row has its own size. */
 static bool is_by_row(const struct finder *f, const struct cr_node *node, int length)
 {
     return has_length(node, length) && cr_batch_axis(f->g, node, length) != CR_NONE;
 }
 
-/* Fails for a ragged length whose rows the op does not keep. */
+/* Fails because the op does not keep the rows of a ragged length apart. */
 static bool fail_ragged(const struct finder *f, int length, const char *what)
 {
     const struct cr_length *ragged = &f->g->lengths[length - 1];
@@ -275,8 +279,8 @@ static bool fail_ragged(const struct finder *f, int length, const char *what)
                 f->g->lengths[ragged->batch - 1].name, what);
 }
 
-/* Fails unless the result has one axis of the batch at most, left of all axes of the ragged length.
- * An input must have it. */
+/* Fails unless the result has at most one axis of the batch, and it stands left of all axes of
+ * the ragged length.  An input must have the axis of the batch. */
 static bool check_order(const struct finder *f, int length)
 {
     int batch = f->g->lengths[length - 1].batch, n = 0;
@@ -290,7 +294,8 @@ static bool check_order(const struct finder *f, int length)
     return true;
 }
 
-/* Returns the length that an op sums over, searches or runs along, of operand i; or 0. */
+/* Returns the length of the axis of operand i that the op removes: the axis that it sums over, or
+ * from which it picks by an index; 0 if there is none. */
 static int consumed(const struct finder *f, int i)
 {
     const struct cr_node *in = &f->g->nodes[f->in[i]];
@@ -308,14 +313,15 @@ static int consumed(const struct finder *f, int i)
     }
 }
 
-/* True if another operand has the rows along which a contraction sums the length. */
+/* True if a contraction sums over the ragged length and its other operand has the axis of the
+ * batch. */
 static bool other_is_by_row(const struct finder *f, int i, int length)
 {
     return cr_ops[f->node->op].kind == CR_KIND_CONTRACT &&
            is_by_row(f, &f->g->nodes[f->in[1 - i]], length);
 }
 
-/* Checks what an op does with a ragged length of operand i. */
+/* Fails if the op cannot handle the ragged length of operand i. */
 static bool check_operand(const struct finder *f, int i, int length)
 {
     const struct cr_node *in = &f->g->nodes[f->in[i]];
@@ -335,7 +341,7 @@ static bool check_operand(const struct finder *f, int i, int length)
     return true;
 }
 
-/* Checks the ragged lengths of the result and of the operands. */
+/* Fails if the op cannot handle a ragged length of an operand or of its result. */
 static bool check_ragged(const struct finder *f)
 {
     for (int length = 1; length <= f->g->n_lengths; length++) {

@@ -63,8 +63,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Multiplies *product by a factor; returns false if the result exceeds an int, the type in which
- * C computes products of names. */
+/* Multiplies *product by a factor; returns false if the result exceeds an int, because C computes
+ * products of names in int. */
 static bool multiply(int64_t *product, int64_t factor)
 {
     if (factor <= 0 || *product > INT32_MAX / factor)
@@ -73,7 +73,8 @@ static bool multiply(int64_t *product, int64_t factor)
     return true;
 }
 
-/* Sets the products of the names with positive and with negative powers. */
+/* Sets *above to the product of the names with positive powers and *below to that of the names
+ * with negative powers. */
 static bool multiply_names(const struct cr_named_sizes *sizes, const struct cr_named_size *size,
                            int64_t *above, int64_t *below)
 {
@@ -89,7 +90,8 @@ int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size)
 {
     int64_t above, below;
     for (int i = 0; i < sizes->n_names; i++)
-        if (sizes->names[i].value == 1 && size.power[i]) /* 1 is a size, but no factor of a larger one */
+        if (sizes->names[i].value == 1 && size.power[i]) /* a name of value 1 stands alone, never
+                                                          * as a factor of a product */
             size.power[i] = size.value == 1 && size.power[i] > 0;
     if (size.value <= 0 || !multiply_names(sizes, &size, &above, &below) ||
         !multiply(&below, size.value))
@@ -152,7 +154,8 @@ bool cr_is_named(const struct cr_named_sizes *sizes, int size)
     return false;
 }
 
-/* Returns the sum of two sizes, a number times the names that they have in common; 0 if they have none. */
+/* Returns the sum of two sizes as a number times the names that they have in common; 0 if they
+ * have no name in common. */
 static int sum_of_two(struct cr_named_sizes *sizes, int a, int b)
 {
     if (!a || !b)
@@ -172,15 +175,15 @@ static int sum_of_two(struct cr_named_sizes *sizes, int a, int b)
     return cr_size_product(sizes, factor, cr_plain_size(sizes, sum / common.value));
 }
 
-/* Terms of a sum that differ, and how often each of them occurs. */
+/* The different terms of a sum, and how often each of them occurs. */
 enum { MAX_TERMS = 4 };
 
 struct terms {
     int size[MAX_TERMS], times[MAX_TERMS], n;
 };
 
-/* Collects the terms of a sum, and adds those without a name to *number.  Returns false if a term is
- * unknown, or if there are too many. */
+/* Collects the named terms of a sum in *t, and adds the values of the others to *number.  Returns
+ * false if a term is unknown (0), or if more than MAX_TERMS terms differ. */
 static bool collect_terms(const struct cr_named_sizes *sizes, struct terms *t, const int *terms, int n,
                           int64_t *number)
 {
@@ -202,7 +205,8 @@ static bool collect_terms(const struct cr_named_sizes *sizes, struct terms *t, c
     return true;
 }
 
-/* Returns the size that is the name of a sum with this text, which it adds unless there is one. */
+/* Returns the size that stands for a sum by a name of its own; finds the name by the sum's text,
+ * or adds a name. */
 static int size_of_sum(struct cr_named_sizes *sizes, const char *text, int64_t value)
 {
     int same = 1, at = CR_OPTION_NAMES;
@@ -220,8 +224,8 @@ static int size_of_sum(struct cr_named_sizes *sizes, const char *text, int64_t v
     return cr_size_of_name(sizes, at);
 }
 
-/* Writes a sum with its terms in order, such as "N_EXPERTS + 8 * D_FF"; false if it does not fit or if
- * an int cannot hold it.  Adds up *value. */
+/* Writes a sum with its terms in order, such as "N_EXPERTS + 8 * D_FF", and adds its value to
+ * *value.  Returns false if the text does not fit or if the value exceeds an int. */
 static bool put_sum(struct cr_named_sizes *sizes, const struct terms *t, int64_t number, char text[CR_SIZE_SUM],
                     int64_t *value)
 {
@@ -261,7 +265,7 @@ int cr_size_sum(struct cr_named_sizes *sizes, const int *terms, int n, int64_t n
 
 /* ---- facts ---- */
 
-/* Adds a fact.  Marks it as ambiguous if an earlier node of the same shape has other named
+/* Adds a fact.  Marks the fact as ambiguous if an earlier node of the same shape has other named
  * sizes. */
 static void add_fact(struct cr_named_sizes *sizes, const char *name, const struct cr_node *node,
                      const int axes[CR_MAX_RANK])
@@ -290,16 +294,15 @@ void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
 
 /* ---- text ---- */
 
-/* Appends a factor to a product; `sign`, " * " or " / ", stands before all factors but the
- * first. */
+/* Appends a factor to a product; `sign`, " * " or " / ", precedes every factor but the first. */
 static void put_factor(char *text, size_t bytes, const char *sign, const char *factor)
 {
     size_t n = strlen(text);
     snprintf(text + n, bytes - n, "%s%s", n ? sign : "", factor);
 }
 
-/* Writes number / divisor times powers of names; returns the number of factors.  CR_PANEL comes
- * last, and `more`, a name or null, before it. */
+/* Writes a size as number / divisor times powers of names; returns the number of factors.
+ * `more`, an additional name or null, comes after the other names, and CR_PANEL last. */
 static int put_powers(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
                       const char *more, char *text, size_t bytes)
 {
@@ -327,7 +330,8 @@ static int put_powers(const struct cr_named_sizes *sizes, const struct cr_named_
     return factors;
 }
 
-/* Divides a size by the size HEAD_DIM into *rest; false if HEAD_DIM is no factor of it. */
+/* Sets *rest to a size divided by the size HEAD_DIM; returns false if the model has no head
+ * dimension. */
 static bool take_head_dim(const struct cr_named_sizes *sizes, const struct cr_named_size *s,
                           struct cr_named_size *rest)
 {
@@ -342,7 +346,7 @@ static bool take_head_dim(const struct cr_named_sizes *sizes, const struct cr_na
     return true;
 }
 
-/* HEAD_DIM is written where it makes the product shorter. */
+/* Writes the size as a multiple of HEAD_DIM where that product is shorter. */
 int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes)
 {
     const struct cr_named_size *s = &sizes->sizes[size - 1];

@@ -1,33 +1,34 @@
 /*
- * named_sizes.h - sizes as products of the options of a script, for readers of emitted C.
+ * named_sizes.h - expresses sizes as products of a script's options, for readers of emitted C.
  *
- * A size is number / divisor times powers of names: 144 is 3 * N_EMBD if the script made it of its
- * option n_embd, 48.  Sizes have numbers, from 1 on; 0 stands for a size of which nothing is known.
- * What is known of the script's graph was found by running the script with other options;
- * docs/named-sizes.md says why that proves a name.  Graphs that were made of each other share it
- * (intern.h).  A graph has none unless C of it is written for readers.
+ * A size is number / divisor times powers of names: 144 is 3 * N_EMBD if the script computed it
+ * from its option n_embd, 48.  Sizes have numbers, from 1 on; 0 stands for a size of which
+ * nothing is known. Sizes of the script's graph are found by running the script with other
+ * options; docs/named-sizes.md says why that proves a name.  Graphs made from one another share
+ * one table of sizes (intern.h).  A graph has a table only if C for readers is written from it.
  */
 #ifndef CR_NAMED_SIZES_H
 #define CR_NAMED_SIZES_H
 
 #include "graph.h"
 
-/* The most names of a table; the most of them that are no names of sums; the bytes of a name and of a sum. */
+/* Limits of a table: the names, of which at most CR_MAX_OPTION_NAMES are not names of sums; the
+ * bytes of a name and of the text of a sum. */
 enum { CR_MAX_SIZE_NAMES = 40, CR_MAX_OPTION_NAMES = 24, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
 /* The name of the head dimension, unless an option has it. */
 #define CR_HEAD_DIM "HEAD_DIM"
 
 /*
- * The names that all tables have: the columns of a packed panel, an enumerator of runtime/types.h;
- * and the distance, in floats, at which products prefetch weights, which is 0 in a table that no
- * product used.  The names of options follow, then those of sums.
+ * The names that every table has: CR_PANEL, the columns of a packed panel (an enumerator of
+ * runtime/types.h), and the distance in floats at which products prefetch weights, which is 0 in
+ * a table that no product used.  Names of options follow, then names of sums.
  */
 enum { CR_NAME_PANEL, CR_NAME_AHEAD, CR_OPTION_NAMES };
 
 struct cr_size_name {
     char text[CR_SIZE_NAME]; /* an identifier in C */
-    char sum[CR_SIZE_SUM];   /* the sum in C that it stands for; "" unless it is a name of a sum */
+    char sum[CR_SIZE_SUM];   /* the sum as C if the name stands for a sum; else "" */
     int64_t value;
 };
 
@@ -36,13 +37,13 @@ struct cr_named_size {
     signed char power[CR_MAX_SIZE_NAMES];
 };
 
-/* Sizes along the axes of an input, a state or a parameter; or of all nodes of one shape. */
+/* The named sizes along the axes of one input, state or parameter; or of all nodes of one shape. */
 struct cr_size_fact {
-    const char *name; /* null: of a shape */
+    const char *name; /* null: the fact is about all nodes of `shape` */
     int rank;
     int64_t shape[CR_MAX_RANK];
     int sizes[CR_MAX_RANK];
-    bool ambiguous; /* nodes of this shape differ in their sizes */
+    bool ambiguous; /* nodes of this shape have different named sizes */
 };
 
 struct cr_named_sizes {
@@ -53,67 +54,70 @@ struct cr_named_sizes {
     struct cr_size_fact *facts;
     int n_facts, cap_facts;
     int bound_names[CR_MAX_LENGTHS]; /* by length: the number of its bound's name, or 0 */
-    bool no_options;                 /* sizes other than bounds are numbers */
-    int ranks_name; /* the number of the name RANKS, of a model that is cut for several ranks; or 0 */
-    int head_dim; /* the size that is written CR_HEAD_DIM, or 0 */
-    int users;    /* graphs and programs that share it */
+    bool no_options;                 /* the model has no options: sizes other than bounds are
+                                      * numbers */
+    int ranks_name; /* index of the name RANKS if the model is cut for several ranks; or 0 */
+    int head_dim; /* the size that is written as CR_HEAD_DIM, or 0 */
+    int users;    /* number of graphs and programs that share the table */
 };
 
-/* Returns a table without names of options, and with one user. */
+/* Returns a table that has no names of options yet and one user. */
 struct cr_named_sizes *cr_named_sizes_new(void);
 
 /* Removes a user of the table, and frees the table with the last one.  `sizes` may be null. */
 void cr_named_sizes_drop(struct cr_named_sizes *sizes);
 
-/* Adds the name RANKS for the number of ranks that a model is cut for, unless an option has that name. */
+/* Adds the name RANKS for the number of ranks for which a model is cut, unless an option has that
+ * name. */
 void cr_name_ranks(struct cr_named_sizes *sizes, int ranks);
 
-/* Attaches the table to a graph; graphs that passes make from it share the table. */
+/* Attaches the table to a graph; graphs that passes make from that graph share the table. */
 void cr_take_named_sizes(struct cr_graph *g, struct cr_named_sizes *sizes);
 
 /* Returns the table of a graph, or null. */
 struct cr_named_sizes *cr_named_sizes_of(const struct cr_graph *g);
 
-/* Returns the number of a size, the same for equal ones; 0 if powers and value contradict each
- * other.  `size->number` and `size->divisor` are computed. */
+/* Returns the number of a size, which is the same for equal sizes; 0 if powers and value
+ * contradict each other.  The function computes `number` and `divisor` itself. */
 int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size);
 
-/* Returns a size without a name. */
+/* Returns the size that is a plain number, without names. */
 int cr_plain_size(struct cr_named_sizes *sizes, int64_t value);
 
-/* Returns the size that is a name alone; 0 if its value is not positive. */
+/* Returns the size that is one name alone; 0 if the name's value is not positive. */
 int cr_size_of_name(struct cr_named_sizes *sizes, int name);
 
-/* Returns the product or the exact quotient of two sizes; 0 if one of them is unknown, or if b does not
- * divide a. */
+/* Returns the product, or the exact quotient, of two sizes; 0 if one of them is unknown, or if b
+ * does not divide a. */
 int cr_size_product(struct cr_named_sizes *sizes, int a, int b);
 int cr_size_quotient(struct cr_named_sizes *sizes, int a, int b);
 
 /*
- * Returns the sum of n sizes and a number: the names that the sizes have in common times a number, or a
- * name of its own such as SIZE_197, if they have none in common or the number is not 0.  Returns 0 if a
- * size is unknown, if no size has a name, if more than 4 sizes differ, or if the table is full.
+ * Returns the sum of n sizes and a number.  It is written as a multiple of the names that all the
+ * sizes have in common or, if they have none in common or the number is not 0, as a name of its
+ * own such as SIZE_197.  Returns 0 if a size is unknown, if no size has a name, if more than 4
+ * sizes differ, or if the table is full.
  */
 int cr_size_sum(struct cr_named_sizes *sizes, const int *terms, int n, int64_t number);
 
 /* True if a size has a name among its factors. */
 bool cr_is_named(const struct cr_named_sizes *sizes, int size);
 
-/* Adds the sizes of a node of the script's graph: by its name if it is an input, a state or a
- * parameter, and by its shape. */
+/* Adds the named sizes of a node of the script's graph: as a fact about its name if it is an
+ * input, a state or a parameter, and as a fact about its shape. */
 void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
                       const int axes[CR_MAX_RANK]);
 
-/* Writes a size as C, such as "3 * N_EMBD".  Returns the number of its factors. */
+/* Writes a size as C, such as "3 * N_EMBD".  Returns the number of factors. */
 int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes);
 
-/* Writes the size of an axis for readers: the name of its length, which is null if it has none, else its
- * named size, else its number. */
+/* Writes the size of an axis for readers: the name of its length if `length` is not null, else
+ * its named size, else `number`. */
 void cr_axis_text(const struct cr_length *length, const struct cr_named_sizes *sizes, int size, int64_t number,
                   char *text, size_t bytes);
 
-/* Returns the sizes of each node along its axes, by the rules of the ops; 0 where nothing is known.
- * The caller frees them. */
+/* Returns for each node the named sizes of its axes, inferred by the rules of the ops; 0 where
+ * nothing is known. The caller frees the array. */
 int (*cr_infer_named_sizes(const struct cr_graph *g))[CR_MAX_RANK];
 
 #endif

@@ -12,11 +12,11 @@ static int smallest(int a, int b, int c)
     return least < c ? least : c;
 }
 
-/* Returns the edit distance: insertions, deletions, changes and swaps of neighbours (Damerau
- * 1964). */
+/* Returns the edit distance of two words: insertions, deletions, changes and swaps of neighbours
+ * (Damerau 1964). */
 static int distance(const char *a, int n, const char *b, int m)
 {
-    int d[3][MAX_WORD + 1]; /* the last row but one, the last row, this row */
+    int d[3][MAX_WORD + 1]; /* the last row of distances but one, the last row, this row */
     for (int j = 0; j <= m; j++)
         d[1][j] = j;
     for (int i = 1; i <= n; i++) {
@@ -32,8 +32,8 @@ static int distance(const char *a, int n, const char *b, int m)
     return d[1][m];
 }
 
-/* Returns the shortest name that is a prefix of the word, or has it as a prefix: "epsilon" for
- * "eps". */
+/* Returns the shortest name of which `word` is a prefix or that is a prefix of `word`: "epsilon"
+ * for "eps".  Returns null if there is none. */
 static const char *abbreviation(const char *word, const char *const *names, int n)
 {
     const char *best = NULL;

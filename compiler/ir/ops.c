@@ -1,7 +1,7 @@
 /* The op table, made from ops.def, runtime/reductions.h and runtime/elementwise.h. */
 #include "graph.h"
 
-/* An empty column is a compile error. */
+/* Fails to compile if a column of the table is empty. */
 #define FILLED(name, column) _Static_assert(sizeof(column) > 1, #name ": a column is empty");
 #define OP(name, kind, operands, equation, description, gradient) FILLED(name, description)
 #include "ops.def"

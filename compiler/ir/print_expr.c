@@ -34,7 +34,7 @@ static const char *sign_of(const struct cr_expr_printer *p, enum cr_expr_op op)
     return p->as_c ? operators[op].sign : operators[op].word;
 }
 
-/* Prints a number; in C by the name of its size, if it has one: of a negative number, the size is
+/* Prints a number; in C, as its named size if it has one.  The named size of a negative number is
  * that of its absolute value.  If `tight`, a product of several factors is put in parentheses. */
 static void print_number(const struct cr_expr_printer *p, int64_t number, int size, bool tight)
 {
@@ -47,8 +47,8 @@ static void print_number(const struct cr_expr_printer *p, int64_t number, int si
     cr_put(p->text, loose ? "%s(%s)" : "%s%s", number < 0 ? "-" : "", text);
 }
 
-/* Returns the precedence of a node's operator.  In C a size may be a product; in a dump a minimum
- * is a call. */
+/* Returns the precedence of a node's operator as printed: in C, a number may be printed as a
+ * product; in a dump, a minimum is printed as a call. */
 static enum cr_expr_precedence precedence_of(const struct cr_expr_printer *p,
                                         const struct cr_expr_node *e)
 {
@@ -59,7 +59,7 @@ static enum cr_expr_precedence precedence_of(const struct cr_expr_printer *p,
     return e->op == CR_EXPR_MIN && !p->as_c ? CR_BY_ATOM : operators[e->op].precedence;
 }
 
-/* Prints "a + b", or "-b" for 0 - b. */
+/* Prints a binary operator, "a + b", or "-b" for 0 - b. */
 static void print_binary(const struct cr_expr_printer *p, const struct cr_expr_node *e)
 {
     enum cr_expr_precedence left = operators[e->op].precedence, right = left;
@@ -69,7 +69,8 @@ static void print_binary(const struct cr_expr_printer *p, const struct cr_expr_n
         cr_print_expr(p, e->b, CR_BY_UNARY);
         return;
     }
-    if (p->as_c && e->op == CR_EXPR_OR) { /* "(a && b) || c", as compilers warn otherwise */
+    if (p->as_c && e->op == CR_EXPR_OR) { /* "(a && b) || c", since compilers warn about missing
+                                           * parentheses */
         left = a->op == CR_EXPR_AND ? CR_BY_EQUAL : left;
         right = CR_BY_AND;
     }
@@ -160,13 +161,13 @@ void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_expr_p
 
 /* ---- calls ---- */
 
-/* Prints the number of a constant.  C has no literal for -2^31, so that is printed as -2147483647 -
- * 1. */
+/* Prints a constant's number.  C has no literal for -2^31, which is therefore printed as
+ * -2147483647 - 1. */
 static void print_constant(struct cr_text *t, const struct cr_slot *slot)
 {
     char text[64];
     bool integer = cr_formats[slot->format].dtype == CR_I32, least = slot->number == INT32_MIN;
-    /* no sum with 0, which would turn -0 into 0 */
+    /* nothing is added to other numbers, since -0 + 0 is 0 */
     cr_number_text(text, sizeof text, slot->format,
                    integer && least ? slot->number + 1 : slot->number);
     bool named = strpbrk(text, "AI") != NULL;
@@ -177,7 +178,7 @@ static void print_constant(struct cr_text *t, const struct cr_slot *slot)
         cr_put(t, named ? "" : strpbrk(text, ".e") ? "f" : ".0f");
 }
 
-/* Prints the address of a slot's first element; in C of a constant "&(const float){0.5f}". */
+/* Prints the address of a slot's first element; in C, a constant is "&(const float){0.5f}". */
 static void print_start(const struct cr_expr_printer *p, const struct cr_address *address)
 {
     const struct cr_slot *slot = &p->f->slots[address->slot];
@@ -194,7 +195,8 @@ static void print_start(const struct cr_expr_printer *p, const struct cr_address
     }
 }
 
-/* Prints the absolute value of an address's base: in C "HIDDEN_SIZE + HEAD_DIM / 2" if it has two parts. */
+/* Prints the absolute value of an address's base: in C, "HIDDEN_SIZE + HEAD_DIM / 2" if it is
+ * split in two parts. */
 static void print_base(const struct cr_expr_printer *p, const struct cr_address *a)
 {
     int64_t part = p->as_c ? a->part : 0;

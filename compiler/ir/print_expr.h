@@ -22,7 +22,7 @@ enum cr_expr_precedence {
 struct cr_expr_printer {
     struct cr_text *text;
     const struct cr_function *f;
-    bool as_c;             /* false: as dumps have it, "slot[i * 48]" and "min(a, b)" */
+    bool as_c;             /* true: as C; false: as in dumps, "slot[i * 48]" and "min(a, b)" */
     const char *arguments; /* the prefix of the function's arguments, such as "a->" */
 };
 

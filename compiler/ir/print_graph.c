@@ -45,7 +45,7 @@ static void print_number(FILE *out, double value)
         fprintf(out, "%.17g", value);
 }
 
-/* True if a node has initial values, which an input need not. */
+/* True if a node has initial values; inputs may have none. */
 static bool has_init(const struct cr_node *node)
 {
     return node->init != CR_INIT_UNIFORM || node->value != 0;
@@ -59,7 +59,7 @@ static void print_init(FILE *out, const struct cr_node *node)
     fputc('}', out);
 }
 
-/* Prints a length as the node that holds it. */
+/* Prints a length as a reference to the input that holds its value. */
 static void print_length(FILE *out, const struct cr_graph *g, int length)
 {
     cr_id id = 0;
@@ -194,7 +194,7 @@ static void print_attributes(FILE *out, const struct cr_graph *g, const struct c
     }
 }
 
-/* Returns the function of the language that makes a node. */
+/* Returns the name of the function of the script language that makes a node. */
 static const char *function_of(const struct cr_graph *g, const struct cr_node *node)
 {
     if (node->op == CR_OP_literal)
@@ -203,8 +203,8 @@ static const char *function_of(const struct cr_graph *g, const struct cr_node *n
     return length ? "length" : cr_ops[node->op].name;
 }
 
-/* Prints "f32[b<=8, n[b]<=128, 768]": a length with its bound, a ragged one with its batch, if the
- * node has that. */
+/* Prints a node's type, such as "f32[b<=8, n[b]<=128, 768]": a length with its bound, a ragged
+ * length with its batch if the node has the axis of the batch. */
 static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node *node)
 {
     fprintf(out, "%s[", cr_dtype_name(node->dtype));
@@ -220,7 +220,8 @@ static void print_type(FILE *out, const struct cr_graph *g, const struct cr_node
     fputc(']', out);
 }
 
-/* Prints a node's statement with its type as a comment, and the statement of its tap. */
+/* Prints a node's statement with its type as a comment, then the statement that taps it, if it is
+ * tapped. */
 static void print_node(FILE *out, const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];

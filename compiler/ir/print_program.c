@@ -22,7 +22,8 @@ struct printer {
 
 /* ---- lines ---- */
 
-/* Returns the length of a text up to the line break: at the last space that fits. */
+/* Returns the number of characters of `text` before its line break: up to the last space that
+ * fits in `room`. */
 static size_t break_at(const char *text, size_t room)
 {
     size_t n = strlen(text), at = room;
@@ -33,7 +34,8 @@ static size_t break_at(const char *text, size_t room)
     return at ? at : n;
 }
 
-/* Prints the line; continuation lines of a long one are indented by `hang` more. */
+/* Prints the line; a long line is broken, and its continuation lines are indented by `hang`
+ * more. */
 static void end_hanging(struct printer *p, int indent, int hang)
 {
     const char *rest = p->line.length ? p->line.data : "";
@@ -69,7 +71,7 @@ static void put_name(struct printer *p, const char *name)
 
 /* ---- buffers ---- */
 
-/* Appends "n", or "n[b]" for the length of each row of b. */
+/* Appends "n", or with `by_row` "n[b]" for a ragged length whose batch is b. */
 static void put_length(struct printer *p, int length, bool by_row)
 {
     const struct cr_length *lengths = p->p->lengths;
@@ -81,8 +83,8 @@ static void put_length(struct printer *p, int length, bool by_row)
     cr_put(&p->line, "]");
 }
 
-/* True if a length is ragged and the buffer has an axis for its batch, whose rows have a size
- * each. */
+/* True if a length is ragged and the buffer has the axis of its batch, so that each row has a
+ * size of its own. */
 static bool has_rows(const struct printer *p, const struct cr_buffer *b, int length)
 {
     for (int i = 0; i < b->rank; i++)
@@ -115,7 +117,7 @@ static const char *const spaces[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_STATE] = "state",
                                                    [CR_SPACE_LITERAL] = "literal"};
 
-/* Appends " + 512", " - 512", or nothing for 0. */
+/* Appends " + 512" for a positive number, " - 512" for a negative one, nothing for 0. */
 static void put_plus(struct printer *p, int64_t number)
 {
     if (number)
@@ -123,7 +125,7 @@ static void put_plus(struct printer *p, int64_t number)
                (long long)(number < 0 ? -number : number));
 }
 
-/* Appends "arena + 512", "input 3", or a number. */
+/* Appends a memory location, such as "arena + 512" or "input 3"; for CR_SPACE_NONE a number. */
 static void put_location(struct printer *p, enum cr_space space, int64_t offset)
 {
     cr_put(&p->line, "%s", spaces[space]);
@@ -138,7 +140,8 @@ static void pad_to(struct printer *p, size_t column)
     cr_put(&p->line, "%*s", p->line.length < column ? (int)(column - p->line.length) : 1, "");
 }
 
-/* Prints "#3 name f32 [2, 8] arena + 512 64 bytes", and the buffer that it is an alias of. */
+/* Prints a buffer, such as "#3 name f32 [2, 8] arena + 512 64 bytes", and the buffer of which it
+ * is an alias. */
 static void print_buffer(struct printer *p, int i)
 {
     const struct cr_buffer *b = &p->p->buffers[i];
@@ -158,7 +161,7 @@ static void print_buffer(struct printer *p, int i)
     end_line(p, INDENT);
 }
 
-/* Prints the lengths that shapes use, then the buffers. */
+/* Prints the lengths that occur in shapes of buffers, then the buffers. */
 static void print_buffers(struct printer *p)
 {
     for (int i = 0; i < p->p->n_lengths; i++) {
@@ -254,7 +257,8 @@ static void print_comment(struct printer *p)
     }
 }
 
-/* Prints "x f32[8, 32], w f32[32, 32] in panels, out f32[8, 32] written". */
+/* Prints a function's arguments, such as "x f32[8, 32], w f32[32, 32] in panels, out f32[8, 32]
+ * written". */
 static void print_arguments(struct printer *p)
 {
     cr_put(&p->line, "given");
@@ -321,8 +325,8 @@ static void print_callees(struct printer *p)
     end_line(p, INDENT);
 }
 
-/* Prints a function: its arguments and callees, then its body with the numbers that the verifier
- * uses. */
+/* Prints a function: its arguments and the runtime functions it calls, then its body.  Statements
+ * have the numbers that errors of the verifier use. */
 static void print_function(struct printer *p, const struct cr_function *f)
 {
     p->f = f;
@@ -339,9 +343,11 @@ static void print_function(struct printer *p, const struct cr_function *f)
     print_body(p);
 }
 
-/* ---- steps ---- */
+/* Appends a binding of the form CR_FORM_EVEN, such as "arena + 64 + layer * 512" or "input layer
+ * * 2 + 1". */
 
-/* Appends "arena + 64 + layer * 512" or "input layer * 2 + 1". */
+/* Appends a binding of the form CR_FORM_EVEN, such as "arena + 64 + layer * 512" or "input layer
+ * * 2 + 1". */
 static void put_even(struct printer *p, const struct cr_binding *b)
 {
     bool bytes = b->space == CR_SPACE_ARENA || b->space == CR_SPACE_WEIGHTS;
@@ -363,7 +369,7 @@ static void put_table(struct printer *p, const struct cr_binding *b)
     cr_put(&p->line, "] by layer from %d on", b->first_layer);
 }
 
-/* Appends " + 48 bytes", an offset in a port; nothing for the whole port. */
+/* Appends an offset in an input, output or state, such as " + 48 bytes"; nothing for offset 0. */
 static void put_within(struct printer *p, int64_t within, int64_t stride)
 {
     if (stride)
@@ -409,7 +415,7 @@ static void put_form(struct printer *p, const struct cr_binding *b)
     }
 }
 
-/* Appends the function of a step, preceded by the kind of step if it is not a call. */
+/* Appends the name of a step's function, preceded by the kind of step unless that is a call. */
 static void put_function(struct printer *p, const struct cr_step *step)
 {
     const struct cr_function *f = &p->p->functions[step->function];
@@ -418,7 +424,8 @@ static void put_function(struct printer *p, const struct cr_step *step)
     cr_put(&p->line, "k%d_%s", f->number, f->title);
 }
 
-/* Appends " + id[0] * 1024 bytes, one of 4", for a part that an i32 chooses. */
+/* Appends " + id[0] * 1024 bytes, one of 4" if a run-time i32, here id[0], chooses one of 4
+ * parts. */
 static void put_choice(struct printer *p, const struct cr_step *step, const struct cr_binding *b)
 {
     if (!b->choice.bound)
@@ -448,7 +455,8 @@ static void print_single(struct printer *p, const struct cr_step *step, int inde
     end_hanging(p, 0, hang);
 }
 
-/* Prints a step in a loop: for each operand its form, and its first and last buffer. */
+/* Prints a step in a loop: for each operand the form of its binding, and its buffers in the first
+ * and in the last iteration. */
 static void print_looped(struct printer *p, const struct cr_step *step,
                          const struct cr_step_walk *walk)
 {
@@ -474,7 +482,8 @@ static void print_looped(struct printer *p, const struct cr_step *step,
     }
 }
 
-/* Prints a step: its operands with their bindings, and the rest by the row of its kind. */
+/* Prints a step: its operands with their bindings, then the text of its kind (`describe` in
+ * steps.h). */
 static void print_step(struct printer *p, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {

@@ -49,7 +49,8 @@ const struct cr_format_info cr_formats[CR_FORMAT_COUNT] = {
 #undef ARITHMETIC
 #undef PRODUCT
 
-/* Returns the first row of a type; formats that are selected by name come after it. */
+/* Returns the default format of a type: its first row in formats.def.  Other formats of the type
+ * are selected by name. */
 enum cr_format cr_format_of(enum cr_dtype dtype)
 {
     int format = 0;
@@ -89,15 +90,16 @@ const char *cr_c_type(enum cr_dtype dtype)
     return cr_formats[cr_format_of(dtype)].c_type;
 }
 
-/* True if the number, written with this many digits, reads back as the same float. */
+/* Writes a number with `digits` significant digits; true if the text reads back as the same
+ * float. */
 static bool reads_back(char *text, size_t size, int digits, double value)
 {
     snprintf(text, size, "%.*g", digits, value);
     return (double)strtof(text, NULL) == value;
 }
 
-/* Writes the shortest text that reads back as the same float.  Most numbers have few digits, or
- * nearly all. */
+/* Writes the shortest text that reads back as the same float.  Tries few digits and many digits
+ * first, since most numbers need one or the other. */
 static void shortest(char *text, size_t size, double value)
 {
     int digits = reads_back(text, size, 6, value) ? 1 : 7;
@@ -131,8 +133,8 @@ const struct cr_arithmetic_info cr_arithmetics[CR_ARITHMETIC_COUNT] = {
 #undef PRODUCT
 };
 
-/* The runtime functions of products by format and arithmetic, except f32 arithmetic
- * (formats.def). */
+/* By format and arithmetic: the runtime function that multiplies.  Products in f32 are in
+ * formats.def instead. */
 static const enum cr_callee products[CR_FORMAT_COUNT][CR_ARITHMETIC_COUNT] = {
 #define ARITHMETIC(name, bits, block, scale, c_type, round, read, description)
 #define PRODUCT(format, arithmetic, gemm)                                                          \
@@ -151,8 +153,8 @@ enum cr_arithmetic cr_arithmetic_find(const char *name, size_t length)
     return (enum cr_arithmetic)i;
 }
 
-/* An entry of 0 means that there is no such product: the first row of functions.def is not a
- * product. */
+/* A zero entry of `products` means that there is no such product: function 0 in functions.def is
+ * not a product. */
 enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmetic)
 {
     if (arithmetic == CR_ARITHMETIC_f32)
@@ -163,7 +165,7 @@ enum cr_callee cr_product_of(enum cr_format format, enum cr_arithmetic arithmeti
 
 /* ---- the runtime's functions ---- */
 
-/* Each row of the runtime's tables must have a row in functions.def. */
+/* Each row of the runtime's function tables must have a row in functions.def. */
 #define CR_FUNCTION(name, result, parameters)                                                      \
     _Static_assert(CR_CALLEE_##name < CR_CALLEE_MAP, "functions.def has no row for " #name);
 CR_FUNCTIONS CR_FUNCTIONS_I32
@@ -202,8 +204,8 @@ void cr_callee_name(char *buffer, size_t size, const struct cr_call *call)
     }
 }
 
-/* Writes the signature of an elementwise op.  Comparisons and conversions give floats, `select` has
- * a float condition, and `truncate` reads a float. */
+/* Writes the signature of an elementwise op on tiles.  Comparisons and conversions write floats,
+ * `select` has a float condition, and `truncate` reads a float. */
 static void map_signature(char *buffer, size_t size, const struct cr_call *call)
 {
     enum cr_rule rule = cr_ops[call->op].rule;
@@ -265,7 +267,7 @@ static void free_ports(struct cr_port *ports, int n)
     free(ports);
 }
 
-/* Frees lengths and entries, whose names belong to the program. */
+/* Frees the arrays of lengths and of entries.  Their names belong to the program. */
 static void free_entries(struct cr_program *p)
 {
     for (int i = 0; i < p->n_lengths; i++)
@@ -321,7 +323,7 @@ void cr_program_drop_code(struct cr_program *p)
     p->text_length = 0;
 }
 
-/* Frees a program, which owns everything it points to. */
+/* Frees a program and everything that it points to. */
 void cr_program_free(struct cr_program *p)
 {
     if (!p)

@@ -1,4 +1,4 @@
-/* shape_rules.c - the shapes of results; see shape_rules.h. */
+/* shape_rules.c - infers the shapes of results; see shape_rules.h. */
 #include "shape_rules.h"
 
 #include <string.h>

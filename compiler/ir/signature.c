@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By letter of a count: the index of its argument. */
+/* By letter: the index of the argument that is the count of that letter. */
 struct counts {
     int argument['Z' + 1];
 };
 
-/* Parses `length` characters: "K" is an argument, "16" a number. */
+/* Parses the first `length` characters of `text`: "K" is the argument of that letter, "16" a
+ * constant. */
 static struct cr_size size_of(const struct counts *counts, const char *text, int length)
 {
     struct cr_size size = {CR_NONE, 0};
@@ -22,7 +23,7 @@ static struct cr_size size_of(const struct counts *counts, const char *text, int
     return size;
 }
 
-/* Parses a stride; an 's' is the next argument. */
+/* Parses a stride; the letter 's' stands for the next argument. */
 static struct cr_size stride_of(struct cr_signature *s, const struct counts *counts, char letter)
 {
     if (letter != 's')
@@ -31,7 +32,8 @@ static struct cr_size stride_of(struct cr_signature *s, const struct counts *cou
     return (struct cr_size){s->n++, 0};
 }
 
-/* Parses an address such as "rMN:s1?".  The last letter before the colon counts columns. */
+/* Parses an address such as "rMN:s1?": its access, row count, column count, strides and marks, as
+ * in functions.def. */
 static void add_address(struct cr_signature *s, const struct counts *counts, const char *word)
 {
     struct cr_parameter *p = &s->parameters[s->n++];
@@ -66,7 +68,7 @@ static void add_word(struct cr_signature *s, const struct counts *counts, const 
                                                     : CR_PARAMETER_COUNT;
 }
 
-/* Reads the words twice, since a count may come after the argument that it counts. */
+/* Reads the words twice, since the count of an array may follow the array in the signature. */
 void cr_parse_signature(struct cr_signature *signature, const struct cr_call *call)
 {
     char text[128];

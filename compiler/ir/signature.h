@@ -1,4 +1,5 @@
-/* signature.h - parses a signature of functions.def: the meaning of a runtime call's arguments. */
+/* signature.h - parses a signature of functions.def, which states the meaning of a runtime call's
+ * arguments. */
 #ifndef CR_SIGNATURE_H
 #define CR_SIGNATURE_H
 
@@ -6,9 +7,9 @@
 
 enum { CR_MAX_SIGNATURE = 18 };
 
-/* A count or a stride: the value of an argument of the call, or else a constant. */
+/* A count or a stride: the value of an argument of the call, or a constant. */
 struct cr_size {
-    int argument; /* index of the argument, from 0; or CR_NONE */
+    int argument; /* index of the argument, from 0; CR_NONE for a constant */
     int64_t number;
 };
 
@@ -19,16 +20,19 @@ enum cr_parameter_kind {
     CR_PARAMETER_ADDRESS,
 };
 
-/* The element type of an address: the C type of the call's format, or always int or float. */
+/* The element type of an address: the C type of the call's format, or int or float regardless of
+ * it. */
 enum cr_element { CR_ELEMENT_OF_CALL, CR_ELEMENT_INT, CR_ELEMENT_FLOAT };
 
-/* One parameter.  An address points to rows x cols elements, or to panels of rows x CR_PANEL. */
+/* One parameter of a runtime function.  An address points to rows x cols elements, or to panels
+ * of rows x CR_PANEL. */
 struct cr_parameter {
     enum cr_parameter_kind kind;
     bool read, written, nullable;
-    bool panels;           /* row_stride is the distance from panel to panel, in units of the
-                              format */
-    enum cr_format format; /* format of panels, and of rows rounded for an arithmetic; else f32 */
+    bool panels;           /* the address points to panels; row_stride is the distance between
+                            * panels, in units of the format */
+    enum cr_format format; /* the format of panels, or of rows rounded for an arithmetic; else
+                            * f32 */
     enum cr_element element;
     struct cr_size rows, cols, row_stride, col_stride;
 };
@@ -38,7 +42,7 @@ struct cr_signature {
     struct cr_parameter parameters[CR_MAX_SIGNATURE];
 };
 
-/* Parses the signature that cr_callee_signature returns for a call. */
+/* Parses the signature of a call (cr_callee_signature) into *signature. */
 void cr_parse_signature(struct cr_signature *signature, const struct cr_call *call);
 
 #endif

@@ -23,7 +23,8 @@ static inline int cr_compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Compares elements that are, or begin with, a pointer to a string. */
+/* Compares, by the strings' bytes, array elements that are a pointer to a string or structs that
+ * begin with one. */
 static inline int cr_compare_strings(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -1,4 +1,4 @@
-/* step_all_gather.c - ALL_GATHER: its text in the dump, and the check of its numbers. */
+/* step_all_gather.c - the step ALL_GATHER: prints it in the dump and checks its numbers. */
 #include "steps.h"
 
 void cr_describe_step_all_gather(struct cr_text *text, const struct cr_step *step)

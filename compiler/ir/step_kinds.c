@@ -1,9 +1,9 @@
-/* step_kinds.c - CALL, LOOP and END: their text in the dump, and the check of their numbers. */
+/* step_kinds.c - the steps CALL, LOOP and END: prints them in the dump and checks their numbers. */
 #include <stdlib.h>
 
 #include "steps.h"
 
-/* Appends the number of shares; nothing if threads do not share the items. */
+/* Appends the number of shares into which threads split the items; nothing if it is 1. */
 void cr_describe_step_call(struct cr_text *text, const struct cr_step *step)
 {
     if (step->call.shares > 1)

@@ -55,7 +55,7 @@ struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct
     return cr_walk_steps(program, entry->first_step, entry->n_steps, unrolled);
 }
 
-/* Updates the loop of the walk after a step, which may begin, repeat or end a loop. */
+/* Updates walk->loop and the iteration after the walk leaves a step that begins or ends a loop. */
 static void leave_step(struct cr_step_walk *walk)
 {
     const struct cr_step *last = &walk->program->steps[walk->index];

@@ -1,8 +1,8 @@
 /*
- * steps.h - the kinds of steps, a row of steps.def each, and the iteration over steps.
+ * steps.h - the kinds of steps, one for each row of steps.def, and the iteration over steps.
  *
  * Code that binds, prints, verifies or emits steps reads the traits of the kind and iterates with
- * cr_next_step; it never tests for a kind by name.
+ * cr_next_step; it never tests for a particular kind.
  */
 #ifndef CR_STEPS_H
 #define CR_STEPS_H
@@ -10,24 +10,26 @@
 #include "program.h"
 #include "text.h"
 
-/* Traits of a kind, as bits. */
+/* Traits of a kind of step, as bits. */
 enum {
     CR_STEP_OPERANDS = 1, /* runs a function, whose slots are its operands */
-    CR_STEP_PARALLEL = 2, /* emitted C starts the function with rt->parallel, so profilers see it */
-    CR_STEP_WHOLE = 4,    /* reads and writes whole operands: its function has no body */
-    CR_STEP_OPENS = 8,    /* begins a loop over layers, up to a step that closes */
+    CR_STEP_PARALLEL = 2, /* emitted C starts the function by rt->parallel, so that profilers see
+                           * the call */
+    CR_STEP_WHOLE = 4,    /* reads and writes whole operands: the step's function has no body */
+    CR_STEP_OPENS = 8,    /* begins a loop over layers, which ends at a step with CR_STEP_CLOSES */
     CR_STEP_CLOSES = 16,
-    CR_STEP_EXCHANGES = 32, /* between ranks: emitted C has them as an argument */
+    CR_STEP_EXCHANGES = 32, /* exchanges data between ranks: emitted C passes the ranks as an
+                             * argument */
 };
 
 struct cr_step_kind_info {
     const char *name;
     unsigned traits;
 
-    /* Appends the text of the dump for a step, without its operands. */
+    /* Appends the step's description for the dump, without its operands. */
     void (*describe)(struct cr_text *text, const struct cr_step *step);
 
-    /* Returns the flaw of the step's own numbers, for the verifier, or null. */
+    /* Returns the error in the step's own numbers, for the verifier; null if they are valid. */
     const char *(*flaw)(const struct cr_step *step);
 };
 
@@ -39,16 +41,17 @@ extern const struct cr_step_kind_info cr_step_kinds[CR_STEP_KINDS];
 #include "steps.def"
 #undef STEP
 
-/* True if the kind of a step has one of the traits. */
+/* True if the kind of a step has any of the traits. */
 static inline bool cr_step_is(const struct cr_step *step, unsigned traits)
 {
     return (cr_step_kinds[step->kind].traits & traits) != 0;
 }
 
-/* True if some step of the program exchanges something between ranks. */
+/* True if any step of the program exchanges data between ranks. */
 bool cr_exchanges(const struct cr_program *program);
 
-/* The operands of a step: slot i of its function has the binding step->first_binding + i. */
+/* Returns the number of operands of a step.  Operand i is slot i of the step's function and has
+ * the binding step->first_binding + i. */
 int cr_n_operands(const struct cr_program *program, const struct cr_step *step);
 
 const struct cr_slot *cr_operand_slot(const struct cr_program *program, const struct cr_step *step,
@@ -57,23 +60,27 @@ const struct cr_slot *cr_operand_slot(const struct cr_program *program, const st
 struct cr_binding *cr_operand_binding(const struct cr_program *program, const struct cr_step *step,
                                       int slot);
 
-/* An iteration over steps of a program: as listed, or unrolled as they run. */
+/* The state of an iteration over steps of a program: as listed, or unrolled in the order in which
+ * they run. */
 struct cr_step_walk {
     const struct cr_program *program;
     int next, end;
     bool unrolled;
 
     int index;                    /* index of the step that cr_next_step returned last */
-    const struct cr_layers *loop; /* the loop that contains this step or is ended by it; or null */
+    const struct cr_layers *loop; /* the loop that contains this step or that this step ends; or
+                                   * null */
     int loop_index;               /* index of the step that opens this loop */
     int iteration;                /* iteration of this loop, from 0 on; always 0 if not unrolled */
-    bool repeats;                 /* the step ends an iteration that is not the last */
+    bool repeats;                 /* true if the step ends an iteration of the loop that is not
+                                   * the last */
 };
 
-/* Returns a walk over `n` steps from `first` on; with `unrolled` each loop is repeated. */
+/* Returns a walk over `n` steps from step `first` on; if `unrolled`, it visits each loop once for
+ * each iteration. */
 struct cr_step_walk cr_walk_steps(const struct cr_program *program, int first, int n, bool unrolled);
 
-/* Returns a walk over the steps of an entry. */
+/* Does the same for the steps of an entry. */
 struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct cr_entry *entry,
                                   bool unrolled);
 

@@ -1,4 +1,4 @@
-/* strided_rows.c - walks over tensors with strides; see strided_rows.h. */
+/* strided_rows.c - iterates over tensors with strides; see strided_rows.h. */
 #include "strided_rows.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 
 enum { WIDTH = 100 };
 
-/* Makes room for that many more bytes and a NUL. */
+/* Reserves memory for `more` more bytes and a NUL. */
 static void reserve(struct cr_text *text, size_t more)
 {
     if (text->length + more + 1 <= text->size)
@@ -38,7 +38,8 @@ char *cr_take_text(struct cr_text *text)
     return data;
 }
 
-/* Appends a formatted text.  Formats it again if it did not fit into the available memory. */
+/* Appends a formatted text; formats a second time if the first did not fit in the reserved
+ * memory. */
 static void put(struct cr_text *text, const char *format, va_list args)
 {
     va_list again;
@@ -62,8 +63,8 @@ void cr_put(struct cr_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* Returns the last space behind one of some characters that fits, else the first such space; 0 if
- * there is none. */
+/* Returns the index of the last space in `room` that follows one of the characters `behind`; if
+ * none fits, of the first such space; 0 if there is none. */
 static size_t last_space(const char *line, size_t room, const char *behind)
 {
     size_t at = 0;
@@ -73,8 +74,8 @@ static size_t last_space(const char *line, size_t room, const char *behind)
     return at;
 }
 
-/* Returns the number of characters before a line break.  A line is broken behind an equals sign if nothing
- * else fits, and in a sum if that does not fit either. */
+/* Returns the number of characters before a line break: after a comma or an operator; if none
+ * fits, after an equals sign; else after a plus sign. */
 static size_t break_at(const char *line, size_t room)
 {
     static const char *const behind[] = {",?:&|;", "=", "+"};

@@ -21,7 +21,8 @@ static bool has_operands(const struct cr_graph *g, const struct cr_node *node)
     return node->n_in >= 0 && node->first_in >= 0 && node->first_in <= g->n_operands - node->n_in;
 }
 
-/* Checks a node without trusting any of its fields. */
+/* Checks the fields of a node, none of which is assumed to be valid.  Returns what is wrong, or
+ * null. */
 static const char *check_fields(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -45,8 +46,8 @@ static const char *check_fields(const struct cr_graph *g, cr_id id)
     return NULL;
 }
 
-/* Checks the strings of a node besides its name.  Neighbours mostly share an origin, which is
- * looked up once. */
+/* Checks that a node's strings other than its name are interned.  Skips the origin if it equals
+ * the previous node's, as it mostly does. */
 static const char *check_strings(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id], *last = id ? node - 1 : NULL;
@@ -59,7 +60,7 @@ static const char *check_strings(const struct cr_graph *g, cr_id id)
 
 /* ---- names ---- */
 
-/* Interned names, by their addresses: open hashing, at most half full. */
+/* A set of interned names, compared by address: open addressing, at most half full. */
 struct name_set {
     const char **slots;
     unsigned size; /* a power of two */
@@ -85,7 +86,7 @@ static bool add_name(struct name_set *set, const char *name)
     return true;
 }
 
-/* Returns a name that occurs twice among interned names, or null. */
+/* Returns a name that occurs twice in an array of interned names, or null. */
 static const char *find_twice(const char *const *names, int n)
 {
     struct name_set set = name_set_for(n);
@@ -96,7 +97,7 @@ static const char *find_twice(const char *const *names, int n)
     return i < n ? names[i] : NULL;
 }
 
-/* Checks that names differ: among inputs and states, and among parameters. */
+/* Checks that no two inputs or states, and no two parameters, have the same name. */
 static int verify_names(const struct cr_graph *g, struct cr_error *error)
 {
     int n = 0;
@@ -117,7 +118,7 @@ static int verify_names(const struct cr_graph *g, struct cr_error *error)
                    cr_ops[twice->op == CR_OP_param ? CR_OP_param : CR_OP_input].name, twice->name);
 }
 
-/* Checks that replacements of states come last and have the state's shape and type. */
+/* Checks an output: replacements of states come last and have the state's shape and type. */
 static int verify_replacement(const struct cr_graph *g, int i, struct cr_error *error)
 {
     const struct cr_output *output = &g->outputs[i];
@@ -148,8 +149,8 @@ static int verify_output(struct cr_graph *g, int i, struct cr_error *error)
     return verify_replacement(g, i, error);
 }
 
-/* Checks that the outputs of an entry have different names, and that it replaces each state
- * once. */
+/* Checks each output; then that an entry's outputs have different names, and that the entry
+ * replaces each state at most once. */
 static int verify_listed(struct cr_graph *g, struct cr_error *error)
 {
     const char **names = cr_calloc((size_t)g->n_outputs, sizeof *names), *twice = NULL;
@@ -169,7 +170,8 @@ static int verify_listed(struct cr_graph *g, struct cr_error *error)
     return status;
 }
 
-/* Checks that entries have different names and some outputs; a single entry needs no name. */
+/* Checks that the entries have different names and at least one output each; a single entry needs
+ * no name. */
 static int verify_entries(struct cr_graph *g, struct cr_error *error)
 {
     const char *names[CR_MAX_ENTRIES], *twice;
@@ -241,7 +243,7 @@ int cr_verify_outputs(const struct cr_graph *g, struct cr_error *error)
 
 /* ---- hashes of nodes ---- */
 
-/* Returns a hash of everything that makes two nodes equal. */
+/* Returns a hash of everything that cr_equal_nodes compares. */
 static inline uint64_t hash_meaning(const struct cr_graph *g, const struct cr_node *node)
 {
     uint64_t value, h;
@@ -296,7 +298,7 @@ static int verify_live(const struct cr_graph *g, struct cr_error *error)
     return dead == CR_NONE ? 0 : broken(error, g, dead, "it is dead");
 }
 
-/* Checks that no two nodes are equal, by a hash table; a slot holds a node's id + 1, or 0. */
+/* Checks that no two nodes are equal.  A slot of the hash table holds a node's id + 1, or 0. */
 static int verify_unequal(const struct cr_graph *g, struct cr_error *error)
 {
     unsigned size = 4;
