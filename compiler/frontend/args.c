@@ -11,7 +11,8 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static const double MAX_EXACT = 9007199254740992.0; /* 2^53: beyond it doubles have gaps */
+static const double MAX_EXACT = 9007199254740992.0; /* 2^53: larger integers are not all exact in
+                                                     * a double */
 
 const char *cr_type_name(lua_State *L, int index)
 {
@@ -103,8 +104,8 @@ double cr_arg_number(lua_State *L, int index, const char *op, const char *what)
     return lua_tonumber(L, index);
 }
 
-/* True if a number is an integer, whatever its type in Lua: 768 / 12 is 64.0 in one Lua and 64
- * in another. */
+/* True if the Lua number at an index has an integer value, whatever its Lua type: 768 / 12 is
+ * 64.0 in one release of Lua and 64 in another. */
 static bool is_integer(lua_State *L, int index)
 {
     double value = lua_type(L, index) == LUA_TNUMBER ? lua_tonumber(L, index) : NAN;
@@ -119,12 +120,12 @@ int64_t cr_arg_integer(lua_State *L, int index, const char *op, const char *what
     double value = lua_tonumber(L, index);
     if (!is_integer(L, index))
         cr_raise(L, "%s: %s: found %.14g, expected a whole number", op, what,
-                 isnan(value) ? (double)NAN : value); /* otherwise NaN would be printed with its
-                                                         sign */
+                 isnan(value) ? (double)NAN : value); /* a NaN without sign, since the sign would
+                                                       * be printed */
     return (int64_t)value;
 }
 
-/* Names that other frameworks use for the types. */
+/* The names of types in other frameworks, each with the name of the same type here. */
 static const struct {
     const char *name;
     enum cr_dtype dtype;
@@ -136,7 +137,8 @@ static const struct {
     {"long", CR_I32},    {"integer", CR_I32}, {"boolean", CR_BOOL},
 };
 
-/* Returns the type of a name; a name of another framework is an error that suggests ours. */
+/* Returns the type whose name is at an index.  Raises an error for other names, which suggests a
+ * name if another framework has that type. */
 enum cr_dtype cr_arg_dtype(lua_State *L, int index, const char *op)
 {
     if (lua_isnoneornil(L, index))
@@ -202,7 +204,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
     for (int i = 0; i < n; i++) {
         char item[64] = "";
         lua_rawgeti(L, index, i + 1);
-        if (!is_integer(L, -1)) /* the text is for an error message only */
+        if (!is_integer(L, -1)) /* converts the item, since only an error message uses it */
             snprintf(item, sizeof item, "%s: item %d", what, i + 1);
         int length = cr_length_on_top(L);
         if (length >= 0 && !lengths)
@@ -210,7 +212,7 @@ int cr_arg_sizes(lua_State *L, int index, const char *op, const char *what, int6
                      cr_run_of(L)->graph->lengths[length].name);
         list[i] = length < 0 ? cr_arg_integer(L, -1, op, item)
                              : cr_run_of(L)->graph->lengths[length].bound;
-        if (lengths) /* a length of at most 1 is the constant 1 */
+        if (lengths) /* a length whose bound is 1 is the number 1 */
             lengths[i] = (signed char)(list[i] == 1 ? 0 : length + 1);
         lua_pop(L, 1);
     }

@@ -13,7 +13,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The common shape so far. */
+/* The common shape of the operands visited so far. */
 struct shape {
     int rank;
     int64_t size[CR_MAX_RANK];
@@ -71,8 +71,8 @@ static struct shape common_shape(lua_State *L, enum cr_op op,
     return result;
 }
 
-/* Returns the type that a number among the operands gets: the type of the first tensor, not
- * counting the condition of a select. */
+/* Returns the type of constants made of numbers among the operands: the type of the first tensor,
+ * except a select's condition. */
 static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
                                      const struct cr_tensor_or_number *operands)
 {
@@ -83,7 +83,8 @@ static enum cr_dtype type_of_numbers(lua_State *L, enum cr_op op,
     return CR_F32;
 }
 
-/* Makes a number a constant of this type and shape; raises if it does not fit. */
+/* Adds a constant of this value, type and shape; raises an error if the type cannot hold the
+ * value. */
 static cr_id constant(lua_State *L, enum cr_op op, double value, enum cr_dtype dtype,
                       const struct shape *shape)
 {
@@ -112,7 +113,7 @@ cr_id cr_elementwise(lua_State *L, enum cr_op op, const struct cr_tensor_or_numb
     return cr_add(L, op, cr_ops[op].arity, in, NULL);
 }
 
-/* The Lua function of an elementwise op; the op is the upvalue. */
+/* The Lua function of an elementwise op.  Upvalue 1 is the op. */
 static int elementwise(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
@@ -141,8 +142,8 @@ void cr_add_elementwise(lua_State *L)
     cr_add_kind(L, CR_KIND_ELEMENTWISE, elementwise);
 }
 
-/* Returns the operand of a matmul as matrices, whose batch axes are the first ones of a shape: a vector is a row or a
- * column. */
+/* Returns an operand of a matmul as matrices with the batch axes of `batch`; a vector becomes one
+ * row if `is_row`, else one column. */
 static cr_id as_matrices(lua_State *L, cr_id id, bool is_row, struct shape batch)
 {
     struct cr_node node = cr_node_copy(L, id);
@@ -156,8 +157,8 @@ static cr_id as_matrices(lua_State *L, cr_id id, bool is_row, struct shape batch
     return expand_to(L, id, &batch);
 }
 
-/* matmul(a, b): all axes but the last two broadcast; a vector is a row if it is a, a column if it
- * is b. */
+/* matmul(a, b): all axes but the last two broadcast; a vector is a row if it is `a`, a column if
+ * it is `b`. */
 int cr_lua_matmul(lua_State *L)
 {
     cr_arg_count(L, "matmul", 2, 2);

@@ -3,7 +3,7 @@
 #ifndef CR_BUILTIN_LIST_H
 #define CR_BUILTIN_LIST_H
 
-/* FILE(folder, part of the symbols' names, name), with paths from the project's root */
+/* FILE(folder, part of a C name, module), with the folder's path from the project's root */
 #define CR_SCRIPT_MODULES(FILE)                                                                    \
     FILE("graphs/lib/", lib, nn)                                                                   \
     FILE("graphs/lib/", lib, attention)                                                            \
@@ -29,7 +29,7 @@
     FILE("graphs/lib/", lib, onnx_signal)                                                          \
     FILE("graphs/lib/", lib, onnx_tools)
 
-/* The modules whose functions import inlines: see inline_tools.lua. */
+/* Modules with functions that import calls and then inlines; see inline_tools.lua. */
 #define CR_INLINE_MODULES(FILE)                                                                    \
     FILE("graphs/lib/", lib, inline_tools)                                                         \
     FILE("graphs/lib/", lib, inline_index)                                                         \
@@ -80,8 +80,8 @@
     FILE("graphs/", model, t5)                                                                     \
     FILE("graphs/", model, vit)
 
-/* ALIAS(model_type, model, prefix): other values of model_type for a script, and the prefix of
- * tensor names in files of models with a head. */
+/* ALIAS(model_type, model, prefix): the model's script also serves this model_type of
+ * config.json; `prefix` precedes the tensor names in files of such a model with a head. */
 #define CR_MODEL_ALIASES(ALIAS)                                                                    \
     ALIAS("camembert", roberta, "roberta")                                                         \
     ALIAS("data2vec-text", roberta, "data2vec_text")                                               \
@@ -91,7 +91,8 @@
     ALIAS("roberta-prelayernorm", roberta_prelayernorm, "roberta_prelayernorm")                    \
     ALIAS("xlm-roberta", roberta, "roberta")
 
-/* The name of chunk number i.  Modules have the first numbers, in the order of the list. */
+/* The name of chunk number i for Lua.  Modules have the lowest numbers, in the order of the
+ * list. */
 #define CR_CHUNK "=#%d"
 
 #endif

@@ -1,5 +1,5 @@
-/* builtin_modules.c - embeds the modules of graphs/lib and the models of graphs/ in the program;
- * paths are relative to the project's root. */
+/* builtin_modules.c - embeds the modules of graphs/lib and the models of graphs/ in the program.
+ * Paths start at the project's root. */
 #include "builtin_modules.h"
 
 #include <stdio.h>
@@ -39,7 +39,8 @@ static const struct builtin models[] = {CR_BUILTIN_MODELS(ROW) CR_MODEL_ALIASES(
 #define ONE(folder, kind, name) +1
 enum {
     N_MODULES = sizeof modules / sizeof *modules,
-    N_SCRIPT_MODULES = 0 CR_SCRIPT_MODULES(ONE), /* the first ones: scripts call their functions */
+    N_SCRIPT_MODULES = 0 CR_SCRIPT_MODULES(ONE), /* the modules that scripts can require; they
+                                                  * come first in the list */
     N_MODELS = sizeof models / sizeof *models
 };
 
@@ -78,7 +79,7 @@ int cr_builtin_number(const char *name)
 
 /* ---- bytecode ---- */
 
-#ifdef CR_BYTECODE /* a folder with bytecode of the modules, which precompile.c wrote for this Lua */
+#ifdef CR_BYTECODE /* a folder with bytecode of the modules, written by precompile.c for this Lua */
 
 #define EMBED_CODE(folder, kind, name)                                                             \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -131,8 +132,8 @@ const char *cr_builtin_module_with(const char *function)
     return NULL;
 }
 
-/* Returns the name of the next function that a text defines as "function MODULE.NAME(", and
- * moves *at past it; null if there is none. */
+/* Returns the name of the next function, defined as "function MODULE.NAME(", in the file's text
+ * from *at on, and moves *at past the name; null if there is none. */
 static const char *next_function(const struct builtin *file, const char **at, size_t *length)
 {
     char begin[80];

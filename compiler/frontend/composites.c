@@ -1,4 +1,4 @@
-/* composites.c - functions of the language that are built from several ops; see composites.h. */
+/* composites.c - the functions of the language that add several ops; see composites.h. */
 #include "composites.h"
 
 #include <stdint.h>
@@ -44,7 +44,7 @@ static cr_id shaped(lua_State *L, enum cr_op op, cr_id a, int rank, const int64_
     return same ? a : cr_add(L, op, 1, &a, &attr);
 }
 
-/* Makes a tensor with the index of each element along an axis. */
+/* Returns an i32 tensor in which each element is its index along an axis. */
 static cr_id positions(lua_State *L, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};
@@ -59,7 +59,7 @@ static cr_id reduced(lua_State *L, enum cr_op op, cr_id a, int axis)
 
 /* ---- elements along an axis ---- */
 
-/* A tensor viewed as [outer, size, inner] around an axis. */
+/* A tensor's sizes before, along and after an axis: [outer, size, inner]. */
 struct grid {
     int64_t outer, size, inner;
 };
@@ -76,7 +76,8 @@ static bool are_ones(const struct cr_node *node, int first, int last)
     return cr_elements(last - first, node->shape + first) == 1;
 }
 
-/* Raises an error unless each axis of the index but `axis` has the size of that axis of `a`, or 1. */
+/* Raises an error unless each axis of the index except `axis` has the size of the same axis of
+ * `a`, or size 1. */
 static void check_index(lua_State *L, const char *name, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
@@ -103,8 +104,8 @@ static cr_id index_along(lua_State *L, const char *name, cr_id a, cr_id index, i
     return shaped(L, CR_OP_expand, index, wide.rank, wide.shape);
 }
 
-/* Makes the flat index in `a` of each element that `index` selects along an axis, or -1 if that is
- * out of range. */
+/* Returns for each element that `index` selects along an axis its row-major number in `a`, or -1
+ * if the index is out of range. */
 static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
@@ -126,15 +127,16 @@ static cr_id numbers_along(lua_State *L, cr_id a, cr_id index, int axis)
     return choose(L, inside, number, constant(L, number, CR_I32, -1));
 }
 
-/* True if a take reads whole rows of a table: all axes of `a` before `axis`, and all axes of the
- * index after it, have size 1. */
+/* True if gather along `axis` reads whole rows of a table: all axes of `a` before `axis`, and all
+ * axes of the index after it, have size 1. */
 static bool reads_rows(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node from = cr_node_copy(L, a), node = cr_node_copy(L, index);
     return are_ones(&from, 0, axis) && are_ones(&node, axis + 1, node.rank);
 }
 
-/* Makes rows of `a`, whose axes are those from `axis` on.  All of its axes may be lengths. */
+/* Returns whole rows of `a`, gathered along `axis`.  The axes of `a` from `axis` on may have
+ * lengths. */
 static cr_id rows_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     const struct cr_node from = cr_node_copy(L, a);
@@ -147,7 +149,7 @@ static cr_id rows_along(lua_State *L, cr_id a, cr_id index, int axis)
     return shaped(L, CR_OP_reshape, taken, from.rank, shape);
 }
 
-/* True if a tensor has a length, so that it has no flat index. */
+/* True if an axis of a tensor has a length: then its elements have no fixed row-major numbers. */
 static bool has_lengths(lua_State *L, cr_id id)
 {
     const struct cr_node node = cr_node_copy(L, id);
@@ -181,8 +183,8 @@ int cr_lua_gather_along(lua_State *L)
 }
 
 /*
- * Makes for each element of a tensor [outer, size, inner] the last position in an index [outer, n,
- * inner] that refers to it, or -1.  It is the maximum of these positions over axis n of [outer,
+ * Returns for each element of a tensor [outer, size, inner] the last position along n at which an
+ * index [outer, n, inner] refers to it, or -1: the maximum over n of these positions in [outer,
  * size, n, inner].
  */
 static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int64_t n)
@@ -195,9 +197,9 @@ static cr_id last_positions(lua_State *L, const struct grid *a, cr_id index, int
     return shaped(L, CR_OP_reshape, last, 3, (int64_t[]){a->outer, a->size, a->inner});
 }
 
-/* Makes for each element of a tensor `a`, in the shape of `a`, the last position in an index
- * that refers to it, or -1.  If the index does not vary along other axes, the positions are
- * computed once and expanded. */
+/* Returns for each element of `a`, in the shape of `a`, the last position at which an index
+ * refers to it along an axis, or -1.  If the index does not vary along other axes, the positions
+ * are computed once and expanded. */
 static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
 {
     struct cr_node node = cr_node_copy(L, a), named = cr_node_copy(L, index), found = node;
@@ -219,7 +221,8 @@ static cr_id last_along(lua_State *L, cr_id a, cr_id index, int axis)
     return shaped(L, CR_OP_expand, last, node.rank, node.shape);
 }
 
-/* Limits the index of a scatter to the length that its values have along the axis. */
+/* Gives the index of a scatter the length that the values have along the axis, so that a run uses
+ * only that many elements of the index. */
 static cr_id up_to_values(lua_State *L, cr_id index, cr_id values, int axis)
 {
     struct cr_node node = cr_node_copy(L, index);
@@ -258,8 +261,8 @@ int cr_lua_scatter(lua_State *L)
 
 /* ---- argmax ---- */
 
-/* Makes the index of the first largest element; NaN counts as largest.  Positions are negated, so
- * that their maximum is the first one. */
+/* Returns the index of the first largest element along an axis; NaN counts as largest.  A maximum
+ * over the negated positions of largest elements selects the first. */
 static cr_id first_largest(lua_State *L, cr_id a, int axis)
 {
     struct cr_node node = cr_node_copy(L, a);
@@ -316,7 +319,7 @@ int cr_lua_narrow(lua_State *L)
 
 /* ---- lengths ---- */
 
-/* Returns the input that holds a length. */
+/* Returns the input that holds the value of a length. */
 static cr_id input_of(lua_State *L, const struct cr_length *length)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;

@@ -1,7 +1,7 @@
 /*
- * config.c - reads the file of --config, which is JSON if its name ends in .json, and else a Lua
- * text that returns a table.  Its values become texts like the values of --set.  A key in a nested
- * table becomes "outer.inner"; lists of numbers and texts are joined by commas.
+ * config.c - reads the file given by --config: JSON if its name ends in .json, else a Lua text
+ * that returns a table.  Values become texts like the values of --set.  The key of a value in a
+ * nested table is "outer.inner"; lists of numbers and texts are joined by commas.
  */
 #include "config.h"
 
@@ -22,7 +22,8 @@
 
 enum { MAX_DEPTH = 32 };
 
-/* Replaces the value on top of the stack, which is not a table, by its text; null becomes nil. */
+/* Replaces the value on top of the stack, which is not a table, by its text; JSON's null becomes
+ * nil. */
 static void make_text(lua_State *L, const char *path, const char *key)
 {
     char text[40];
@@ -44,8 +45,8 @@ static void make_text(lua_State *L, const char *path, const char *key)
     lua_replace(L, -2);
 }
 
-/* Records the value on top of the stack under a key: a text, nil for null, or a table for an empty
- * one. */
+/* Records the value on top of the stack under a key.  The value is a text, nil for null, or an
+ * empty table. */
 static void take_text(lua_State *L, struct cr_run *run, const char *key, size_t top)
 {
     struct cr_config_value *value = CR_PUSH(run->values, run->n_values, run->cap_values);
@@ -97,8 +98,8 @@ static void push_joined(lua_State *L, const char *path, const char *key)
     luaL_pushresult(&buffer);
 }
 
-/* Writes the full key of a value: "rope_scaling" and the key below the top of the stack as
- * "rope_scaling.factor". */
+/* Writes the full key of a value: for the table "rope_scaling" and the key "factor" below the top
+ * of the stack, "rope_scaling.factor". */
 static void join_key(lua_State *L, const char *path, const char *above, char *key, size_t size)
 {
     char number[40];
@@ -112,8 +113,8 @@ static void join_key(lua_State *L, const char *path, const char *above, char *ke
                     (int)size - 1);
 }
 
-/* Records the contents of the table on top of the stack, whose key is `above`.  The first `top`
- * bytes of that are the top-level key, 0 for the file's own table. */
+/* Records the values of the table on top of the stack, whose full key is `above`; its first `top`
+ * bytes are the top-level key.  `above` is "" and `top` 0 for the table of the whole file. */
 static void take_table(lua_State *L, struct cr_run *run, const char *above, size_t top, int depth)
 {
     char key[CR_NAME_MAX + 1];

@@ -1,4 +1,4 @@
-/* error_hints.c - explains errors of scripts; see error_hints.h. */
+/* error_hints.c - adds hints to error messages of scripts; see error_hints.h. */
 #include "error_hints.h"
 
 #include <stdio.h>
@@ -28,7 +28,8 @@ static bool is_call(const char *message)
     return strncmp(message, "attempt to call ", 16) == 0;
 }
 
-/* Explains that a function of a library indexes or calls an argument that its caller left out. */
+/* Returns a message that a library's function indexes or calls an argument which its caller left
+ * out; null if `message` says something else. */
 static const char *hint_at_local(const char *message, char *text, size_t size)
 {
     char name[MAX_NAME];
@@ -39,8 +40,8 @@ static const char *hint_at_local(const char *message, char *text, size_t size)
     return text;
 }
 
-/* Returns the first local of the innermost Lua function that is nil: if the function has just
- * begun, an argument that its caller left out. */
+/* Returns the name of the first local variable that is nil in the innermost Lua function.  At the
+ * function's beginning this is an argument that the caller left out. */
 static const char *first_nil(lua_State *L)
 {
     lua_Debug frame;
@@ -60,8 +61,8 @@ static const char *first_nil(lua_State *L)
     return name;
 }
 
-/* Explains that a function of a library passes an argument that its caller left out to the
- * language. */
+/* Returns a message that a library's function passes nil to the language because its caller left
+ * out an argument; null if `message` says something else. */
 static const char *hint_at_nothing(lua_State *L, const char *message, char *text, size_t size)
 {
     const char *name = strstr(message, "found nothing") ? first_nil(L) : NULL;
@@ -71,8 +72,8 @@ static const char *hint_at_nothing(lua_State *L, const char *message, char *text
     return text;
 }
 
-/* Explains a call of a function that no module has, and suggests one of graphs/lib with a similar
- * name. */
+/* Returns a message that a called function exists in no module, with the most similar function of
+ * graphs/lib; null if `message` says something else. */
 static const char *hint_at_field(const char *message, char *text, size_t size)
 {
     const char *names[MAX_FUNCTIONS];
@@ -98,7 +99,8 @@ static bool is_of_language(lua_State *L, const char *name)
     return is;
 }
 
-/* Explains a nil global in a function of the host, if the language or a module has that name. */
+/* Returns a message that a nil global of a host's function is a name of the language or of a
+ * module; null if it is not. */
 static const char *hint_at_global(lua_State *L, const char *message, char *text, size_t size)
 {
     char name[MAX_NAME];

@@ -10,7 +10,7 @@
 #include "script_source.h"
 #include "script_state.h"
 
-/* Raises an error for an undefined name, and suggests the module of graphs/lib that has it. */
+/* Raises an error for an undefined name; suggests the module of graphs/lib that defines it. */
 static int undefined_global(lua_State *L)
 {
     char near[300];
@@ -48,7 +48,7 @@ static int no_new_global(lua_State *L)
              lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2));
 }
 
-/* Adds the functions of the language that make graphs to the table on top of the stack. */
+/* Adds to the table on top of the stack the functions of the language that build a graph. */
 static void add_graph_functions(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"require", cr_lua_require},
@@ -61,7 +61,8 @@ static void add_graph_functions(lua_State *L)
     cr_add_scopes(L);
 }
 
-/* Makes reading a name that the table on top of the stack lacks an error. */
+/* Sets a metatable on the table on top of the stack: reading a name that the table lacks raises
+ * an error. */
 static void refuse_undefined(lua_State *L)
 {
     lua_newtable(L);

@@ -9,7 +9,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* Makes the seed of the backward pass: 1 in the shape of the loss. */
+/* Returns the seed of the backward pass: ones in the shape of the loss. */
 static cr_id one_like(lua_State *L, const struct cr_node *loss)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = loss->rank, .value = 1};

@@ -1,4 +1,4 @@
-/* heap.c - memory of a Lua state; see heap.h. */
+/* heap.c - allocates the memory of a Lua state; see heap.h. */
 #include "heap.h"
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct cr_heap_chunk {
     _Alignas(UNIT) char data[];
 };
 
-/* A large block, which malloc allocates separately, in a list. */
+/* The header of a large block, which malloc allocates separately; a doubly linked list. */
 struct cr_heap_large {
     struct cr_heap_large *next, *last;
     _Alignas(UNIT) char data[];
@@ -28,7 +28,8 @@ static size_t class_of(size_t size)
     return (size - 1) / UNIT;
 }
 
-/* Adds a chunk, twice as large as the last one.  The rest of the last one stays unused. */
+/* Adds a chunk, twice as large as the previous one, whose rest stays unused.  Returns -1 if
+ * memory is insufficient. */
 static int add_chunk(struct cr_heap *heap)
 {
     size_t size = heap->chunks ? 2 * heap->chunks->size : FIRST_CHUNK;
@@ -45,7 +46,7 @@ static int add_chunk(struct cr_heap *heap)
     return 0;
 }
 
-/* Takes a freed block of the class, or bytes of the newest chunk. */
+/* Returns a block of a size class: a freed one, or else bytes of the newest chunk. */
 static void *take_small(struct cr_heap *heap, size_t class)
 {
     struct cr_heap_block *block = heap->free[class];
@@ -62,7 +63,7 @@ static void *take_small(struct cr_heap *heap, size_t class)
     return made;
 }
 
-/* Puts a large block into the list, where its neighbours point to it. */
+/* Links a new or moved large block with its neighbours in the list; returns the block's data. */
 static void *keep_large(struct cr_heap *heap, struct cr_heap_large *large)
 {
     if (large->last)
@@ -114,8 +115,8 @@ static void give_back(struct cr_heap *heap, void *block, size_t size)
     free(large);
 }
 
-/* Lua assumes that shrinking a block cannot fail: if no memory is available for a new block, the
- * old block is kept. */
+/* Lua assumes that shrinking a block cannot fail: if memory for a smaller block is insufficient,
+ * the old block is returned. */
 void *cr_heap_resize(struct cr_heap *heap, void *block, size_t old, size_t size)
 {
     bool small = size <= LARGEST;

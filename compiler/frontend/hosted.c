@@ -1,4 +1,4 @@
-/* hosted.c - runs a function of a program that has Lua itself; see hosted.h. */
+/* hosted.c - runs a Lua function of a program that itself uses Lua; see hosted.h. */
 #include "hosted.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "readonly_tables.h"
 #include "script_errors.h"
 
-static const char function_key; /* key of cr_push_kept: the function */
-static const char outer_key;    /* key of cr_push_kept: the globals that the function had outside */
+static const char function_key; /* key of cr_push_kept: the hosted function */
+static const char outer_key;    /* key of cr_push_kept: the function's own globals */
 
-/* Reads a global: from the language, upvalue 1, or else from the function's own globals, upvalue
- * 2. */
+/* Reads a global: from the language (upvalue 1) or, if it is not there, from the function's own
+ * globals (upvalue 2). */
 static int read_global(lua_State *L)
 {
     lua_settop(L, 2);
@@ -26,7 +26,7 @@ static int read_global(lua_State *L)
     return 1;
 }
 
-/* Sets a global of the function's own. */
+/* Assigns to one of the function's own globals. */
 static int set_global(lua_State *L)
 {
     cr_check_new_global(L);
@@ -34,7 +34,7 @@ static int set_global(lua_State *L)
     return 0;
 }
 
-/* Pushes a table that inherits from the language at index `language` and the globals at index
+/* Pushes a table that reads from the language at index `language`, then from the globals at index
  * `outer`. */
 static void push_globals(lua_State *L, int language, int outer)
 {
@@ -56,7 +56,7 @@ static void push_globals(lua_State *L, int language, int outer)
 
 #if LUA_VERSION_NUM < 502
 
-/* Replaces the globals of the function, and keeps the original ones. */
+/* Gives the function the globals of the language, and keeps its own for restore_globals. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     lua_getfenv(L, function);
@@ -75,7 +75,7 @@ static void restore_globals(lua_State *L)
 
 #else
 
-/* Returns the index of a function's upvalue _ENV, or 0 if it uses no globals. */
+/* Returns the index of a function's upvalue _ENV; 0 if the function uses no globals. */
 static int number_of_env(lua_State *L, int function)
 {
     const char *name;
@@ -87,16 +87,16 @@ static int number_of_env(lua_State *L, int function)
     return 0;
 }
 
-/* Pushes a function that serves to hold one upvalue. */
+/* Pushes a function that has one upvalue, in which _ENV can be kept. */
 static void push_holder(lua_State *L)
 {
     if (luaL_loadstring(L, "return"))
         lua_error(L);
 }
 
-/* Gives a function the globals of the language, until restore_globals gives it the original ones.
- * All functions of a file share the upvalue _ENV, so this function gets a separate one; a holder
- * function keeps the original. */
+/* Gives a function the globals of the language until restore_globals.  All functions of a file
+ * share one upvalue _ENV, so the function gets an upvalue of its own; a holder function keeps the
+ * shared one. */
 static void replace_globals(lua_State *L, int function, int language)
 {
     int env = lua_iscfunction(L, function) ? 0 : number_of_env(L, function);
@@ -123,7 +123,8 @@ static void restore_globals(lua_State *L)
 
 #endif
 
-/* Records where the function is, and the folder of its file: with a slash at the end, or "". */
+/* Records the file and line of the function, and the file's folder: with a slash at the end, or
+ * "". */
 static void find_function(lua_State *L, struct cr_run *run, int function)
 {
     lua_Debug about;

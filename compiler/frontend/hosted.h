@@ -1,9 +1,9 @@
 /*
- * hosted.h - a hosted run: the script is a function of a program with its own Lua, and runs in the
- * state of that program.
+ * hosted.h - runs a Lua function of another program, the host, in the host's Lua state instead of
+ * a script in a sandbox.
  *
- * While it runs, the only changes to the state are an entry in the registry and the globals of the
- * function, which become the language and then the original ones.  There are no limits of time and
+ * During the run the state has one more entry in the registry, and the function's globals are
+ * replaced by the language; both changes are undone afterwards.  There are no limits of time and
  * memory, and no hook.
  */
 #ifndef CR_HOSTED_H
@@ -11,11 +11,12 @@
 
 #include "script_state.h"
 
-/* Pushes the function at index `function`, and the language as its argument, ready to be called.
- * The function sees the globals of the language, and then its original globals. */
+/* Pushes the function at index `function`, then the language as its argument, ready for lua_call.
+ * The function reads globals from the language, then from its own globals. */
 void cr_host_begin(lua_State *L, struct cr_run *run, int function);
 
-/* Restores the state.  Allocates nothing, unless the run failed for lack of memory. */
+/* Undoes the changes to the state.  Allocates no memory unless the run failed for lack of
+ * memory. */
 void cr_host_end(lua_State *L);
 
 #endif

@@ -1,11 +1,11 @@
-/* json_table.c - pushes a JSON document as a Lua value; see json_table.h. */
+/* json_table.c - pushes a value of a JSON document as a Lua value; see json_table.h. */
 #include "json_table.h"
 
 #include "script_limits.h"
 
-static const char null_value; /* its address represents null */
+static const char null_value; /* the address stands for JSON's null */
 
-/* Pushes a value.  It counts its work, since a table of many keys takes time. */
+/* Reports its work to the time limit, since filling a table of many keys takes time. */
 void cr_push_json(lua_State *L, const struct cr_document *d, int number)
 {
     const struct cr_json_value *value = &d->values[number];

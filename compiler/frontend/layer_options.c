@@ -1,10 +1,10 @@
 /*
- * layer_options(name, given, declared [, declared ...]): the options of a layer, checked against
- * what the layer declares, with defaults filled in.
+ * layer_options(name, given, declared [, declared ...]): returns the options of a layer: those
+ * given, checked against the options that the layer declares, with defaults filled in.
  *
- * A declaration is a type, or {type, default}.  A type is one or more words separated by "|", as in
- * annotations of LuaLS: number, whole, size (a whole number from 1 on), boolean, string, function,
- * table, tensor, or a text in quotes.  A trailing "?" makes the option optional.
+ * A declaration is a type, or {type, default}.  A type is one or more words separated by "|", as
+ * in annotations of LuaLS: number, whole, size (a whole number from 1 on), boolean, string,
+ * function, table, tensor, or a text in quotes.  A trailing "?" makes the option optional.
  */
 #include "language.h"
 
@@ -24,10 +24,10 @@
 
 enum { NAME = 1, GIVEN, DECLARED, RESULT, MAX_OPTIONS = 64, MAX_TABLES = 16, MAX_TEXT = 400 };
 
-/* A declared type that is being read word by word. */
+/* A reader of a declared type's words, positioned at the word `at`. */
 struct type {
     const char *at;
-    size_t length; /* of the word at `at` */
+    size_t length; /* length of the word at `at` */
 };
 
 /* Moves to the next word; false at the end. */
@@ -49,7 +49,7 @@ static bool is_optional(const char *type)
     return type[strlen(type) - 1] == '?';
 }
 
-/* True if the value on top of the stack has the word's type. */
+/* True if the value on top of the stack has the type that the current word names. */
 static bool fits_word(lua_State *L, const struct type *type)
 {
     double number = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0.5;
@@ -75,8 +75,8 @@ static bool fits(lua_State *L, const char *text)
     return false;
 }
 
-/* Returns the description of a word for messages; a quoted text describes itself.  Returns null
- * if the word is not a type. */
+/* Returns a description of the current word for messages; a quoted text describes itself.
+ * Returns null if the word names no type. */
 static const char *word_text(const struct type *type, int *length)
 {
     static const char *const words[][2] = {
@@ -93,7 +93,7 @@ static const char *word_text(const struct type *type, int *length)
     return *type->at == '\'' ? type->at : NULL;
 }
 
-/* Writes a type for messages: "a number or a tensor". */
+/* Writes a declared type for messages: "a number or a tensor". */
 static void type_text(const char *text, char *buf, size_t size)
 {
     struct type type = {text, 0};
@@ -106,7 +106,7 @@ static void type_text(const char *text, char *buf, size_t size)
     }
 }
 
-/* Raises an error at the line that called the layer: "nn.layer_norm: " and the text. */
+/* Raises an error at the script line that called the layer: "nn.layer_norm: ", then the text. */
 static _Noreturn void fail_at_caller(lua_State *L, const char *text)
 {
     char whole[2 * MAX_TEXT];
@@ -114,7 +114,8 @@ static _Noreturn void fail_at_caller(lua_State *L, const char *text)
     cr_raise_at(L, cr_caller_line(L, cr_run_of(L)), whole);
 }
 
-/* Pushes the type, then the default or nil, of the declaration on top of the stack. */
+/* Pushes the type, then the default (or nil), of the declaration on top of the stack; returns the
+ * type. */
 static const char *push_declaration(lua_State *L, const char *name)
 {
     if (lua_istable(L, -1)) {
@@ -155,8 +156,8 @@ static _Noreturn void refuse_value(lua_State *L, const char *name, const char *t
     fail_at_caller(L, text);
 }
 
-/* Puts the value of an option into the result.  False counts as left out for an optional one, as in
- * `mask = o.causal and mask`. */
+/* Puts the value of an option into the result.  For an optional option, false means that it is
+ * left out, as in `mask = o.causal and mask`. */
 static void take_option(lua_State *L, const char *name)
 {
     int top = lua_gettop(L);
@@ -169,7 +170,7 @@ static void take_option(lua_State *L, const char *name)
     if (!fits(L, type)) {
         if (lua_toboolean(L, -1) || !can_be_none)
             refuse_value(L, name, type);
-        lua_pop(L, 1); /* the default is on top */
+        lua_pop(L, 1); /* pops the value: the default is below it */
     }
     lua_pushstring(L, name);
     lua_insert(L, -2);
@@ -177,7 +178,7 @@ static void take_option(lua_State *L, const char *name)
     lua_settop(L, top);
 }
 
-/* Lists the names of the declared options, sorted; returns their number. */
+/* Lists the names of the declared options, in sorted order; returns their number. */
 static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
 {
     int n = 0;
@@ -196,8 +197,8 @@ static int declared_names(lua_State *L, const char *names[MAX_OPTIONS])
     return n;
 }
 
-/* Returns the key on top of the stack if no option has that name, else null.  Returns "" for a
- * key that is not a string. */
+/* Returns the key on top of the stack as text if no option has that name, else null.  Returns ""
+ * for a key that is not a string. */
 static const char *unknown_key(lua_State *L)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
@@ -209,7 +210,7 @@ static const char *unknown_key(lua_State *L)
     return known ? NULL : lua_tostring(L, -1);
 }
 
-/* Writes ", the options are bias, eps", or "" if the list is too long. */
+/* Writes ", the options are bias, eps", or "" if that is too long for `text`. */
 static void list_names(char *text, size_t size, const char *const *names, int n)
 {
     size_t at = (size_t)snprintf(text, size, ", expected one of ");
@@ -219,7 +220,7 @@ static void list_names(char *text, size_t size, const char *const *names, int n)
         text[0] = '\0';
 }
 
-/* Fails for the first key that is not an option, which may be misspelt. */
+/* Raises an error for the first key of `given` that names no option; suggests a similar option. */
 static void check_keys(lua_State *L, const char *const *names, int n)
 {
     char text[MAX_TEXT], near[300];
@@ -243,7 +244,8 @@ static void check_keys(lua_State *L, const char *const *names, int n)
     fail_at_caller(L, text);
 }
 
-/* Merges all declarations into one table at DECLARED; later ones override earlier ones. */
+/* Merges all declarations into one table at stack index DECLARED; later declarations override
+ * earlier ones. */
 static void merge_declared(lua_State *L)
 {
     int top = lua_gettop(L);
@@ -270,7 +272,7 @@ static int no_value(lua_State *L)
     return 1;
 }
 
-/* Pushes an empty table for the result, with a metatable by which is_whole_models recognises it. */
+/* Pushes an empty table for the result.  Its metatable lets is_whole_models recognise results. */
 static void push_result(lua_State *L)
 {
     lua_newtable(L);
@@ -281,8 +283,8 @@ static void push_result(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* True if a table has the options of a whole model, of which a layer uses only those that it
- * declares: it was returned by `options`, or by layer_options for an enclosing layer. */
+/* True if the table at an index may have more options than the layer declares: it was returned by
+ * `options`, or by layer_options of an enclosing layer, and has the options of a whole model. */
 static bool is_whole_models(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
@@ -294,7 +296,7 @@ static bool is_whole_models(lua_State *L, int index)
     return is || cr_is_options(L, index);
 }
 
-/* The Lua function: checks the keys of `given`, then takes the declared options in order. */
+/* The Lua function: checks the keys of `given`, then takes each declared option in sorted order. */
 int cr_lua_layer_options(lua_State *L)
 {
     char text[MAX_TEXT];

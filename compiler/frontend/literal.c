@@ -1,4 +1,4 @@
-/* literal.c - converts tables of a script to constants of many values; see literal.h. */
+/* literal.c - converts Lua tables of values to constants; see literal.h. */
 #include "literal.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* The contents of a table; Lua owns `words`. */
+/* The contents of a table while it is read.  `words` is a Lua userdata. */
 struct reading {
     enum cr_dtype dtype;
     int rank; /* nesting depth of the table */
@@ -20,8 +20,9 @@ struct reading {
     uint32_t *words;
 };
 
-/* Returns the largest key of the table on top of the stack; keys count from 1.  The length operator
- * would not do: with holes in a table it may return any border, and not the same in every Lua. */
+/* Returns the largest key of the table on top of the stack; keys count from 1.  It does not use
+ * Lua's length operator, which may return any border of a table with holes, and not the same one
+ * in every Lua. */
 static int64_t count_items(lua_State *L)
 {
     double most = 0;
@@ -35,8 +36,8 @@ static int64_t count_items(lua_State *L)
     return most <= (double)CR_MAX_LITERAL ? (int64_t)most : CR_MAX_LITERAL + 1;
 }
 
-/* Finds the shape of the table on top of the stack, by the first item of each level; keeps the
- * stack as it was. */
+/* Finds the shape of the table on top of the stack from the first item of each nesting level;
+ * leaves the stack unchanged. */
 static void find_shape(lua_State *L, struct reading *r)
 {
     int top = lua_gettop(L);
@@ -59,7 +60,7 @@ static void find_shape(lua_State *L, struct reading *r)
     lua_settop(L, top);
 }
 
-/* Returns the bits of an f32; NaN loses its sign. */
+/* Returns the bits of a value as f32; a NaN loses its sign. */
 static uint32_t float_bits(double value)
 {
     float rounded = (float)value;
@@ -68,7 +69,7 @@ static uint32_t float_bits(double value)
     return isnan(rounded) ? 0x7fc00000u : word;
 }
 
-/* Converts the value on top of the stack to an element. */
+/* Returns the value on top of the stack as an element's 32 bits. */
 static uint32_t read_element(lua_State *L, const struct reading *r)
 {
     if (r->dtype == CR_BOOL && lua_type(L, -1) == LUA_TBOOLEAN)
@@ -87,7 +88,8 @@ static uint32_t read_element(lua_State *L, const struct reading *r)
     return r->dtype == CR_I32 ? (uint32_t)(int32_t)value : float_bits(value);
 }
 
-/* Reads the table of a level on top of the stack, row-major. */
+/* Appends the elements of the table on top of the stack, which is at nesting level `level`, in
+ * row-major order. */
 static void read_level(lua_State *L, struct reading *r, int level)
 {
     if (lua_type(L, -1) != LUA_TTABLE || count_items(L) != r->shape[level])
@@ -117,7 +119,8 @@ static bool has_elements(const struct cr_attr *attr, int64_t n)
     return n == 1;
 }
 
-/* Determines the shape: the argument's, or without an argument the shape of the table. */
+/* Sets the shape of the constant: the argument at `index`, or if there is none, the shape of the
+ * table. */
 static void take_shape(lua_State *L, const struct reading *r, int index, struct cr_attr *attr,
                        signed char *lengths)
 {
@@ -138,8 +141,8 @@ static void take_shape(lua_State *L, const struct reading *r, int index, struct 
                  (long long)r->room, expected);
 }
 
-/* True if all values are equal, which makes a plain constant; in a printed graph literals stay
- * literals. */
+/* True if all values are equal, so that a plain constant can replace the literal; always false in
+ * a printed graph. */
 static bool is_uniform(lua_State *L, const struct reading *r)
 {
     int64_t i = 1;
@@ -158,7 +161,7 @@ static double first_value(const struct reading *r)
 int cr_lua_literal(lua_State *L)
 {
     cr_arg_count(L, "const", 1, 3);
-    if (lua_type(L, 2) == LUA_TSTRING && lua_isnoneornil(L, 3)) { /* only the type is given */
+    if (lua_type(L, 2) == LUA_TSTRING && lua_isnoneornil(L, 3)) { /* the type, without a shape */
         lua_settop(L, 2);
         lua_pushnil(L);
         lua_insert(L, 2);

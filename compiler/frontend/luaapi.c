@@ -5,7 +5,7 @@
 
 const char *const cr_lua_release = CR_LUA_RELEASE;
 
-static const char kept_key; /* registry: the table of values that the front end keeps */
+static const char kept_key; /* registry key of the table of values that the front end keeps */
 
 void cr_open_kept(lua_State *L)
 {
@@ -63,7 +63,7 @@ int cr_load_lua_text(lua_State *L, lua_Reader reader, void *data, const char *ch
 #endif
 }
 #else
-/* A reader that fails if the first piece that `reader` returns begins like Lua bytecode. */
+/* A wrapper of a reader that fails if the first piece of text begins like Lua bytecode. */
 struct text_reader {
     lua_Reader reader;
     void *data;

@@ -9,7 +9,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Skips leading zeros of a number; returns the number of digits that follow. */
+/* Moves *text past the leading zeros of a number; returns the number of digits that follow. */
 static size_t take_number(const char **text)
 {
     size_t n = 0;

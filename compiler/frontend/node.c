@@ -6,8 +6,8 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* Sets the origin of the next nodes: the lines of the user and of a library, or in a dump what its
- * last `at` says. */
+/* Sets the origin of the next node: the running lines of the user's files and of a library; in a
+ * printed graph the origin given by the last call of `at`. */
 static void set_origin(lua_State *L, struct cr_run *run)
 {
     struct cr_graph *g = run->graph;
@@ -28,8 +28,8 @@ static void set_origin(lua_State *L, struct cr_run *run)
         (unsigned short)(library ? cr_intern_line(g, inner.path, inner.number) : 0);
 }
 
-/* Sets the kernel of a new node, as a printed graph states it; raises an error if another node
- * has it, or if no kernel computes such a node. */
+/* Gives a new node the kernel that a printed graph stated by kernel(i).  Raises an error if the
+ * kernel has a node already, or if the op is not computed by kernels. */
 static void set_kernel(lua_State *L, cr_id id)
 {
     struct cr_run *run = cr_run_of(L);

@@ -16,7 +16,7 @@
 
 enum { MAX_EXPONENT = 64 };
 
-/* The Lua function of an operator that is an elementwise op; the op is the upvalue. */
+/* The Lua function of an operator that is an elementwise op.  Upvalue 1 is the op. */
 static int operator(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
@@ -33,7 +33,7 @@ static cr_id multiply(lua_State *L, cr_id a, cr_id b)
     return cr_elementwise(L, CR_OP_mul, (struct cr_tensor_or_number[]){{.id = a}, {.id = b}});
 }
 
-/* Makes a power with a positive whole exponent, by squaring. */
+/* Returns a^n for a positive whole n, computed by repeated squaring. */
 static cr_id whole_power(lua_State *L, cr_id a, int n)
 {
     cr_id result = CR_NONE;
@@ -52,7 +52,8 @@ static cr_id reciprocal(lua_State *L, cr_id a)
     return cr_elementwise(L, CR_OP_div, operands);
 }
 
-/* a ^ b: pow, except for exponents that are computed by products, a division or a root. */
+/* a ^ b: adds `pow`, except for constant exponents for which products, a division or a root are
+ * used. */
 static int power(lua_State *L)
 {
     const char *name = cr_ops[CR_OP_pow].name;
@@ -75,8 +76,8 @@ static int power(lua_State *L)
     return 1;
 }
 
-/* Raises an error: Lua converts the result of < to a boolean, so tensors are compared by
- * functions. */
+/* Raises an error for < and <=: Lua converts their result to a boolean, so tensors are compared
+ * by functions. */
 static int comparison(lua_State *L)
 {
     cr_raise(L, "found a comparison of tensors by an operator of Lua, expected lt, le, gt, ge, eq "
@@ -93,8 +94,8 @@ static void push_shape(lua_State *L, const struct cr_node *node)
     }
 }
 
-/* Raises an error for an unknown field; suggests the function of graphs/lib that has its name, or the
- * most similar method. */
+/* Raises an error for an unknown field of a tensor; suggests the function of graphs/lib with that
+ * name, or the most similar method. */
 static int no_method(lua_State *L, const char *name)
 {
     char near[300];
@@ -106,7 +107,7 @@ static int no_method(lua_State *L, const char *name)
              cr_suggest_key(L, lua_upvalueindex(1), near, sizeof near, name));
 }
 
-/* Reads tensor.shape, .dtype, .rank or a method, of which upvalue 1 is the table. */
+/* Returns tensor.shape, .dtype, .rank or a method.  Upvalue 1 is the table of methods. */
 static int field(lua_State *L)
 {
     lua_settop(L, 2);
@@ -146,7 +147,7 @@ static int as_text(lua_State *L)
     return 1;
 }
 
-/* tensor:size(axis): a number */
+/* tensor:size(axis): returns a number */
 static int size(lua_State *L)
 {
     cr_arg_count(L, "size", 2, 2);
@@ -155,7 +156,7 @@ static int size(lua_State *L)
     return 1;
 }
 
-/* Adds the operators that are elementwise ops, as closures over the op. */
+/* Adds the operators that are elementwise ops, as closures whose upvalue is the op. */
 static void add_operators(lua_State *L)
 {
     static const struct {
@@ -175,7 +176,8 @@ static void add_operators(lua_State *L)
     }
 }
 
-/* Pushes the methods: all functions of the language whose first argument is a tensor. */
+/* Pushes a table of the methods: every function of the language whose first argument is a
+ * tensor. */
 static void push_methods(lua_State *L)
 {
     static const luaL_Reg own[] = {{"size", size}, {"count", cr_lua_count}, {NULL, NULL}};

@@ -1,4 +1,5 @@
-/* primitives.c - the functions that make nodes, except for elementwise ones. */
+/* primitives.c - the functions of the language that add one node each, except for elementwise
+ * ops. */
 #include "language.h"
 
 #include <math.h>
@@ -18,15 +19,17 @@
 #include "script_state.h"
 #include "tensor.h"
 
-static const char names_key; /* key of cr_push_kept_table: name of an input or a parameter -> its node */
-static const char calls_key; /* the same: name of a parameter -> the scope call that declared it last */
+static const char names_key; /* key of cr_push_kept_table: name of an input, parameter or state ->
+                              * its node */
+static const char calls_key; /* key of cr_push_kept_table: name of a parameter -> number of the
+                              * scope call that declared it last */
 
 static const struct cr_node *node_at(lua_State *L, cr_id id)
 {
     return &cr_run_of(L)->graph->nodes[id];
 }
 
-/* Reads one i32: a tensor, or a number, which becomes a constant. */
+/* Returns an i32 scalar argument as a node: a tensor, or a number, which becomes a constant. */
 static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
 {
     if (cr_is_tensor(L, index))
@@ -38,12 +41,12 @@ static cr_id read_i32(lua_State *L, int index, const char *op, const char *what)
     return cr_add(L, CR_OP_const, 0, NULL, &attr);
 }
 
-/* The lengths in a shape, by axis: 1 + the number of the length, or 0. */
+/* By axis of a shape: 1 + the index of the length that is the size, or 0. */
 struct axis_lengths {
     signed char of[CR_MAX_RANK];
 };
 
-/* Reads the shape of a new tensor; returns which of its axes are lengths. */
+/* Reads the shape of a new tensor into *attr; returns the lengths among its sizes. */
 static struct axis_lengths read_shape(lua_State *L, int index, const char *op, struct cr_attr *attr)
 {
     struct axis_lengths lengths = {{0}};
@@ -51,7 +54,7 @@ static struct axis_lengths read_shape(lua_State *L, int index, const char *op, s
     return lengths;
 }
 
-/* Returns a tensor to Lua, limited to the lengths of its axes. */
+/* Pushes a tensor whose axes have the given lengths; returns 1, the number of Lua results. */
 static int return_limited(lua_State *L, cr_id id, const struct axis_lengths *lengths)
 {
     cr_push_tensor(L, cr_limited(L, id, lengths->of));
@@ -66,7 +69,8 @@ void cr_forget_declared(lua_State *L)
     cr_set_kept(L, &calls_key);
 }
 
-/* Returns the node called `name`, or CR_NONE.  Leaves the table of names on the stack. */
+/* Returns the node of the input, parameter or state called `name`, or CR_NONE.  Leaves the table
+ * of names on the stack. */
 static cr_id find_name(lua_State *L, const char *name)
 {
     cr_push_kept_table(L, &names_key);
@@ -76,8 +80,8 @@ static cr_id find_name(lua_State *L, const char *name)
     return id;
 }
 
-/* Checks that a repeated declaration of a name agrees with the first one.  It gives the same
- * tensor: this is how weights are tied. */
+/* Raises an error unless a repeated declaration of a name agrees with the first one.  Both return
+ * the same tensor: that is how a script ties weights. */
 static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
                         const struct cr_node *old)
 {
@@ -101,7 +105,7 @@ static void check_again(lua_State *L, enum cr_op op, const struct cr_attr *attr,
                  cr_ops[op].name, attr->name, old->where.line);
 }
 
-/* Makes an input, a parameter or a state, or returns the existing one of that name. */
+/* Pushes an input, a parameter or a state: the one that already has the name, or a new one. */
 static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
 {
     cr_id id = find_name(L, attr->name);
@@ -116,8 +120,8 @@ static int named_leaf(lua_State *L, enum cr_op op, const struct cr_attr *attr)
     return 1;
 }
 
-/* Keeps a note that two layers share a parameter because they declare the same name; one note is
- * enough. */
+/* Keeps one note for the user that two layers share a parameter because both declare the same
+ * name. */
 static void note_tied(struct cr_run *run, struct cr_line user, const char *name, int line)
 {
     char text[1200];
@@ -129,7 +133,7 @@ static void note_tied(struct cr_run *run, struct cr_line user, const char *name,
     run->tied = cr_strdup(text);
 }
 
-/* True if the caller of the running function is the script's main chunk, not a function in it. */
+/* True if the running C function was called by the script's main chunk, not by a function in it. */
 static bool is_called_by_main(lua_State *L)
 {
     lua_Debug frame;
@@ -137,9 +141,9 @@ static bool is_called_by_main(lua_State *L)
            strcmp(frame.what, "main") == 0;
 }
 
-/* Records a note if a parameter is declared twice within one call of a scope, by one line of a
- * function or by a library: probably two layers without separate scopes.  A script that repeats
- * the name elsewhere in its own text ties weights on purpose. */
+/* Records a note if one line, in a function or a library, declares a parameter twice within one
+ * call of a scope: probably two layers without separate scopes.  A script that repeats a name
+ * elsewhere in its main chunk ties weights on purpose. */
 static void check_tied(lua_State *L, const char *name, bool tied)
 {
     struct cr_run *run = cr_run_of(L);
@@ -166,7 +170,8 @@ static void check_tied(lua_State *L, const char *name, bool tied)
         note_tied(run, user, name, node_at(L, id)->where.line);
 }
 
-/* True if the options of a parameter have {tied = true}; they may also have an init. */
+/* True if the table of a parameter's options contains tied = true; the table may contain an init,
+ * too. */
 static bool read_tied(lua_State *L, int index)
 {
     if (!lua_istable(L, index))
@@ -178,8 +183,8 @@ static bool read_tied(lua_State *L, int index)
     return tied;
 }
 
-/* Reads {uniform = bound}, {normal = std} or {fill = value}; returns false if there is none.
- * `tied`: the table also has {tied = true}. */
+/* Reads an init, {uniform = bound}, {normal = std} or {fill = value}, into *attr; returns false
+ * if there is none. If `tied`, the table also contains tied = true. */
 static bool read_init(lua_State *L, int index, const char *op, bool tied, struct cr_attr *attr)
 {
     static const char *const kinds[] = {
@@ -210,7 +215,7 @@ static bool read_init(lua_State *L, int index, const char *op, bool tied, struct
     return true;
 }
 
-/* Fails unless the init of an i32 is one whole number for all elements. */
+/* Raises an error unless the init of an i32 tensor fills it with one whole number. */
 static void check_integer_init(lua_State *L, const struct cr_attr *attr)
 {
     if (attr->dtype == CR_I32 && (attr->init != CR_INIT_FILL || !cr_is_i32(attr->value)))
@@ -231,12 +236,13 @@ static int make_input(lua_State *L)
     if (read_init(L, 4, "input", false, &attr))
         check_integer_init(L, &attr);
     if (attr.init == CR_INIT_UNIFORM && attr.value == 0 && !lua_isnoneornil(L, 4))
-        attr.init = CR_INIT_FILL; /* uniform with bound 0 means that no init is given */
+        attr.init = CR_INIT_FILL; /* a uniform init of bound 0 would mean that there is no init */
     return named_leaf(L, CR_OP_input, &attr);
 }
 
-/* Reads the batch of a ragged length, if there is one: its input is a vector with a size for each
- * row.  Returns 1 + the number of the length that counts the rows, or 0. */
+/* Reads the optional batch of a ragged length, and sets the shape of its input: a vector with a
+ * size for each row.  Returns 1 + the index of the length that counts the rows; 0 if the length
+ * is not ragged. */
 static int read_batch(lua_State *L, int index, struct cr_attr *attr)
 {
     if (lua_isnoneornil(L, index))
@@ -259,9 +265,9 @@ static int read_batch(lua_State *L, int index, struct cr_attr *attr)
 }
 
 /*
- * length(name, bound [, batch]): a size that is known only when the model runs, from 1 to the
- * bound.  It is an i32 input of that name, and may be used in shapes.  With a batch, another
- * length, each row of the batch has a size of its own.
+ * length(name, bound [, batch]): a size from 1 to the bound that is known only when the model
+ * runs.  It is an i32 input of that name, and can be used in shapes.  `batch` is another length;
+ * with it each row of the batch has a size of its own.
  */
 static int make_length(lua_State *L)
 {
@@ -282,7 +288,7 @@ static int make_length(lua_State *L)
     return named_leaf(L, CR_OP_input, &attr);
 }
 
-/* Writes a full name: prefix, path of the scope, and name. */
+/* Writes a full name: the prefix, the path of the scope, and the name. */
 static const char *put_scope(lua_State *L, char *full, size_t size, const char *prefix,
                              const char *op, const char *name)
 {
@@ -292,7 +298,7 @@ static const char *put_scope(lua_State *L, char *full, size_t size, const char *
     return full;
 }
 
-/* state(name, shape [, type]): the name gets the scope's path as prefix */
+/* state(name, shape [, type]); the scope's path is put before the name */
 static int make_state(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -305,7 +311,7 @@ static int make_state(lua_State *L)
     return named_leaf(L, CR_OP_state, &attr);
 }
 
-/* write(a, rows, at [, axis]); `at` may be a number */
+/* write(a, rows, at [, axis]); `at` is an i32 tensor or a number */
 static int make_write(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -317,7 +323,7 @@ static int make_write(lua_State *L)
     return cr_return(L, CR_OP_write, 3, in, &attr);
 }
 
-/* parameters(): a table of all parameters declared so far, by name */
+/* parameters(): returns a table of all parameters declared so far, by name */
 static int all_parameters(lua_State *L)
 {
     const struct cr_graph *g = cr_run_of(L)->graph;
@@ -334,8 +340,8 @@ static int all_parameters(lua_State *L)
     return 1;
 }
 
-/* param(name, shape [, init]): the name gets the scope's path as prefix; init may have {tied =
- * true} */
+/* param(name, shape [, init]); the scope's path is put before the name; init may contain tied =
+ * true */
 static int make_param(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -353,7 +359,7 @@ static int make_param(lua_State *L)
     return return_limited(L, cr_tensor_at(L, -1), &lengths);
 }
 
-/* const(value, shape [, type]), or for many values const({...} [, shape [, type]]) */
+/* const(value, shape [, type]); for many values const({...} [, shape [, type]]) */
 static int make_const(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -378,7 +384,7 @@ static int make_iota(lua_State *L)
     return cr_return(L, CR_OP_iota, 0, NULL, &attr);
 }
 
-/* Removes axes of size 1 from the shape: those with a bit in `axes`. */
+/* Reshapes a tensor to its shape without the axes that have a bit in `axes`, which have size 1. */
 static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
 {
     struct cr_attr attr = {0};
@@ -387,8 +393,8 @@ static cr_id drop_axes(lua_State *L, cr_id id, unsigned axes)
     return cr_add(L, CR_OP_reshape, 1, &id, &attr);
 }
 
-/* Returns the axes of a reduction as bits: one axis, a list of axes, or all if there is no
- * argument. */
+/* Returns the axes of a reduction as a bit set: the argument is one axis or a list of axes;
+ * without an argument, all axes. */
 static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
 {
     int64_t list[CR_MAX_RANK];
@@ -410,9 +416,9 @@ static unsigned read_axes(lua_State *L, int index, const char *op, int rank)
     return axes;
 }
 
-/* A reduction NAME(a [, axis [, keep]]); the op is the upvalue.  Reduced axes keep size 1 unless
- * keep is false; without an axis argument all are removed unless keep is true.  The last axis is
- * reduced first. */
+/* Any reduction NAME(a [, axis [, keep]]).  Upvalue 1 is the op.  Reduced axes keep size 1 unless
+ * keep is false; without an axis argument all axes are removed unless keep is true.  Reduces the
+ * last axis first. */
 static int reduce(lua_State *L)
 {
     enum cr_op op = (enum cr_op)lua_tonumber(L, lua_upvalueindex(1));
@@ -433,8 +439,7 @@ static int reduce(lua_State *L)
     return 1;
 }
 
-/* Replaces the one size that is -1 by the number of elements divided by the product of the
- * others. */
+/* Replaces the one size that is -1 so that the shape has `elements` elements. */
 static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
 {
     int64_t known = 1;
@@ -445,7 +450,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
         if (attr->shape[i] == -1)
             unknown = i;
         else if (attr->shape[i] < 1 || attr->shape[i] > elements / known)
-            return; /* cr_build reports the error */
+            return; /* leaves the error to cr_build */
         else
             known *= attr->shape[i];
     }
@@ -456,7 +461,7 @@ static void infer_size(lua_State *L, struct cr_attr *attr, int64_t elements)
         attr->shape[unknown] = elements / known;
 }
 
-/* reshape(a, shape); one size may be -1, for the rest */
+/* reshape(a, shape); one size may be -1, which is computed from the number of elements */
 static int make_reshape(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -467,7 +472,7 @@ static int make_reshape(lua_State *L)
     return return_limited(L, cr_add(L, CR_OP_reshape, 1, &a, &attr), &lengths);
 }
 
-/* Raises unless a list has one item for each axis. */
+/* Raises an error unless a list has one item for each axis of `a`. */
 static void check_length(lua_State *L, const char *op, const char *what, int n, cr_id a)
 {
     int rank = node_at(L, a)->rank;
@@ -517,7 +522,8 @@ static int make_expand(lua_State *L)
     return cr_return(L, CR_OP_expand, 1, &a, &attr);
 }
 
-/* limit(a, shape): returns `a` with lengths as sizes of axes; each length has the size of the axis as its bound */
+/* limit(a, shape): returns `a` with lengths as sizes of axes; the bound of each length is the
+ * size of its axis */
 static int make_limit(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -533,15 +539,15 @@ static int make_limit(lua_State *L)
     return return_limited(L, a, &lengths);
 }
 
-/* Raises an error if a list of a slice has more items than there are axes. */
+/* Raises an error if a list given to `slice` has more items than `a` has axes. */
 static void check_axes(lua_State *L, const char *what, int n, cr_id a)
 {
     if (n > node_at(L, a)->rank)
         check_length(L, "slice", what, n, a);
 }
 
-/* slice(a, start, size): starts count from 0, or from -1 backwards.  A size of -1 means up to the
- * end; axes beyond the lists are taken whole. */
+/* slice(a, start, size): starts count from 0, or backwards from -1.  A size of -1 means up to the
+ * end; axes after the end of the lists are kept whole. */
 static int make_slice(lua_State *L)
 {
     struct cr_attr attr = {0};
@@ -604,8 +610,8 @@ static int make_cumsum(lua_State *L)
     return cr_return(L, CR_OP_cumsum, 1, &a, &attr);
 }
 
-/* Fails if a length makes numbers depend on it: a number depends on its element's index, so axes
- * before a length must have size 1. */
+/* Raises an error for a length after an axis of more than one element: the index of an element,
+ * and so its random number, would depend on the length's value. */
 static void check_random_lengths(lua_State *L, const struct cr_attr *attr,
                                  const struct axis_lengths *lengths)
 {
@@ -626,7 +632,7 @@ static int make_random(lua_State *L)
     struct axis_lengths lengths = read_shape(L, 2, "random", &attr);
     check_random_lengths(L, &attr, &lengths);
     bool given = !lua_isnoneornil(L, 3);
-    int64_t before = cr_run_of(L)->n_random++; /* each call gets a separate stream */
+    int64_t before = cr_run_of(L)->n_random++; /* each call gets a separate stream of numbers */
     int64_t stream = given ? cr_arg_integer(L, 3, "random", "stream") : before;
     if (stream < 0)
         cr_raise(L, "random: stream: found %lld, expected 0 or more", (long long)stream);
@@ -652,8 +658,8 @@ static int make_concat(lua_State *L)
     return cr_return(L, CR_OP_concat, n, in, &attr);
 }
 
-/* Adds all primitives.  The op table does not describe their arguments, so each has a function
- * here. */
+/* Adds all functions of this file.  The op table does not describe the arguments of these ops, so
+ * each has a function of its own here. */
 void cr_add_primitives(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"input", make_input},

@@ -1,5 +1,6 @@
-/* printed_graph.c - the statements of a printed graph (written by compiler/ir/print_graph.c) that
- * give nodes their origins and kernels; the primitives make the nodes. */
+/* printed_graph.c - the statements of a printed graph (compiler/ir/print_graph.c) that set the
+ * origins and kernels of nodes; the nodes themselves are added by the functions that scripts
+ * call. */
 #include "printed_graph.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@
 #include "script_limits.h"
 #include "script_state.h"
 
-enum { MAX_PATH = 4096 /* the longest name of a file */ };
+enum { MAX_PATH = 4096 /* maximum length of a file's name */ };
 
 static bool is_identifier(const char *name)
 {
@@ -25,7 +26,7 @@ static bool is_identifier(const char *name)
     return *name == '\0';
 }
 
-/* graph(name): names the graph; returns a table to store its nodes in */
+/* graph(name): sets the graph's name; returns a table to keep nodes in */
 static int set_graph(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -41,7 +42,7 @@ static int set_graph(lua_State *L)
     return 1;
 }
 
-/* at(file, line, scope, backward): sets the origin of the nodes that follow */
+/* at(file, line, scope, backward): sets the origin of all later nodes */
 static int set_origin(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -71,7 +72,7 @@ static int set_origin(lua_State *L)
     return 0;
 }
 
-/* entry(i): sets the entry that the nodes that follow belong to, by number */
+/* entry(i): sets the entry, by its index, of all later nodes */
 static int set_entry(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -88,9 +89,10 @@ static int set_entry(lua_State *L)
 
 /* ---- kernels ---- */
 
-static const char kernels_key; /* key of cr_push_kept_table: number of a kernel -> true */
+static const char kernels_key; /* key of cr_push_kept_table: number of a kernel that has a node ->
+                                * true */
 
-/* Records the number of a kernel, and its line if it is the largest. */
+/* Records that a kernel has a node; records its line if its number is the largest so far. */
 static void note_kernel(lua_State *L, int kernel)
 {
     struct cr_run *run = cr_run_of(L);
@@ -110,7 +112,8 @@ static void note_kernel(lua_State *L, int kernel)
     cr_find_lines(L, run, &run->last_kernel_line, &inner);
 }
 
-/* kernel(i): the kernel that computes the next node; -1: none computes the nodes that follow */
+/* kernel(i): kernel number i computes the next node; kernel(-1): no kernel computes the later
+ * nodes */
 static int set_kernel(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -127,7 +130,8 @@ static int set_kernel(lua_State *L)
     return 0;
 }
 
-/* Fails if a kernel's number is too large: a kernel computes a node, or one operand of a concat. */
+/* Raises an error if the largest kernel number exceeds the number of possible kernels: each
+ * computes a node, or one operand of a concat. */
 void cr_check_kernels(lua_State *L, struct cr_run *run)
 {
     char text[128];

@@ -4,7 +4,7 @@
 
 #include "script_state.h"
 
-/* Fails if a kernel's number is too large for the finished graph. */
+/* Raises an error if a kernel's number is too large for the finished graph. */
 void cr_check_kernels(lua_State *L, struct cr_run *run);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * readonly_tables.c - seals: tables that scripts cannot change; see readonly_tables.h.
+ * readonly_tables.c - makes tables that scripts cannot change; see readonly_tables.h.
  *
- * A script gets an empty table as a proxy for a table of the language or of a library module.  Its
- * hidden metatable redirects reads to the original table and refuses writes.  Neither rawset nor
- * setmetatable can bypass it.
+ * A script gets an empty table as a proxy ("seal") for a table of the language or of a library
+ * module. The seal's hidden metatable redirects reads to the original table and refuses writes.
+ * Neither rawset nor setmetatable can bypass it.
  */
 #include "readonly_tables.h"
 
@@ -12,12 +12,14 @@
 #include "script_errors.h"
 #include "script_state.h"
 
-static const char hidden_key; /* marks a metatable that belongs to the front end */
-static const char target_key; /* in a seal's metatable: the original table */
-static const char open_key;   /* in a copy of a script's metatable: the script may set another one */
-static const char copies_key; /* key of cr_push_kept_table: metatable of a script -> its copy for Lua */
+static const char hidden_key; /* mark of a metatable that belongs to the front end */
+static const char target_key; /* mark in a seal's metatable; its value is the original table */
+static const char open_key;   /* mark in a copy of a script's metatable: the script may replace
+                               * that metatable */
+static const char copies_key; /* key of cr_push_kept_table: metatable of a script -> the copy
+                               * given to Lua */
 
-/* Sets metatable[key] to the value on top of the stack, which is popped; the metatable is below. */
+/* Sets metatable[key] to the value on top of the stack and pops it; the metatable is below it. */
 static void set_mark(lua_State *L, const void *key)
 {
     lua_pushlightuserdata(L, (void *)key);
@@ -117,7 +119,7 @@ static int safe_rawlen(lua_State *L)
     return 1;
 }
 
-/* Pushes the copy of the metatable at `index`; creates it on first use. */
+/* Pushes the copy of the script's metatable at `index`; makes the copy on first use. */
 static void push_copy(lua_State *L, int index)
 {
     cr_push_kept_table(L, &copies_key);
@@ -128,14 +130,16 @@ static void push_copy(lua_State *L, int index)
         lua_newtable(L);
         lua_pushvalue(L, index);
         lua_pushvalue(L, -2);
-        cr_run_of(L)->trusted = true; /* the keys are addresses */
+        cr_run_of(L)->trusted = true; /* allows a table with keys other than numbers: here the
+                                       * keys are addresses */
         lua_rawset(L, -4);
         cr_run_of(L)->trusted = false;
     }
     lua_remove(L, -2);
 }
 
-/* Copies the allowed events of a metatable to its copy on top of the stack. */
+/* Copies the allowed metamethods of the metatable at index `metatable` to its copy, on top of the
+ * stack. */
 static void copy_events(lua_State *L, int metatable)
 {
     static const char *const events[] = {
@@ -162,9 +166,9 @@ static void copy_events(lua_State *L, int metatable)
     set_mark(L, &open_key);
 }
 
-/* Refuses a metatable with __gc, __close or __mode, which let the garbage collector or the end of a
- * block call functions or remove entries.  Refuses a __call that is no function: a table could be
- * its own __call, and Lua would look it up forever. */
+/* Raises an error for a metatable with __gc, __close or __mode, by which the garbage collector or
+ * the end of a block would call functions or remove entries; and for a __call that is not a
+ * function: a table could be its own __call, and Lua would look it up forever. */
 static void refuse_events(lua_State *L, int metatable)
 {
     static const char *const refused[] = {"__gc", "__mode", "__close"};
@@ -184,8 +188,8 @@ static void refuse_events(lua_State *L, int metatable)
 }
 
 /*
- * setmetatable(table, metatable): gives Lua a copy of the metatable, which scripts cannot reach.
- * Else they could add __mode later: the collector takes time quadratic in the number of weak
+ * setmetatable(table, metatable): gives Lua a copy of the metatable that scripts cannot reach.
+ * Else a script could add __mode later: the collector takes time quadratic in the number of weak
  * tables, and their contents would vary from run to run.
  */
 static int safe_setmetatable(lua_State *L)

@@ -1,9 +1,9 @@
 /*
  * safelib.c - the part of Lua's library that a script may use; see safelib.h.
  *
- * Functions of the original are copied by name, so that nothing else gets in.  A function is
- * replaced if the original could access files or the system, loop forever inside one call, or give
- * results that vary between runs or versions of Lua.
+ * Allowed functions are copied by name, so that no others are available.  A function is replaced
+ * if the original could access files or the system, loop forever inside one call, or give results
+ * that vary between runs or releases of Lua.
  */
 #include "safelib.h"
 
@@ -17,9 +17,9 @@
 #include "script_limits.h"
 #include "script_state.h"
 
-enum { MAX_PRINTED = 16 << 20 }; /* the most bytes that a script may print */
+enum { MAX_PRINTED = 16 << 20 }; /* maximum number of bytes that a script may print */
 
-/* print(...): writes to stderr, since stdout belongs to the command. */
+/* print(...): writes to stderr, since stdout is for the output of the command. */
 static int print_to_stderr(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -56,7 +56,8 @@ static void add_base(lua_State *L)
     cr_add_seals(L);
 }
 
-/* Adds math without random numbers: a script must give the same graph every time. */
+/* Adds the library `math` without its random numbers: a script must build the same graph every
+ * time. */
 static void add_math(lua_State *L)
 {
     static const char *const safe[] = {"abs",   "acos", "asin", "atan", "ceil", "cos", "exp",

@@ -1,9 +1,9 @@
 /*
- * safestring.c - safe versions of string.rep, string.format and tostring; other functions are
- * Lua's own.
+ * safestring.c - safe versions of string.rep, string.format and tostring; the other string
+ * functions are Lua's own.
  *
- * There are no patterns: matching one can take exponential time.  No text contains an address, so
- * that two runs of a script print the same.
+ * There are no functions with patterns, since matching can take exponential time.  No text
+ * contains an address, so that two runs of a script print the same.
  */
 #include "safelib.h"
 
@@ -54,7 +54,7 @@ static int string_rep(lua_State *L)
     return 1;
 }
 
-/* Pushes the result of the value's __tostring; false if it has none. */
+/* Pushes the result of the value's metamethod __tostring; returns false if there is none. */
 static bool push_by_metamethod(lua_State *L, int index)
 {
     int type = lua_type(L, index);
@@ -89,8 +89,8 @@ static int value_text(lua_State *L)
     return 1;
 }
 
-/* Copies a directive such as "%-5.2f" to `spec` and returns its length; raises an error if it is
- * invalid. */
+/* Copies a format directive such as "%-5.2f" to `spec` and returns its length; raises an error if
+ * it is invalid. */
 static size_t read_directive(lua_State *L, const char *at, const char *end, char *spec)
 {
     const char *c = at + 1;
@@ -111,7 +111,8 @@ static size_t read_directive(lua_State *L, const char *at, const char *end, char
     return length;
 }
 
-/* Pushes the text of one argument by Lua's own string.format, upvalue 1. */
+/* Pushes one argument formatted by a directive, using Lua's own string.format, which is upvalue
+ * 1. */
 static void push_directive(lua_State *L, const char *spec, int argument)
 {
     char kind = spec[strlen(spec) - 1];
@@ -121,7 +122,7 @@ static void push_directive(lua_State *L, const char *spec, int argument)
         lua_pushvalue(L, argument);
     if (strcmp(spec, "%s") == 0)
         return;
-    if (kind == 's') /* padding or cutting would stop at a zero byte */
+    if (kind == 's') /* Lua's padding or cutting would stop at a zero byte */
         cr_arg_string(L, -1, "string.format", spec);
     if (strchr("cdiouxXeEfgGaA", kind) && !lua_isnumber(L, -1))
         cr_raise(L, "string.format: '%s': found %s, expected a number", spec,
@@ -145,7 +146,7 @@ static void add_part(lua_State *L, int parts, int n, size_t *total)
     lua_rawseti(L, parts, n);
 }
 
-/* Pushes the concatenation of the n strings of the list on top of the stack. */
+/* Pushes the concatenation of the n strings in the list on top of the stack. */
 static void join_parts(lua_State *L, int n)
 {
     int parts = lua_gettop(L);
@@ -189,7 +190,7 @@ static int string_format(lua_State *L)
     return 1;
 }
 
-/* Makes the table on top of the stack the methods of strings. */
+/* Sets the table on top of the stack as the methods of strings. */
 static void set_string_methods(lua_State *L)
 {
     lua_pushliteral(L, "");

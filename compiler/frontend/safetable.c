@@ -1,9 +1,9 @@
 /*
  * safetable.c - safe versions of insert, remove, unpack, concat, sort and pairs.
  *
- * A call of Lua's own version takes time at least proportional to the table, and does not check the
- * limits; these count their work.  They accept only tables without a metatable, so that only sort
- * calls back.
+ * Lua's own versions take time proportional to the table's size or more without checking the
+ * limits; these report their work.  They accept only tables without a metatable, so that no call
+ * but `sort`'s comparison runs Lua code.
  */
 #include "safelib.h"
 
@@ -18,8 +18,8 @@
 
 enum { MAX_LENGTH = 1 << 25, MAX_UNPACK = 4096, WORK_OF_COMPARING = 8 };
 
-/* Returns the length of a list; raises an error unless it is a table without a metatable, and
- * not too long. */
+/* Returns the length of a list; raises an error if it is not a table, has a metatable or is too
+ * long. */
 static int check_list(lua_State *L, int index, const char *op)
 {
     if (lua_type(L, index) != LUA_TTABLE)
@@ -94,7 +94,7 @@ static int list_unpack(lua_State *L)
     return n;
 }
 
-/* Appends item i of the list at index 1 to a buffer that has *size bytes. */
+/* Appends item i of the list at index 1 to a buffer, whose size is *size bytes so far. */
 static void append_item(lua_State *L, luaL_Buffer *buffer, int64_t i, size_t *size)
 {
     size_t length;
@@ -135,10 +135,10 @@ static int list_concat(lua_State *L)
 
 /* ---- Sorting ---- */
 
-/* True if the value at stack index a comes before the one at b; keeps both on the stack. */
+/* True if the value at stack index a is less than the one at b; leaves both on the stack. */
 typedef bool less_function(lua_State *L, int a, int b);
 
-/* Counts the work of comparing two values. */
+/* Reports the work of comparing two values to the time limit. */
 static void count_comparison(lua_State *L, int a, int b)
 {
     size_t n = 0;
@@ -181,7 +181,8 @@ static int compare_keys(lua_State *L, int a, int b)
     return order ? order : (m > n) - (m < n);
 }
 
-/* Compares two keys: numbers come before strings, both in order; keys have no other types. */
+/* Compares two keys of a table: numbers come before strings, each kind in ascending order.  Keys
+ * of other types do not occur. */
 static bool key_less(lua_State *L, int a, int b)
 {
     int s = lua_type(L, a), t = lua_type(L, b);
@@ -203,7 +204,8 @@ static bool item_less(lua_State *L, int list, int i, int j, less_function *less)
     return result;
 }
 
-/* Merges the sorted items begin .. middle - 1 and middle .. end - 1 of one list into the other. */
+/* Merges the sorted items begin .. middle - 1 and middle .. end - 1 of one list into the same
+ * positions of the other. */
 static void merge(lua_State *L, int from, int to, int begin, int middle, int end,
                   less_function *less)
 {
@@ -216,9 +218,9 @@ static void merge(lua_State *L, int from, int to, int begin, int middle, int end
     }
 }
 
-/* Sorts n items of the list at index `list`, using another list; `less` must not be able to reach
- * either.  Returns the index of the list that has the result.  The sort is stable, so that the
- * result is the same in every Lua. */
+/* Sorts n items of the list at index `list`, with the list at `other` as memory; `less` must not
+ * have access to either.  Returns the index of the list with the result.  The sort is stable, so
+ * that the result is the same in every release of Lua. */
 static int sort_items(lua_State *L, int list, int other, int n, less_function *less)
 {
     for (int width = 1; width < n; width *= 2) {
@@ -282,7 +284,7 @@ static int push_keys(lua_State *L)
 }
 
 /* The iterator of pairs.  Upvalues: the sorted keys, the number of keys returned so far, and the
- * table, which may be one that scripts must not get. */
+ * table, which may be the original table of a seal. */
 static int next_pair(lua_State *L)
 {
     int i = (int)lua_tonumber(L, lua_upvalueindex(2)) + 1;
@@ -296,8 +298,8 @@ static int next_pair(lua_State *L)
     return 2;
 }
 
-/* pairs(table): iterates in the order of the keys.  Hash order varies from run to run, and the
- * order of statements is the order of a graph's nodes. */
+/* pairs(table): iterates in ascending order of the keys.  Lua's order varies from run to run, and
+ * the order of a script's statements determines the order of the graph's nodes. */
 static int sorted_pairs(lua_State *L)
 {
     if (lua_type(L, 1) != LUA_TTABLE)
@@ -315,7 +317,7 @@ static int sorted_pairs(lua_State *L)
     return 2;
 }
 
-/* The iterator of ipairs for a sealed table; the upvalue is the original table. */
+/* The iterator of ipairs for a seal.  The upvalue is the original table. */
 static int next_item(lua_State *L)
 {
     int i = (int)luaL_checknumber(L, 2) + 1;
@@ -324,8 +326,7 @@ static int next_item(lua_State *L)
     return lua_isnil(L, -1) ? 1 : 2;
 }
 
-/* ipairs(list): calls Lua's own, upvalue 1, except for sealed tables, whose fields LuaJIT's does
- * not see */
+/* ipairs(list): calls Lua's own, upvalue 1, except for seals, whose items LuaJIT's does not see */
 static int list_pairs(lua_State *L)
 {
     luaL_checkany(L, 1);

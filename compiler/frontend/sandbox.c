@@ -1,5 +1,5 @@
-/* sandbox.c - a Lua state with limits on memory, instructions and time, and only the language as
- * globals; see sandbox.h. */
+/* sandbox.c - opens a Lua state with limits on memory, instructions and time, whose globals are
+ * the language; see sandbox.h. */
 #include "sandbox.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "script_limits.h"
 #include "script_state.h"
 
-/* Opens a state.  LuaJIT does not accept an allocator on every machine; then the hook runs at each
- * instruction, and alone checks the limits. */
+/* Opens a state.  On some machines LuaJIT accepts no allocator of the caller's; then only the
+ * hook checks the limits, at every instruction. */
 lua_State *cr_sandbox_open(struct cr_run *run)
 {
     cr_start_limits(run);
@@ -38,8 +38,8 @@ static void clear_table(lua_State *L)
     }
 }
 
-/* Makes the globals inherit the language.  A script has its own globals; library modules have
- * none, and do not see the script's. */
+/* Makes the globals inherit from the language.  A script can define globals; library modules
+ * cannot, and do not see the script's. */
 static void set_globals(lua_State *L)
 {
     cr_push_language(L);
@@ -51,13 +51,13 @@ static void set_globals(lua_State *L)
     lua_settop(L, language - 1);
 }
 
-/* Fills the state.  LuaJIT must interpret, since compiled traces do not call the hook. */
+/* Fills the state.  Turns LuaJIT's compiler off, since compiled traces do not call the hook. */
 void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 {
 #ifdef LUAJIT_MODE_ENGINE
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
 #endif
-    lua_gc(L, LUA_GCSTOP, 0); /* the hook starts it: see script_limits.c */
+    lua_gc(L, LUA_GCSTOP, 0); /* only the hook starts it: see script_limits.c */
     cr_bind_run(L, run);
     set_globals(L);
     cr_add_tensor_type(L);

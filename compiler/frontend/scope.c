@@ -1,4 +1,4 @@
-/* scope.c - scopes and taps: names for parts of a model. */
+/* scope.c - scopes and taps: they name the parts of a model. */
 #include "language.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 enum { MAX_SCOPES = 64 /* nested */ };
 
-static const char taps_key; /* key of cr_push_kept_table: name of a tap -> how often it was used */
+static const char taps_key; /* key of cr_push_kept_table: name of a tap -> number of its uses */
 
-/* Joins "h.0" and "attn" to "h.0.attn". */
+/* Joins a scope and a name, such as "h.0" and "attn", to the path "h.0.attn". */
 static void join_path(lua_State *L, const char *scope, const char *name, char *path, size_t size,
                       const char *op)
 {
@@ -26,7 +26,7 @@ static void join_path(lua_State *L, const char *scope, const char *name, char *p
                  CR_NAME_MAX);
 }
 
-/* Returns how often a tap of this name was used before, and counts this use. */
+/* Counts one more use of a tap's name; returns the number of earlier uses. */
 static int count_tap(lua_State *L, const char *path)
 {
     cr_push_kept_table(L, &taps_key);
@@ -40,7 +40,7 @@ static int count_tap(lua_State *L, const char *path)
     return before;
 }
 
-/* Makes the name of a tap unique: the second "a" becomes "a_2". */
+/* Makes the name of a tap unique by a number: the second "a" becomes "a_2". */
 static void make_unique(lua_State *L, char *path, size_t size)
 {
     char base[CR_NAME_MAX + 1];
@@ -57,8 +57,8 @@ static void make_unique(lua_State *L, char *path, size_t size)
     }
 }
 
-/* Taps a value under a name.  A node has one tap; another tap of the same value goes to a new
- * view of it, which costs nothing unless it is requested as an output. */
+/* Taps a node under a name.  A node has only one tap; for a second one, a reshape of the node to
+ * the same shape is added, which is computed only if it is requested as an output. */
 static void name_value(lua_State *L, cr_id id, char *path, size_t size)
 {
     struct cr_graph *g = cr_run_of(L)->graph;
@@ -73,8 +73,8 @@ static void name_value(lua_State *L, cr_id id, char *path, size_t size)
     cr_check_memory(L);
 }
 
-/* Taps the tensors among the results, the stack's values from `first` on: as the scope's path, or
- * path.1, path.2, ... if there are several. */
+/* Taps the tensors among a function's results, which are the stack's values from index `first`
+ * on: under the scope's path, or path.1, path.2, ... if there are several. */
 static void name_results(lua_State *L, int first, const char *scope)
 {
     int last = lua_gettop(L), tensors = 0, number = 0;
@@ -94,7 +94,7 @@ static void name_results(lua_State *L, int first, const char *scope)
 }
 
 /* Calls the function at index 2 with the arguments after it.  In a hosted run, where the host may
- * catch an error and continue, returns false with the error on the stack. */
+ * catch an error and continue, returns false with the error value on the stack. */
 static bool call_within(lua_State *L, const struct cr_run *run)
 {
     if (!run->hosted) {
@@ -108,7 +108,8 @@ static bool call_within(lua_State *L, const struct cr_run *run)
     return status == 0;
 }
 
-/* scope(name, f, ...): calls f(...) inside a scope; its results are tapped as the scope's path */
+/* scope(name, f, ...): calls f(...) inside a scope; its results are tapped under the scope's
+ * path */
 static int run_in_scope(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);
@@ -133,7 +134,7 @@ static int run_in_scope(lua_State *L)
     return good ? lua_gettop(L) - 1 : lua_error(L);
 }
 
-/* tap(name, x): returns x, and taps it under the scope's path and name */
+/* tap(name, x): taps x under the scope's path and name, and returns x */
 static int tap_value(lua_State *L)
 {
     cr_arg_count(L, "tap", 2, 2);
@@ -146,7 +147,7 @@ static int tap_value(lua_State *L)
     return 1;
 }
 
-/* prefix(text): sets the prefix of all parameters declared from now on */
+/* prefix(text): sets a text that is put before the names of all parameters declared later */
 static int set_prefix(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

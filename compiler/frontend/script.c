@@ -1,4 +1,4 @@
-/* script.c - runs a script to get its graph; see script.h. */
+/* script.c - runs a script and returns its graph; see script.h. */
 #include "script.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ static size_t stem_length(const char *name)
     return length;
 }
 
-/* Makes the name of the graph, an identifier: "graphs/gpt2_block.lua" gives "gpt2_block". */
+/* Writes the name of the graph, an identifier: "gpt2_block" for "graphs/gpt2_block.lua". */
 static void model_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -68,7 +68,7 @@ static int by_entry_and_name(const void *a, const void *b)
     return cr_compare_names(x->name, y->name);
 }
 
-/* Adds the outputs in the table at index `table` to the current entry. */
+/* Adds the outputs in the table at index `table` to the last entry. */
 static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char *expected)
 {
     int before = cr_n_results(g);
@@ -89,7 +89,7 @@ static void take_outputs(lua_State *L, struct cr_graph *g, int table, const char
         cr_raise(L, "the script returned no outputs, expected a table such as %s", expected);
 }
 
-/* Fails unless an entry's name can be part of names in C; see identifiers.h. */
+/* Raises an error unless an entry's name can be part of an identifier in C; see identifiers.h. */
 static void check_entry_name(lua_State *L, const char *name)
 {
     size_t size = strlen(name);
@@ -101,8 +101,8 @@ static void check_entry_name(lua_State *L, const char *name)
                  "digits and single '_' between them", name, CR_ENTRY_NAME);
 }
 
-/* True if the table at index `table` holds tables, which are entries, rather than tensors.  A
- * mixture is an error. */
+/* True if the table at index `table` contains tables, one for each entry; false if it contains
+ * tensors.  Raises an error if it contains both. */
 static bool holds_entries(lua_State *L, int table)
 {
     int tables = 0, tensors = 0;
@@ -119,7 +119,7 @@ static bool holds_entries(lua_State *L, int table)
     return tables > 0;
 }
 
-/* Lists the entries' names, sorted; returns their number. */
+/* Lists the names of the entries, sorted; returns their number. */
 static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES])
 {
     int n = 0;
@@ -149,7 +149,7 @@ static int take_names(lua_State *L, int table, const char *names[CR_MAX_ENTRIES]
     return n;
 }
 
-/* Adds the entries and outputs that the script returned at index `result`. */
+/* Adds the entries and outputs in the value that the script returned, at index `result`. */
 static void take_result(lua_State *L, struct cr_run *run, int result)
 {
     struct cr_graph *g = run->graph;
@@ -176,7 +176,7 @@ static void take_result(lua_State *L, struct cr_run *run, int result)
                      g->nodes[id].where.entry, g->n_entries);
 }
 
-/* Runs everything that may raise, in protected mode. */
+/* The part of a run that may raise a Lua error; it is called in protected mode. */
 static int run_script(lua_State *L)
 {
     struct cr_run *run = lua_touserdata(L, 1);
@@ -199,8 +199,8 @@ static int run_script(lua_State *L)
     return 0;
 }
 
-/* Runs the script in protected mode.  Before cr_sandbox_fill has bound the run to the state, only a
- * lack of memory can raise, and Lua calls no handler for that. */
+/* Calls run_script in protected mode.  Before cr_sandbox_fill has bound the run to the state, the
+ * only possible error is a lack of memory, for which Lua calls no message handler. */
 static bool run_protected(lua_State *L, struct cr_run *run)
 {
     lua_pushcfunction(L, cr_report);
@@ -229,8 +229,8 @@ static void free_options(struct cr_script_option *options, int n)
     free(options);
 }
 
-/* Frees everything except for the results.  No object of Lua has a finalizer, so a state whose
- * memory is the run's heap is not closed. */
+/* Frees everything except the results of a run.  A state whose memory is in run->heap is not
+ * closed: no object of it has a finalizer. */
 static void close_run(struct cr_run *run)
 {
     if (run->L && !run->hosted && !run->heap.chunks)
@@ -243,7 +243,7 @@ static void close_run(struct cr_run *run)
     cr_free_config(run);
 }
 
-/* Frees the results of a run that failed. */
+/* Frees the graph, options and notes of a run that failed. */
 static void discard_result(struct cr_run *run)
 {
     free(run->note);
@@ -252,8 +252,8 @@ static void discard_result(struct cr_run *run)
     free_options(run->options, run->n_options);
 }
 
-/* Raises the error of cr_throw as a Lua error: a longjmp must not skip functions of the host's
- * Lua. */
+/* Raises the error of cr_throw as a Lua error, since a longjmp must not skip functions of the
+ * host's Lua. */
 static void raise_in_host(void *data)
 {
     struct cr_run *run = data;
@@ -262,8 +262,8 @@ static void raise_in_host(void *data)
     lua_error(run->L);
 }
 
-/* Runs a function in the state of its program; it is on top of the stack, and is popped.  An
- * error value that is not a string is left in its place. */
+/* Calls the function on top of the host's stack and pops it.  If the call raises an error value
+ * that is not a string, leaves that value on the stack. */
 static bool run_in_host(struct cr_run *run)
 {
     lua_State *L = run->L;
@@ -298,8 +298,8 @@ static bool run_in_host(struct cr_run *run)
     return status == 0;
 }
 
-/* Runs a script in the sandbox, and fills the run's graph and options; false, with an error, on
- * failure. */
+/* Runs a script in the sandbox and fills run->graph and run->options.  Returns false and sets the
+ * error on failure. */
 static bool run_in_sandbox(struct cr_run *run)
 {
     if (run->L)
@@ -313,7 +313,7 @@ static bool run_in_sandbox(struct cr_run *run)
     return run_protected(run->L, run);
 }
 
-/* Makes an empty graph named after the path. */
+/* Returns an empty graph with a name made from the path. */
 static struct cr_graph *new_graph(const char *path)
 {
     char name[CR_NAME_MAX + 1];
@@ -323,7 +323,8 @@ static struct cr_graph *new_graph(const char *path)
     return graph;
 }
 
-/* True if no axis of a value that replaces a state is a length: a state is whole after each run. */
+/* Sets the error and returns false if a value that replaces a state has an axis with a length:
+ * the whole state must be known after each run. */
 static bool replaced_whole(const struct cr_run *run)
 {
     const struct cr_graph *g = run->graph;
@@ -340,7 +341,8 @@ static bool replaced_whole(const struct cr_run *run)
     return true;
 }
 
-/* Runs in the locale "C": Lua compares strings and prints numbers by the rules of the locale. */
+/* Runs the script, or the host's function, in the locale "C": Lua compares strings and prints
+ * numbers by the rules of the locale. */
 static bool run_in_plain_locale(struct cr_run *run)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -354,7 +356,7 @@ static bool run_in_plain_locale(struct cr_run *run)
     return good;
 }
 
-/* Runs a script; hands over its results, or the error, and frees the rest. */
+/* Runs a script, moves its results to *script or sets the error, and frees everything else. */
 static int run_whole(struct cr_run *run, struct cr_script *script)
 {
     bool good = run_in_plain_locale(run);
@@ -392,7 +394,8 @@ int cr_script_run_function(struct lua_State *L, const struct cr_script_source *s
                            const struct cr_setting *settings, int n_settings,
                            struct cr_script *script, struct cr_error *error)
 {
-    struct cr_error own = {{0}}; /* separate: the function may call the library and fail there */
+    struct cr_error own = {{0}}; /* separate from `error`: the function may call the library,
+                                  * which sets that error */
     struct cr_run run = {.L = L,
                          .hosted = true,
                          .function = {.caller = run_script},
@@ -424,7 +427,7 @@ struct cr_script_session {
     struct cr_run run;
 };
 
-/* Resets a session: its next text gets a new state. */
+/* Resets a session, so that its next text runs in a new Lua state. */
 static void start_session(struct cr_script_session *session)
 {
     session->run = (struct cr_run){.path = session->path,
@@ -443,7 +446,7 @@ struct cr_script_session *cr_script_session_new(const char *path)
     return session;
 }
 
-/* Runs a text.  The caller owns the result.  After a failure the session gets a new state. */
+/* Runs a text.  The caller owns *script.  After a failure the next text runs in a new Lua state. */
 int cr_script_session_run(struct cr_script_session *session, const char *text, size_t length,
                           struct cr_script *script, struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* script_errors.c - finds the line that caused an error of a script, and reports it; see
+/* script_errors.c - finds the script line that caused an error, and reports the error; see
  * script_errors.h. */
 #include "script_errors.h"
 
@@ -16,17 +16,17 @@
 
 enum { MAX_LEVELS = 200, MAX_MESSAGE = 800 };
 
-/* Prefix of errors of the module for Lua. */
+/* Prefix of messages of the Lua module `crescent`. */
 #define OF_MODULE "crescent: "
 
-/* The built-in modules, indexed by the number of the chunk in their bytecode. */
+/* The built-in modules as chunks, indexed by the number of the chunk in their bytecode. */
 #define BUILTIN(folder, kind, name) {(char *)folder #name ".lua", true},
 static const struct cr_chunk builtin[] = {CR_BUILTIN_MODULES(BUILTIN)};
 
 enum { N_BUILTIN = sizeof builtin / sizeof *builtin };
 
-/* Registers a chunk under a name "#0", "#1", ...: a path may be too long for Lua's messages, or
- * look like a position in one. */
+/* Registers a chunk, a loaded text, and writes its name for Lua, "#0", "#1", ...: a path may be
+ * too long for Lua's messages, or look like a position. */
 void cr_add_chunk(struct cr_run *run, const char *path, bool library, char *name, size_t size)
 {
     char *copy = cr_strdup(path);
@@ -42,8 +42,8 @@ static const struct cr_chunk *chunk_number(const struct cr_run *run, long number
     return number >= 0 && number < run->n_chunks ? &run->chunks[number] : NULL;
 }
 
-/* Returns the chunk with a name, or null.  It is called for each stack frame of every node, for
- * which scanf would be too slow. */
+/* Returns the chunk of this name, or null.  It does not use scanf, which would be too slow: it is
+ * called for every stack frame of every node. */
 static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char *name)
 {
     char *end;
@@ -53,14 +53,14 @@ static const struct cr_chunk *chunk_of_name(const struct cr_run *run, const char
     return end > name + 2 ? chunk_number(run, number) : NULL;
 }
 
-/* True if a function belongs to the program that hosts the run: a Lua function outside of our
- * chunks. */
+/* True if a frame runs a function of the host: in a hosted run, any Lua function that is not in a
+ * registered chunk. */
 static bool is_hosts(const struct cr_run *run, const lua_Debug *frame)
 {
     return run->hosted && (strcmp(frame->what, "Lua") == 0 || strcmp(frame->what, "main") == 0);
 }
 
-/* True if a frame is the C function that called the function of a hosted run. */
+/* True if a frame runs the C function of this library that called the hosted function. */
 static bool is_caller(lua_State *L, const struct cr_run *run, lua_Debug *frame)
 {
     if (!run->hosted || strcmp(frame->what, "C") != 0)
@@ -71,7 +71,7 @@ static bool is_caller(lua_State *L, const struct cr_run *run, lua_Debug *frame)
     return is;
 }
 
-/* Returns the current line of a host's function, with the full path of its file. */
+/* Returns the running line of a host's function; its path is the full path of the file. */
 static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *frame)
 {
     const char *path = frame->source[0] == '@' ? frame->source + 1 : frame->short_src;
@@ -79,9 +79,9 @@ static struct cr_line line_of_host(const struct cr_run *run, const lua_Debug *fr
                             frame->currentline > 0 ? frame->currentline : 0};
 }
 
-/* Finds the lines in at most MAX_LEVELS frames from `level` on, since finding a frame takes Lua
- * time proportional to its depth.  After the function of a hosted run has returned, its last line
- * counts. */
+/* Finds the innermost running line of the user's files (*user) and of all files (*inner), in the
+ * frames from `level` to MAX_LEVELS: finding a frame takes Lua time proportional to its depth.
+ * If the hosted function has returned already, *user is its last line. */
 static void find_lines(lua_State *L, const struct cr_run *run, int level, struct cr_line *user,
                        struct cr_line *inner)
 {
@@ -94,7 +94,7 @@ static void find_lines(lua_State *L, const struct cr_run *run, int level, struct
             break;
         if ((!chunk && !is_hosts(run, &frame)) || (inner->path && chunk && chunk->library))
             continue;
-        lua_getinfo(L, "l", &frame); /* asked for late: it takes Lua time */
+        lua_getinfo(L, "l", &frame); /* not before: it takes Lua time */
         struct cr_line line =
             chunk ? (struct cr_line){chunk->path, frame.currentline} : line_of_host(run, &frame);
         if (!inner->path)
@@ -136,8 +136,8 @@ void cr_report_text(struct cr_run *run, struct cr_line line, const char *text)
         cr_fail(run->error, "%s:%d: %s", line.path, line.number, text);
 }
 
-/* Removes "#3:12: " from the front of a message and returns the chunk, or null if the message has
- * no such prefix. */
+/* Moves *message past a prefix like "#3:12: ", sets *line to 12 and returns chunk 3; returns null
+ * if the message has no such prefix. */
 static const struct cr_chunk *split_message(const struct cr_run *run, const char **message,
                                             int *line)
 {
@@ -150,8 +150,8 @@ static const struct cr_chunk *split_message(const struct cr_run *run, const char
     return chunk;
 }
 
-/* Removes "model.lua:12: ", which Lua writes for a running function of the host, from the front of
- * a message, and returns true if it was there. */
+/* Moves *message past a prefix like "model.lua:12: ", which Lua writes for a running function of
+ * the host; sets *line and returns true if there was one. */
 static bool split_hosts_message(lua_State *L, const struct cr_run *run, const char **message,
                                 struct cr_line *line)
 {
@@ -173,8 +173,8 @@ static bool split_hosts_message(lua_State *L, const struct cr_run *run, const ch
     return false;
 }
 
-/* Handles an error of a hosted run.  Errors that were reported already, or are not strings, are
- * passed on.  The new error value is the whole line. */
+/* The message handler of a hosted run: replaces the error value by the whole message with its
+ * line. Errors that are reported already, or not strings, are returned unchanged. */
 static int report_to_host(lua_State *L, struct cr_run *run)
 {
     struct cr_line user, inner;
@@ -217,7 +217,8 @@ int cr_report(lua_State *L)
                               ? lua_tostring(L, 1)
                               : "error was called with something that is not a string";
     char limit[128];
-    bool refused = strcmp(message, "not enough memory") == 0; /* refused inside Lua's library */
+    bool refused = strcmp(message, "not enough memory") == 0; /* Lua's library refused the
+                                                               * allocation */
     if (refused || (*run->passed && !run->stopping)) {
         snprintf(limit, sizeof limit, "the script takes more than %s, expected less", cr_limit_passed(run));
         message = limit;
@@ -268,7 +269,8 @@ void cr_raise_in(lua_State *L, const char *path, const char *format, ...)
     cr_raise_at(L, (struct cr_line){path, 0}, text);
 }
 
-/* Raises an error with its line at once, because the host's function may catch it. */
+/* Raises an error with its line at once, not in a message handler, because the host may catch
+ * it. */
 static _Noreturn void raise_to_host(lua_State *L, const struct cr_run *run, const char *message)
 {
     struct cr_line user, inner;
@@ -299,8 +301,8 @@ void cr_raise(lua_State *L, const char *format, ...)
 
 /* ---- suggestions ---- */
 
-enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names that are searched; the shortest
-                                                name that gets a suggestion */
+enum { MAX_NAMES = 400, LEAST_LETTERS = 4 }; /* the most names compared with a misspelt one; the
+                                              * shortest name that is suggested */
 
 const char *cr_suggest_key(lua_State *L, int table, char *text, size_t size, const char *name)
 {

@@ -2,13 +2,13 @@
  * script_limits.c - limits the time, the instructions and the memory of a script; see
  * script_limits.h.
  *
- * Lua calls a hook between instructions and never inside a C function.  To enforce the limit of
- * time nevertheless, the clock is read
- *   - by the hook, whose period is shorter the larger the largest block of memory is: one
- *     instruction may copy or compare all of a block;
- *   - by the allocator, after a number of bytes;
- *   - by functions of the language whose work does not depend on one block: they report
- *     it by cr_work.
+ * Lua calls a hook between instructions, but never inside a C function.  So that the limit of
+ * time holds everywhere, the clock is read:
+ * - by the hook, the more often the larger the largest block of memory is, since one instruction
+ *   may copy or compare a whole block;
+ * - by the allocator, after a number of allocated bytes;
+ * - by functions of the language that can take long for small blocks: they report their work by
+ *   cr_work.
  */
 #include "script_limits.h"
 
@@ -19,13 +19,14 @@
 #include "script_state.h"
 
 enum {
-    MOST_PERIOD = 1000,     /* the most instructions between two calls of the hook */
-    PERIOD_BYTES = 4 << 20, /* limit of the period times the largest block's size */
-    CHECK_WORK = 1024,      /* units of cr_work between two checks of the clock */
-    BYTES_OF_WORK = 64,     /* bytes allocated that count as a unit of cr_work */
-    CHECK_EVERY = 2000000,  /* nanoseconds between two reads of the processor time */
-    WALL_EXCESS = 50,       /* seconds of wall time in excess of processor time */
-    BLOCK_BYTES = 16,       /* overhead of a block in malloc */
+    MOST_PERIOD = 1000,     /* maximum number of instructions between two calls of the hook */
+    PERIOD_BYTES = 4 << 20, /* maximum product of the hook's period and the bytes of the largest
+                             * block */
+    CHECK_WORK = 1024,      /* units of cr_work between two reads of the clock */
+    BYTES_OF_WORK = 64,     /* allocated bytes that count as one unit of cr_work */
+    CHECK_EVERY = 2000000,  /* nanoseconds of wall time between two reads of the processor time */
+    WALL_EXCESS = 50,       /* seconds by which wall time may exceed the limit of processor time */
+    BLOCK_BYTES = 16,       /* malloc's overhead for a block */
 #if LUA_VERSION_NUM == 503
     NODE_BYTES = 32, /* size of an entry in the hash part of a Lua table */
 #elif LUA_VERSION_NUM < 503 && !defined CR_LUAJIT
@@ -33,12 +34,13 @@ enum {
 #else
     NODE_BYTES = 24,
 #endif
-    MANY_NODES = 4096,       /* filled within a fraction of a second, whatever the keys */
-    MOST_NODES = 1 << 16,    /* the most entries of a script's table */
-    MOST_CALLS = 120,        /* nesting of Lua calls from C; Lua 5.4 has room for 200 */
-    GARBAGE_BYTES = 2 << 20, /* memory from which on garbage is collected */
-    MESSAGE_BYTES = 1 << 16, /* the most that reporting an error may allocate */
-    MAX_STRING_BYTES = CR_MAX_STRING + 64, /* including Lua's header */
+    MANY_NODES = 4096,       /* a table of this size is filled in a fraction of a second, whatever
+                              * its keys are */
+    MOST_NODES = 1 << 16,    /* maximum number of entries of a script's table */
+    MOST_CALLS = 120,        /* maximum nesting of Lua calls from C; Lua 5.4 allows 200 */
+    GARBAGE_BYTES = 2 << 20, /* memory from which on the garbage collector runs */
+    MESSAGE_BYTES = 1 << 16, /* maximum number of bytes that reporting an error may allocate */
+    MAX_STRING_BYTES = CR_MAX_STRING + 64, /* a string with Lua's header */
 };
 
 const struct cr_limits cr_default_limits = {
@@ -51,15 +53,15 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Returns the processor time of the script, in nanoseconds. */
+/* Returns the processor time used by the script so far, in nanoseconds. */
 static double time_used(const struct cr_run *run)
 {
     return (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - run->started);
 }
 
-/* True if the time limit is exceeded: processor time, or wall time, of which a script gets 50
- * seconds more, since the machine may be busy.  Reading processor time costs a system call, so
- * it is read only if the cheap clock has advanced. */
+/* True if the time limit is exceeded, either by processor time or by wall time, for which it is
+ * 50 seconds longer, since the machine may be busy.  Reading processor time costs a system call,
+ * so it is read only if the cheap wall clock has advanced. */
 static bool is_late(struct cr_run *run)
 {
     int64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
@@ -71,7 +73,7 @@ static bool is_late(struct cr_run *run)
     return time_used(run) > most || (double)(now - run->opened) > most + WALL_EXCESS * 1e9;
 }
 
-/* Returns the memory of Lua and of the graph: nodes, operands, outputs and texts. */
+/* Returns the bytes used by Lua and by the graph: nodes, operands, outputs and interned texts. */
 static size_t memory_used(const struct cr_run *run)
 {
     return run->memory + (run->graph ? cr_graph_bytes(run->graph) : 0);
@@ -91,8 +93,8 @@ static _Noreturn void stop(lua_State *L, struct cr_run *run)
     cr_raise(L, "the script takes more than %s, expected less", run->passed);
 }
 
-/* Records the line that asked for too much memory, since Lua calls no handler then.  The last one
- * counts: Lua may collect garbage and try again. */
+/* Records the running line when memory is refused, since Lua calls no message handler then.  A
+ * later refusal replaces it: Lua may collect garbage and try again. */
 static void *refuse(struct cr_run *run)
 {
     struct cr_line user = {NULL, 0}, inner;
@@ -103,17 +105,17 @@ static void *refuse(struct cr_run *run)
     return NULL;
 }
 
-/* Returns the number of entries of a hash part of this size in bytes, or 0 if the size is not one
- * of a hash part. */
+/* Returns the number of entries of the hash part of a table with this size in bytes; 0 if no hash
+ * part has this size. */
 static size_t nodes_of(size_t size)
 {
     size_t nodes = size / NODE_BYTES;
     return nodes * NODE_BYTES == size && (nodes & (nodes - 1)) == 0 ? nodes : 0;
 }
 
-/* True if the block is the hash part of a table that is too large.  A script knows how numbers are
- * hashed and may put all keys into one chain.  Then filling takes time quadratic in their number,
- * within one instruction.  A step in a chain takes about a nanosecond. */
+/* True if a block of this size is the hash part of a table and too large.  A script can choose
+ * keys that all fall into one hash chain; filling the table then takes time quadratic in the
+ * number of keys, within one instruction.  A step along a chain takes about a nanosecond. */
 static bool is_long_table(struct cr_run *run, size_t size)
 {
     double nodes = (double)nodes_of(size), slack = 2e9;
@@ -127,8 +129,8 @@ static bool is_long_table(struct cr_run *run, size_t size)
     return *run->passed;
 }
 
-/* True if the block is a string that is too long.  Only since Lua 5.2 does the allocator know what
- * a new block is for, and only there are comparisons of strings slow. */
+/* True if the block is a string and too long.  Before Lua 5.2 the allocator does not know the
+ * type of a new object, but there comparing strings is fast. */
 static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 {
 #if LUA_VERSION_NUM >= 502
@@ -142,10 +144,11 @@ static bool is_long_string(struct cr_run *run, size_t kind, size_t size)
 #endif
 }
 
-/* True if a block may grow; `kind` is the type of a new one. */
+/* True if a block may be allocated or grow to `size` bytes; `kind` is the Lua type of a new
+ * block, `had` the old size. */
 static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, size_t had)
 {
-    if (run->stopping) /* an error with a message is being raised */
+    if (run->stopping) /* building the message of an error */
         return size <= MESSAGE_BYTES;
     if (*run->passed || (is_new && is_long_string(run, kind, size)) ||
         (is_new && kind == 0 && is_long_table(run, size)))
@@ -159,7 +162,7 @@ static bool may_grow(struct cr_run *run, bool is_new, size_t kind, size_t size, 
     return used <= run->limits.memory && size - had <= run->limits.memory - used;
 }
 
-/* Shortens the hook's period if a block is so large that one instruction can take long. */
+/* Shortens the hook's period if a block is so large that one instruction on it can take long. */
 static void watch_closer(struct cr_run *run, size_t size)
 {
     if (size <= run->largest)
@@ -171,7 +174,8 @@ static void watch_closer(struct cr_run *run, size_t size)
         cr_watch(run->L, run);
 }
 
-/* Allocates memory for Lua: a lua_Alloc.  If `block` is null, `old` is no size but the type of the new object. */
+/* Lua's allocator (lua_Alloc).  If `block` is null, `old` is not a size but the type of the new
+ * object. */
 void *cr_allocate(void *data, void *block, size_t old, size_t size)
 {
     struct cr_run *run = data;
@@ -217,7 +221,8 @@ void cr_check_memory(lua_State *L)
     stop(L, run);
 }
 
-/* Starts the garbage collector if there is enough memory to make it worth the time. */
+/* Starts the garbage collector once the script uses enough memory to make a collection worth its
+ * time. */
 static void collect_garbage(lua_State *L, struct cr_run *run)
 {
     if (run->collects || (run->memory > 0 && run->memory < GARBAGE_BYTES))
@@ -226,7 +231,8 @@ static void collect_garbage(lua_State *L, struct cr_run *run)
     lua_gc(L, LUA_GCRESTART, 0);
 }
 
-/* The hook.  If Lua did not accept the allocator, it also checks the memory. */
+/* The hook: counts instructions and checks the limits; also the memory, if Lua did not accept the
+ * allocator. */
 static void count_instructions(lua_State *L, lua_Debug *frame)
 {
     (void)frame;
@@ -244,7 +250,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame)
 
 void cr_watch(lua_State *L, struct cr_run *run)
 {
-    if (run->hosted) /* the program may have its own hook */
+    if (run->hosted) /* no hook is set: the host may have its own */
         return;
     run->watched = true;
     lua_sethook(L, count_instructions, LUA_MASKCOUNT, run->period);
@@ -258,8 +264,8 @@ void cr_start_limits(struct cr_run *run)
     run->largest = PERIOD_BYTES / MOST_PERIOD;
 }
 
-/* Counts a nested call.  An error does not undo this, since it ends the script.  In a hosted run
- * Lua's own limit applies. */
+/* Counts one more nested call from C.  An error does not undo this, since it ends the script.  A
+ * hosted run has only Lua's own limit. */
 void cr_enter(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

@@ -1,5 +1,5 @@
-/* script_options.c - options that a script declares and --set or a file overrides; see
- * script_options.h. */
+/* script_options.c - the options that a script declares, with values from --set and from the file
+ * of --config; see script_options.h. */
 #include "script_options.h"
 
 #include <ctype.h>
@@ -20,17 +20,17 @@
 
 enum { MAX_OPTIONS = 256, MAX_CHOICES = 256, MAX_LIST = 400, MAX_TEXT = 4096, MAX_NOTE = 1000 };
 
-/* Values of cr_config_value.option other than the number of an option. */
+/* Special values of cr_config_value.option, which otherwise is the index of an option. */
 enum { UNKNOWN = -1, IGNORED = -2 };
 
 static const double MAX_WHOLE = 9007199254740992.0; /* 2^53 */
 
-/* A value given for an option, and its source. */
+/* The value given for an option, and where it comes from. */
 struct given {
-    const char *text; /* null: nothing is given, the default applies */
-    bool null;        /* the file says null, which means 0, false or "" */
-    bool empty;       /* the file has an empty table, which means "" */
-    const char *file; /* the file it comes from; null: a setting */
+    const char *text; /* null: no value is given, so the default applies */
+    bool null;        /* the file has null, which stands for 0, false or "" */
+    bool empty;       /* the file has an empty table, which stands for "" */
+    const char *file; /* the file with the value; null: the value is a setting */
 };
 
 /* Returns the last setting of that name, or null. */
@@ -42,7 +42,8 @@ static const struct cr_setting *setting_of(const struct cr_run *run, const char 
     return NULL;
 }
 
-/* Returns the file's value for an option: if several keys mean it, the last one with a text. */
+/* Returns the value in the file of --config for an option, or null.  If several keys stand for
+ * the option, the last one that is not null counts. */
 static const struct cr_config_value *config_value_of(const struct cr_run *run, int option)
 {
     const struct cr_config_value *none = NULL;
@@ -54,8 +55,8 @@ static const struct cr_config_value *config_value_of(const struct cr_run *run, i
     return none;
 }
 
-/* Returns the value for an option: settings override the file of values, which overrides optional
- * settings. */
+/* Returns the value given for an option.  Settings override the file of --config, which overrides
+ * optional settings. */
 static struct given given_for(const struct cr_run *run, int option)
 {
     const struct cr_setting *setting = setting_of(run, run->options[option].name);
@@ -66,7 +67,8 @@ static struct given given_for(const struct cr_run *run, int option)
     return (struct given){.text = setting ? setting->value : NULL};
 }
 
-/* Returns the name of an option, the key on top of the stack; raises if it cannot be a name. */
+/* Returns the option's name, which is the key on top of the stack; raises an error if the key is
+ * not a valid name. */
 static const char *check_key(lua_State *L)
 {
     const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
@@ -78,7 +80,7 @@ static const char *check_key(lua_State *L)
     return key;
 }
 
-/* Declares the options of the table at index 1, sorted by name. */
+/* Declares the options in the table at index 1, sorted by name. */
 static void declare(lua_State *L, struct cr_run *run)
 {
     lua_pushnil(L);
@@ -103,7 +105,7 @@ static void list_options(const struct cr_run *run, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", run->options[i].name);
 }
 
-/* Returns the number of the option of that name, or UNKNOWN. */
+/* Returns the index of the option with that name, or UNKNOWN. */
 static int option_of(const struct cr_run *run, const char *name)
 {
     struct cr_script_option key = {(char *)name, NULL}, *found = NULL;
@@ -112,8 +114,9 @@ static int option_of(const struct cr_run *run, const char *name)
     return found ? (int)(found - run->options) : UNKNOWN;
 }
 
-/* Looks up a key of the file of values, then the tables that contain it, in the table at
- * `meanings`. Returns the number of an option, IGNORED or UNKNOWN. */
+/* Looks up a key of the file of --config in the table at index `meanings`; if it is not there,
+ * looks up the tables that contain the key: "a.b.c", then "a.b", then "a".  Returns the index of
+ * an option, IGNORED or UNKNOWN. */
 static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, const char *key)
 {
     int option = UNKNOWN;
@@ -133,7 +136,7 @@ static int meaning_of(lua_State *L, const struct cr_run *run, int meanings, cons
     return option;
 }
 
-/* True if `ignored` is the key of a value, or of a table that contains it. */
+/* True if `ignored` is the key of a value or of a table that contains the value. */
 static bool is_within(const struct cr_config_value *value, const char *ignored)
 {
     size_t size = strlen(ignored);
@@ -143,7 +146,8 @@ static bool is_within(const struct cr_config_value *value, const char *ignored)
            (size > value->top && value->key[size] == '.');
 }
 
-/* Marks the values that the caller wants to ignore; raises if a key does not exist. */
+/* Marks the values whose keys the user wants to ignore; raises an error for a key that the file
+ * does not contain. */
 static void ignore_values(lua_State *L, struct cr_run *run)
 {
     for (int i = 0; i < run->n_ignored; i++) {
@@ -163,7 +167,7 @@ static void ignore_values(lua_State *L, struct cr_run *run)
     }
 }
 
-/* Fails if two keys of the file mean the same option and have different values. */
+/* Raises an error if two keys of the file stand for the same option but have different values. */
 static void check_agreement(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_values; i++) {
@@ -177,7 +181,8 @@ static void check_agreement(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Finds the option of each value in the file; `meanings` is the index of a table, or 0. */
+/* Sets the option for which each value in the file stands; `meanings` is the stack index of a
+ * table, or 0. */
 static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
 {
     ignore_values(L, run);
@@ -192,7 +197,7 @@ static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
     check_agreement(L, run);
 }
 
-/* Fails for a setting that is not an option, which may be misspelt. */
+/* Raises an error for a setting that names no option, since the name may be misspelt. */
 static void check_known(lua_State *L, const struct cr_run *run)
 {
     for (int i = 0; i < run->n_settings; i++) {
@@ -207,7 +212,7 @@ static void check_known(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Writes ", did you mean NAME?" with the option whose name is most similar. */
+/* Writes ", did you mean NAME?" with the most similar name of an option, or "". */
 static void suggest_option(const struct cr_run *run, const char *name, char *text, size_t size)
 {
     const char *names[MAX_OPTIONS];
@@ -228,7 +233,7 @@ static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
                 value->text, run->path, near);
 }
 
-/* Pushes a table of all values in the file, as texts. */
+/* Pushes a table of all values in the file of --config, as texts by their keys. */
 static void push_values(lua_State *L, const struct cr_run *run)
 {
     lua_newtable(L);
@@ -239,9 +244,9 @@ static void push_values(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Calls the function "*" of `meanings`, on top of the stack, for a value with an unknown key;
- * the table of all values is below it.  Returns true if the value is to be named in a note;
- * raises if the function refuses the value. */
+/* Calls the function "*" of `meanings`, on top of the stack, for a value whose key stands for no
+ * option; below it is the table of all values.  Returns true if the user should get a note about
+ * the value. Raises an error if the function rejects the value. */
 static bool is_accepted(lua_State *L, const struct cr_run *run, const struct cr_config_value *value)
 {
     lua_pushvalue(L, -1);
@@ -256,7 +261,8 @@ static bool is_accepted(lua_State *L, const struct cr_run *run, const struct cr_
     return note;
 }
 
-/* Adds the top-level key of a value to the list of the note, which has *count keys so far. */
+/* Adds the top-level key of a value to the list of keys in run->note, which contains *count
+ * keys. */
 static void add_to_note(struct cr_run *run, const struct cr_config_value *value, int *count)
 {
     if (!run->note)
@@ -279,10 +285,10 @@ static bool share_top(const struct cr_config_value *a, const struct cr_config_va
     return a->top == b->top && memcmp(a->key, b->key, a->top) == 0;
 }
 
-/* Fails for a value of the file that the script has no option for, since the script may not be the
- * model that the file describes.  Exceptions are null, and values that the function "*" of
- * `meanings` accepts; it may request a note on stderr.  `meanings` is the index of a table, or
- * 0. */
+/* Raises an error for a value of the file that stands for no option, since the script may not be
+ * the model that the file describes.  Exceptions are null, and values that the function "*" of
+ * `meanings` accepts, perhaps with a note for the user.  `meanings` is the stack index of a
+ * table, or 0. */
 static void check_config(lua_State *L, struct cr_run *run, int meanings)
 {
     const struct cr_config_value *noted = NULL;
@@ -318,7 +324,7 @@ void cr_check_settings(lua_State *L, struct cr_run *run)
     check_config(L, run, 0);
 }
 
-/* Parses a finite number; returns false unless it is the whole text. */
+/* Parses a text as a finite number; returns false unless the whole text is one. */
 static bool parse_number(const char *text, double *value)
 {
     char *end;
@@ -345,8 +351,9 @@ static _Noreturn void misfit(lua_State *L, const char *name, struct given found,
     cr_raise(L, "option %s: found '%.100s', expected %s", name, found.text, expected);
 }
 
-/* Pushes a number.  If the default is whole, the value must be: a width cannot be 2.5.  A whole
- * value is pushed as an integer, so that ".." gives the same text in every Lua. */
+/* Pushes the number given for an option, or its default.  If `whole`, it must be whole: a width
+ * cannot be 2.5.  A whole number is pushed as an integer, so that ".." gives the same text in
+ * every release of Lua. */
 static void push_number_option(lua_State *L, const char *name, double initial, bool whole,
                                struct given given)
 {
@@ -363,11 +370,11 @@ static void push_number_option(lua_State *L, const char *name, double initial, b
 /* The least and the largest value of an option. */
 struct bounds {
     double least, most;
-    bool null; /* null is allowed */
+    bool null; /* true if the option may be null */
 };
 
-/* Returns the bounds of an option in the table at index `table`: {least, most, null = false}, or
- * only the least. */
+/* Returns the bounds of option `name` in the table at index `table`: {least, most, null = false},
+ * or only the least value. */
 static struct bounds bounds_of(lua_State *L, int table, const char *name)
 {
     struct bounds bounds = {-INFINITY, INFINITY, true};
@@ -392,9 +399,9 @@ static struct bounds bounds_of(lua_State *L, int table, const char *name)
     return bounds;
 }
 
-/* Fails if a given number, on top of the stack, is outside the bounds in the table at index
- * `table`.  Null, and a setting that equals the default, are allowed: they mean that there is no
- * value. */
+/* Raises an error if the given number, on top of the stack, is outside the bounds in the table at
+ * index `table`. Allows null, and a setting that equals the default: both mean that no value is
+ * given. */
 static void check_bounds(lua_State *L, int table, const char *name, double initial,
                          struct given given)
 {
@@ -418,8 +425,8 @@ static void push_boolean_option(lua_State *L, const char *name, bool initial, st
     lua_pushboolean(L, given.text ? strcmp(given.text, "true") == 0 : initial);
 }
 
-/* Makes the only choice on top of the stack a boolean if it is "true" or "false": the one value of a boolean that a
- * script supports. */
+/* Converts the only choice of an option, on top of the stack, to a boolean if it is "true" or
+ * "false": the script supports just this value. */
 static void push_only_boolean(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);
@@ -427,7 +434,8 @@ static void push_only_boolean(lua_State *L)
         lua_pushboolean(L, strcmp(text, "true") == 0);
 }
 
-/* Pushes one of the strings of the list on top of the stack; the first is the default. */
+/* Pushes the value of an option that must be one of the strings in the list on top of the stack;
+ * the first string is the default. */
 static void push_choice_option(lua_State *L, const char *name, struct given given)
 {
     char list[MAX_LIST] = "";
@@ -460,8 +468,8 @@ static void push_choice_option(lua_State *L, const char *name, struct given give
     misfit(L, name, given, list);
 }
 
-/* Pushes the value of an option whose default is a table: {number = 1}, a number that need not be
- * whole, or a list of choices. */
+/* Pushes the value of an option whose default is a table: {number = 1}, which need not be whole,
+ * or a list of choices. */
 static void push_table_option(lua_State *L, const char *name, struct given given)
 {
     lua_pushliteral(L, "number");
@@ -488,7 +496,7 @@ static bool may_be_empty(lua_State *L, int index)
     return may;
 }
 
-/* Pushes the option's value; its default is on top of the stack. */
+/* Pushes the value of an option; its default is on top of the stack. */
 static void push_value(lua_State *L, const char *name, struct given given)
 {
     int top = lua_gettop(L);
@@ -557,7 +565,7 @@ bool cr_is_options(lua_State *L, int index)
     return is;
 }
 
-/* Raises unless an argument of options is nil or a table. */
+/* Raises an error unless an argument of `options` is nil or a table. */
 static void check_table(lua_State *L, int argument, const char *expected)
 {
     if (!lua_isnil(L, argument) && !lua_istable(L, argument))
@@ -566,9 +574,9 @@ static void check_table(lua_State *L, int argument, const char *expected)
 }
 
 /* options({name = default, ...} [, meanings [, bounds]]): returns a table of the options' values.
- * `meanings` maps names in the file of --config: {name = "option"}, or {name = false} to ignore it;
- * the function ["*"] is called for all others.  `bounds` limits numbers, also under names that are
- * no options: {name = least}, or {name = {least, most, null = false}}. */
+ * `meanings` maps keys of the file of --config: {key = "option"}, or {key = false} to ignore the
+ * key; the function ["*"] is called for all other keys.  `bounds` limits numbers, also of keys
+ * that are not options: {name = least}, or {name = {least, most, null = false}}. */
 int cr_lua_options(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

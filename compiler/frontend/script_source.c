@@ -1,4 +1,5 @@
-/* script_source.c - finds, reads and loads texts of scripts and modules; see script_source.h. */
+/* script_source.c - finds, reads and loads the texts of scripts and modules; see
+ * script_source.h. */
 #include "script_source.h"
 
 #include <ctype.h>
@@ -23,12 +24,13 @@
 
 enum {
     MAX_PATH = 4096,
-    MAX_SOURCE = 1 << 20, /* the most bytes of a script */
-    PIECE = 512           /* bytes that Lua parses at a time */
+    MAX_SOURCE = 1 << 20, /* maximum number of bytes of a script */
+    PIECE = 512           /* bytes that Lua's parser gets at a time */
 };
 
-static const char library_key; /* key in the registry: the globals of library modules */
-static const char modules_key; /* key in the registry: name -> value, or a mark during loading */
+static const char library_key; /* key of cr_push_kept: the globals of library modules */
+static const char modules_key; /* key of cr_push_kept_table: name of a module -> its value, or a
+                                * mark while it is loaded */
 
 /* The text of a source file.  The caller frees `bytes`. */
 struct source_text {
@@ -36,7 +38,7 @@ struct source_text {
     size_t size;
 };
 
-/* Reads all of an open file of so many bytes; returns null, or the reason of a failure. */
+/* Reads an open file of `size` bytes into *text.  Returns null, or an error text. */
 static const char *read_all(FILE *file, off_t size, struct source_text *text)
 {
     if (size > MAX_SOURCE)
@@ -46,7 +48,8 @@ static const char *read_all(FILE *file, off_t size, struct source_text *text)
     return ferror(file) ? strerror(errno) : NULL;
 }
 
-/* Reads a regular file: a pipe could block forever.  Returns null, or the reason of a failure. */
+/* Reads a regular file into *text; refuses other files, since a pipe could block forever.
+ * Returns null, or an error text. */
 static const char *read_file(const char *path, int flags, struct source_text *text)
 {
     *text = (struct source_text){NULL, 0};
@@ -69,14 +72,14 @@ static const char *read_file(const char *path, int flags, struct source_text *te
     return wrong;
 }
 
-/* The unread rest of a text, for lua_load. */
+/* The rest of a text that lua_load has not read yet. */
 struct reading {
     const char *bytes;
     size_t left;
 };
 
-/* Returns the next piece.  It checks the clock, since Lua's parser may take time quadratic in the
- * length of a text. */
+/* Returns the next piece of a text for lua_load.  Checks the clock, since Lua's parser may take
+ * time quadratic in the length of the text. */
 static const char *read_piece(lua_State *L, void *data, size_t *size)
 {
     struct reading *reading = data;
@@ -93,15 +96,16 @@ void cr_keep_library_globals(lua_State *L)
     cr_set_kept(L, &library_key);
 }
 
-/* Gives the library module on top of the stack globals that no script can change. */
+/* Gives the library module on top of the stack its own globals, which scripts cannot change. */
 static void set_library_globals(lua_State *L)
 {
     cr_push_kept(L, &library_key);
     cr_set_globals_of(L, -2);
 }
 
-/* Loads a text; leaves a function or an error message on the stack.  Bytecode is refused: it can do
- * things that no script can.  A first line that begins with "#" is for the shell. */
+/* Loads a text; leaves a function or an error message on the stack.  Refuses bytecode, which
+ * can do things that no script can.  Skips a first line that begins with "#", which is for the
+ * shell. */
 static int load_chunk(lua_State *L, const char *chunk, bool library, const char *bytes, size_t size)
 {
     if (size && *bytes == '#') {
@@ -135,7 +139,7 @@ static void load_file(lua_State *L, struct cr_run *run, const char *path, bool l
         lua_error(L);
 }
 
-/* Loads the script from memory. */
+/* Loads the script from its text in memory. */
 static void load_memory(lua_State *L, struct cr_run *run)
 {
     if (run->length > MAX_SOURCE)
@@ -172,20 +176,20 @@ void cr_load_constants(lua_State *L, struct cr_run *run, const char *path)
     cr_set_globals_of(L, -2);
 }
 
-/* True if a path, with all links resolved, lies in the script's folder.  Writes the resolved path
- * to `real`, which has PATH_MAX bytes. */
+/* True if a path, with all links resolved, is inside the script's folder.  Writes the resolved
+ * path to `real`, of PATH_MAX bytes. */
 static bool is_inside(const struct cr_run *run, const char *path, char *real)
 {
     char folder[PATH_MAX];
     if (!realpath(*run->folder ? run->folder : ".", folder) || !realpath(path, real))
         return false;
     size_t length = strlen(folder);
-    bool top = length == 1; /* "/" */
+    bool top = length == 1; /* the folder is "/" */
     return strncmp(real, folder, length) == 0 && (top || real[length] == '/');
 }
 
-/* Reads the file of a module under its resolved path, so that no link can be changed in between.
- * Returns null, or the reason of a failure. */
+/* Reads the file of a module by its resolved path, so that nobody can replace a link in between.
+ * Returns null, or an error text. */
 static const char *read_module(const struct cr_run *run, const char *path, struct source_text *text)
 {
     char real[PATH_MAX];
@@ -194,8 +198,8 @@ static const char *read_module(const struct cr_run *run, const char *path, struc
     return read_file(real, O_NOFOLLOW, text);
 }
 
-/* Loads FOLDER SUB MODULE.lua, with dots in the module's name as slashes; returns false if there
- * is no such file. */
+/* Loads the file FOLDER SUB MODULE.lua, where dots in the module's name become slashes; returns
+ * false if there is no such file. */
 static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const char *module)
 {
     char path[MAX_PATH];
@@ -216,8 +220,8 @@ static bool load_from(lua_State *L, struct cr_run *run, const char *sub, const c
     return true;
 }
 
-/* Loads the bytecode of a module, which is ten times as fast as its text.  Returns false if there
- * is none, or if Lua refuses it because it is another release. */
+/* Loads the bytecode of a module, which takes a tenth of the time for its text.  Returns false if
+ * there is none, or if it is for another release of Lua. */
 static bool load_bytecode(lua_State *L, int number, const char *chunk)
 {
     size_t size;
@@ -232,7 +236,7 @@ static bool load_bytecode(lua_State *L, int number, const char *chunk)
     return false;
 }
 
-/* Loads a built-in module by its name; returns false if there is none. */
+/* Loads a built-in module by its name; returns false if there is no such module. */
 static bool load_builtin(lua_State *L, const char *module)
 {
     char chunk[32];
@@ -248,7 +252,8 @@ static bool load_builtin(lua_State *L, const char *module)
     return true;
 }
 
-/* True for identifiers separated by dots, which cannot lead out of the folder. */
+/* True if a name consists of identifiers separated by dots: then its path stays inside the
+ * folder. */
 static bool is_module_name(const char *name)
 {
     bool first = true;
@@ -272,7 +277,7 @@ static bool is_plain_table(lua_State *L)
     return plain;
 }
 
-/* Removes the entry of a module that was not found. */
+/* Removes the entry of a module that was not found, so that a later require searches again. */
 static void forget_module(lua_State *L, const char *name)
 {
     lua_pushnil(L);
@@ -288,9 +293,9 @@ static int require_of_host(lua_State *L)
     return 1;
 }
 
-/* require(name): returns the value of a module, which runs once.  The table of a library module is
- * sealed, since other modules rely on it.  While a module runs, its entry is a light userdata,
- * which no module can return. */
+/* require(name): returns the value of a module, which runs only once.  The table of a library
+ * module is sealed, since other modules rely on it.  While a module runs, its entry in the table
+ * of modules is a light userdata, which no module can return. */
 int cr_lua_require(lua_State *L)
 {
     struct cr_run *run = cr_run_of(L);

@@ -4,10 +4,11 @@
 
 #include "script_state.h"
 
-/* Loads the script and leaves it on the stack as a function. */
+/* Loads the script and leaves it as a function on the stack. */
 void cr_load_script(lua_State *L, struct cr_run *run);
 
-/* Loads a text of constants, without globals, and leaves it on the stack as a function. */
+/* Loads a text that may contain only constants: it has no globals.  Leaves it as a function on
+ * the stack. */
 void cr_load_constants(lua_State *L, struct cr_run *run, const char *path);
 
 /* Makes the table on top of the stack the globals of library modules. */

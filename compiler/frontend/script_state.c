@@ -1,10 +1,10 @@
-/* script_state.c - the state of one run, and how it is stored in Lua's; see script_state.h. */
+/* script_state.c - the state of one run, and how Lua functions find it; see script_state.h. */
 #include "script_state.h"
 
 #include <stdio.h>
 
 const char cr_language_key;
-static const char run_key; /* registry: the run, under this address */
+static const char run_key; /* registry key of the run */
 
 static void set_run(lua_State *L, struct cr_run *run)
 {
@@ -34,8 +34,8 @@ void *cr_run_allocate(void *data, void *block, size_t old, size_t size)
     return run->allocate(run, block, old, size);
 }
 
-/* Returns the run of a state.  A state that belongs to the run is recognised by its allocator,
- * without a look into the registry. */
+/* Returns the run of a state.  If the state belongs to the run, its allocator leads to the run,
+ * which is faster than the registry. */
 struct cr_run *cr_find_run(lua_State *L)
 {
     void *own;

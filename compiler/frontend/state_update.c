@@ -1,5 +1,5 @@
-/* state_update.c - the function replace, which sets the next value of a state; the script's entries
- * are resolved when it has returned them. */
+/* state_update.c - the function `replace`, which sets the next value of a state.  The entries
+ * that its calls name are resolved once the script has returned them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "script_state.h"
 #include "tensor.h"
 
-/* Returns the index in run->replacing of the entry that an argument names. */
+/* Returns the index in run->replacing of the entry that the argument at `index` names, which is
+ * added there if necessary. */
 static int entry_to_replace(lua_State *L, int index)
 {
     struct cr_run *run = cr_run_of(L);
@@ -29,14 +30,14 @@ static int entry_to_replace(lua_State *L, int index)
     return run->n_replacing++;
 }
 
-/* replace(state, value [, entry]): sets the value of a state after a run of the entry */
+/* replace(state, value [, entry]): a run of the entry leaves `value` in the state */
 int cr_lua_replace(lua_State *L)
 {
     cr_arg_count(L, "replace", 2, 3);
     cr_id state = cr_arg_tensor(L, 1, "replace"), value = cr_arg_tensor(L, 2, "replace");
     struct cr_graph *g = cr_run_of(L)->graph;
     int entry = entry_to_replace(L, 3);
-    cr_work(L, (size_t)g->n_replaced + 1); /* the check below iterates over all of them */
+    cr_work(L, (size_t)g->n_replaced + 1); /* cr_add_replacement below searches all of them */
     const char *why = cr_check_replacement(g, entry, state, value);
     if (why)
         cr_raise(L, "%s", why);
@@ -47,7 +48,7 @@ int cr_lua_replace(lua_State *L)
 
 /* ---- entries ---- */
 
-/* Raises an error about an entry, at the first line that named it in replace. */
+/* Raises an error about an entry at the first line of the script that named it. */
 static void refuse_entry(lua_State *L, struct cr_run *run, int number, const char *why)
 {
     char text[2 * CR_NAME_MAX + 128];
@@ -59,7 +60,7 @@ static void refuse_entry(lua_State *L, struct cr_run *run, int number, const cha
     cr_raise_at(L, run->replacing_at[number], text);
 }
 
-/* Returns the entry that replace named.  A single entry needs no name. */
+/* Returns the index of the entry that a call of replace named.  A single entry needs no name. */
 static int entry_replacing(lua_State *L, struct cr_run *run, int number)
 {
     const struct cr_graph *g = run->graph;
@@ -104,7 +105,7 @@ void cr_settle_replacements(lua_State *L, struct cr_run *run)
 
 /* ---- states without effect ---- */
 
-/* Raises an error about a state, at the line that declared it. */
+/* Raises an error about a state at the script line that declared the state. */
 static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char *why)
 {
     const struct cr_node *node = &run->graph->nodes[id];
@@ -113,8 +114,8 @@ static void refuse_state(lua_State *L, struct cr_run *run, cr_id id, const char 
     cr_raise_at(L, (struct cr_line){node->where.file, node->where.line}, text);
 }
 
-/* Fails for states that are never read or never replaced.  A printed graph is exempt: passes may
- * have removed the readers. */
+/* Raises an error for states that are never read or never replaced.  A printed graph is not
+ * checked: passes may have removed nodes that read a state. */
 void cr_check_states(lua_State *L, struct cr_run *run)
 {
     const struct cr_graph *g = run->graph;

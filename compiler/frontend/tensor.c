@@ -5,8 +5,8 @@
 
 static const char type_key; /* key of cr_push_kept: the metatable of tensors */
 
-/* The userdata.  A script has one graph, so the node's number identifies it; tensors of other
- * graphs have another metatable. */
+/* The userdata of a tensor.  A script has one graph, so the node's id identifies the tensor;
+ * tensors of other graphs have another metatable. */
 struct tensor {
     cr_id id;
 };

@@ -1,11 +1,11 @@
 /*
  * precompile.c - a program of the build that writes the bytecode of the built-in modules.
  *
- *     precompile FOLDER/
+ * precompile FOLDER/
  *
- * It is linked with the same Lua as the program that the modules are for, and runs in the project's
- * root.  Bytecode has the lines and names of the text, which messages show; that of modules that import
- * inlines has none, as no message shows them.
+ * It is linked with the same Lua as the program that contains the modules, and runs in the
+ * project's root. The bytecode has the lines and names of the text, since messages show them; the
+ * bytecode of modules that import inlines has none, since no message shows them.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ static int write_piece(lua_State *L, const void *piece, size_t size, void *file)
     return fwrite(piece, 1, size, file) != size;
 }
 
-/* Writes the function on top of the stack; LuaJIT and older ones of Lua always write its lines. */
+/* Writes the bytecode of the function on top of the stack; LuaJIT and Lua before 5.3 always
+ * include line numbers. */
 static int dump(lua_State *L, FILE *file, bool has_lines)
 {
 #if LUA_VERSION_NUM >= 503
@@ -31,7 +32,8 @@ static int dump(lua_State *L, FILE *file, bool has_lines)
 #endif
 }
 
-/* Loads a file as chunk `number`.  If that fails, a message is on the stack. */
+/* Loads a file as chunk `number`; leaves a function or an error message on the stack and returns
+ * a status of Lua. */
 static int load(lua_State *L, const char *path, int number)
 {
     char chunk[32];
