@@ -1,5 +1,5 @@
-/* backend_compiled.c - the code that compiling backends share: everything except the compiler; see
- * backends.h. */
+/* backend_compiled.c - the code that all compiling backends share: everything except calling the
+ * compiler; see backends.h. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "join_ranks.h"
 #include "tensor_memory.h"
 
-/* Makes the engine's program of a graph, which this consumes. */
+/* Makes the engine's program from a graph, which the call frees. */
 static int make_program(struct cr_engine *e, struct cr_graph *graph,
                         const struct cr_engine_options *o, struct cr_error *error)
 {
@@ -24,7 +24,8 @@ static int make_program(struct cr_engine *e, struct cr_graph *graph,
     return e->program ? 0 : -1;
 }
 
-/* States have the sizes of this rank's part, if several ranks share the model. */
+/* Makes the states as small as the program's: if several ranks share the model, this rank's
+ * part. */
 static void take_states(struct cr_engine *e)
 {
     const struct cr_program *p = e->program;
@@ -35,8 +36,8 @@ static void take_states(struct cr_engine *e)
     }
 }
 
-/* Returns true if a run with these inputs of the program touches little of the arena: all lengths are
- * short of their bounds. */
+/* True if a run touches little of the arena: each length in these inputs, which are in the
+ * program's order, is a small share of its bound. */
 static bool is_short(const struct cr_program *p, const void *const *inputs)
 {
     enum { SHARE = 16 };
@@ -48,8 +49,9 @@ static bool is_short(const struct cr_program *p, const void *const *inputs)
     return p->n_lengths > 0;
 }
 
-/* Gives the arena large pages before the first run that is not short: a process that encodes a short
- * text would take all of the memory, and wait for it. */
+/* Gives the arena large pages before the first run that is not short.  With large pages from the
+ * start, a process that encodes only short texts would use all of the arena's memory and wait for
+ * it. */
 static void choose_pages(struct cr_engine *e)
 {
     const struct cr_program *p = e->program;
@@ -90,8 +92,8 @@ int cr_open_compiled(struct cr_engine *e, struct cr_graph *graph,
     return 0;
 }
 
-/* Calls the compiled function of an entry, which takes the ranks as a last argument if the program
- * has exchanges. */
+/* Calls the compiled function of an entry; if the program has exchanges, with the ranks as an
+ * additional last argument. */
 static int execute(const struct cr_engine *e, int entry)
 {
     cr_execute *code = e->code.execute[entry];
@@ -102,7 +104,7 @@ static int execute(const struct cr_engine *e, int entry)
     return code(e->rt, e->pool, e->weights, e->program_inputs, e->program_outputs, e->arena);
 }
 
-/* Runs an entry.  Inputs and outputs that the entry does not need may be null. */
+/* Runs an entry.  Pointers to inputs and outputs that the entry does not use may be null. */
 int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
                     void *const *outputs, struct cr_error *error)
 {
@@ -121,22 +123,22 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
 
 /* ---- runs beside each other ---- */
 
-/* Runs that threads take one after another. */
+/* Runs of which each thread takes the next one when it is free. */
 struct queue {
     const struct cr_engine *engine;
     const struct cr_tensors *runs;
     int n;
-    atomic_int next, failed; /* the status of a run that failed */
+    atomic_int next, failed; /* `failed`: the status of a run that failed, or 0 */
 };
 
-/* Puts pointers to the inputs of a run into the order of the program's inputs. */
+/* Lists the inputs of a run in the order of the program's inputs. */
 static void order_inputs(const struct cr_engine *e, const struct cr_tensors *run, const void **inputs)
 {
     for (int i = 0; i < e->n_inputs; i++)
         inputs[i] = run->inputs[e->to_input[i]];
 }
 
-/* Makes runs until none is left, with an arena of this thread. */
+/* Makes runs on this thread, in its own arena, until no run is left. */
 static void take_runs(const void *args, long begin, long end, float *arena)
 {
     struct queue *q = *(struct queue *const *)args;
@@ -155,7 +157,7 @@ static void take_runs(const void *args, long begin, long end, float *arena)
     }
 }
 
-/* Gives the arenas of all threads large pages before the first of these runs that is not short. */
+/* Gives the arenas of all threads large pages before the first run that is not short. */
 static void choose_pages_beside(struct cr_engine *e, const struct cr_tensors *runs, int n, int64_t bytes)
 {
     const void *inputs[e->n_inputs + 1];
@@ -184,8 +186,8 @@ int cr_run_compiled_beside(struct cr_engine *e, const struct cr_tensors *runs, i
                                   queue.failed) : 0;
 }
 
-/* Packs all parameters by one call: threads share all pieces, and no thread waits between two
- * parameters.  The call covers the parameters from the first that is given to the last. */
+/* Packs all parameters in one call, so that threads share all pieces and none waits between two
+ * parameters. The call covers the range from the first to the last parameter that is not null. */
 int cr_take_params_compiled(struct cr_engine *e, const struct cr_contents *const *contents,
                             struct cr_error *error)
 {

@@ -9,8 +9,8 @@
 #include "interpret_lengths.h"
 #include "tensor_memory.h"
 
-/* Finds the state that each output after the results replaces, and the order of the graph's
- * inputs. */
+/* Finds the state that each output beyond the results replaces, and the order of the graph's
+ * inputs and states. */
 static void match_graph(struct cr_engine *e)
 {
     const struct cr_graph *g = e->graph;
@@ -29,7 +29,7 @@ static void match_graph(struct cr_engine *e)
     free(number);
 }
 
-/* Output i of the graph, or the state that it replaces. */
+/* Returns the port of output i of the graph, or the port of the state that it replaces. */
 static const struct cr_port *result_port(const struct cr_engine *e, int i)
 {
     return i < e->n_outputs ? &e->outputs[i] : &e->states[e->to_state[i - e->n_outputs]];
@@ -40,7 +40,8 @@ static bool is_rounded(const struct cr_port *param)
     return param->format != cr_format_of(param->dtype);
 }
 
-/* The interpreter rounds rows where the compilers do. */
+/* Gives the graph's parameters the arithmetics that the compilers use, so that the interpreter
+ * rounds the same rows. */
 static void set_arithmetics(struct cr_engine *e)
 {
     int param = 0;
@@ -49,8 +50,9 @@ static void set_arithmetics(struct cr_engine *e)
             e->graph->nodes[id].arithmetic = e->params[param++].arithmetic;
 }
 
-/* Makes the program of a compiler, if formats round any weights: the passes decide which, and
- * weights are rounded by packing them and reading the panels back. */
+/* Makes the program that a compiler would run, if the format of a weight rounds: the passes
+ * choose the formats, and the interpreter rounds weights by packing them and reading the panels
+ * back. */
 static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
                        struct cr_error *error)
 {
@@ -71,7 +73,7 @@ static int make_layout(struct cr_engine *e, const struct cr_engine_options *o,
     return e->weights ? 0 : -1;
 }
 
-/* Rounds a parameter as its panels do. */
+/* Rounds a parameter by packing it into panels and reading them back. */
 static int round_param(struct cr_engine *e, int i, const struct cr_contents *contents,
                        struct cr_error *error)
 {
@@ -87,8 +89,8 @@ static int round_param(struct cr_engine *e, int i, const struct cr_contents *con
     return 0;
 }
 
-/* Checks the memory that the interpreter needs at least, before allocating any of it: the
- * parameters as floats and the outputs as doubles. */
+/* Before any allocation, checks the memory that the interpreter needs at least: the parameters as
+ * floats and the outputs as doubles. */
 int cr_open_ref(struct cr_engine *e, struct cr_graph *graph, const struct cr_engine_options *o,
                 struct cr_error *error)
 {
@@ -125,14 +127,14 @@ static void round_output(const struct cr_port *port, const double *from, void *t
     }
 }
 
-/* Returns the memory that output i of the graph is written to: the caller's, or the state's if the
- * output is the next value of a state. */
+/* Returns the memory for output i of the graph: the caller's or, if the output is the next value
+ * of a state, the state's. */
 static void *result_of(const struct cr_engine *e, void *const *outputs, int i)
 {
     return i < e->n_outputs ? outputs[i] : e->memory[e->to_state[i - e->n_outputs]];
 }
 
-/* Interprets a graph whose sizes are known now. */
+/* Interprets a graph with lengths, which the inputs state. */
 static int run_lengths(struct cr_engine *e, const float *const *params, void *const *outputs,
                        struct cr_error *error)
 {
@@ -145,9 +147,9 @@ static int run_lengths(struct cr_engine *e, const float *const *params, void *co
     return status;
 }
 
-/* Interprets an entry.  Keeps its outputs as doubles, and rounds them to the caller's memory; an
- * output whose memory is null is not computed.  Every run computes the next values of the states
- * that the entry replaces. */
+/* Interprets an entry into e->exact, as doubles, and rounds each output into the caller's memory;
+ * an output whose memory is null is not computed.  The next values of states that the entry
+ * replaces are always computed. */
 static int interpret(struct cr_engine *e, int entry, const float *const *params,
                      void *const *outputs, struct cr_error *error)
 {
@@ -165,7 +167,7 @@ static int interpret(struct cr_engine *e, int entry, const float *const *params,
     return 0;
 }
 
-/* Interprets an entry with the parameters as their formats round them. */
+/* Interprets an entry; reads parameters as rounded to their formats. */
 int cr_run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *const *outputs,
                struct cr_error *error)
 {
@@ -180,8 +182,8 @@ int cr_run_ref(struct cr_engine *e, int entry, const void *const *inputs, void *
     return status;
 }
 
-/* Rounds each changed parameter to its format, into e->rounded; a parameter in f32 needs no
- * copy. */
+/* Rounds each changed parameter to its format, into e->rounded; parameters in f32 are used as
+ * they are. */
 int cr_take_params_ref(struct cr_engine *e, const struct cr_contents *const *contents,
                        struct cr_error *error)
 {
@@ -191,7 +193,7 @@ int cr_take_params_ref(struct cr_engine *e, const struct cr_contents *const *con
     return 0;
 }
 
-/* Outputs are written only after all of them are computed. */
+/* Always true: outputs are written only after all of them are computed. */
 bool cr_may_store_over_ref(const struct cr_engine *e, int output)
 {
     (void)e;

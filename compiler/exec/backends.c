@@ -1,7 +1,8 @@
 /* backends.c - the table of backends; see backends.h. */
 #include "backends.h"
 
-/* Compiles by TinyCC, which fails only because of the text: its size, or a bug of ours. */
+/* Compiles by TinyCC.  TinyCC rejects a text only because of its size or of a bug of this
+ * compiler. */
 static int compile_tcc(struct cr_engine *e, struct cr_error *error)
 {
     struct cr_error why;
@@ -15,7 +16,7 @@ static int compile_cc(struct cr_engine *e, struct cr_error *error)
     return cr_compile_cc(e->program, &e->code, error);
 }
 
-/* Compiles standalone C, which has its own runtime and threads. */
+/* Compiles the standalone C file, which has its own runtime and its own threads. */
 static int compile_standalone(struct cr_engine *e, struct cr_error *error)
 {
     return cr_compile_standalone(e->program, e->threads, &e->code, error);

@@ -1,11 +1,11 @@
 /*
- * code_memory.c - memory for machine code.
+ * code_memory.c - allocates memory for machine code; see code_memory.h.
  *
- * There are two ways to get from writable to executable pages.  The first uses a file in memory,
- * which is mapped writable and later, at the same address, executable.  No mapping changes its
- * protection: some systems forbid making written memory executable (PR_SET_MDWE,
- * MemoryDenyWriteExecute= of systemd, execmem of SELinux).  If there are no such files, or they may
- * not be executed, the second way changes the protection of anonymous pages.
+ * There are two ways to turn writable pages into executable ones.  The first uses a file in
+ * memory, which is mapped writable and later, at the same address, executable.  No mapping
+ * changes its protection: some systems forbid making written memory executable (PR_SET_MDWE,
+ * MemoryDenyWriteExecute= of systemd, execmem of SELinux).  If the system has no such files, or
+ * forbids executing them, the second way changes the protection of anonymous pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +16,16 @@
 
 #include "code_memory.h"
 
-/* Since Linux 6.3: makes execve refuse the file.  With vm.memfd_noexec=2 only such files can be
- * made. */
+/* Flag of memfd_create since Linux 6.3: execve refuses the file.  With vm.memfd_noexec=2 the
+ * system makes only such files. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
 static const char name[] = "crescent-code";
 
-/* Returns a file in memory of this size, or -1.  It first checks RLIMIT_FSIZE: exceeding that would
- * raise a signal. */
+/* Returns a file in memory of this size, or -1.  Checks RLIMIT_FSIZE first, since exceeding that
+ * limit raises a signal. */
 static int new_file(size_t bytes)
 {
     struct rlimit limit;
@@ -41,7 +41,7 @@ static int new_file(size_t bytes)
     return -1;
 }
 
-/* Maps a file executable, to learn whether the system allows it, then writable at the same
+/* Maps the file executable, to find out whether the system allows that, then writable at the same
  * address. */
 static bool map_file(struct cr_code_memory *memory)
 {

@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero if there is no code. */
+/* A block of memory for code; all zeros if there is none. */
 struct cr_code_memory {
-    void *start; /* page-aligned; code is written at the address where it runs */
+    void *start; /* page-aligned; code is written where it will run */
     size_t bytes;
-    int fd; /* file of the pages while writable; -1: anonymous, or executable already */
+    int fd; /* while writable: the file of the pages, or -1 if they are anonymous; later -1 */
 };
 
-/* Allocates memory that is writable and not executable.  Returns false, with errno set, on
+/* Allocates memory that is writable but not executable.  Returns false and sets errno on
  * failure. */
 bool cr_code_memory_new(struct cr_code_memory *memory, size_t bytes);
 
-/* Makes the memory executable and not writable.  Returns false, with errno set, if the system
+/* Makes the memory executable and no longer writable.  Returns false and sets errno if the system
  * forbids it. */
 bool cr_code_memory_protect(struct cr_code_memory *memory);
 

@@ -8,7 +8,8 @@
 
 enum { LANES = 8 };
 
-/* Mixes n words into a hash: by chains of their own, which the processor computes at the same time. */
+/* Mixes n words into a hash by several independent chains, which the processor computes in
+ * parallel. */
 static uint64_t hash_row(uint64_t hash, const uint32_t *words, int64_t n)
 {
     uint64_t lanes[LANES] = {0};
@@ -21,7 +22,8 @@ static uint64_t hash_row(uint64_t hash, const uint32_t *words, int64_t n)
     return cr_hash_words(hash, words + i, n - i);
 }
 
-/* Mixes the elements of a tensor from `axis` on into a hash, up to the sizes of this run. */
+/* Mixes the elements of a tensor along `axis` and all later axes into a hash, as far as they
+ * exist in this run: up to `sizes`. */
 static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int64_t *sizes, int axis,
                            const uint32_t *data)
 {
@@ -37,7 +39,8 @@ static uint64_t hash_sized(uint64_t hash, const struct cr_port *port, const int6
     return hash;
 }
 
-/* True if rows of the input have sizes of their own: elements past a size do not count. */
+/* True if an axis of the input has a ragged length, so that elements beyond a row's size do not
+ * exist. */
 static bool is_ragged(const struct cr_engine *e, int input)
 {
     for (int a = 0; a < e->inputs[input].rank; a++) {
@@ -48,8 +51,8 @@ static bool is_ragged(const struct cr_engine *e, int input)
     return false;
 }
 
-/* Each rank computes the whole of a ragged model, so ranks whose ragged inputs differ do not
- * disturb each other. */
+/* Skips ragged inputs: each rank computes the whole of a ragged model, so no rank depends on
+ * another's input. */
 int cr_compare_inputs(const struct cr_engine *e, const int *number, int n, const void *const *inputs,
                       struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* engine.c - opens, fills, runs and closes an engine; see engine.h. */
+/* engine.c - opens, runs and closes an engine, and sets its parameters; see engine.h. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ const char *cr_backend_name(enum cr_backend backend)
 
 /* ---- from opening to closing ---- */
 
-/* Fails because an instruction set is unknown, or missing on this machine. */
+/* Fails with a message that an instruction set is unknown, or that this machine lacks it. */
 static int fail_isa(const char *isa, struct cr_error *error)
 {
     static const char *const names[] = {"amx", "vnni", "avx512", "avx2", "neon", "plain"};
@@ -42,7 +42,8 @@ static int fail_isa(const char *isa, struct cr_error *error)
                    isa, here);
 }
 
-/* Selects the runtime and starts the threads; fewer threads than asked for are accepted. */
+/* Selects the runtime and starts the threads.  If the system gives fewer threads than requested,
+ * uses those. */
 static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
                         struct cr_error *error)
 {
@@ -58,7 +59,7 @@ static int make_runtime(struct cr_engine *e, const struct cr_engine_options *o,
     return 0;
 }
 
-/* Compiles the program, and records the time in `compile_ns`. */
+/* Compiles the engine's program, and records the time in `compile_ns`. */
 static int make_code(struct cr_engine *e, struct cr_error *error)
 {
     int64_t start = cr_clock();
@@ -121,8 +122,8 @@ static int keep_tensor(struct cr_engine *e, int i, const struct cr_contents *con
     return cr_copy_tensor(contents, n, e->rt, e->pool, e->tensors[i], error);
 }
 
-/* Returns `hash` updated with n elements of a parameter, from the first one on.  Elements that cannot be read
- * count as 0: the error is reported when the whole parameter is read. */
+/* Returns `hash` updated with n elements of a parameter, from element `first` on.  Elements that
+ * cannot be read count as 0 here: the error is reported when the whole parameter is read. */
 static uint64_t hash_elements(uint64_t hash, const struct cr_contents *contents, int64_t first, int64_t n)
 {
     float values[1024];
@@ -138,7 +139,7 @@ static uint64_t hash_elements(uint64_t hash, const struct cr_contents *contents,
     return hash;
 }
 
-/* Returns `hash` updated with 64 of the n elements of a parameter, at equal distances. */
+/* Returns `hash` updated with 64 equally spaced elements of the n elements of a parameter. */
 static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int64_t n)
 {
     enum { SOME = 64 };
@@ -149,8 +150,9 @@ static uint64_t hash_some(uint64_t hash, const struct cr_contents *contents, int
     return hash;
 }
 
-/* Fails if the parameters that ranks were given differ: in any element of a model of at most WHOLE, in some of a
- * larger one, of which all ranks would have to read all. */
+/* Fails if ranks were given different parameters.  Compares all elements of a model of at most
+ * WHOLE elements; of a larger one only some, since each rank would have to read all of its
+ * weights. */
 static int check_ranks(const struct cr_engine *e, const struct cr_contents *contents, struct cr_error *error)
 {
     enum { WHOLE = 1 << 22 };
@@ -202,7 +204,7 @@ int cr_engine_set_params(struct cr_engine *e, const struct cr_contents *contents
     return status;
 }
 
-/* Maps the weights privately: a page that this process writes to becomes its own copy. */
+/* Maps the file privately: a page that this process writes becomes its own copy. */
 int cr_engine_map_weights(struct cr_engine *e, int fd, size_t at)
 {
     size_t bytes = at + (size_t)e->program->weights_bytes;
@@ -240,7 +242,7 @@ bool cr_engine_may_store_over(const struct cr_engine *e, int i)
 
 void cr_engine_take_tensors(struct cr_engine *e, const bool *changed)
 {
-    struct cr_error never; /* cannot fail: the contents are in memory */
+    struct cr_error never; /* not used: reading from memory cannot fail */
     struct cr_contents *contents = cr_calloc((size_t)e->n_params, sizeof *contents);
     const struct cr_contents **given = cr_calloc((size_t)e->n_params, sizeof *given);
     for (int i = 0; i < e->n_params; i++) {

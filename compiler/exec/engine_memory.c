@@ -1,4 +1,4 @@
-/* engine_memory.c - checks that an engine fits into memory, and holds its states. */
+/* engine_memory.c - checks that an engine fits into memory, and allocates its states. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static int64_t elements_of(const struct cr_port *ports, int n)
     return elements;
 }
 
-/* Returns the bytes of inputs, outputs and states.  A program counts its own, as its ranks may
- * have only shares of them. */
+/* Returns the bytes of inputs, outputs and states.  If there is a program, they are taken from
+ * its ports, since a rank may have only shares of them. */
 static int64_t border_bytes(const struct cr_engine *e)
 {
     const struct cr_program *p = e->program; /* its states are inputs */
@@ -27,7 +27,7 @@ static int64_t border_bytes(const struct cr_engine *e)
     return elements * (int64_t)sizeof(float);
 }
 
-/* Checks the sum; the largest part decides which advice the message gives. */
+/* Checks the sum of all parts; the message gives advice for the largest part. */
 int cr_engine_check_memory(const struct cr_engine *e, int64_t weights, int64_t arena,
                            struct cr_error *error)
 {
@@ -51,7 +51,7 @@ static size_t state_bytes(const struct cr_port *state)
     return (size_t)cr_port_elements(state) * sizeof(float);
 }
 
-/* Returns the bytes reserved for a state: a multiple of 64, so that each one starts on a cache
+/* Returns the bytes reserved for a state: a multiple of 64, so that each state starts at a cache
  * line. */
 static size_t state_room(const struct cr_port *state)
 {

@@ -24,7 +24,7 @@ int cr_port_find(const struct cr_port *ports, int n, const char *name)
 
 /* ---- ports ---- */
 
-/* Returns all nodes of a leaf op as ports, in the graph's order. */
+/* Returns all nodes of a leaf op as ports, in the graph's order, and sets *n to their number. */
 static struct cr_port *ports_of(const struct cr_graph *g, enum cr_op op, int *n)
 {
     struct cr_port *ports = NULL;
@@ -47,7 +47,7 @@ static struct cr_port *outputs_of(const struct cr_graph *g, int *n)
 
 /* ---- entries ---- */
 
-/* Adds output number `output` to an entry.  The port's name loses the prefix of the entry. */
+/* Adds output number `output` of the engine to an entry, without the entry's prefix in its name. */
 static void add_output(struct cr_engine_entry *entry, const struct cr_engine *e, int output)
 {
     struct cr_port *port = &entry->outputs[entry->n_outputs];
@@ -57,7 +57,8 @@ static void add_output(struct cr_engine_entry *entry, const struct cr_engine *e,
         port->name += strlen(entry->name) + 1;
 }
 
-/* Lists the ports of one entry: the inputs that it needs, all lengths, and its outputs. */
+/* Lists the ports of one entry: the inputs that its outputs depend on, all inputs that hold
+ * lengths, and its outputs. */
 static void add_entry(struct cr_engine *e, const struct cr_graph *g, int number,
                       const unsigned *needed)
 {
@@ -94,7 +95,7 @@ static void add_entries(struct cr_engine *e, const struct cr_graph *g)
 
 /* ---- lengths ---- */
 
-/* Finds the inputs that hold lengths, and the axes of inputs and outputs that are lengths. */
+/* Finds the inputs that hold lengths, and the axes of inputs and outputs whose size is a length. */
 static void read_lengths(struct cr_engine *e, const struct cr_graph *g)
 {
     e->n_lengths = g->n_lengths;
@@ -179,7 +180,8 @@ int cr_engine_check_lengths(const struct cr_engine *e, const void *const *inputs
 
 /* ---- ports of the program ---- */
 
-/* Returns the index of each port in `others`, found by name; the caller frees it. */
+/* Returns for each port the index of the port of the same name in `others`; the caller frees the
+ * array. */
 static int *match_ports(const struct cr_port *ports, int n, const struct cr_port *others,
                         int n_others)
 {
@@ -189,13 +191,14 @@ static int *match_ports(const struct cr_port *ports, int n, const struct cr_port
         cr_names_add(&names, others[i].name);
     for (int i = 0; i < n; i++) {
         matches[i] = cr_names_find(&names, ports[i].name);
-        CR_CHECK(matches[i] >= 0); /* passes keep all ports */
+        CR_CHECK(matches[i] >= 0); /* passes never remove ports */
     }
     cr_names_free(&names);
     return matches;
 }
 
-/* Returns by port the engine's index of that input; states follow the inputs. */
+/* Returns for each port the index of the engine's input of that name; states are numbered after
+ * the inputs. */
 static int *match_inputs(const struct cr_engine *e, const struct cr_port *ports, int n)
 {
     int n_all = e->n_inputs + e->n_states;
@@ -251,7 +254,7 @@ void cr_engine_gather_inputs(struct cr_engine *e, const void *const *inputs)
 
 /* ---- their end ---- */
 
-/* Frees the entries, also of an engine whose opening failed half way. */
+/* Frees the entries; also correct for an engine whose opening failed halfway. */
 static void free_entries(struct cr_engine *e)
 {
     for (int i = 0; e->entries && i < e->n_entries; i++) {

@@ -1,4 +1,4 @@
-/* error_bounds.c - error bounds of rounding; see error_bounds.h. */
+/* error_bounds.c - computes error bounds of rounding; see error_bounds.h. */
 #include "error_bounds.h"
 
 #include <float.h>
@@ -39,8 +39,8 @@ static bool are_exact(const struct cr_interpreter *b, const struct cr_node *node
 
 /* ---- elementwise ops ---- */
 
-/* Returns how many units of rounding an op adds to an f32 result: more for ops that functions
- * approximate. */
+/* Returns the error that an op adds to an f32 result, in units of rounding (CR_UNIT): more if the
+ * runtime approximates the op. */
 static int units_of(enum cr_op op)
 {
     switch (op) {
@@ -65,7 +65,8 @@ static int units_of(enum cr_op op)
     }
 }
 
-/* Returns how far the result moves if the operands move to a corner of their bounds. */
+/* Returns the distance by which the result changes if the operands move to the given corner of
+ * their error intervals. */
 static double apart_at(const struct cr_row_walk *walk, double value, const double *at)
 {
     double moved = walk->eval(walk->op, at[0], at[1], at[2]);
@@ -75,9 +76,9 @@ static double apart_at(const struct cr_row_walk *walk, double value, const doubl
     return isnan(apart) ? INFINITY : apart;
 }
 
-/* Returns the largest distance over all corners of the operands' intervals, which is exact for
- * ops that are monotone in each operand.  Division by an interval around 0, sin and cos have
- * separate rules. */
+/* Returns the largest change of the result over all corners of the operands' error intervals;
+ * that is exact for ops that are monotone in each operand.  Division by an interval that contains
+ * 0, sin and cos have separate rules. */
 static double from_operands(const struct cr_row_walk *walk, double value, const double *x,
                             const double *bound)
 {
@@ -96,8 +97,8 @@ static double from_operands(const struct cr_row_walk *walk, double value, const 
     return worst;
 }
 
-/* Computes bounds for a row.  The walk's operands: the bound, the value, three operands, and their
- * bounds. */
+/* Computes bounds for a row.  Operands of the walk, in order: the bound, the value, three
+ * operands, their bounds. */
 static void row_bound(const struct cr_row_walk *walk, int64_t n, double *const *at,
                       const int64_t *step)
 {
@@ -112,7 +113,7 @@ static void row_bound(const struct cr_row_walk *walk, int64_t n, double *const *
         }
         if (quotient && node->dtype == CR_F32)
             bound[0] +=
-                2 * CR_UNIT * fabs(x[0]); /* the quotient may be rounded to the next number */
+                2 * CR_UNIT * fabs(x[0]); /* rounding may carry the quotient past an integer */
         double sum = bound[0] != 0 || bound[1] != 0 || bound[2] != 0
                          ? from_operands(walk, value, x, bound)
                          : 0;
@@ -122,8 +123,8 @@ static void row_bound(const struct cr_row_walk *walk, int64_t n, double *const *
     }
 }
 
-/* Bounds an elementwise op: 0 if the operands are exact and the op does not round, else a bound for
- * each element. */
+/* Bounds an elementwise op: by 0 if the operands are exact and the op does not round, else
+ * element by element. */
 static int bound_elementwise(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                              struct cr_view *out)
 {
@@ -169,7 +170,8 @@ static void row_spread(const struct cr_row_walk *walk, int64_t n, double *const 
     }
 }
 
-/* Computes factor * |x| + more * bound of an operand, in a separate buffer. */
+/* Writes for each element x of node `id` factor * |x|, plus the bound of x unless how.more is 0,
+ * to a new buffer. */
 static int spread(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                   struct spread how, struct cr_view *out)
 {
@@ -186,7 +188,7 @@ static int spread(struct cr_interpreter *b, const struct cr_interpreter *of, cr_
     return 0;
 }
 
-/* Computes a node as the interpreter does, with `instead` for one operand. */
+/* Computes a node by the interpreter, with `instead` in place of the value of `operand`. */
 static int compute_with(struct cr_interpreter *b, cr_id id, cr_id operand,
                         const struct cr_view *instead, struct cr_view *out)
 {
@@ -197,8 +199,8 @@ static int compute_with(struct cr_interpreter *b, cr_id id, cr_id operand,
     return status;
 }
 
-/* Bounds a sum of n terms in any order: the sum of their bounds, plus n units of the sum of their
- * magnitudes. */
+/* Bounds a sum of n terms in any order: the sum of the terms' bounds, plus n units of the sum of
+ * their magnitudes. */
 static int bound_sum(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                      int64_t terms, struct cr_view *out)
 {
@@ -211,7 +213,8 @@ static int bound_sum(struct cr_interpreter *b, const struct cr_interpreter *of, 
     return status ? -1 : 0;
 }
 
-/* Bounds an op that selects among elements: the largest of their bounds. */
+/* Bounds an op that selects one of several elements, such as a maximum: by the largest bound of
+ * these elements. */
 static int bound_choice(struct cr_interpreter *b, cr_id id, struct cr_view *out)
 {
     struct cr_node *node = (struct cr_node *)&b->graph->nodes[id];
@@ -249,8 +252,8 @@ static void row_widest(const struct cr_row_walk *walk, int64_t n, double *const 
     }
 }
 
-/* Returns how far rounding the left operand to an arithmetic may jump if the operand is not exact:
- * one step of the coarsest row. */
+/* Returns the largest jump that rounding the left operand to an arithmetic can make if that
+ * operand is not exact: one rounding step of the row with the largest element. */
 static double step_of_rows(const struct cr_interpreter *b, const struct cr_interpreter *of,
                            enum cr_arithmetic arithmetic, cr_id id)
 {
@@ -277,7 +280,8 @@ static void row_add(const struct cr_row_walk *walk, int64_t n, double *const *at
         at[0][i * step[0]] += walk->n > 1 ? at[1][i * step[1]] : *number;
 }
 
-/* Adds a view, or a number if `view` is null, to a view that has a separate buffer. */
+/* Adds a view, or `number` if `view` is null, to each element of *to, which has a buffer of its
+ * own. */
 static void add(const struct cr_node *node, struct cr_view *to, const struct cr_view *view,
                 double number)
 {
@@ -290,7 +294,8 @@ static void add(const struct cr_node *node, struct cr_view *to, const struct cr_
     cr_walk_rows(&walk, row_add);
 }
 
-/* Multiplies two spread operands, which may be one node. */
+/* Computes node `id` with each operand replaced by its `spread` as given by how[i].  Both
+ * operands may be one node. */
 static int product(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                    const struct spread how[2], double step, struct cr_view *out)
 {
@@ -311,7 +316,8 @@ static int product(struct cr_interpreter *b, const struct cr_interpreter *of, cr
     return status ? -1 : 0;
 }
 
-/* Bounds a product of a node with itself: (|x| + e) (|x| + e) - |x| |x|. */
+/* Bounds a product of a node with itself, with elements x and bounds e: (|x| + e) (|x| + e) - |x|
+ * |x|. */
 static int bound_square(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                         double unit, struct cr_view *out)
 {
@@ -325,8 +331,8 @@ static int bound_square(struct cr_interpreter *b, const struct cr_interpreter *o
     return status ? -1 : 0;
 }
 
-/* Bounds a product with operands a and b, whose bounds are e and f: (unit |a| + e) |b|, plus (|a| +
- * e) f if b is not exact. */
+/* Bounds a product of operands a and b with bounds e and f: (unit |a| + e) |b|, plus (|a| + e) f
+ * if b is not exact. */
 static int bound_matmul(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                         struct cr_view *out)
 {
@@ -351,8 +357,8 @@ static int bound_matmul(struct cr_interpreter *b, const struct cr_interpreter *o
 
 /* ---- what moves elements ---- */
 
-/* Bounds an op with an index or offset operand: if that is exact, moves the bounds as it says, else
- * the bound is infinite. */
+/* Bounds an op that has an index or offset operand.  If that operand is exact, the bounds are
+ * moved like the elements; else every bound is infinite. */
 static int bound_indexed(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                          int index, struct cr_view *out)
 {
@@ -367,7 +373,7 @@ static int bound_indexed(struct cr_interpreter *b, const struct cr_interpreter *
     return 0;
 }
 
-/* Bounds a scatter: each row of the table is a sum of at most all rows. */
+/* Bounds a scatter: each row of the table may be a sum of all rows. */
 static int bound_scatter(struct cr_interpreter *b, const struct cr_interpreter *of, cr_id id,
                          struct cr_view *out)
 {
@@ -384,7 +390,8 @@ static int bound_scatter(struct cr_interpreter *b, const struct cr_interpreter *
     return status;
 }
 
-/* Bounds a leaf: a constant that is not representable as a float is rounded where it is used. */
+/* Bounds a leaf: 0, except for a constant that a float cannot represent, which is rounded where
+ * it is used. */
 static int bound_leaf(struct cr_interpreter *b, const struct cr_node *node, struct cr_view *out)
 {
     if (cr_bound_nothing(b, out))

@@ -1,6 +1,6 @@
 /*
- * exec.h - ways to run a model: the interpreter, TinyCC in memory, the system's compiler
- * and dlopen.
+ * exec.h - the functions that run a model: the interpreter, TinyCC in memory, the system's
+ * compiler with dlopen.
  */
 #ifndef CR_EXEC_H
 #define CR_EXEC_H
@@ -20,33 +20,34 @@ typedef int cr_execute_on_ranks(const struct cr_runtime *rt, struct cr_pool *poo
                                 const void *const *inputs, void *const *outputs, float *arena,
                                 struct cr_ranks *ranks);
 
-/* Machine code of a program.  It may read the program's literals, so the program must outlive
- * it. */
+/* Machine code of a program.  The program must outlive it, since the code may read the program's
+ * literals. */
 struct cr_code {
     cr_execute *execute[CR_MAX_ENTRIES]; /* by entry */
     void *handle;
     void (*release)(void *handle);
 };
 
-/* Compiles in memory; needs no file on disk. */
+/* Compiles by TinyCC in memory, without files. */
 int cr_compile_tcc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
-/* Compiles with $CC or cc into a temporary shared object. */
+/* Compiles by $CC, or cc, into a temporary shared object, and loads that. */
 int cr_compile_cc(const struct cr_program *program, struct cr_code *code, struct cr_error *error);
 
-/* Compiles the standalone file, which has its own runtime and starts this many threads. */
+/* Compiles the standalone C file in the same way.  It has its own runtime, and starts `threads`
+ * threads. */
 int cr_compile_standalone(const struct cr_program *program, int threads, struct cr_code *code,
                           struct cr_error *error);
 
 void cr_code_free(struct cr_code *code);
 
-/* Returns the __TINYC__ of the linked TinyCC, 927 for 0.9.27, or -1 if it cannot be determined. */
+/* Returns __TINYC__ of the linked TinyCC, such as 927 for 0.9.27; -1 if it cannot be determined. */
 int cr_tinycc_version(struct cr_error *error);
 
 /*
- * Evaluates a graph in double precision, op by op, as the table defines them. `params` and `inputs`
- * follow the order of the graph's param nodes, and of its input and state nodes (inputs of type i32
- * are int32_t arrays, everything else float); `outputs[i]` receives output i as doubles, next
+ * Evaluates a graph in double precision, op by op, as the op table defines the ops. `params` are
+ * in the order of the graph's param nodes, `inputs` in the order of its input and state nodes
+ * (int32_t arrays for i32, else float arrays); `outputs[i]` receives output i as doubles; next
  * values of states come last.  An output whose pointer is null is not computed; inputs that only
  * such outputs need may be null.  States are not written.
  */

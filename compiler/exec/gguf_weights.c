@@ -1,4 +1,4 @@
-/* gguf_weights.c - tensors of GGUF files as parameters; see gguf_weights.h. */
+/* gguf_weights.c - reads tensors of GGUF files as parameters; see gguf_weights.h. */
 #include "gguf_weights.h"
 
 #include <stdlib.h>
@@ -48,12 +48,12 @@ const struct cr_gguf_value *cr_gguf_find_of(const struct cr_gguf *file,
 
 /* ---- names ---- */
 
-/* Names in a GGUF file without .weight or .bias and without the number of the block, and Hugging
- * Face's names by family.  `turned`: Q or K, whose rows may be reordered. */
+/* Names in GGUF files, without .weight or .bias and without the number of the block, and Hugging
+ * Face's names for each family.  `turned` is set for Q and K, whose rows may be reordered. */
 static const struct row {
     const char *gguf;
     const char *names[CR_GGUF_NAMES]; /* by family; null: the family has no such tensor */
-    const char *turned; /* metadata key of the number of heads in the rows, or null */
+    const char *turned; /* for Q and K: the metadata key of the number of heads; else null */
 } rows[] = {
     {"token_embd",
      {"model.embed_tokens", "transformer.wte", "embeddings.word_embeddings", "embeddings.word_embeddings",
@@ -63,7 +63,7 @@ static const struct row {
     {"token_embd_norm", {NULL, NULL, "embeddings.LayerNorm", "emb_ln", "embeddings.norm"}, NULL},
     {"output_norm", {"model.norm", "transformer.ln_f", NULL, NULL, "final_norm"}, NULL},
     {"output", {"lm_head", "lm_head", NULL, NULL, NULL}, NULL},
-    /* the two layers of RoBERTa's classifier are the pooler and the classifier of BERT */
+    /* RoBERTa's classifier has two layers: they have the names of BERT's pooler and classifier */
     {"cls", {NULL, NULL, "pooler.dense", "pooler.dense", "head.dense"}, NULL},
     {"cls.norm", {NULL, NULL, NULL, NULL, "head.norm"}, NULL},
     {"cls.output", {NULL, NULL, "classifier", "classifier", "classifier"}, NULL},
@@ -84,8 +84,8 @@ static const struct row {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
 
-/* Splits "blk.12.attn_q.weight" into number "12", stem "blk.attn_q" and end ".weight".  Returns
- * false for any other form. */
+/* Splits a name such as "blk.12.attn_q.weight" into number "12", stem "blk.attn_q" and end
+ * ".weight". Returns false for a name of another form. */
 static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME], char end[NAME])
 {
     char text[NAME - 8]; /* leaves room for the stem, which may be longer */
@@ -110,8 +110,8 @@ static bool split_name(struct cr_gguf_string name, char number[16], char stem[NA
     return true;
 }
 
-/* Writes the name that Hugging Face's files give a tensor and returns its row of the table; or
- * copies its own name and returns null. */
+/* Writes Hugging Face's name of a tensor to `out` and returns its row of the table.  If the table
+ * lacks the tensor, copies its own name and returns null. */
 static const struct row *name_of(const struct cr_gguf_family *family, struct cr_gguf_string name,
                                  char *out, size_t size)
 {
@@ -132,8 +132,8 @@ static const struct row *name_of(const struct cr_gguf_family *family, struct cr_
 
 /* ---- rows of Q and K ---- */
 
-/* Sets `half` to half the rows of a head if the file stores the rows of Q and K as interleaved
- * pairs, else to 0. */
+/* Sets weight->half to half the rows of a head if the file stores the rows of Q and K as
+ * interleaved pairs, else to 0. */
 static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *family,
                      const struct row *row, struct cr_gguf_weight *weight, struct cr_error *error)
 {
@@ -155,7 +155,7 @@ static int find_half(const struct cr_gguf *file, const struct cr_gguf_family *fa
     return 0;
 }
 
-/* Returns the row in the file that holds row `row` of the parameter. */
+/* Returns the number of the file's row that is row `row` of the parameter. */
 static int64_t file_row(const struct cr_gguf_weight *w, int64_t row)
 {
     int64_t head, in_head;
@@ -168,7 +168,7 @@ static int64_t file_row(const struct cr_gguf_weight *w, int64_t row)
 
 /* ---- opening ---- */
 
-/* A tensor: its item in the list, and how its rows are ordered. */
+/* A tensor of the file: its item for the list of tensors, and the order of its rows. */
 struct entry {
     struct cr_st_tensor tensor;
     struct cr_gguf_weight weight;
@@ -179,7 +179,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* True if a tensor is a parameter.  The RoPE factors are not: metadata describe them, too. */
+/* True if a tensor is a parameter.  The RoPE factors are not, since metadata describe them as
+ * well. */
 static bool is_parameter(const struct cr_gguf_tensor *t)
 {
     static const char factors[] = "rope_freqs.weight";
@@ -200,7 +201,7 @@ static void take_entries(struct cr_gguf_weights *w, struct cr_safetensors *list,
     list->n_tensors = n;
 }
 
-/* Lists all tensors under Hugging Face's names, sorted; the list owns names and shapes. */
+/* Lists all tensors under Hugging Face's names, sorted by name.  The list owns names and shapes. */
 static int name_tensors(struct cr_gguf_weights *w, struct cr_safetensors *list,
                         struct cr_error *error)
 {
@@ -276,14 +277,14 @@ static int64_t columns_of(const struct cr_gguf_tensor *t)
 
 const unsigned char *cr_gguf_weight_blocks(const struct cr_gguf_weight *w, int64_t row, int64_t col)
 {
-    /* each element of a vector counts as a row of Q or K */
+    /* of a vector, each element is a row for the reordering of Q and K */
     if (w->half && w->tensor->rank == 1)
         return cr_gguf_block(w->tensor, 0, file_row(w, col));
     return cr_gguf_block(w->tensor, file_row(w, row), col);
 }
 
-/* Returns how many of n elements from `first` on are contiguous in the file: all of them or, if
- * rows are reordered, those up to the end of the row, which is one element in a vector. */
+/* Returns how many of n elements from `first` on are contiguous in the file: all n or, if rows
+ * are reordered, those up to the end of the row.  In a vector a row is one element. */
 static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
 {
     int64_t cols = columns_of(w->tensor), left = cols - first % cols;
@@ -293,7 +294,7 @@ static int64_t run_of(const struct cr_gguf_weight *w, int64_t first, int64_t n)
     return left < n ? left : n;
 }
 
-/* Copies the blocks that hold n contiguous elements from `first` on. */
+/* Copies to `out` the quantised blocks that contain n contiguous elements from `first` on. */
 static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, unsigned char *out)
 {
     const struct cr_mapping *mapping = &w->file->mapping;
@@ -305,7 +306,7 @@ static int read_run(const struct cr_gguf_weight *w, int64_t first, int64_t n, un
                            (size_t)(blocks * type->bytes), out);
 }
 
-/* Returns the element of the file that is element `at` of the parameter. */
+/* Returns the index in the file's tensor of element `at` of the parameter. */
 static int64_t file_element(const struct cr_gguf_weight *w, int64_t at)
 {
     const int64_t cols = w->half && w->tensor->rank == 1 ? 1 : columns_of(w->tensor);

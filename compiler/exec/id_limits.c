@@ -5,8 +5,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* Narrows the limit of an input that is an index to the rows of the table it reads; `number` has
- * the number of each input, by node. */
+/* Lowers the limit of an input that a gather uses as index to the number of rows of the table.
+ * `number` has the index of each input, by node. */
 static void limit_ids(int64_t *limits, const struct cr_graph *g, const struct cr_node *gather,
                       const int *number)
 {
@@ -21,8 +21,8 @@ static void limit_ids(int64_t *limits, const struct cr_graph *g, const struct cr
         limits[i] = rows;
 }
 
-/* A gather of a backward pass has the index of a forward scatter_add, which may be outside
- * the table. */
+/* Ignores gathers of backward passes: their index may be that of a forward scatter_add, which may
+ * be out of bounds. */
 int64_t *cr_find_id_limits(const struct cr_graph *g)
 {
     int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;

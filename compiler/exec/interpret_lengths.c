@@ -11,8 +11,8 @@
 
 enum { BYTES = 4 }; /* bytes of an element of an input or output, of any type */
 
-/* Reads the value of each length from the input that holds it; rows[i] becomes the sizes of a
- * ragged one. */
+/* Reads the value of each length from the input that holds it into values[i]; for a ragged
+ * length, points rows[i] to the sizes of the rows. */
 static void read_lengths(const struct cr_graph *g, const void *const *inputs, int64_t *values,
                          const int32_t **rows)
 {
@@ -29,14 +29,14 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
     }
 }
 
-/* Returns the box of a node's existing elements in its layout for the bounds. */
+/* Returns the part of a node's layout for the bounds that contains existing elements. */
 static struct cr_subarray box_of(const struct cr_fixed *f, cr_id node)
 {
     const struct cr_node *fixed = &f->graph->nodes[f->map[node]];
     return (struct cr_subarray){fixed->rank, fixed->shape, f->from->nodes[node].shape, BYTES};
 }
 
-/* Packs the inputs to the sizes of the fixed graph. */
+/* Copies the inputs, without elements beyond the lengths, to the sizes of the fixed graph. */
 static int take_inputs(struct cr_fixed *f, const void *const *inputs, struct cr_error *error)
 {
     f->inputs = cr_calloc((size_t)f->from->n_nodes, sizeof *f->inputs);
@@ -95,7 +95,7 @@ static void free_outputs(const struct cr_fixed *f, double **outputs)
     free(outputs);
 }
 
-/* Allocates the requested outputs, in the sizes of the fixed graph; null on failure. */
+/* Allocates the requested outputs with the sizes of the fixed graph; null on failure. */
 static double **new_outputs(const struct cr_fixed *f, double *const *exact, struct cr_error *error)
 {
     double **outputs = cr_calloc((size_t)f->graph->n_outputs, sizeof *outputs);
@@ -110,7 +110,8 @@ static double **new_outputs(const struct cr_fixed *f, double *const *exact, stru
     return outputs;
 }
 
-/* Spreads a computed output to `exact`, and rounded to `output`.  This overwrites `computed`. */
+/* Copies an output computed for the actual sizes to the layout for the bounds: to `exact`, and
+ * rounded to `output`.  Overwrites `computed`. */
 static void give_output(const struct cr_subarray *box, enum cr_dtype dtype, double *computed,
                         double *exact, void *output)
 {

@@ -1,9 +1,9 @@
 /*
- * interpreter.c - the interpreter: what each op means, in double precision, one op at a time.
+ * interpreter.c - the interpreter: computes each op in double precision, one node at a time.
  *
- * A value is a view: a counted buffer and a stride an axis.  Movement ops make another
- * view of the same buffer, a constant is one double with strides of 0, and an iota one
- * row; only arithmetic fills new memory.  A value is dropped after its last use.
+ * A value is a view: a reference-counted buffer and a stride for each axis.  Movement ops make
+ * another view of the same buffer, a constant is one double with strides of 0, and an iota is one
+ * row; only arithmetic allocates a new buffer.  A value is dropped after its last use.
  */
 #include <assert.h>
 #include <math.h>
@@ -32,7 +32,7 @@ void cr_view_drop(struct cr_interpreter *in, struct cr_view *value)
     value->buffer = NULL;
 }
 
-/* Allocates a buffer for `count` elements that belongs to this value alone. */
+/* Allocates a buffer for `count` elements that no other value shares. */
 int cr_view_own(struct cr_interpreter *in, struct cr_view *value, int64_t count)
 {
     int64_t bytes = (int64_t)sizeof(struct cr_view_buffer) + count * (int64_t)sizeof(double);
@@ -57,7 +57,7 @@ static void share(struct cr_view *value, const struct cr_view *other)
     value->buffer->uses++;
 }
 
-/* A buffer for the whole of the node, row-major. */
+/* Allocates a buffer for all elements of a node, row-major. */
 int cr_view_own_all(struct cr_interpreter *in, struct cr_view *value, const struct cr_node *node)
 {
     cr_row_major_strides(value->stride, node->rank, node->shape);
@@ -88,7 +88,7 @@ static void row_eval(const struct cr_row_walk *walk, int64_t n, double *const *a
             walk->eval(walk->op, at[1][i * step[1]], at[2][i * step[2]], at[3][i * step[3]]);
 }
 
-/* Operands that the op does not have are zeros, with strides of 0. */
+/* Operands that the op does not have are read as zeros, with strides of 0. */
 static int do_elementwise(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     double zero = 0;
@@ -160,8 +160,8 @@ static int do_iota(struct cr_interpreter *in, const struct cr_node *node, struct
 
 /* ---- reductions: folded over the axis in order; of one element, that element ---- */
 
-/* Each element of the result begins as the value of the empty reduction.  A stride of 0 along the
- * axis makes all elements of a row fold into it. */
+/* Each element of the result starts as the reduction's initial value.  A stride of 0 along the
+ * axis folds all elements of a row into it. */
 static int do_reduce(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -191,7 +191,7 @@ static int do_reduce(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- contraction ---- */
 
-/* The operands of one matrix product: c is row-major, b's rows are contiguous. */
+/* The operands of one matrix product c = a b: c is row-major, and the rows of b are contiguous. */
 struct product {
     int64_t m, n, k;
     const double *a, *b;
@@ -199,7 +199,8 @@ struct product {
     double *c;
 };
 
-/* c = a b, four rows of b at a time so that a row of c is touched a quarter as often. */
+/* Computes c = a b, four rows of b at a time, so that each row of c is loaded and stored a
+ * quarter as often. */
 static void multiply(const struct product *p)
 {
     memset(p->c, 0, (size_t)(p->m * p->n) * sizeof(double));
@@ -221,7 +222,7 @@ static void multiply(const struct product *p)
     }
 }
 
-/* Returns the start of matrix number `batch` of a value. */
+/* Returns the first element of matrix number `batch` of a value. */
 static double *matrix_at(const struct cr_view *value, const struct cr_node *node, int64_t batch)
 {
     double *at = value->data;
@@ -232,7 +233,7 @@ static double *matrix_at(const struct cr_view *value, const struct cr_node *node
     return at;
 }
 
-/* Batch by batch.  Rows of b have to be contiguous, otherwise they are copied, once for all
+/* Multiplies batch by batch.  If the rows of b are not contiguous, they are copied, once for all
  * batches that share a matrix.  Rows of a are rounded if the arithmetic rounds them; sums are
  * doubles in every arithmetic. */
 static int do_matmul(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
@@ -284,7 +285,7 @@ static int do_matmul(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- movement ---- */
 
-/* Reshapes a view: it shares the operand's buffer if that is row-major, and else copies it. */
+/* Reshapes a view: shares the operand's buffer if that is row-major, else copies it. */
 static int do_reshape(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -301,7 +302,7 @@ static int do_reshape(struct cr_interpreter *in, const struct cr_node *node, str
     return 0;
 }
 
-/* Another view of the operand: only strides and the first element change. */
+/* Returns another view of the operand's buffer: only the strides and the first element change. */
 static int do_move(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     cr_id id = cr_inputs(in->graph, node)[0];
@@ -343,8 +344,7 @@ static int do_concat(struct cr_interpreter *in, const struct cr_node *node, stru
     return 0;
 }
 
-/* Copies rows of the table; an index outside the table yields a row of NaN, or of the least
- * i32. */
+/* Copies rows of the table; an index out of bounds gives a row of NaN, or of the least i32. */
 static int do_gather(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -372,7 +372,7 @@ static int do_gather(struct cr_interpreter *in, const struct cr_node *node, stru
     return 0;
 }
 
-/* Copies elements along an axis; an index out of bounds yields NaN, or the least i32. */
+/* Copies elements along an axis; an index out of bounds gives NaN, or the least i32. */
 static int do_take(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -395,8 +395,8 @@ static int do_take(struct cr_interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
-/* Adds each row of the operand to the row of the table that its index names, in order; rows whose
- * index is outside the table are dropped. */
+/* Adds each row of the operand, in order, to the row of the table at its index; drops rows whose
+ * index is out of bounds. */
 static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -420,7 +420,8 @@ static int do_scatter(struct cr_interpreter *in, const struct cr_node *node, str
     return 0;
 }
 
-/* Copies the operand, and then over it the rows that lie inside of it: row r at `at` + r. */
+/* Copies the operand, then overwrites its row `at` + r by row r of the second operand, if the
+ * operand has such a row. */
 static int do_write(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     const cr_id *ids = cr_inputs(in->graph, node);
@@ -432,7 +433,7 @@ static int do_write(struct cr_interpreter *in, const struct cr_node *node, struc
         return -1;
     copy(node->rank, node->shape, out->data, out->stride, &in->values[ids[0]]);
     int64_t at = (int64_t)in->values[ids[2]].data[0];
-    int64_t first = at < 0 ? -at : 0; /* of the rows */
+    int64_t first = at < 0 ? -at : 0; /* index of the first row that is inside */
     int64_t last = at > n - rows->shape[axis] ? n - at : rows->shape[axis];
     if (first >= last)
         return 0;
@@ -443,7 +444,7 @@ static int do_write(struct cr_interpreter *in, const struct cr_node *node, struc
     return 0;
 }
 
-/* Computes running sums along the axis: each element but the first is added to the sum before
+/* Computes running sums along the axis: each element except the first is added to the sum before
  * it. */
 static int do_scan(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
@@ -463,7 +464,7 @@ static int do_scan(struct cr_interpreter *in, const struct cr_node *node, struct
     return 0;
 }
 
-/* Only the pass `shard` exchanges, and the interpreter runs graphs as scripts build them. */
+/* Fails: only the pass `shard` adds exchanges, and the interpreter runs graphs without passes. */
 static int do_exchange(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     (void)node, (void)out;
@@ -483,8 +484,8 @@ static int do_random(struct cr_interpreter *in, const struct cr_node *node, stru
 
 /* ---- the interpreter ---- */
 
-/* Evaluates a leaf.  Elements of constants and literals come from the graph; values of other leaves
- * were set by the caller. */
+/* Evaluates a leaf.  Constants and literals have their elements in the graph; the caller has set
+ * the values of other leaves. */
 static int do_leaf(struct cr_interpreter *in, const struct cr_node *node, struct cr_view *out)
 {
     switch (node->op) {
@@ -509,7 +510,8 @@ static int (*const by_kind[])(struct cr_interpreter *, const struct cr_node *, s
     [CR_KIND_EXCHANGE] = do_exchange,
 };
 
-/* Finds where each value is read last; what no wanted output needs is never computed. */
+/* Finds the last reader of each value.  Values that no wanted output depends on get -1 and are
+ * not computed. */
 static void find_last_uses(struct cr_interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;
@@ -532,7 +534,7 @@ static void number_leaves(struct cr_interpreter *in)
                                                               : in->graph->nodes[id].op]++;
 }
 
-/* Puts the line of the script that made the node before the error. */
+/* Sets the error: the script line of the node, the op, then the reason `why`. */
 static int blame(struct cr_interpreter *in, const struct cr_node *node, const struct cr_error *why)
 {
     bool known = node->where.file && node->where.line > 0;
@@ -553,7 +555,7 @@ int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *
     return status ? blame(in, node, &why) : 0;
 }
 
-/* Computes one node and drops what nobody reads after it. */
+/* Computes one node, and drops the operands of which it is the last reader. */
 static int step(struct cr_interpreter *in, cr_id id)
 {
     const struct cr_node *node = &in->graph->nodes[id];
@@ -565,7 +567,7 @@ static int step(struct cr_interpreter *in, cr_id id)
     return 0;
 }
 
-/* Refuses a node too large for the machine before any other is computed. */
+/* Fails if any node is too large for the machine, before the first node is computed. */
 static int check_sizes(struct cr_interpreter *in)
 {
     const struct cr_graph *g = in->graph;
@@ -581,7 +583,7 @@ static int check_sizes(struct cr_interpreter *in)
     return 0;
 }
 
-/* Computes every node that an output depends on, in order, and copies the outputs row-major. */
+/* Computes every node on which an output depends, in order, and copies the outputs row-major. */
 static int interpret(struct cr_interpreter *in, double *const *outputs)
 {
     const struct cr_graph *g = in->graph;

@@ -1,6 +1,6 @@
 /*
- * interpreter.h - the parts of the interpreter, for other code that walks over a graph: views of tensors of
- * doubles, and the computation of one node.
+ * interpreter.h - the parts of the interpreter that other code uses: views of tensors of doubles,
+ * and the computation of one node.
  */
 #ifndef CR_INTERPRETER_H
 #define CR_INTERPRETER_H
@@ -17,8 +17,8 @@ struct cr_view_buffer {
 
 /* A tensor: a reference-counted buffer, and a stride for each axis. */
 struct cr_view {
-    struct cr_view_buffer *buffer; /* null: not computed yet, or freed */
-    double *data;                  /* element 0, somewhere in the buffer */
+    struct cr_view_buffer *buffer; /* null: not computed yet, or dropped */
+    double *data;                  /* element 0; it may be anywhere in the buffer */
     int64_t stride[CR_MAX_RANK];
 };
 
@@ -27,23 +27,23 @@ struct cr_interpreter {
     const float *const *params;
     const void *const *inputs;
     struct cr_view *values; /* by node */
-    int *last_use;          /* last node that reads it; n_nodes: an output; -1: dead */
-    int *place;             /* by node: its index among the inputs or the parameters */
+    int *last_use;          /* by node: the last node that reads its value; n_nodes: an output;
+                             * -1: it is not needed */
+    int *place;             /* by leaf: its index among the inputs and states, or among the leaves
+                             * of its op */
     int64_t live_bytes;
     struct cr_error *error;
 };
 
-/* Sets the members that the caller has not set: empty values, and `last_use` and `place` by
- * node. */
+/* Allocates `values`, `last_use` and `place`; the caller has set the other members. */
 void cr_interpreter_open(struct cr_interpreter *in);
 void cr_interpreter_close(struct cr_interpreter *in);
 
-/* Computes a node from the values of its operands.  An error names the line of the script that made
- * the node. */
+/* Computes a node from the values of its operands.  An error names the script line of the node. */
 int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *out);
 
-/* Allocates a separate buffer for a view: for `count` elements, or for the whole of a node,
- * row-major. */
+/* Allocate a buffer that no other view shares: for `count` elements, or for all elements of a
+ * node, row-major. */
 int cr_view_own(struct cr_interpreter *in, struct cr_view *view, int64_t count);
 int cr_view_own_all(struct cr_interpreter *in, struct cr_view *view, const struct cr_node *node);
 

@@ -1,6 +1,6 @@
 /*
- * jit_cc.c - the system's compiler makes a shared object of the same text that TinyCC
- * gets.
+ * jit_cc.c - compiles the text that TinyCC would get by the system's compiler, into a shared
+ * object.
  */
 #include <stdlib.h>
 

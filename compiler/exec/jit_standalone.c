@@ -1,9 +1,9 @@
 /*
- * jit_standalone.c - the standalone file, built as a user would build it.
+ * jit_standalone.c - compiles the standalone file as a user would.
  *
- * $CC or cc compiles the output of `crescent emit`, header and source as one text, with -O2 and no
- * option for the machine: the code selects an instruction set by cpuid.  It is called through its
- * public interface.
+ * $CC or cc compiles the output of `crescent emit`, header and source as one text, with -O2 and
+ * no option for the machine: the code selects an instruction set by cpuid.  It is called through
+ * its public functions.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include "system_compiler.h"
 
-/* Writes a function of type cr_execute that calls NAME_run or NAME_ENTRY_run, because C cannot call
- * a function whose number of arguments is known only at run time. */
+/* Writes a function of type cr_execute that calls NAME_run or NAME_ENTRY_run with one argument
+ * for each port: C cannot make a call with a number of arguments known only at run time. */
 static void put_call(struct cr_text *text, const struct cr_program *p, const struct cr_entry *entry)
 {
     unsigned bit = 1u << (entry - p->entries);

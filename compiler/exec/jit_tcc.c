@@ -1,9 +1,9 @@
 /*
- * jit_tcc.c - TinyCC in memory; the only file that knows libtcc.
+ * jit_tcc.c - compiles by TinyCC in memory; the only file that uses libtcc.
  *
- * The text is self-contained: it includes nothing and calls nothing but the runtime,
- * through the table of its functions, and the three memory functions to which TinyCC turns
- * assignments of structures.  No file of TinyCC's is read.
+ * The text is self-contained: it includes nothing and calls only the runtime, through a table of
+ * its functions, and the three memory functions to which TinyCC turns assignments of structures.
+ * No file of TinyCC's is read.
  */
 #include <errno.h>
 #include <libtcc.h>
@@ -20,13 +20,13 @@
 #include "compiler/emit/runtime_text.h"
 #include "exec.h"
 
-/* Serialises use of TinyCC, which keeps its state in global variables. */
+/* Serialises calls of TinyCC, which keeps its state in global variables. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The first message, error or warning, of TinyCC about a text. */
+/* TinyCC's first message, an error or a warning, about a text. */
 struct complaint {
     char text[200];
-    int refused; /* errno if the system does not allow to run code that was compiled in memory */
+    int refused; /* errno if the system forbids to run code that was compiled in memory */
 };
 
 static void complain(void *opaque, const char *message)
@@ -38,7 +38,7 @@ static void complain(void *opaque, const char *message)
 
 /* ---- what TinyCC objects to ---- */
 
-/* Writes a text to a new file that only this user can read, and its name to `path`. */
+/* Writes a text to a new file that only this user can read, and the file's name to `path`. */
 static bool keep_text(const char *text, char *path, size_t size)
 {
     const char *tmp = getenv("TMPDIR");
@@ -51,8 +51,8 @@ static bool keep_text(const char *text, char *path, size_t size)
     return fclose(file) == 0 && good;
 }
 
-/* Reports that code may not run, that TinyCC ran out of memory, or that it rejected our text.  The
- * last is a bug, and the text is kept in a file. */
+/* Sets the error: code may not run, TinyCC lacks memory, or it rejected the text.  The last is a
+ * bug of this compiler, so the text is saved in a file. */
 static int report(const char *text, const struct complaint *complaint, struct cr_error *error)
 {
     char path[256];
@@ -70,13 +70,13 @@ static int report(const char *text, const struct complaint *complaint, struct cr
 /* ---- memory ---- */
 
 /*
- * TinyCC reports a lack of memory only while it compiles; before and after it ends the program. So
- * memory for both is reserved first: for its state, and for the machine code, which is shorter than
- * its text.
+ * TinyCC reports a lack of memory only while it compiles; before and after, it ends the process.
+ * So memory for these times is reserved first: for TinyCC's state, and for the machine code,
+ * which is shorter than its text.
  */
 enum { STATE_BYTES = 4 << 20 };
 
-/* Reserves memory, which is unmapped just before TinyCC allocates; returns null if memory is
+/* Reserves memory that is released just before TinyCC allocates as much; null if memory is
  * insufficient. */
 static void *reserve(size_t bytes)
 {
@@ -105,8 +105,8 @@ static TCCState *new_state(struct complaint *complaint)
     return tcc;
 }
 
-/* Defines the program's arrays by address: the text only declares them, so TinyCC parses no
- * numbers. */
+/* Gives TinyCC the addresses of the program's literals.  The text only declares these arrays, so
+ * that TinyCC need not parse their numbers. */
 static void add_literals(TCCState *tcc, const struct cr_program *program)
 {
     for (int i = 0; i < program->n_literals; i++) {
@@ -116,8 +116,8 @@ static void add_literals(TCCState *tcc, const struct cr_program *program)
     }
 }
 
-/* Finds the addresses of the entries' functions.  ISO C has no conversion from object to function
- * pointer; POSIX promises that the bytes are the same. */
+/* Finds the compiled functions of the entries.  ISO C cannot convert a pointer to an object to
+ * one to a function; POSIX promises that their bytes are the same. */
 static bool find_execute(TCCState *tcc, const struct cr_program *program, struct cr_code *code)
 {
     for (int i = 0; i < program->n_entries; i++) {
@@ -132,8 +132,9 @@ static bool find_execute(TCCState *tcc, const struct cr_program *program, struct
 }
 
 /*
- * Copies code and constants into executable memory.  Symbols get their final addresses here.
- * TinyCC does not align code and data to separate pages, but the emitted C has no writable globals.
+ * Copies code and constants into memory that then becomes executable.  Symbols get their final
+ * addresses here. TinyCC does not put code and data on separate pages, but the emitted C has no
+ * writable globals.
  */
 static bool place(TCCState *tcc, struct cr_code_memory *memory, struct complaint *complaint)
 {
@@ -176,7 +177,7 @@ static bool compile(const struct cr_program *program, const char *text, struct c
     return good;
 }
 
-/* Compiles a function that returns __TINYC__: the library has no other way to ask for the
+/* Compiles and calls a function that returns __TINYC__: libtcc has no function that returns its
  * version. */
 int cr_tinycc_version(struct cr_error *error)
 {

@@ -1,4 +1,5 @@
-/* join_ranks.c - finds out what launched this process, and loads its MPI; see join_ranks.h. */
+/* join_ranks.c - finds the launcher that started this process, and loads its MPI; see
+ * join_ranks.h. */
 #include "join_ranks.h"
 
 #include <dlfcn.h>
@@ -33,7 +34,7 @@ static void one_broadcasts(struct cr_ranks *ranks, void *data, size_t bytes, int
     (void)ranks, (void)data, (void)bytes, (void)from;
 }
 
-/* Never called: there is no other rank. */
+/* Never called, since there is no other rank. */
 static void one_sends(struct cr_ranks *ranks, const void *data, size_t bytes, int to)
 {
     (void)ranks, (void)data, (void)bytes, (void)to;
@@ -46,7 +47,7 @@ static void one_receives(struct cr_ranks *ranks, void *data, size_t bytes, int f
     abort();
 }
 
-/* Called without messages alone. */
+/* Called only without messages. */
 static void one_exchanges(struct cr_ranks *ranks, const struct cr_message *messages, int n)
 {
     (void)ranks, (void)messages;
@@ -69,7 +70,7 @@ static void one_closes(struct cr_ranks *ranks)
     free(ranks);
 }
 
-/* The group of a process that runs alone and exchanges nothing. */
+/* Returns a group of one rank, for a process that runs alone and exchanges nothing. */
 static struct cr_ranks *one_rank(void)
 {
     struct cr_ranks *ranks = cr_calloc(1, sizeof *ranks);
@@ -89,9 +90,9 @@ static struct cr_ranks *one_rank(void)
 /* ---- several ---- */
 
 /* Returns the number in the first of four environment variables that is set, by which launchers
- * tell a process about its group: Open MPI's mpirun; MPICH's, and srun with PMI; MVAPICH's; srun
- * --mpi=pmix.  Returns `otherwise` if none is set, or for a number below `otherwise` or above
- * INT_MAX. */
+ * state the size of a group or the rank of a process: those of Open MPI's mpirun; of MPICH's
+ * mpirun and srun with PMI; of MVAPICH's; of srun --mpi=pmix.  Returns `otherwise` if none is
+ * set, or if the number is below `otherwise` or above INT_MAX. */
 static int launched(const char *const names[4], int otherwise)
 {
     const char *text = NULL;
@@ -103,18 +104,25 @@ static int launched(const char *const names[4], int otherwise)
 
 int cr_launched_ranks(void)
 {
-    const char *tasks = getenv("PMIX_RANK") ? "SLURM_STEP_NUM_TASKS" : "PMI_SIZE"; /* else of no meaning here */
+    const char *tasks = getenv("PMIX_RANK") ? "SLURM_STEP_NUM_TASKS" : "PMI_SIZE"; /* without
+                                                                                    * PMIX_RANK,
+                                                                                    * SLURM's
+                                                                                    * variable
+                                                                                    * is not
+                                                                                    * about
+                                                                                    * this
+                                                                                    * process */
     return launched((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", tasks}, 1);
 }
 
-/* The MPI whose library can talk to the launcher. */
+/* Returns the name of the MPI library that can communicate with the launcher. */
 static const char *family(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") ? "openmpi" : "mpich";
 }
 
-/* Searches for the shared object beside the program, and in the folder where `make install` puts
- * it. */
+/* Searches for the MPI's shared object beside the program, and in the folder where `make install`
+ * puts it. */
 static int find_object(char *path, size_t size)
 {
     static const char *const folders[] = {"", "/../lib/crescent", "/.."};
@@ -132,8 +140,8 @@ static int find_object(char *path, size_t size)
     return 0;
 }
 
-/* RTLD_GLOBAL, because the object's libraries load parts that need their symbols.  The address
- * is copied, as dlsym(3) advises. */
+/* Loads the MPI's shared object.  RTLD_GLOBAL is needed because libraries of MPI load parts that
+ * use their symbols.  The address is copied as dlsym(3) advises. */
 static cr_ranks_join *load_object(int count, struct cr_error *error)
 {
     char path[PATH_MAX] = "";
@@ -157,8 +165,8 @@ static cr_ranks_join *load_object(int count, struct cr_error *error)
     return join;
 }
 
-/* Fails if files may not become as large as the memory that the ranks of a machine share in MPICH, a file of 4.4 MiB.
- * MPICH would end the process without a line of ours. */
+/* Fails if the limit of file sizes is below 4.4 MiB, the file by which MPICH's ranks on one
+ * machine share memory.  MPICH would end the process without a message of this program. */
 static int check_file_limit(int count, struct cr_error *error)
 {
     enum { LEAST = 5 << 20 };
@@ -191,7 +199,7 @@ int cr_ranks_open(struct cr_ranks **ranks, struct cr_error *error)
     return *ranks ? 0 : -1;
 }
 
-/* Compared by a rank that leaves; others are hashes. */
+/* The word compared by a rank that leaves the group; other words are hashes. */
 static const uint64_t leaves = UINT64_MAX;
 
 static void wait_tenths(int tenths)
@@ -200,9 +208,9 @@ static void wait_tenths(int tenths)
     nanosleep(&time, NULL);
 }
 
-/* Compares a word of all ranks.  If words differ, the first rank that does not leave fails and ends
- * the others, which wait for that, so that one line is printed.  The words are not added to the
- * count of sent bytes. */
+/* Compares a word of all ranks.  If words differ, the first rank that is not leaving has to fail
+ * and end the other ranks, so the others wait; thus only one error is printed.  The words are not
+ * added to ranks->sent. */
 int cr_ranks_compare(struct cr_ranks *ranks, uint64_t word)
 {
     uint64_t *words = cr_calloc((size_t)ranks->count, sizeof *words);
@@ -235,8 +243,8 @@ bool cr_ranks_any(struct cr_ranks *ranks, bool flag)
     return any;
 }
 
-/* Compares first: a rank that leaves while others compare their inputs makes them fail, or they
- * would wait for it. */
+/* Compares the word `leaves` first: ranks that compare their inputs at that time fail instead of
+ * waiting forever. */
 void cr_ranks_close(struct cr_ranks *ranks)
 {
     if (!ranks)
@@ -265,7 +273,7 @@ static int launched_rank(void)
         (const char *const[]){"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK"}, 0);
 }
 
-/* Three seconds, and one and a half for each rank between rank 0 and this one; at most nine seconds.  Open MPI's
+/* Waits three seconds on rank 1 and 1.5 more on each further rank, at most nine.  Open MPI's
  * launcher takes one second to end the others. */
 void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
 {
@@ -274,8 +282,8 @@ void cr_ranks_wait_to_fail(const struct cr_ranks *ranks)
         wait_tenths(rank < 5 ? 15 + 15 * rank : 90);
 }
 
-/* Asks MPICH's launcher, by its protocol PMI-1, to end all processes with this status, and waits until it has.  Other
- * launchers are not asked. */
+/* Asks MPICH's launcher, by its protocol PMI-1, to end all processes with this status, and waits
+ * until it has done so.  Does nothing under other launchers. */
 static void ask_hydra(int status)
 {
     const char *pipe = getenv("PMI_FD");
@@ -283,9 +291,9 @@ static void ask_hydra(int status)
         wait_tenths(30);
 }
 
-/* Open MPI's launcher ends the others if a process ends with this status before it has joined.  MPICH's would wait for
- * the others, but no launcher waits if a process is killed.  The error that was printed gets a moment to pass through
- * the launcher. */
+/* Open MPI's launcher ends the other processes if one ends with an error status before it has
+ * joined.  MPICH's would wait for the others, but every launcher ends them if a process is killed
+ * by a signal.  Waits a moment first, so that the launcher passes on the printed error. */
 void cr_ranks_end_launched(int status)
 {
     if (cr_launched_ranks() == 1)

@@ -18,7 +18,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-/* The suffixes of the names of kept files. */
+/* The suffixes that names of kept files can have. */
 static const char *const suffixes[] = {".weights", ".tokens"};
 enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
 
@@ -28,7 +28,8 @@ enum { PAGE = 4096, FREE_SHARE = 4 };
 
 enum { BLOCK = 4 * sizeof(uint64_t), CHUNK = 1 << 14 };
 
-/* Mixes a word into a lane; different words, or different lanes, make different results. */
+/* Mixes a word into a lane of the hash; for a fixed word, or a fixed lane, different values give
+ * different results. */
 static uint64_t mix(uint64_t lane, uint64_t word)
 {
     lane = (lane ^ word) * 0x9e3779b97f4a7c15u;
@@ -45,8 +46,8 @@ static inline void mix_block(uint64_t lanes[4], const unsigned char *from)
     lanes[3] = mix(lanes[3], words[3]);
 }
 
-/* Adds at most a chunk.  Four lanes take a word in turns, as one multiplication waits for the one
- * before it. */
+/* Mixes at most CHUNK bytes.  Four lanes take words in turn, because a multiplication must wait
+ * for the previous one of its lane. */
 static void hash_chunk(uint64_t hash[2], const unsigned char *from, size_t n)
 {
     unsigned char last[BLOCK] = {0};
@@ -82,14 +83,14 @@ bool cr_kept_hash_file(uint64_t hash[2], int fd, size_t at, size_t n)
 
 /* ---- the build ---- */
 
-/* The build id of the object that contains `code`, as hexadecimal digits. */
+/* The build id, as hexadecimal digits, of the object that contains the address `code`. */
 struct build {
     uintptr_t code;
     char id[2 * 64 + 1];
 };
 
-/* Reads the build id, if the notes of a segment (PT_NOTE) have one: the linker writes it as a note
- * of the type NT_GNU_BUILD_ID. */
+/* Reads the build id if a segment of notes (PT_NOTE) contains one: the linker writes it as a note
+ * of type NT_GNU_BUILD_ID. */
 static void read_notes(struct build *b, const unsigned char *at, size_t size)
 {
     const unsigned char *end = at + size;
@@ -104,7 +105,8 @@ static void read_notes(struct build *b, const unsigned char *at, size_t size)
     }
 }
 
-/* Reads the notes of the object that has the code, and ends the iteration there. */
+/* Reads the notes of the object that contains the code; returns 1 for it, which ends the
+ * iteration. */
 static int visit_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -135,7 +137,7 @@ bool cr_kept_begin(struct cr_kept_key *key, const char *title)
     return *build.id;
 }
 
-/* Writes a line that identifies a source; its path may hold any byte but NUL. */
+/* Writes the key's line about a source.  A path may contain any byte but NUL. */
 static void put_source(struct cr_text *text, const struct cr_kept_source *source,
                        const struct stat *s)
 {
@@ -204,8 +206,8 @@ size_t cr_kept_at(const struct cr_kept_key *key)
     return (key->text.length / PAGE + 1) * PAGE;
 }
 
-/* Returns true if an open file belongs to this user and begins with the key; sets the size of its
- * contents. */
+/* True if an open file belongs to this user and begins with the key; sets *bytes to the size of
+ * its contents. */
 static bool has_key(const struct cr_kept_key *key, int fd, int64_t *bytes)
 {
     struct stat status;
@@ -224,7 +226,7 @@ int cr_kept_open(const struct cr_kept_key *key, int64_t *bytes)
 {
     int fd = open(key->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0 && has_key(key, fd, bytes)) {
-        futimens(fd, NULL); /* for eviction: the least recently used files are removed first */
+        futimens(fd, NULL); /* marks the file as used: the least recently used are removed first */
         return fd;
     }
     if (fd >= 0)
@@ -234,7 +236,7 @@ int cr_kept_open(const struct cr_kept_key *key, int64_t *bytes)
 
 /* ---- room ---- */
 
-/* Returns true if a file name has the suffix of a kept file. */
+/* True if a file's name has the suffix of a kept file. */
 static bool is_kept_name(const char *name)
 {
     size_t length = strlen(name);
@@ -259,7 +261,7 @@ struct kept_files {
     int64_t bytes; /* total size */
 };
 
-/* Appends a file of the folder to the list if it is a kept file. */
+/* Appends a file of the folder to the list, if it is a kept file. */
 static void add_file(struct kept_files *files, const char *folder, const char *name)
 {
     char path[CR_CACHE_PATH];
@@ -281,7 +283,7 @@ static int by_use(const void *a, const void *b)
                                   : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Removes the least recently used files until the rest and `bytes` more take at most `most`. */
+/* Removes the least recently used files until the rest plus `bytes` take at most `most` bytes. */
 static void make_room(int64_t bytes, int64_t most)
 {
     char folder[CR_CACHE_PATH];
@@ -302,7 +304,7 @@ static void make_room(int64_t bytes, int64_t most)
     free(files.items);
 }
 
-/* Fails unless the file system has FREE_SHARE times `bytes` free. */
+/* Fails unless at least FREE_SHARE times `bytes` are free in the file system. */
 static int check_disk(const char *folder, int64_t bytes, struct cr_error *error)
 {
     struct statvfs disk;
@@ -319,21 +321,21 @@ static int check_disk(const char *folder, int64_t bytes, struct cr_error *error)
 
 /* ---- writing ---- */
 
-/* Takes the lock of a folder, so that one process at a time writes to it.  Returns its descriptor,
- * or -1 with an error. */
+/* Locks a folder, so that only one process at a time writes to it.  Returns a descriptor, or -1
+ * with an error. */
 static int lock_folder(const char *folder, struct cr_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return cr_fail(error, "%.300s: cannot be opened: %s", folder, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return fd; /* continue without a lock if the file system has none */
+        return fd; /* a file system without locks: continues without one */
     close(fd);
     return cr_fail(error, "%.300s: another process is writing there, expected one process "
                    "at a time", folder);
 }
 
-/* Writes the file: the key padded to whole pages, then the contents. */
+/* Writes a kept file: the key, padded to whole pages, then the contents. */
 static int write_file(const struct cr_kept_key *key, const void *contents, int64_t bytes,
                       struct cr_error *error)
 {

@@ -21,7 +21,7 @@
 #include "compiler/ir/error.h"
 #include "compiler/ir/text.h"
 
-/* A source: its resolved path, and the hash. */
+/* A source: its resolved path, and the hash of its contents. */
 struct cr_kept_source {
     char *path;
     uint64_t hash[2];
@@ -29,44 +29,46 @@ struct cr_kept_source {
 
 struct cr_kept_key {
     struct cr_text text;
-    size_t sources_at; /* the position in the text where the lines of sources begin */
+    size_t sources_at; /* offset in `text` at which the lines about sources begin */
     struct cr_kept_source *sources;
     int n_sources, sources_cap;
-    char *path; /* of the file; null: nothing can be kept */
+    char *path; /* path of the kept file; null: nothing can be kept */
 };
 
-/* Adds bytes to a hash of 128 bits, which starts as zeros.  Another byte always makes another
- * hash. */
+/* Updates a hash of 128 bits, initially zeros, with n bytes.  Changing any single byte changes
+ * the hash. */
 void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
 
-/* Does the same with n bytes of an open file from `at` on, without mapping them.  Returns false if
- * they cannot be read. */
+/* Does the same with n bytes of an open file from `at` on, by reading, not mapping.  Returns
+ * false if they cannot be read. */
 bool cr_kept_hash_file(uint64_t hash[2], int fd, size_t at, size_t n);
 
-/* Begins a key of contents with that title; false if there is no build id. */
+/* Begins a key for contents described by `title`.  Returns false if this library has no build
+ * id. */
 bool cr_kept_begin(struct cr_kept_key *key, const char *title);
 
-/* Adds a file that is open; false if that fails.  Sources come after all other lines. */
+/* Adds an open file as a source; returns false on failure.  Sources must be added after all other
+ * lines. */
 bool cr_kept_add_source(struct cr_kept_key *key, const char *path, int fd, const uint64_t hash[2]);
 
-/* Ends a key: sets the path of its file, whose name ends in `suffix`, one of those in
+/* Ends a key: sets the path of the kept file, whose name ends in `suffix`, one of the suffixes in
  * kept_file.c. */
 void cr_kept_name(struct cr_kept_key *key, const char *suffix);
 
-/* Returns true if no source has changed since it was added. */
+/* True if no source has changed since it was added. */
 bool cr_kept_is_current(const struct cr_kept_key *key);
 
 /* Returns the offset of the contents: the first page after the key. */
 size_t cr_kept_at(const struct cr_kept_key *key);
 
-/* Opens the file.  Returns its descriptor and sets the size of the contents; or returns -1 if there
- * is none that belongs to this user and has the key. */
+/* Opens the kept file.  Returns its descriptor and sets *bytes to the size of the contents;
+ * returns -1 if there is no file that belongs to this user and has the key. */
 int cr_kept_open(const struct cr_kept_key *key, int64_t *bytes);
 
-/* Writes the file.  First the least recently used files are removed until all take at most `most`
- * bytes.  Returns its bytes.  Returns 0 with an error, and writes nothing, if that does not suffice,
- * if a source has changed, if less than four times as much is free on the disk, if writing fails,
- * or while another process writes to the folder. */
+/* Writes the kept file, after it has removed the least recently used ones until all take at most
+ * `most` bytes. Returns the bytes of the file.  Returns 0 with an error, and writes nothing, if
+ * the file is too large, a source has changed, the disk has less than four times as much free,
+ * writing fails, or another process is writing to the folder. */
 int64_t cr_kept_store(const struct cr_kept_key *key, const void *contents, int64_t bytes, int64_t most,
                       struct cr_error *error);
 

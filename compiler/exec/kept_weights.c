@@ -1,4 +1,4 @@
-/* kept_weights.c - packed weights in files; see kept_weights.h. */
+/* kept_weights.c - keeps packed weights in files; see kept_weights.h. */
 #include "kept_weights.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 /* ---- keys ---- */
 
-/* Adds a parameter and its source tensor to the key. */
+/* Adds lines about a parameter and its source tensor to the key. */
 static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
                       const struct cr_kept_weight_file *files, const struct cr_kept_tensor *t)
 {
@@ -26,7 +26,7 @@ static void put_param(struct cr_text *key, const struct cr_engine *e, int i,
     }
 }
 
-/* Adds all parameters and the layout of the packed weights to the key. */
+/* Adds lines about all parameters and the layout of the packed weights to the key. */
 static void put_layout(struct cr_text *key, const struct cr_engine *e,
                        const struct cr_kept_weight_file *files, const struct cr_kept_tensor *tensors)
 {
@@ -42,7 +42,7 @@ static void put_layout(struct cr_text *key, const struct cr_engine *e,
     }
 }
 
-/* Makes the key; false if the weights cannot be kept. */
+/* Makes the key of an engine's packed weights; returns false if they cannot be kept. */
 static bool make_key(struct cr_kept_key *key, const struct cr_engine *e, const struct cr_kept_weight_file *files,
                      int n, const struct cr_kept_tensor *tensors)
 {
@@ -74,7 +74,7 @@ void cr_kept_find(struct cr_kept *k, struct cr_engine *e, const struct cr_kept_w
         return;
     k->is_mapped = bytes == e->program->weights_bytes &&
                    cr_engine_map_weights(e, fd, cr_kept_at(&k->key)) == 0;
-    if (k->is_mapped) /* nothing will be kept, so the key is of no more use */
+    if (k->is_mapped) /* the key is needed only to write the file */
         cr_kept_free_key(&k->key);
     close(fd);
 }

@@ -1,4 +1,5 @@
-/* load_tensors.c - parameters and inputs, from files or at random; see load_tensors.h. */
+/* load_tensors.c - fills parameters and inputs from files or with random numbers; see
+ * load_tensors.h. */
 #include "load_tensors.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor)
     return (struct cr_contents){.read = read_file, .context = tensor, .fail = fail_file};
 }
 
-/* True if two names are equal but for their dots. */
+/* True if two names are equal when their dots are ignored. */
 static bool same_letters(const char *a, const char *b)
 {
     while (*a || *b) {
@@ -46,8 +47,8 @@ static bool same_letters(const char *a, const char *b)
     return true;
 }
 
-/* Finds a tensor whose name differs from this one only by a prefix or a dot, and its file;
- * returns null if there is none. */
+/* Returns the name of a tensor that differs from `name` only by a prefix or by dots, and sets
+ * *file to its file; null if there is none. */
 static const char *namesake(const struct cr_weight_files *files, const char *name,
                             const struct cr_weight_file **file, bool *listed)
 {
@@ -69,8 +70,8 @@ static const char *namesake(const struct cr_weight_files *files, const char *nam
     return NULL;
 }
 
-/* Fails because no file has the tensor, and suggests one of a similar name, or a shard that has it
- * but whose index does not list it. */
+/* Fails because no file contains the tensor of a parameter.  Suggests a tensor of a similar name,
+ * or a shard that contains the tensor although the index does not list it. */
 static int missing(const struct cr_weight_files *files, const struct cr_port *port,
                    struct cr_error *error)
 {
@@ -96,7 +97,7 @@ bool cr_has_shape(const struct cr_port *port, int rank, const int64_t *shape)
     return rank == port->rank && memcmp(shape, port->shape, (size_t)rank * sizeof *shape) == 0;
 }
 
-/* Writes the shape in a file, which may have more axes than any of ours, as text. */
+/* Writes the shape of a tensor in a file as text; it may have more axes than CR_MAX_RANK. */
 static char *file_shape(char *buf, size_t size, int rank, const int64_t *shape)
 {
     return cr_shape_text(buf, size, rank < 16 ? rank : 16, shape);
@@ -111,10 +112,11 @@ static int wrong_shape(const char *path, const char *name, int rank, const int64
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
-/* Files of weights, and the tensors found in them for the parameters. */
+/* The files of weights, and the tensor found in them for each parameter. */
 struct loading {
     struct cr_weight_files files;
-    struct cr_names params, taken; /* names of all parameters; names of the tensors in use */
+    struct cr_names params, taken; /* names of all parameters; names of the tensors that
+                                    * parameters use */
     struct cr_file_tensor *tensors; /* by parameter */
     struct cr_contents *contents;   /* by parameter */
 };
@@ -136,7 +138,8 @@ static int fail_gguf(const void *context, struct cr_error *error)
                            sizeof error->text);
 }
 
-/* Returns the contents of a tensor of GGUF; blocks that fit a format are read unconverted. */
+/* Returns the contents of a tensor of a GGUF file; blocks that fit a weight format are read
+ * without conversion. */
 static struct cr_contents contents_of_gguf(const struct cr_gguf_weight *weight)
 {
     struct cr_contents contents = {.read = read_gguf, .context = weight, .fail = fail_gguf};
@@ -145,7 +148,8 @@ static struct cr_contents contents_of_gguf(const struct cr_gguf_weight *weight)
     return contents;
 }
 
-/* Sets how a tensor's elements are read; fails if its type is not supported. */
+/* Sets *contents to functions that read the tensor's elements; fails if its type is not
+ * supported. */
 static int contents_of(const struct cr_weight_file *file, const struct cr_file_tensor *t,
                        struct cr_contents *contents, struct cr_error *error)
 {
@@ -159,7 +163,7 @@ static int contents_of(const struct cr_weight_file *file, const struct cr_file_t
     return cr_safetensors_check(t->file, t->tensor, text, sizeof error->text);
 }
 
-/* Finds the tensor of parameter i; fails if it is missing or has another shape. */
+/* Finds the tensor of parameter i; fails if there is none or if it has another shape. */
 static int find_param(struct loading *l, const struct cr_engine *e, int i, const char *family,
                       struct cr_error *error)
 {
@@ -176,8 +180,8 @@ static int find_param(struct loading *l, const struct cr_engine *e, int i, const
     return contents_of(file, &l->tensors[i], &l->contents[i], error);
 }
 
-/* Sets *same to whether two tensors of n elements have the same values, bit by bit; fails if one cannot
- * be read. */
+/* Sets *same to true if two tensors of n elements have the same values, bit by bit; fails if one
+ * cannot be read. */
 static int compare(const struct cr_contents *a, const struct cr_contents *b, int64_t n, bool *same,
                    struct cr_error *error)
 {
@@ -195,8 +199,8 @@ static int compare(const struct cr_contents *a, const struct cr_contents *b, int
     return 0;
 }
 
-/* Fails if the model's head is the embedding table that is parameter i, and a file has a head of its own
- * with other values. */
+/* Parameter i is an embedding table that also serves as the model's head.  Fails if a file
+ * contains a separate head with other values. */
 static int check_tied(const struct loading *l, const struct cr_engine *e, int i, const char *family,
                       struct cr_error *error)
 {
@@ -218,7 +222,7 @@ static int check_tied(const struct loading *l, const struct cr_engine *e, int i,
                           file->path, head->name, l->tensors[i].tensor->name);
 }
 
-/* Returns the bytes of a file before its first tensor, as far as they are mapped. */
+/* Returns the number of bytes of a file before its first tensor, at most those that are mapped. */
 static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
 {
     size_t least = mapping->handle ? mapping->mapped : mapping->size;
@@ -230,7 +234,7 @@ static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_saf
     return least;
 }
 
-/* Describes the tensor of a parameter for the key of kept weights. */
+/* Describes the tensor of a parameter for the key of the kept weights. */
 static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
                                          const struct cr_file_tensor *t)
 {
@@ -242,7 +246,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_weight_files *files,
     return kept;
 }
 
-/* Maps the weights if they are in the cache. */
+/* Maps the engine's weights from the cache if they are there. */
 static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct loading *l)
 {
     const struct cr_weight_files *files = &l->files;
@@ -262,7 +266,7 @@ static void find_kept(struct cr_kept *kept, struct cr_engine *e, const struct lo
     free(tensors);
 }
 
-/* Counts the tensors of a file that no parameter uses, and records the first. */
+/* Counts the tensors of a file that no parameter uses, and records the name of the first. */
 static void count_surplus(const struct cr_names *taken, const struct cr_weight_file *file,
                           const char *family, struct cr_surplus *surplus)
 {
@@ -277,8 +281,8 @@ static void count_surplus(const struct cr_names *taken, const struct cr_weight_f
     }
 }
 
-/* Loads parameters from open files, and closes them.  All parameters are found before the first is
- * read. */
+/* Loads parameters from open files, and closes the files.  Finds the tensors of all parameters
+ * before it reads the first. */
 static int load_params(struct cr_engine *e, const struct cr_weight_files *files, const char *family,
                        struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error)
 {
@@ -328,7 +332,7 @@ int cr_load_params_from(struct cr_engine *e, const struct cr_weight_bytes *bytes
 
 /* ---- at random ---- */
 
-/* Returns the random stream of a tensor: FNV-1a of its kind and name. */
+/* Returns the random stream of a tensor: the FNV-1a hash of its kind and name. */
 static uint64_t stream_of(char kind, const char *name)
 {
     uint64_t hash = 14695981039346656037u ^ (unsigned char)kind;
@@ -337,7 +341,7 @@ static uint64_t stream_of(char kind, const char *name)
     return hash;
 }
 
-/* A source of random elements. */
+/* The context of a source of random elements. */
 struct drawing {
     struct cr_sequence sequence;
     const struct cr_runtime *rt;
@@ -350,7 +354,7 @@ static int draw(const void *context, int64_t first, int64_t n, float *out)
     return 0;
 }
 
-/* Fills with one constant. */
+/* Fills n elements with one constant. */
 static int repeat(const void *context, int64_t first, int64_t n, float *out)
 {
     const struct drawing *d = context;
@@ -365,7 +369,7 @@ static struct cr_contents contents_of_drawing(const struct cr_port *port, const 
     return (struct cr_contents){.read = port->init == CR_INIT_FILL ? repeat : draw, .context = d};
 }
 
-/* Returns the initial elements of a parameter or an input, as its init says. */
+/* Returns the sequence of initial elements of a parameter or an input, by its init. */
 static struct cr_sequence start_of(const struct cr_port *port, char kind, uint64_t seed)
 {
     float bound = (float)port->bound;
@@ -396,9 +400,9 @@ int cr_draw_params(struct cr_engine *e, uint64_t seed, struct cr_error *error)
 
 /* ---- inputs ---- */
 
-/* Returns the bound for random ids: the rows of the table that they index.  Without a table it
- * is 1 for inputs that an offset depends on, else 2, since 0 and 1 are valid indices of any
- * table. */
+/* Returns the exclusive bound of random ids for input i: the number of rows of the table that
+ * they index.  Without a table it is 1 for inputs on which an offset of a write depends, else 2,
+ * since 0 and 1 are valid indices for any table. */
 static int64_t id_limit(const struct cr_engine *e, int i)
 {
     if (e->id_limits[i])
@@ -406,7 +410,7 @@ static int64_t id_limit(const struct cr_engine *e, int i)
     return cr_offsets_use(e->offsets, i) ? 1 : 2;
 }
 
-/* Draws uniform ids, for inputs of whole numbers without an init. */
+/* Fills an i32 input without an init with uniform ids below id_limit. */
 static void draw_ids(const struct cr_engine *e, int i, uint64_t seed, uint64_t stream, void *data)
 {
     const struct cr_port *port = &e->inputs[i];
@@ -431,7 +435,7 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
     bool says = cr_has_init(port);
     struct drawing drawing = {start_of(port, 'i', seed), e->rt};
     struct cr_contents contents = contents_of_drawing(port, &drawing);
-    struct cr_error never; /* cannot fail: drawn numbers are not read from a file */
+    struct cr_error never; /* not used: drawing numbers cannot fail */
     if (!says)
         drawing.sequence = (struct cr_sequence){seed, stream_of('i', port->name), CR_NORMAL, 1, 0};
     if (port->dtype == CR_F32)
@@ -442,12 +446,12 @@ void cr_draw_input(const struct cr_engine *e, int i, uint64_t seed, void *data)
         ((int32_t *)data)[j] = (int32_t)port->bound;
 }
 
-/* True if element j of input i lies past the end of a length that the inputs hold. */
+/* True if element j of input i lies beyond the current value of a length, which the inputs hold. */
 static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *const *inputs)
 {
     const struct cr_port *port = &e->inputs[i];
     int64_t index[CR_MAX_RANK];
-    int row; /* the axis of the batch of a ragged length */
+    int row; /* index along the axis of the batch, for a ragged length */
     for (int a = port->rank - 1; a >= 0; j /= port->shape[a--])
         index[a] = j % port->shape[a];
     for (int a = 0; a < port->rank && inputs; a++) {
@@ -461,7 +465,8 @@ static bool lies_past(const struct cr_engine *e, int i, int64_t j, const void *c
     return false;
 }
 
-/* Fails for an id beyond the rows of its table.  Elements past a length are not checked. */
+/* Fails if an id is not a row of the table that it indexes.  Does not check elements beyond a
+ * length. */
 int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32_t *ids,
                  const void *const *inputs, struct cr_error *error)
 {
@@ -469,7 +474,8 @@ int cr_check_ids(const struct cr_engine *e, int i, const char *path, const int32
     const int64_t n = cr_port_elements(port), limit = e->id_limits[i], row = port->rank ? port->shape[port->rank - 1] : 1;
     for (int64_t j = 0; limit && j < n; j++)
         if (e->n_lengths && lies_past(e, i, j, inputs))
-            j += row - 1 - j % row; /* so do all behind it in its row */
+            j += row - 1 - j % row; /* skips the rest of the row, which lies beyond the length as
+                                     * well */
         else if (ids[j] < 0 || ids[j] >= limit)
             return cr_fail(error,
                            "%.400s: element %" PRId64 " is %" PRId32

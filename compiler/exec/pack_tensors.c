@@ -1,4 +1,4 @@
-/* pack_tensors.c - packs tensors piece by piece; see pack_tensors.h. */
+/* pack_tensors.c - packs tensors in pieces, by several threads; see pack_tensors.h. */
 #include "pack_tensors.h"
 
 #include <stdatomic.h>
@@ -7,10 +7,10 @@
 #include "compiler/ir/mem.h"
 #include "runtime/pool.h"
 
-enum { PIECES = 8 /* pieces for each thread, at least */ };
+enum { PIECES = 8 /* minimum number of pieces for each thread */ };
 
-/* By format: pack_function packs a piece of a tensor, unpack_function reads K rows of a panel
- * back. */
+/* For each format: pack_function packs a piece of a tensor into weights; unpack_function unpacks
+ * K rows of a panel. */
 typedef void pack_function(const struct cr_runtime *rt, const struct cr_weight_layout *p,
                             const float *tensor, void *weights);
 typedef void unpack_function(const struct cr_runtime *rt, long K, const void *panel, float *y);
@@ -40,10 +40,12 @@ static const struct {
 #undef WEIGHT_FORMAT
 };
 
-/* A layout to fill, and its range in the elements of all layouts. */
+/* A layout to fill from a tensor, with its range in the numbering of the elements of all
+ * layouts. */
 struct target {
     struct cr_weight_layout layout;
-    cr_element_source *read; /* reads elements in the order of the layout's strides */
+    cr_element_source *read; /* reads elements in the order in which the layout's strides visit
+                              * them */
     enum cr_format format;
     const struct cr_contents *contents;
     long begin, elements, pieces;
@@ -54,12 +56,13 @@ struct filling {
     float *weights;
     struct target *targets;
     int n;
-    long elements, room; /* elements of all targets; the most elements of a piece */
-    bool reads;          /* some contents have to be read, not copied from memory */
-    atomic_int *failed;  /* index of a target that could not be read, or -1 */
+    long elements, room; /* elements of all targets; the elements of the largest piece */
+    bool reads;          /* true if a tensor must be read by a function; false if all are in
+                          * memory */
+    atomic_int *failed;  /* index of a target whose tensor could not be read, or -1 */
 };
 
-/* Returns the size of K rows of a panel, in floats. */
+/* Returns the size of K rows of a panel in floats. */
 static long panel_floats(enum cr_format format, long K)
 {
     return CR_PANEL * cr_column_units(format, K) * cr_formats[format].unit / (long)sizeof(float);
@@ -67,7 +70,8 @@ static long panel_floats(enum cr_format format, long K)
 
 /* ---- blocks ---- */
 
-/* True if the columns of a layout are whole quantised blocks, in the format of its panels. */
+/* True if the tensor's quantised blocks can be copied as they are: the panels have the blocks'
+ * format, and the layout's columns consist of whole blocks. */
 static bool takes_blocks(const struct target *t)
 {
     const struct cr_weight_layout *p = &t->layout;
@@ -76,15 +80,15 @@ static bool takes_blocks(const struct target *t)
            p->source % CR_PANEL == 0 && (p->cols == 1 || p->col_stride % CR_PANEL == 0);
 }
 
-/* Returns the panel of column n of a piece and sets the column in it; n may be one past the
- * last. */
+/* Returns the panel that contains column n of a piece, and sets *column to the column's index in
+ * the panel; n may be one past the last column. */
 static unsigned char *panel_of(const struct cr_weight_layout *p, long n, float *weights, int *column)
 {
     *column = (int)((p->first_col + n) % CR_PANEL);
     return (unsigned char *)(weights + p->target) + (p->first_col + n) / CR_PANEL * p->panel_stride;
 }
 
-/* Fills the unused columns of the last panel with zeros. */
+/* Fills the unused columns of the layout's last panel with zeros. */
 static void end_panel(const struct cr_weight_layout *p, enum cr_quantised type, float *weights)
 {
     static const unsigned char zero[64];
@@ -98,14 +102,15 @@ static void end_panel(const struct cr_weight_layout *p, enum cr_quantised type, 
     }
 }
 
-/* Packs the quantised blocks of a piece, read into `room` first; -1 if they cannot be read. */
+/* Packs the quantised blocks of a piece, which it first reads into `room`; returns -1 if they
+ * cannot be read. */
 static int fill_blocks(const struct filling *f, const struct target *t,
                        const struct cr_weight_piece *piece, unsigned char *room)
 {
     const struct cr_contents *c = t->contents;
     const struct cr_weight_layout *p = &piece->layout;
     long bytes = p->rows / CR_PANEL * cr_quantised_bytes(c->blocks);
-    bool joined = piece->apart == p->rows; /* columns are contiguous */
+    bool joined = piece->apart == p->rows; /* the columns follow one another in the tensor */
     if (joined && c->read_blocks(c->context, piece->first, p->rows * p->cols, room))
         return -1;
     for (long n = 0; n < p->cols; n++) {
@@ -124,7 +129,8 @@ static int fill_blocks(const struct filling *f, const struct target *t,
 
 /* ---- pieces ---- */
 
-/* Packs piece number i.  Elements that are in memory are packed from there; others are read into `room` first. */
+/* Packs piece number i.  Elements in memory are packed from there; others are first read into
+ * `room`. */
 static int fill_piece(const struct filling *f, const struct target *t, long i, float *room)
 {
     struct cr_weight_piece piece =
@@ -145,7 +151,7 @@ static int fill_piece(const struct filling *f, const struct target *t, long i, f
     return 0;
 }
 
-/* Packs the pieces that begin at elements begin .. end - 1. */
+/* A thread's share: packs the pieces whose first element has a number from begin to end - 1. */
 static void fill_share(const void *args, long begin, long end, float *scratch)
 {
     const struct filling *f = args;
@@ -165,8 +171,9 @@ static void fill_share(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* Changes a layout in a matrix of rows x cols into the same layout in its transpose.  Returns false
- * if the layout covers more than a part of each row, or has its elements in another order. */
+/* Changes a layout of a rows x cols matrix into the same layout of the transposed matrix.
+ * Returns false and changes nothing if the layout covers more than a part of each row, or has
+ * another order of elements. */
 static bool transpose_layout(struct cr_weight_layout *p, long rows, long cols)
 {
     long row = p->source / cols, col = p->source % cols;
@@ -197,8 +204,8 @@ static void add_target(struct filling *f, const struct cr_weight_layout *layout,
     f->reads |= !contents->data;
 }
 
-/* Packs all targets.  Pieces are small enough that each thread gets some; little work stays on one
- * thread, since waking others would take longer. */
+/* Packs all targets.  Pieces are small enough that each thread gets several; little work stays on
+ * the calling thread, since waking others would take longer. */
 static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error *error)
 {
     int threads = cr_pool_threads(pool);
@@ -219,8 +226,8 @@ static int fill_targets(struct filling *f, struct cr_pool *pool, struct cr_error
     return contents->fail(contents->context, error);
 }
 
-/* Returns the index of the first layout whose parameter is at least `param`; layouts are sorted by
- * parameter. */
+/* Returns the index of the first layout whose parameter is `param` or a later one; layouts are
+ * sorted by parameter. */
 static int first_layout(const struct cr_program *program, int param)
 {
     int begin = 0, end = program->n_layouts;
@@ -234,8 +241,8 @@ static int first_layout(const struct cr_program *program, int param)
     return begin;
 }
 
-/* Returns the place in `weights` where a layout has all elements of its parameter in their order, or
- * null if it has some of them, or another order. */
+/* Returns the address in `weights` of a parameter's elements, if the layout stores all of them
+ * unpacked in row-major order; else null. */
 static float *unpacked_place(const struct cr_program *program, const struct cr_weight_layout *p, float *weights)
 {
     const struct cr_port *param = &program->params[p->param];
@@ -271,7 +278,7 @@ int cr_pack_params(const struct cr_program *program, int first, int n,
     return status;
 }
 
-/* Unpacks a piece into a tensor, column by column. */
+/* Unpacks the panels of a layout into a tensor, column by column. */
 static void unpack_layout(const struct cr_weight_layout *p, enum cr_format format, const struct cr_runtime *rt,
                        const float *weights, float *tensor)
 {

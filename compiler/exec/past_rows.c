@@ -13,18 +13,19 @@ int cr_port_batch_axis(const struct cr_engine *e, const struct cr_port *port,
     return CR_NONE;
 }
 
-/* A tensor of a ragged batch, in which the elements past the end of each row are set to 0. */
+/* A tensor of a ragged batch while the elements past the end of each row are set to 0. */
 struct past {
     const struct cr_engine *engine;
     const struct cr_port *port;
     const signed char *axes;
     const void *const *inputs;
-    int last; /* the last axis of a ragged length */
+    int last; /* the last axis that has a ragged length */
     char *data;
     int64_t width, index[CR_MAX_RANK];
 };
 
-/* Clears the elements past the rows, from element `at` on, which is the begin of `axis`. */
+/* Sets the elements past the ends of rows to 0, in the part of the tensor that starts at element
+ * `at` and has the axes from `axis` on. */
 static void clear(struct past *p, int axis, int64_t at)
 {
     const struct cr_port *port = p->port;

@@ -1,9 +1,9 @@
 /*
  * peak_rates.c - measures the machine's peak rates; see peak_rates.h.
  *
- * Independent chains of fma in registers, enough of them to hide its latency, give the peak of
- * arithmetic.  Loads with the least work that keeps the compiler from removing them give the peak
- * of reading.
+ * Independent chains of fma in registers, enough of them to hide the latency of an fma, reach the
+ * peak of arithmetic.  Loads with only as much work as keeps the compiler from removing them
+ * reach the peak of reading.
  */
 #include "peak_rates.h"
 
@@ -28,8 +28,8 @@
 
 enum { CHAINS = 12, ROUNDS = 400000 };
 
-/* A function of fma chains.  It returns the number of floating-point operations, and adds the
- * result to *sink so that the compiler does not remove them. */
+/* A function that runs chains of fma.  It returns the number of floating-point operations, and
+ * adds the result to *sink so that the compiler does not remove the chains. */
 typedef double chains_function(float *sink);
 
 #define EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
@@ -71,7 +71,8 @@ __attribute__((target("avx2,fma"))) static double chains_avx2(float *sink)
 #endif
 
 #if NEON
-/* Twice as many chains, because some processors start four of these instructions in a cycle. */
+/* There are twice as many chains here, because some processors start four such instructions in a
+ * cycle. */
 #define START_128(i) float32x4_t a##i = vdupq_n_f32((float)i), b##i = a##i;
 #define STEP_128(i) a##i = vfmaq_f32(a##i, x, y), b##i = vfmaq_f32(b##i, x, y);
 #define ADD_128(i) sum = vaddq_f32(sum, vaddq_f32(a##i, b##i));
@@ -107,7 +108,7 @@ static double chains_plain(float *sink)
 }
 #endif
 
-/* Returns the chains with the widest vectors of this machine. */
+/* Returns the function whose chains use the widest vectors of this machine. */
 static chains_function *widest(void)
 {
 #if defined(__x86_64__)
@@ -129,14 +130,14 @@ double cr_peak_work(void)
     float sink = 1e-6f;
     double operations = widest()(&sink);
     if (sink > 1e30f)
-        abort(); /* never: the test keeps the compiler from removing the chains */
+        abort(); /* never reached; keeps the compiler from removing the chains */
     return operations;
 }
 
 /* ---- products of integers, and of bf16 ---- */
 
-/* A function of products.  It returns the number of operations, two for a product, and writes the
- * result to *sink. */
+/* A function that multiplies integers or bf16.  It returns the number of operations, two for each
+ * product, and writes the result to *sink. */
 typedef double products_function(int *sink);
 
 #if defined(__x86_64__)
@@ -160,7 +161,7 @@ __attribute__((target("avx512f,avx512vnni"))) static double products_vnni(int *s
     return 2.0 * 64 * CHAINS * ROUNDS;
 }
 
-/* Products of pairs of 16-bit integers, then an addition. */
+/* Multiplies pairs of 16-bit integers, adds each pair, and adds the sums to 32-bit accumulators. */
 #define STEP_PAIRS_512(i) a##i = _mm512_add_epi32(a##i, _mm512_madd_epi16(a##i, y));
 
 __attribute__((target("avx512f,avx512bw"))) static double products_avx512(int *sink)
@@ -176,7 +177,8 @@ __attribute__((target("avx512f,avx512bw"))) static double products_avx512(int *s
     return 2.0 * 32 * CHAINS * ROUNDS;
 }
 
-/* The barrier keeps the steps in order, so that sixteen registers are enough. */
+/* The barrier keeps the compiler from reordering the steps, which would need more than sixteen
+ * registers. */
 #define STEP_PAIRS_256(i)                                                                          \
     a##i = _mm256_add_epi32(a##i, _mm256_madd_epi16(a##i, y));                                     \
     __asm__ volatile("" : "+x"(a##i));
@@ -196,8 +198,8 @@ __attribute__((target("avx2"))) static double products_avx2(int *sink)
 
 enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
 
-/* Sums are in tiles 0 to 3, operands in 4 to 7.  The runtime for AMX has already asked the kernel
- * for permission. */
+/* Accumulators are tiles 0 to 3, operands tiles 4 to 7.  The runtime for AMX has already
+ * requested the kernel's permission. */
 #define TILES(product, name, extension)                                                            \
     __attribute__((target("amx-tile," extension))) static double name(int *sink)                   \
     {                                                                                              \
@@ -235,8 +237,8 @@ enum { TILE_ROUNDS = ROUNDS / 16, TILE_ROWS = 16, TILE_BYTES = 64 };
 TILES(_tile_dpbssd, tiles_of_int8, "amx-int8")
 TILES(_tile_dpbf16ps, tiles_of_bf16, "amx-bf16")
 
-/* Runs the tile products and returns the number of multiplications and additions.  The loop counts
- * a row of a tile as one element; a row has 64 elements of 8 bits, or 32 of 16 bits. */
+/* Runs the tile products and returns the number of multiplications and additions.  A row of a
+ * tile, which the loop counts as one element, has 64 elements of 8 bits or 32 of 16 bits. */
 static double products_amx(int *sink)
 {
     return tiles_of_int8(sink) * TILE_BYTES;
@@ -265,7 +267,7 @@ static double bf16_amx(int *sink)
 #define TARGET_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
-/* Sums of four 8-bit products, by SDOT. */
+/* Adds four 8-bit products to each accumulator, by SDOT. */
 TARGET_DOT static double products_sdot(int *sink)
 {
     int8x16_t x = vdupq_n_s8(3), y = vdupq_n_s8((signed char)*sink);
@@ -285,7 +287,7 @@ TARGET_DOT static double products_sdot(int *sink)
 #define STEP_LONG(i) a##i = vpadalq_s16(a##i, vmull_s8(x, vget_low_s8(vreinterpretq_s8_s32(a##i))));
 #define ADD_LONG(i) sum = vaddq_s32(sum, a##i);
 
-/* Products in 16 bits, added to 32 bits in pairs. */
+/* Multiplies 8-bit integers to 16-bit products, and adds pairs of these to 32-bit accumulators. */
 static double products_smull(int *sink)
 {
     int8x8_t x = vdup_n_s8((signed char)*sink);
@@ -312,7 +314,7 @@ static products_function *products_neon(void)
 }
 #endif
 
-/* Products in 32 bits, in plain C. */
+/* Multiplies in 32 bits, in plain C. */
 static double products_plain(int *sink)
 {
     enum { LANES = 32, TIMES = ROUNDS / 4 };
@@ -327,7 +329,8 @@ static double products_plain(int *sink)
     return 2.0 * LANES * TIMES;
 }
 
-/* Returns the products of an instruction set; null for bf16 without AMX, which uses fma. */
+/* Returns the function for the products of an instruction set; null for bf16 without AMX, which
+ * has no product instruction and uses fma. */
 static products_function *products_of(const char *isa, int bf16)
 {
 #if defined(__x86_64__)
@@ -361,7 +364,7 @@ double cr_peak_products(const char *isa, int bf16)
 
 /* ---- reading ---- */
 
-/* Reads memory, and returns a value that depends on every bit it read. */
+/* Reads `steps` steps of memory; returns a value that depends on every bit. */
 typedef int reader_function(const char *p, long steps);
 
 #define EACH_LOAD(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
@@ -424,6 +427,7 @@ static reader_function *widest_reader(void)
 
 void cr_read_work(const void *buffer, long steps)
 {
-    volatile int sink = widest_reader()(buffer, steps); /* volatile: keeps the reads */
+    volatile int sink = widest_reader()(buffer, steps); /* volatile, so that the reads are not
+                                                         * removed */
     (void)sink;
 }

@@ -1,4 +1,4 @@
-/* probe_target.c - measures sizes of a target on this machine; see probe_target.h. */
+/* probe_target.c - measures the best tile sizes on this machine; see probe_target.h. */
 #include "probe_target.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "runtime/pool.h"
 #include "tensor_memory.h"
 
-/* The product: A [M, K] times packed weights [K, N], N columns for each thread.  N is as large as
- * time allows, so that the operands exceed the second-level cache. */
+/* The timed product: A [M, K] times packed weights [K, N], N columns for each thread.  N is as
+ * large as the available time allows, so that the operands exceed the second-level cache. */
 enum { K = 768, MANY_ROWS = 256, FEW_ROWS = 10, LEAST_N = 128, MOST_N = 1024, MOST_COLUMNS = 4096 };
 enum { MOST_THREADS = 8 };
 
@@ -20,16 +20,16 @@ struct probe {
     int threads;
     float *rows, *weights, *results;
     long M, N, most_N;
-    const struct cr_target *target; /* the target being timed */
-    double ns[MOST_THREADS];        /* by thread: processor time of its share */
-    double used, passed; /* of all products, in ns: processor time; wall time times the number of
-                            threads */
+    const struct cr_target *target; /* the target whose sizes are being timed */
+    double ns[MOST_THREADS];        /* by thread: processor time of its part of the product */
+    double used, passed; /* of all products, in ns: processor time; wall time multiplied by the
+                          * number of threads */
 };
 
 /* ---- the product ---- */
 
-/* Multiplies one thread's columns, from `first` on, in calls of the shape that the compiler
- * uses. */
+/* Multiplies one thread's columns, from column `first` on, in runtime calls of the shape that
+ * emitted C uses. */
 static void multiply_part(const struct probe *p, long first)
 {
     const struct cr_target *t = p->target;
@@ -45,8 +45,8 @@ static void multiply_part(const struct probe *p, long first)
         }
 }
 
-/* Returns the processor time of this thread in nanoseconds, which excludes time that other programs
- * take. */
+/* Returns the processor time of this thread in nanoseconds; it excludes the time of other
+ * programs. */
 static double thread_clock(void)
 {
     struct timespec now;
@@ -54,7 +54,7 @@ static double thread_clock(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-/* Multiplies the parts of threads begin .. end - 1. */
+/* Multiplies the parts of threads begin .. end - 1 of the product. */
 static void multiply(const void *args, long begin, long end, float *scratch)
 {
     struct probe *p = *(struct probe *const *)args;
@@ -66,7 +66,7 @@ static void multiply(const void *args, long begin, long end, float *scratch)
     }
 }
 
-/* Returns the processor time of a product with a target's sizes, in nanoseconds. */
+/* Returns the processor time of one product with a target's sizes, in nanoseconds. */
 static double time_product(struct probe *p, long rows, const struct cr_target *target)
 {
     double sum = 0;
@@ -85,8 +85,8 @@ static double time_product(struct probe *p, long rows, const struct cr_target *t
 
 enum { MOST_CHOICES = 4 };
 
-/* Candidates for a target.  The first is kept unless another takes less than `needed` times its
- * time. */
+/* Candidates for a target.  The first one is kept unless another takes less than `needed` times
+ * its time. */
 struct choices {
     struct cr_target targets[MOST_CHOICES];
     int n;
@@ -99,8 +99,8 @@ static struct cr_target *add_choice(struct choices *c, const struct cr_target *b
     return &c->targets[c->n++];
 }
 
-/* Times all choices round-robin until time is up, at least once.  Returns the one with the fastest
- * single run: other load makes runs only longer. */
+/* Times all candidates in turn, at least once each, until the time `end`.  Returns the one with
+ * the fastest single run: load by other programs only makes runs longer. */
 static struct cr_target choose(struct probe *p, const struct choices *c, long rows, int64_t end)
 {
     enum { MOST_ROUNDS = 12 };
@@ -118,7 +118,8 @@ static struct cr_target choose(struct probe *p, const struct choices *c, long ro
     return c->targets[best];
 }
 
-/* Returns the candidates for the width of a tile: the table's width if it has one, then 4, 2 and 3 vectors. */
+/* Returns the candidates for the width of a tile: the width in the table of targets, if there is
+ * one, then 4, 2 and 3 vectors. */
 static struct choices widths(const struct cr_target *base, int floats)
 {
     static const int vectors[] = {4, 2, 3};
@@ -131,8 +132,8 @@ static struct choices widths(const struct cr_target *base, int floats)
     return c;
 }
 
-/* Returns the candidates for the shape of a gemm call: the table's shape, then 256 rows by 128 columns, 96 by 64
- * and 48 by 32. */
+/* Returns the candidates for the shape of a gemm call: the shape in the table of targets, then
+ * 256 rows by 128 columns, 96 by 64 and 48 by 32. */
 static struct choices steps(const struct cr_target *base)
 {
     static const int rows[] = {256, 96, 48}, size[] = {32768, 6144, 1536};
@@ -158,7 +159,7 @@ static struct choices distances(const struct cr_target *base)
 
 /* ---- the probe ---- */
 
-/* Returns the floats in a vector of an instruction set, 1 if it has no vectors. */
+/* Returns the number of floats in a vector of an instruction set; 1 if it has no vectors. */
 static int vector_floats(const char *isa)
 {
     static const struct {
@@ -171,8 +172,8 @@ static int vector_floats(const char *isa)
     return 1;
 }
 
-/* Allocates n floats of one value.  Operands are normal numbers: processors may multiply zeros and
- * subnormal numbers at another speed. */
+/* Returns n floats of one value.  Operands are normal numbers, since processors may multiply
+ * zeros and subnormal numbers at another speed. */
 static float *numbers(int64_t n, float value)
 {
     struct cr_error error;
@@ -204,11 +205,11 @@ static void end_probe(struct probe *p)
     free(p->results);
 }
 
-/* Sets N to the largest size at which about 40 products fit into the time that is left. */
+/* Sets N to the largest size for which about 40 products fit into the time `left`. */
 static void choose_size(struct probe *p, const struct cr_target *target, int64_t left)
 {
     p->N = LEAST_N;
-    time_product(p, MANY_ROWS, target); /* warm-up: caches are empty */
+    time_product(p, MANY_ROWS, target); /* warm-up, since the caches are empty */
     double ns = time_product(p, MANY_ROWS, target), fit = (double)left * p->threads / 40 / (ns + 1);
     while (2 * p->N <= p->most_N && fit >= 2) {
         p->N *= 2;

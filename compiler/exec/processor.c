@@ -1,4 +1,4 @@
-/* processor.c - the processor this program runs on; see processor.h. */
+/* processor.c - identifies the processor that runs this program; see processor.h. */
 #include "processor.h"
 
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 /* ---- which processor ---- */
 
-/* Parses a line of /proc/cpuinfo: "vendor_id : AuthenticAMD", "cpu family : 26", "model : 2", or on
- * Arm "CPU part : 0xd0b". */
+/* Parses a line of /proc/cpuinfo, such as "vendor_id : AuthenticAMD", "cpu family : 26", "model :
+ * 2", or on Arm "CPU part : 0xd0b". */
 static void take_line(struct cr_host_processor *host, const char *line)
 {
     unsigned part;
@@ -25,7 +25,7 @@ static void take_line(struct cr_host_processor *host, const char *line)
         host->model = (int)(part & 0xffff);
 }
 
-/* Makes the name of the kind of processor, which is fit for a file name. */
+/* Sets host->name, which identifies the kind of processor and can be part of a file name. */
 static void name_processor(struct cr_host_processor *host)
 {
     bool amd = strcmp(host->vendor, "AuthenticAMD") == 0;
@@ -42,7 +42,7 @@ static void name_processor(struct cr_host_processor *host)
         snprintf(host->name, sizeof host->name, "unknown");
 }
 
-/* Reads the first core that the kernel lists. */
+/* Reads the description of the first core that the kernel lists. */
 static void find_processor(struct cr_host_processor *host)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
@@ -56,7 +56,7 @@ static void find_processor(struct cr_host_processor *host)
 
 /* ---- its caches ---- */
 
-/* Reads a file of one line in which the kernel describes a cache of the first core. */
+/* Reads one line from a file in which the kernel describes cache `index` of the first core. */
 static bool read_line(char *text, int size, int index, const char *file)
 {
     char path[96];
@@ -68,7 +68,7 @@ static bool read_line(char *text, int size, int index, const char *file)
     return read;
 }
 
-/* Returns "48K" or "32M" in bytes, or 0 for anything else. */
+/* Returns a size such as "48K" or "32M" in bytes; 0 for other texts. */
 static int64_t bytes_of(const char *text)
 {
     char *unit;
@@ -83,7 +83,7 @@ static int64_t *bytes_of_level(struct cr_host_processor *host, int level)
     return level >= 1 && level <= 3 ? bytes[level - 1] : NULL;
 }
 
-/* Sets the sizes of the caches that Linux lists under /sys. */
+/* Sets the sizes of the caches from the files under /sys of Linux. */
 static void list_caches(struct cr_host_processor *host)
 {
     char level[16], type[32], size[32];
@@ -97,7 +97,7 @@ static void list_caches(struct cr_host_processor *host)
     }
 }
 
-/* Intel's processors describe a cache in each subleaf of leaf 4 of cpuid, AMD's of leaf
+/* Intel's processors describe a cache in each subleaf of cpuid's leaf 4, AMD's in those of leaf
  * 0x8000001d. */
 void cr_detect_caches(struct cr_host_processor *host)
 {
@@ -109,7 +109,7 @@ void cr_detect_caches(struct cr_host_processor *host)
         enum { NO_MORE, DATA, CODE };
         if ((a & 31) == NO_MORE)
             break;
-        if ((a & 31) != CODE && bytes) /* ways x partitions x bytes of a line x sets */
+        if ((a & 31) != CODE && bytes) /* the size is ways x partitions x bytes of a line x sets */
             *bytes = (int64_t)((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) *
                      ((int64_t)c + 1);
     }
@@ -139,7 +139,8 @@ static bool is(const struct cr_host_processor *host, const struct cr_processor *
     return p->models[0] < 0;
 }
 
-/* Sets a size of the target to what the system reports, if that is in its permitted range. */
+/* Sets a size of the target to the value that the system reports, if it is in the size's
+ * permitted range. */
 static void take(struct cr_target *target, const char *name, int64_t bytes)
 {
     for (int i = 0; i < cr_n_target_sizes; i++) {

@@ -50,8 +50,8 @@ static bool is_finite(unsigned half)
     return (half & 0x7c00) != 0x7c00;
 }
 
-/* Returns -8 d in f16, exact or infinite.  The exponent grows by 3; a subnormal mantissa is shifted
- * first until it is normal. */
+/* Returns -8 d in f16, exact or infinite, for d in f16.  The exponent grows by 3; a subnormal
+ * mantissa is first shifted until it is normal. */
 static unsigned minus_eight(unsigned half)
 {
     unsigned sign = ~half & 0x8000, size = half & 0x7fff, units = size & 0x3ff;
@@ -65,7 +65,8 @@ static unsigned minus_eight(unsigned half)
     return sign | (units < 0x400 ? units : units + (unsigned)(3 - shift) * 0x400);
 }
 
-/* Writes byte i of a column.  A panel stores words of 4 bytes, 32 columns side by side. */
+/* Writes byte i of a column.  A panel consists of words of 4 bytes; words of its 32 columns are
+ * side by side. */
 static void put_byte(unsigned char *panel, int column, int i, unsigned byte)
 {
     panel[(i / 4 * CR_PANEL + column) * 4 + i % 4] = (unsigned char)byte;
@@ -80,7 +81,7 @@ static void place_q8(const unsigned char *block, unsigned char *panel, int colum
     put_half(panel + 8 * 4 * CR_PANEL, column, fits ? d : NONE);
 }
 
-/* Returns 4-bit number k of a block of 16 bytes. */
+/* Returns the 4-bit number k of a block whose numbers take 16 bytes. */
 static unsigned nibble(const unsigned char *bytes, int k)
 {
     return k < BLOCK / 2 ? bytes[k] & 15u : bytes[k - BLOCK / 2] >> 4;

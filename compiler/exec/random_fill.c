@@ -1,5 +1,5 @@
 /*
- * random_fill.c - sequences of random numbers, made a group at a time.
+ * random_fill.c - computes sequences of random numbers, a group of numbers at a time.
  *
  * The template, random_fill.inc, is compiled once with each of vector_*.h; see runtime/vector.h.
  */
@@ -10,16 +10,16 @@
 #include "runtime/philox.h"
 #include "runtime/vector.h"
 
-/* Makes the numbers of a group. */
+/* A function that computes the numbers of one group. */
 typedef void cr_group(const struct cr_sequence *sequence, uint64_t group, float *y);
 
-/* The functions that make groups with one instruction set. */
+/* The functions that compute groups with one instruction set. */
 struct cr_groups {
     const char *isa;
     cr_group *uniform, *normal;
 };
 
-/* The instances of the template, one include each; the order matters. */
+/* The instances of the template, one for each include; their order matters. */
 /* clang-format off */
 #include "runtime/vector_plain.h"
 #include "random_fill.inc"
@@ -41,7 +41,7 @@ struct cr_groups {
 #endif
 /* clang-format on */
 
-/* Returns the function that makes groups of this distribution with the runtime's instruction
+/* Returns the function that computes groups of a distribution with the runtime's instruction
  * set. */
 static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution distribution)
 {
@@ -56,7 +56,8 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
 #endif
     };
     const size_t n = sizeof all / sizeof *all;
-    const struct cr_groups *groups = all[n - 1]; /* also for levels, which use AVX-512's vectors */
+    const struct cr_groups *groups = all[n - 1]; /* runtime levels past the table use AVX-512's
+                                                  * vectors, too */
     for (size_t i = 0; i < n; i++) {
         if (strcmp(rt->isa, all[i]->isa) == 0) {
             groups = all[i];
@@ -65,7 +66,8 @@ static cr_group *find_group(const struct cr_runtime *rt, enum cr_distribution di
     return distribution == CR_NORMAL ? groups->normal : groups->uniform;
 }
 
-/* Makes whole groups in place.  Partial groups at both ends are copied from a temporary group. */
+/* Writes whole groups directly to y.  Incomplete groups at both ends are copied from a temporary
+ * group. */
 void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y)
 {

@@ -1,8 +1,9 @@
 /*
- * random_fill.h - the random numbers that parameters and inputs begin with.
+ * random_fill.h - computes the random numbers with which parameters and inputs are initialised.
  *
- * A number is a function of (seed, stream, index); runtime/philox.h says which.  Neither the
- * order of the calls nor the number of threads matters.  A pair of normal numbers is 16 apart.
+ * A number is a function of (seed, stream, index); runtime/philox.h defines it.  So neither the
+ * order of calls nor the number of threads matters.  The two normal numbers of a Box-Muller pair
+ * have indices 16 apart.
  */
 #ifndef CR_RANDOM_FILL_H
 #define CR_RANDOM_FILL_H
@@ -13,18 +14,19 @@
 #include "runtime/runtime.h"
 
 enum cr_distribution {
-    CR_UNIFORM, /* 0 <= u < 1, a multiple of 2^-24 */
-    CR_NORMAL   /* standard normal, at most 6.8, by Box and Muller's transform */
+    CR_UNIFORM, /* uniform in 0 <= u < 1, a multiple of 2^-24 */
+    CR_NORMAL   /* standard normal, of magnitude at most 6.8, by the Box-Muller transform */
 };
 
-/* The numbers scale * x + shift, rounded once. */
+/* A sequence of numbers scale * x + shift, rounded once, where x has the distribution. */
 struct cr_sequence {
     uint64_t seed, stream;
     enum cr_distribution distribution;
     float scale, shift;
 };
 
-/* y[i] = the number of index first + i; the same bits for every instruction set. */
+/* Sets y[i] to number first + i of the sequence; the bits are the same for every instruction
+ * set. */
 void cr_random_fill(const struct cr_runtime *rt, const struct cr_sequence *sequence, uint64_t first,
                     size_t n, float *y);
 

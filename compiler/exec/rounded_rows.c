@@ -5,7 +5,8 @@
 #include "compiler/ir/mem.h"
 #include "runtime/select_runtime.h"
 
-/* Rounds a row of K floats to `units` units of an arithmetic, and reads it back in place. */
+/* Rounds the K floats of y to a row of `units` units in an arithmetic, in `row`, and writes the
+ * row's values back to y. */
 typedef void round_function(const struct cr_runtime *rt, long K, void *row, long units, float *y);
 
 #define PRODUCT(format, arithmetic, gemm)

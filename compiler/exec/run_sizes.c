@@ -1,4 +1,4 @@
-/* run_sizes.c - the actual sizes of inputs and outputs in a run; see run_sizes.h. */
+/* run_sizes.c - computes the actual sizes of inputs and outputs in a run; see run_sizes.h. */
 #include "run_sizes.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ enum { BYTES = 4 }; /* bytes of an element, of any type */
 
 /* ---- sizes ---- */
 
-/* Returns the value of a length; of a ragged one the size of the longest row. */
+/* Returns the value of a length in a run; for a ragged length, the size of the longest row. */
 static int32_t size_of_length(const struct cr_engine *e, int length, const void *const *inputs)
 {
     const int32_t *values = inputs[e->lengths[length].input];
@@ -22,8 +22,8 @@ static int32_t size_of_length(const struct cr_engine *e, int length, const void 
     return most;
 }
 
-/* Sets the sizes of a port in a run.  An axis has the size of its length; without a length, or as
- * the whole batch of a ragged one, it has the bound. */
+/* Sets the sizes of a port in a run: for an axis that is a length, the length's value; for other
+ * axes and for the batch of a ragged length, the bound. */
 static void find_sizes(const struct cr_engine *e, const struct cr_port *port,
                        const signed char *axes, const void *const *inputs, int64_t *sizes)
 {
@@ -49,12 +49,13 @@ void cr_output_sizes(const struct cr_engine *e, int i, const void *const *inputs
 
 /* ---- files ---- */
 
-/* The source of each length: a separate file, or the first array that has such an axis. */
+/* The files to read, and where each length comes from: its own file, or the first array with such
+ * an axis. */
 struct reading {
     const struct cr_engine *engine;
     const char *const *paths;
     void *const *tensors;
-    int said_by[CR_MAX_LENGTHS]; /* by length: the input whose array sets it, or CR_NONE */
+    int said_by[CR_MAX_LENGTHS]; /* by length: the input whose file set it, or CR_NONE */
     struct cr_error *error;
 };
 
@@ -70,8 +71,9 @@ static int wrong_size(const struct reading *r, const struct cr_npy *file, int ax
                    e->inputs[r->said_by[length]].name);
 }
 
-/* Takes the size of an axis that is a length: the first array sets it, for all rows if it is
- * ragged, unless it has a file; later ones must agree, with the longest row of a ragged length. */
+/* Takes an array's size along an axis that is a length.  The first array sets the length, unless
+ * the length has its own file; a ragged length gets the size in all rows.  Later sizes must equal
+ * the length's value, or the longest row of a ragged length. */
 static int take_size(struct reading *r, const struct cr_npy *file, int input, int axis, int length)
 {
     const struct cr_engine *e = r->engine;
@@ -87,7 +89,7 @@ static int take_size(struct reading *r, const struct cr_npy *file, int input, in
     return file->shape[axis] == size || laid_out ? 0 : wrong_size(r, file, axis, length);
 }
 
-/* True if an array fits into an input's tensor: it may be shorter along axes that are lengths. */
+/* True if an array fits into an input's tensor; it may be shorter along axes that are lengths. */
 static bool fits(const struct cr_engine *e, int input, const struct cr_npy *file)
 {
     const struct cr_port *port = &e->inputs[input];
@@ -98,8 +100,8 @@ static bool fits(const struct cr_engine *e, int input, const struct cr_npy *file
     return good;
 }
 
-/* Reads an array into an input's tensor and sets the lengths.  cr_take_array refuses wrong
- * shapes. */
+/* Reads an array into an input's tensor and sets the lengths of its axes.  cr_take_array reports
+ * a wrong shape. */
 static int take_array(struct reading *r, int input, const struct cr_npy *file)
 {
     const struct cr_engine *e = r->engine;
@@ -129,7 +131,7 @@ static int read_array(struct reading *r, int input)
     return status;
 }
 
-/* First reads lengths that have a separate file: arrays must agree with them. */
+/* Reads the lengths that have their own file first, since all arrays must agree with them. */
 static int read_lengths(struct reading *r)
 {
     const struct cr_engine *e = r->engine;

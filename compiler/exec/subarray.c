@@ -1,11 +1,10 @@
-/* subarray.c - a tensor inside a larger layout, as its first elements along each axis; see
- * subarray.h. */
+/* subarray.c - copies the part of a larger layout that exists in a run; see subarray.h. */
 #include "subarray.h"
 
 #include <string.h>
 
-/* Returns the number of leading axes to iterate over; the elements along the other axes are
- * contiguous. */
+/* Returns the number of leading axes to iterate over, so that the elements along the remaining
+ * axes are contiguous. */
 static int outer_axes(const struct cr_subarray *b)
 {
     int outer = b->rank;
@@ -22,7 +21,7 @@ static int64_t product(const int64_t *sizes, int first, int end)
     return n;
 }
 
-/* Returns the offset of piece number i in the layout, in elements. */
+/* Returns the offset in elements of contiguous piece number i in the layout. */
 static int64_t place_of(const struct cr_subarray *b, int outer, int64_t i)
 {
     int64_t stride = product(b->layout, outer, b->rank), place = 0;
@@ -34,8 +33,8 @@ static int64_t place_of(const struct cr_subarray *b, int outer, int64_t i)
     return place;
 }
 
-/* Moves pieces in ascending order.  This is safe in place: no piece moves to a higher address, so
- * none overwrites a later one. */
+/* Moves pieces in ascending order.  In place this is safe, since no piece moves to a higher
+ * address and so none overwrites a later one. */
 void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void *packed)
 {
     int outer = outer_axes(box);
@@ -46,7 +45,8 @@ void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void 
                 (const char *)laid_out + (size_t)place_of(box, outer, i) * box->width, piece);
 }
 
-/* Moves pieces in descending order, which is safe in place: no piece moves to a lower address. */
+/* Moves pieces in descending order.  In place this is safe, since no piece moves to a lower
+ * address. */
 void cr_subarray_unpack(const struct cr_subarray *box, const void *packed, void *laid_out)
 {
     int outer = outer_axes(box);

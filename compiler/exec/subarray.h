@@ -1,4 +1,5 @@
-/* subarray.h - a tensor inside a larger layout, as its first elements along each axis. */
+/* subarray.h - a box of elements in a larger row-major layout: the first sizes[i] elements along
+ * each axis i. */
 #ifndef CR_SUBARRAY_H
 #define CR_SUBARRAY_H
 
@@ -7,13 +8,14 @@
 
 struct cr_subarray {
     int rank;
-    const int64_t *sizes, *layout; /* by axis; sizes[i] <= layout[i] */
+    const int64_t *sizes, *layout; /* by axis: the size of the box and of the layout; sizes[i] <=
+                                    * layout[i] */
     size_t width;                  /* bytes of an element */
 };
 
-/* cr_subarray_pack copies the elements of the box out of the layout, contiguous and row-major.
- * cr_subarray_unpack copies them back; other elements of the layout stay unchanged.  Both may work
- * in place. */
+/* cr_subarray_pack copies the elements of the box from the layout to contiguous row-major memory;
+ * cr_subarray_unpack copies them back and leaves other elements of the layout unchanged.  Source
+ * and destination may be the same memory. */
 void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void *packed);
 void cr_subarray_unpack(const struct cr_subarray *box, const void *packed, void *laid_out);
 

@@ -1,4 +1,5 @@
-/* system_compiler.c - the system's C compiler and dlopen; see system_compiler.h. */
+/* system_compiler.c - runs the system's C compiler and loads its output by dlopen; see
+ * system_compiler.h. */
 #include "system_compiler.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ static const char *temporary_folder(void)
 
 /* ---- files without a name ---- */
 
-/* Returns an empty file that the caller closes, or -1 with errno set. */
+/* Returns an empty file without a name, which the caller closes; -1 with errno set on failure. */
 static int nameless_file(void)
 {
     int fd = memfd_create("crescent", MFD_CLOEXEC);
@@ -54,15 +55,15 @@ static bool is_empty(int fd)
 
 enum { MAX_WORDS = 64, MAX_OURS = 32 };
 
-/* The files of one run of the compiler. */
+/* The files of one call of the compiler. */
 struct compilation {
     int source, log;
-    int object;       /* a nameless file, or -1 */
-    const char *path; /* path of the object, for the compiler and for dlopen */
+    int object;       /* the object as a file without a name, or -1 */
+    const char *path; /* path of the object for the compiler and for dlopen */
 };
 
-/* Fills argv: $CC split at blanks, then the options.  argv points into `text`.  Fails if $CC has
- * too many words. */
+/* Fills argv: the words of $CC, then the options.  argv points into `text`.  Fails if $CC has too
+ * many words. */
 static int command_line(char *text, const char *const *options, const char *object, char **argv)
 {
     const char *const ours[] = {"-shared", "-fPIC", "-o", object, "-x", "c", "-", "-lm", NULL};
@@ -81,8 +82,8 @@ static int command_line(char *text, const char *const *options, const char *obje
     return 0;
 }
 
-/* Runs the compiler.  Returns its exit status, or -1 with errno set if it could not be started.  It
- * inherits the object's descriptor under the number by which the path names it. */
+/* Runs the compiler and returns its exit status; -1 with errno set if it could not be started.
+ * The compiler inherits the object's descriptor, with the number that job->path contains. */
 static int run(char *const *argv, const struct compilation *job)
 {
     posix_spawn_file_actions_t actions;
@@ -95,7 +96,7 @@ static int run(char *const *argv, const struct compilation *job)
     return cr_child_run(argv, &actions);
 }
 
-/* Reads the first line of the compiler's messages, "" if there is none. */
+/* Reads the first line of the compiler's messages; "" if there are none. */
 static void first_line(int log, char *line, size_t size)
 {
     ssize_t n = pread(log, line, size - 1, 0);
@@ -103,7 +104,7 @@ static void first_line(int log, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* Loads the functions of all entries from a shared object.  Addresses are copied as dlsym(3)
+/* Loads a shared object and finds the functions of all entries.  Addresses are copied as dlsym(3)
  * advises. */
 static int load(const char *path, const struct cr_wanted *wanted, struct cr_code *code,
                 struct cr_error *error)
@@ -128,8 +129,8 @@ static int load(const char *path, const struct cr_wanted *wanted, struct cr_code
     return 0;
 }
 
-/* Compiles and loads.  Returns 0, -1 on an error, or 1 if the compiler failed but may succeed with
- * an object in a folder. */
+/* Compiles and loads.  Returns 0; -1 with an error; or 1 if the compiler failed but may succeed
+ * if its output is a file in a folder. */
 static int compile(const struct compilation *job, const char *const *options,
                    const struct cr_wanted *wanted, struct cr_code *code, struct cr_error *error)
 {
@@ -158,8 +159,8 @@ static int compile(const struct compilation *job, const char *const *options,
 
 /* ---- an object without a name ---- */
 
-/* Code and the file it was loaded from.  The file stays open: dlopen identifies objects by path,
- * and a later file must not get the same path. */
+/* Loaded code and its file.  The file stays open: dlopen identifies objects by path, and a later
+ * file must not get the same path. */
 struct loaded {
     void *handle;
     int object;
@@ -182,8 +183,8 @@ static void keep(struct cr_code *code, int object)
     code->release = release;
 }
 
-/* Compiles into a file without a name, so that an interrupted program leaves no file.  Returns 1 if
- * the system cannot make such a file. */
+/* Compiles into a file without a name, so that an interrupted program leaves no file behind.
+ * Returns 1 if the system cannot make such a file. */
 static int compile_nameless(struct compilation *job, const char *const *options,
                             const struct cr_wanted *wanted, struct cr_code *code,
                             struct cr_error *error)
@@ -218,8 +219,8 @@ static char *path_of(const char *a, const char *b, const char *c)
     return path;
 }
 
-/* Opens and locks a folder; the lock marks it as in use.  Returns -1 if another program has locked
- * it or another user owns it. */
+/* Opens a folder and locks it, which marks it as in use; returns the descriptor.  Returns -1 if
+ * another program has locked it or it belongs to another user. */
 static int lock_folder(const char *folder)
 {
     struct stat status;
@@ -240,7 +241,7 @@ static void remove_folder(const char *folder)
     free(object);
 }
 
-/* Removes folders that interrupted programs left. */
+/* Removes the folders that interrupted programs left behind. */
 static void sweep_folders(const char *tmp)
 {
     DIR *all = opendir(tmp);
@@ -259,7 +260,8 @@ static void sweep_folders(const char *tmp)
         closedir(all);
 }
 
-/* Compiles into a temporary folder.  If none can be made, the error of the first attempt stays. */
+/* Compiles into a file in a temporary folder.  If no folder can be made, keeps the error of the
+ * first attempt. */
 static int compile_in_folder(struct compilation *job, const char *const *options,
                              const struct cr_wanted *wanted, struct cr_code *code,
                              struct cr_error *error)

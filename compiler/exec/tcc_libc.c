@@ -1,6 +1,6 @@
 /*
- * tcc_libc.c - replacements for parts of the C library that TinyCC uses; build/obj/libtcc.o (see
- * the Makefile) takes these names instead.
+ * tcc_libc.c - replaces functions of the C library that TinyCC calls; in build/obj/libtcc.o the
+ * Makefile renames these calls.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ FILE *cr_tcc_stdout, *cr_tcc_stderr;
 char **cr_tcc_environ;
 int cr_tcc_mprotect(void *address, size_t bytes, int protection);
 
-/* Runs before anything can call TinyCC. */
+/* Runs at program start, before anything can call TinyCC. */
 static void __attribute__((constructor)) take_streams(void)
 {
     cr_tcc_stdout = stdout;
@@ -21,9 +21,9 @@ static void __attribute__((constructor)) take_streams(void)
 }
 
 /*
- * TinyCC calls mprotect for each section of code, to make it writable and executable, and ends the
- * process if that is refused.  This one changes nothing: code_memory.c makes the code executable
- * later.
+ * TinyCC calls mprotect to make each section of code writable and executable, and ends the
+ * process if the system refuses.  This replacement changes nothing: code_memory.c makes the code
+ * executable later.
  */
 int cr_tcc_mprotect(void *address, size_t bytes, int protection)
 {

@@ -1,4 +1,4 @@
-/* tensor_memory.c - memory for tensors; see tensor_memory.h. */
+/* tensor_memory.c - allocates memory for tensors; see tensor_memory.h. */
 #include "tensor_memory.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "compiler/ir/byte_text.h"
 
-/* Returns the limit in a control group's file, or INT64_MAX if there is none ("max"). */
+/* Returns the memory limit in a control group's file; INT64_MAX if there is no limit ("max"). */
 static int64_t group_limit(const char *path)
 {
     int64_t bytes = INT64_MAX;
@@ -39,8 +39,8 @@ static void find_limit(void)
     }
 }
 
-/* Returns the bytes that this process can have: the machine's memory or its control group's limit.
- * The interpreter asks for every node, so the files are read once. */
+/* Returns the bytes that this process can use: the machine's memory or its control group's limit.
+ * Reads the files only once, since the interpreter asks for every node. */
 static int64_t memory_limit(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -61,17 +61,17 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error)
     return 0;
 }
 
-/* A large page; and how large memory is that gets them: tensors, of which there are many, and an arena, whose first
- * run waits for each page that it touches. */
+/* The size of a large page; and the least sizes of a tensor and of an arena that get large pages.
+ * Tensors are many; an arena's first run waits for each page that it touches. */
 enum { HUGE_PAGE = 2 << 20, LEAST_TENSOR = 2 * HUGE_PAGE, LEAST_ARENA = HUGE_PAGE / 2 };
 
-/* Returns the bytes that are allocated: whole pages, at least one. */
+/* Returns the bytes to allocate: `bytes` rounded up to `align`, and at least one unit. */
 static size_t room_of(int64_t bytes, size_t align)
 {
     return ((size_t)bytes + align) / align * align;
 }
 
-/* Allocates memory, aligned to large pages if it has as many bytes as `least`. */
+/* Allocates memory, aligned to large pages if `bytes` is at least `least`. */
 static void *allocate(int64_t bytes, int64_t least, const char *what, struct cr_error *error)
 {
     size_t align = bytes >= least ? HUGE_PAGE : 64;
@@ -91,9 +91,10 @@ void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *erro
     return allocate(bytes, LEAST_ARENA, what, error);
 }
 
-/* A hint: weights streamed from memory miss the TLB on small pages, and touching the 500 small pages in place of
- * a large one takes five times as long.  Small pages that were touched are replaced.  If less than half a large page is
- * left at the end, it stays on small ones. */
+/* Large pages are a hint to the system.  Weights streamed from memory miss the TLB on small
+ * pages, and touching the 500 small pages in place of a large one takes five times as long.
+ * Small pages that were touched are replaced.  If the end of the memory has less than half a
+ * large page, it stays on small ones. */
 void cr_memory_use_large_pages(void *memory, int64_t bytes)
 {
     size_t whole = ((size_t)bytes + HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE;
@@ -137,7 +138,7 @@ void cr_zeros_free(struct cr_zeros *zeros)
 
 void cr_zeros_clear(struct cr_zeros *zeros)
 {
-#ifdef __linux__ /* Linux: pages that are given back read as zeros */
+#ifdef __linux__ /* on Linux, pages returned to the system read as zeros */
     if (madvise(zeros->memory, zeros->bytes, MADV_DONTNEED) == 0)
         return;
 #endif

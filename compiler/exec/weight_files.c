@@ -1,4 +1,4 @@
-/* weight_files.c - safetensors files and folders of them; see weight_files.h. */
+/* weight_files.c - opens files of weights and folders of them; see weight_files.h. */
 #include "weight_files.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ bool cr_is_torch_file(const char *path)
     return false;
 }
 
-/* Replaces the error if the file is of another kind that is often mistaken for weights. */
+/* Replaces the error by a better one if the file is of a kind often mistaken for weights. */
 static void name_other(const char *path, struct cr_error *error)
 {
     if (cr_is_torch_file(path))
@@ -55,7 +55,8 @@ static void name_other(const char *path, struct cr_error *error)
                 path);
 }
 
-/* Opens a file and appends it to the list, which owns `path` from then on. */
+/* Opens a file and appends it to the list, which then owns `path`.  `asked` is the caller's path
+ * that led to the file. */
 static int open_file(struct cr_weight_files *files, char *path, const char *asked,
                      struct cr_error *error)
 {
@@ -75,15 +76,15 @@ static int open_file(struct cr_weight_files *files, char *path, const char *aske
 
 /* ---- the index of shards ---- */
 
-/* An index that is being read; its first shard is file number `first`. */
+/* An index of shards while it is read; its first shard is file number `first` of the list. */
 struct index {
-    const char *folder, *asked; /* asked: the caller's path that led to it */
+    const char *folder, *asked; /* folder of the index; the caller's path that led to it */
     struct cr_document document;
-    const char **shards; /* in order of their names */
+    const char **shards; /* names of the shards, in ascending order */
     int n_shards, cap_shards, first;
 };
 
-/* Checks a member of weight_map: its value must be the name of a file in the folder of the
+/* Checks member i of weight_map: its value must be the name of a file in the folder of the
  * index. */
 static int check_member(const struct index *x, int i, struct cr_error *error)
 {
@@ -98,7 +99,7 @@ static int check_member(const struct index *x, int i, struct cr_error *error)
     return 0;
 }
 
-/* Returns the index of the shard of that name, or the position to insert it. */
+/* Returns the position of the shard with that name, or the position at which to insert it. */
 static int find_shard(const struct index *x, const char *name, bool *found)
 {
     int low = 0, high = x->n_shards;
@@ -125,7 +126,8 @@ static void add_shard(struct index *x, const char *name)
     x->shards[at] = name;
 }
 
-/* Marks a tensor as listed in the shard that the index names; fails if the shard lacks it. */
+/* Marks a tensor as listed in the shard for which the index lists it; fails if the shard does not
+ * contain it. */
 static int take_member(const struct cr_weight_files *files, const struct index *x,
                        const struct cr_json_value *member, struct cr_error *error)
 {
@@ -152,7 +154,7 @@ static int open_shard(struct cr_weight_files *files, const struct index *x, int 
     return 0;
 }
 
-/* Reads an index.  All shards are open before tensors are looked up in them. */
+/* Reads an index.  Opens all shards before it looks up tensors in them. */
 static int read_index(struct cr_weight_files *files, struct index *x, struct cr_error *error)
 {
     const struct cr_document *d = &x->document;
@@ -187,13 +189,14 @@ static int open_shards(struct cr_weight_files *files, const char *folder, const 
 
 /* ---- folders ---- */
 
-/* True if a file exists, or cannot be accessed, so that opening it reports why. */
+/* True if a file exists, or if that cannot be determined: then opening the file reports the
+ * reason. */
 static bool has_file(const char *path)
 {
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-/* Fails for a folder without safetensors, with advice if it has files of torch.save. */
+/* Fails for a folder without safetensors files; gives advice if it contains files of torch.save. */
 static int fail_weights(const char *folder, struct cr_error *error)
 {
     static const char *const names[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
@@ -212,7 +215,7 @@ static int fail_weights(const char *folder, struct cr_error *error)
     return cr_fail(error, "%.400s: no weights in it, expected %s or %s", folder, WHOLE, INDEX);
 }
 
-/* Opens the weights in a folder.  One file is preferred to shards, as in Hugging Face's own
+/* Opens the weights in a folder.  A single file is preferred to shards, as by Hugging Face's own
  * reader. */
 static int open_weights(struct cr_weight_files *files, const char *folder, const char *asked,
                         struct cr_error *error)
@@ -231,8 +234,8 @@ static int open_weights(struct cr_weight_files *files, const char *folder, const
 
 /* ---- modules of sentence-transformers ---- */
 
-/* Puts the module's folder, with dots as separators, and a dot in front of the names of a file's tensors, whose
- * order stays. */
+/* Prefixes the names of a file's tensors by the module's folder, with dots as separators, and a
+ * dot. Their order stays the same. */
 static void rename_tensors(struct cr_weight_file *f, const char *module)
 {
     size_t bytes = 0, prefix = strlen(module) + 1;
@@ -248,8 +251,8 @@ static void rename_tensors(struct cr_weight_file *f, const char *module)
     }
 }
 
-/* Opens the weights of a module if it is a Dense or a LayerNorm, which have folders of their own.  `asked` is as in
- * struct index. */
+/* Opens the weights of a module if it is a Dense or a LayerNorm: these have folders of their own.
+ * `asked` is the caller's path. */
 static int open_module(struct cr_weight_files *files, const char *folder, const char *asked,
                        const struct cr_document *d, int module, struct cr_error *error)
 {
@@ -287,7 +290,7 @@ static int open_modules_of(struct cr_weight_files *files, const char *folder, co
     return status;
 }
 
-/* True if a modules.json lists a Transformer in the folder `inner`. */
+/* True if the file modules.json lists a Transformer in the folder `inner`. */
 static bool holds_model(const char *modules, const char *inner)
 {
     enum { MOST_BYTES = 1 << 24 };
@@ -306,7 +309,8 @@ static bool holds_model(const char *modules, const char *inner)
     return found;
 }
 
-/* Opens the weights of the modules of a model's folder.  modules.json may be in a folder around it. */
+/* Opens the weights of all modules of a model.  modules.json may be in the model's folder or in
+ * the folder around it. */
 static int open_modules(struct cr_weight_files *files, const char *folder, struct cr_error *error)
 {
     char *outer = cr_strdup(folder), *modules = cr_path_in(folder, MODULES), *slash;
@@ -338,7 +342,7 @@ static int open_index(struct cr_weight_files *files, const char *path, struct cr
 
 /* ---- all of them ---- */
 
-/* Opens a folder, an index, or a file of weights. */
+/* Opens the weights at a path: a folder, an index, or a file of weights. */
 static int open_path(struct cr_weight_files *files, const char *path, struct cr_error *error)
 {
     if (cr_is_folder(path))
@@ -380,7 +384,7 @@ int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_b
     return -1;
 }
 
-/* Forgets bytes that the caller owns, so that they are not unmapped. */
+/* Clears the bytes of a file that the caller owns, so that closing the file does not unmap them. */
 static void give_back(struct cr_weight_file *f)
 {
     f->file.mapping = (struct cr_mapping){0};

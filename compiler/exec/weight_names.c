@@ -1,10 +1,11 @@
-/* weight_names.c - other names of parameters; see weight_names.h. */
+/* weight_names.c - the alternative names of parameters in files; see weight_names.h. */
 #include "weight_names.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Embedding tables that may also be the head's weight, and the name of that weight. */
+/* Names of embedding tables that a model may also use as its head, and the name of a separate
+ * head's weight. */
 static const struct {
     const char *table, *head;
 } tied[] = {
@@ -13,7 +14,7 @@ static const struct {
     {"embed_in.weight", "embed_out.weight"},
 };
 
-/* Endings of the names of tensors that are not parameters. */
+/* Endings of the names of tensors that no parameter needs; see cr_weight_is_buffer. */
 static const char *const buffers[] = {
     ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
     ".inv_freq",  "position_ids",      "lm_head.weight",  "embed_out.weight",
@@ -32,7 +33,8 @@ bool cr_weight_is_buffer(const char *name)
     return false;
 }
 
-/* The names of a norm's parameters in files converted from TensorFlow. */
+/* Endings of the names of a norm's parameters, and their endings in files converted from
+ * TensorFlow. */
 static const struct {
     const char *end, *kept, *once;
 } norms[] = {
@@ -44,13 +46,15 @@ enum {
     N_NORMS = sizeof norms / sizeof *norms,
     N_TIED = sizeof tied / sizeof *tied,
     N_PREFIXES =
-        3 /* unchanged; without the text up to the first dot; with the family's name as prefix */
+        3 /* a name unchanged, without the text up to its first dot, and with the family's name as
+           * prefix */
 };
 _Static_assert(CR_WEIGHT_HEADS == N_PREFIXES * (1 + N_NORMS) &&
                    CR_WEIGHT_NAMES == CR_WEIGHT_HEADS + N_PREFIXES * N_TIED,
                "each name has a number");
 
-/* Writes the TensorFlow name of a norm's parameter; false if it has none. */
+/* Writes the TensorFlow name of a norm's parameter; returns false if the name is not one of
+ * norms[i]. */
 static bool norm_name(char *other, size_t size, const char *name, int i)
 {
     if (!cr_ends_in(name, norms[i].end))
@@ -59,7 +63,8 @@ static bool norm_name(char *other, size_t size, const char *name, int i)
     return snprintf(other, size, "%.*s%s", n, name, norms[i].once) < (int)size;
 }
 
-/* Writes the head's name for an embedding table, if the model has no separate head. */
+/* Writes the name of the head's weight for an embedding table; returns false if it is no such
+ * table or if the model has a separate head. */
 static bool head_name(char *other, size_t size, const char *name, const struct cr_names *params,
                       int i)
 {
@@ -84,7 +89,8 @@ bool cr_weight_name(char *other, size_t size, const char *name, const char *fami
            (int)size;
 }
 
-/* Finds the tensor that has the first of a parameter's names from alternative `first` on. */
+/* Finds the tensor with the first name, among a parameter's names from alternative `first` on,
+ * that a file contains. */
 static const struct cr_st_tensor *find_from(int first, const struct cr_weight_files *files, const char *name,
                                             const char *family, const struct cr_names *params,
                                             const struct cr_weight_file **file)

@@ -1,4 +1,5 @@
-/* write_offsets.c - finds and checks the row offsets of write ops; see write_offsets.h. */
+/* write_offsets.c - finds the row offsets of write ops, and checks them before a run; see
+ * write_offsets.h. */
 #include "write_offsets.h"
 
 #include <inttypes.h>
@@ -8,22 +9,23 @@
 #include "compiler/ir/eval.h"
 #include "compiler/ir/mem.h"
 
-/* A scalar node that an offset is computed from. */
+/* A scalar node on which an offset depends. */
 struct number {
     enum cr_op op;
     enum cr_dtype dtype;
-    int in[3]; /* operands, as indices of earlier numbers */
-    int port;  /* inputs and states: index of the port, and of the element in it */
+    int in[3]; /* the operands, as indices in `numbers` */
+    int port;  /* for inputs and states: index of the port, and index of the element in its
+                * tensor */
     int64_t element;
     double value;
-    unsigned entries; /* bit mask of the entries that need it */
+    unsigned entries; /* bit i: entry i needs the number */
 };
 
 struct offset {
     int number;
-    int64_t rows, room; /* rows that are written; size of the axis they are written to */
-    int length;         /* the index of the number that is the count of rows, or CR_NONE: the
-                           count is `rows` */
+    int64_t rows, room; /* number of rows written; size of the axis along which they are written */
+    int length;         /* index of the number that is the count of written rows; CR_NONE: the
+                         * count is `rows` */
     int axis;
     unsigned entries;
     char *file;
@@ -42,10 +44,10 @@ struct cr_offsets {
 struct finder {
     const struct cr_graph *g;
     struct cr_offsets *offsets;
-    unsigned *needed; /* by node: bits of the entries that need it */
-    int *number;      /* by node: its index in `numbers`; CR_NONE: its value is not known before
-                         a run */
-    int *port;        /* by node: its index among the nodes of its op */
+    unsigned *needed; /* by node: bit i: entry i needs it */
+    int *number;      /* by node: its index in `numbers`; CR_NONE: its value is unknown before a
+                       * run */
+    int *port;        /* by node: its index among the nodes with the same op */
 };
 
 static bool may_be_number(const struct cr_node *node)
@@ -64,7 +66,8 @@ static int64_t element_of(const struct cr_node *node, const int64_t *index)
     return element;
 }
 
-/* Maps the index of an element of a movement op to its index in the operand. */
+/* Changes *index from an index into the result of a movement op to the index of the same element
+ * in its operand. */
 static void move_back(const struct cr_node *node, const struct cr_node *in, int64_t *index)
 {
     int64_t from[CR_MAX_RANK], element = element_of(node, index);
@@ -81,8 +84,8 @@ static void move_back(const struct cr_node *node, const struct cr_node *in, int6
         index[node->index[a]] = from[a];
 }
 
-/* Describes a node that moves one element of an input or a state; false if it moves anything
- * else. */
+/* Sets *number to the element of an input or a state that a node is a view of; returns false if
+ * the node is no such view. */
 static bool find_element(const struct finder *f, cr_id id, struct number *number)
 {
     int64_t index[CR_MAX_RANK] = {0};
@@ -114,7 +117,7 @@ static void number_node(struct finder *f, cr_id id)
     *CR_PUSH(f->offsets->numbers, f->offsets->n_numbers, f->offsets->cap_numbers) = number;
 }
 
-/* Returns the number of the input that holds a length, or CR_NONE. */
+/* Returns the index in `numbers` of the input that holds a length, or CR_NONE. */
 static int number_of_length(const struct finder *f, int length)
 {
     for (cr_id id = 0; length && id < f->g->n_nodes; id++)
@@ -124,7 +127,7 @@ static int number_of_length(const struct finder *f, int length)
     return CR_NONE;
 }
 
-/* Adds a write op to the list of checks, if its offset is known before a run. */
+/* Adds a write op to the list of checks if its offset is known before a run. */
 static void add_offset(struct finder *f, cr_id id)
 {
     const struct cr_node *node = &f->g->nodes[id];
@@ -191,7 +194,7 @@ static double read_number(const struct number *number, const void *tensor)
     return ((const float *)tensor)[number->element] != 0;
 }
 
-/* Returns the value of a number, from its operands or from a tensor. */
+/* Returns the value of a number: computed from its operands, or read from an input or a state. */
 static double evaluate(const struct cr_offsets *o, const struct number *n,
                        const void *const *inputs, void *const *states)
 {
@@ -207,7 +210,7 @@ static double evaluate(const struct cr_offsets *o, const struct number *n,
     return cr_ops[n->op].kind == CR_KIND_MOVE ? in[0] : n->value;
 }
 
-/* Fails if rows lie outside the axis. */
+/* Fails if rows at this offset lie outside the axis. */
 static int check_offset(const struct cr_offsets *o, const struct offset *offset,
                         struct cr_error *error)
 {
