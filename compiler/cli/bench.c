@@ -1,4 +1,5 @@
-/* bench.c - crescent bench: run time against the machine's limits and other settings. */
+/* bench.c - crescent bench: compares the run time of a model with the machine's limits and with
+ * other settings. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -9,13 +10,14 @@
 #include "compiler/ir/mem.h"
 #include "verbs.h"
 
-/* A round times each case for ROUND_NS.  Threads of a pool poll for work for some microseconds;
- * after PAUSE_US they sleep. */
+/* A round times runs of each case for ROUND_NS nanoseconds.  Threads of a pool poll for work for
+ * some microseconds; after a pause of PAUSE_US they sleep. */
 enum { LEAST_ROUNDS = 5, ROUND_NS = 1000000, PAUSE_US = 300 };
 
 /* ---- counting ---- */
 
-/* Returns the arithmetic that rules name; the first one, if there are several. */
+/* Returns the arithmetic that the rules for a model's products name; "int8" if they name both
+ * int8 and bf16. */
 static const char *arithmetic_of(const char *rules)
 {
     return rules && strstr(rules, "int8") ? "int8" : "bf16";
@@ -34,7 +36,8 @@ static void count(struct cr_bench *b)
 
 /* ---- opening ---- */
 
-/* Compiles a twin of the model, since the interpreter has no kernels to count. */
+/* Compiles a twin of the model: the interpreter has no kernels whose operations could be
+ * counted. */
 static int open_twin(struct cr_bench *b, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(b->options, CRESCENT_TCC);
@@ -46,7 +49,7 @@ static int open_twin(struct cr_bench *b, struct cr_error *error)
     return status;
 }
 
-/* Opens the model, then the model under the setting of each --vs. */
+/* Opens the model, then the model changed by the argument of each --vs. */
 static int open_cases(struct cr_bench *b, struct cr_error *error)
 {
     const struct cr_options *o = b->options;
@@ -95,8 +98,8 @@ static void measure_machine(struct cr_bench *b)
     cr_sample_add(&b->active_read, crescent_machine_read(b->machine, b->active));
 }
 
-/* Measures the machine, then every case.  The order is reversed each round, so that a slow
- * moment hits all cases and none is always first. */
+/* Measures the machine, then every case.  Each round reverses the order of cases, so that a slow
+ * moment affects all of them and none is always first. */
 static int measure_round(struct cr_bench *b, struct cr_error *error)
 {
     measure_machine(b);
@@ -128,7 +131,8 @@ static int measure(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Reads a character of standard input; of several ranks the first one reads it. */
+/* Returns a character of standard input, or EOF; with several ranks, the first rank reads it for
+ * all. */
 static int next_character(const struct cr_bench *b)
 {
     const crescent_context *context = b->options->context;
@@ -137,8 +141,8 @@ static int next_character(const struct cr_bench *b)
     return c;
 }
 
-/* Measures a round for each line of standard input, so that another program can alternate rounds
- * of this bench with its own. */
+/* Measures one round for each line of standard input, so that another program can alternate
+ * rounds of this bench with rounds of its own. */
 static int alternate(struct cr_bench *b, struct cr_error *error)
 {
     for (int c; (c = next_character(b)) != EOF;) {
@@ -155,7 +159,7 @@ static int alternate(struct cr_bench *b, struct cr_error *error)
 
 /* ---- the verb ---- */
 
-/* Compiles all cases, then measures what the options ask for. */
+/* Compiles all cases, then makes the measurements that the options request. */
 static int run(struct cr_bench *b, struct cr_error *error)
 {
     if (check_options(b->options, error) || open_cases(b, error))
@@ -173,7 +177,7 @@ static int run(struct cr_bench *b, struct cr_error *error)
     return 0;
 }
 
-/* Runs the bench and closes everything, even after a failure. */
+/* Runs the bench; closes everything, even after a failure. */
 int cr_verb_bench(const struct cr_options *options, struct cr_error *error)
 {
     struct cr_bench b = {.options = options};

@@ -1,6 +1,4 @@
-/*
- * bench.h - the measurements of a bench.
- */
+/* bench.h - the cases and the measurements of a bench. */
 #ifndef CR_BENCH_H
 #define CR_BENCH_H
 
@@ -9,30 +7,31 @@
 
 struct cr_bench {
     const struct cr_options *options;
-    struct cr_bench_case *cases; /* the model, then one for each --vs */
+    struct cr_bench_case *cases; /* the model, then the model changed by each --vs */
     int n;
-    crescent_model *twin;     /* for the interpreter: the same model compiled, to count
+    crescent_model *twin;     /* if the model is interpreted: the same model compiled, to count
                                * operations */
-    crescent_report compiled; /* report of the compiled model: the model or its twin */
+    crescent_report compiled; /* report of the compiled model, which is the model or its twin */
     crescent_machine *machine;
-    struct cr_profile profile; /* if --per-kernel is given */
+    struct cr_profile profile; /* times of kernels, if --per-kernel is given */
     int rounds;
 
-    const char *arithmetic; /* arithmetic of the products that are not in f32, or null */
-    double flops;           /* operations of a run, without recomputation */
-    double flops_again;     /* operations of a run that recompute values, because of --max-arena */
-    int64_t touched; /* bytes of parameters, inputs and outputs: the least traffic of a run */
+    const char *arithmetic; /* arithmetic of products other than f32, or null */
+    double flops;           /* operations of a run, without those that recompute values */
+    double flops_again;     /* operations of a run that recompute values to save memory
+                             * (--max-arena) */
+    int64_t touched; /* bytes of parameters, inputs and outputs: the minimum traffic of a run */
     int64_t active;  /* bytes of arena, inputs and outputs: the memory of activations */
 
-    /* Measurements of the machine, between runs. */
-    struct cr_sample peak;         /* GFLOP/s */
-    struct cr_sample products;     /* GOP/s in that arithmetic */
+    /* Rates of the machine, measured between runs. */
+    struct cr_sample peak;         /* floating-point peak in GFLOP/s */
+    struct cr_sample products;     /* peak of products in `arithmetic`, GOP/s */
     struct cr_sample memory;       /* GB/s from main memory */
-    struct cr_sample touched_read; /* GB/s from a working set of `touched` bytes */
-    struct cr_sample active_read;  /* GB/s from a working set of `active` bytes */
+    struct cr_sample touched_read; /* GB/s when `touched` bytes are read repeatedly */
+    struct cr_sample active_read;  /* GB/s when `active` bytes are read repeatedly */
 };
 
-/* Returns the compiled model: the model or its twin. */
+/* Returns the compiled model, which is the model or its twin. */
 static inline crescent_model *cr_bench_compiled(const struct cr_bench *b)
 {
     return b->twin ? b->twin : b->cases[0].model;

@@ -1,4 +1,4 @@
-/* bench_case.c - a model under one setting, ready for measurements; see bench_case.h. */
+/* bench_case.c - compiles and runs a model under one setting; see bench_case.h. */
 #include "bench_case.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static bool declares(const crescent_graph *graph, const char *name)
     return false;
 }
 
-/* Changes the model.  Keeps the settings that its script declares, and drops files and lengths. */
+/* Changes the model to another script.  Keeps the settings that the script declares as options,
+ * and drops input files and lengths. */
 static int change_model(struct cr_options *o, const char *path, struct cr_error *error)
 {
     struct cr_options plain = {.context = o->context, .model = path};
@@ -63,7 +64,8 @@ int cr_apply_variant(struct cr_options *o, const char *asked, const char *settin
 
 /* ---- compiling ---- */
 
-/* Closes the model and compiles it again; adds the time of each stage to the samples. */
+/* Closes the model, if it is open, and compiles it again; adds the time of each stage to the
+ * samples. */
 static int open_once(struct cr_bench_case *s, struct cr_error *error)
 {
     const struct cr_options *o = &s->options;
@@ -85,7 +87,7 @@ static int open_once(struct cr_bench_case *s, struct cr_error *error)
     return 0;
 }
 
-/* Compiles several times if that is quick, to get medians of each stage. */
+/* Compiles several times if that is quick, so that the samples have medians. */
 int cr_bench_case_open(struct cr_bench_case *s, const struct cr_options *options, const char *setting,
                     struct cr_error *error)
 {

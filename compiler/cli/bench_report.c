@@ -1,4 +1,4 @@
-/* bench_report.c - the results of a bench as text, JSON and Markdown; see bench_report.h. */
+/* bench_report.c - prints the results of a bench as text, JSON and Markdown; see bench_report.h. */
 #include "bench_report.h"
 
 #include <string.h>
@@ -7,15 +7,18 @@
 #include "report.h"
 #include "roofline.h"
 
-/* The figures of a bench that text, JSON and Markdown show. */
+/* The figures of a bench that all formats of the report show. */
 struct figures {
-    const crescent_report *engine, *program; /* reports of the model, and of the compiled model */
+    const crescent_report *engine, *program; /* report of the benched model, and of the compiled
+                                              * model */
     struct cr_roofline roofline;
-    double script_ns, passes_ns, emit_ns, backend_ns; /* medians of the stages */
-    double compile_ns;                                /* from the graph to a callable function */
+    double script_ns, passes_ns, emit_ns, backend_ns; /* median times of the stages */
+    double compile_ns;                                /* time from the graph to a callable
+                                                       * function */
     double median_ns, min_ns, gflops, peak, limit_ns;
-    double best_of_peak; /* the fastest run against the highest peak, least affected by noise */
-    int64_t arena;       /* the interpreter has none */
+    double best_of_peak; /* the fastest run's share of the highest measured peak; noise affects it
+                          * least */
+    int64_t arena;       /* bytes of the arena; the interpreter has none */
 };
 
 /* Computes the figures from medians; sorts the samples. */
@@ -41,7 +44,8 @@ static struct figures figures_of(struct cr_bench *b)
     return f;
 }
 
-/* True if a tenth of the peaks lie below 0.9 of the median: other work disturbed the machine. */
+/* True if the lowest tenth of the measured peaks is below 0.9 of the median: other programs
+ * disturbed the measurement. */
 static bool is_noisy(struct cr_bench *b)
 {
     return cr_sample_quantile(&b->peak, 0.1) < 0.9 * cr_sample_median(&b->peak);
@@ -57,7 +61,7 @@ static crescent_kernel kernel_at(const struct cr_bench *b, int i)
 
 /* ---- text ---- */
 
-/* Prints times of stages, arena and activations; the interpreter has no stages. */
+/* Prints the times of stages, the arena and the activations.  The interpreter has no stages. */
 static void print_compilation(const struct figures *f)
 {
     printf("Model: %s, backend %s, %s, %d thread%s\n", f->engine->name,
@@ -81,7 +85,7 @@ static void print_compilation(const struct figures *f)
                cr_bytes(f->program->activation_bytes).text);
 }
 
-/* Prints the peak of products in another arithmetic than f32, and the share that the run
+/* Prints the peak of products in an arithmetic other than f32, and the share of it that the run
  * reaches. */
 static void print_products(struct cr_bench *b, const struct figures *f)
 {
@@ -90,7 +94,7 @@ static void print_products(struct cr_bench *b, const struct figures *f)
            b->arithmetic, 100 * f->gflops / most);
 }
 
-/* Prints the limits of the machine. */
+/* Prints the measured limits of the machine. */
 static void print_machine(struct cr_bench *b, const struct figures *f)
 {
     printf("Machine: %.1f GFLOP/s; reads %.1f GB/s from memory, %.1f GB/s from %s\n", f->peak,
@@ -103,7 +107,7 @@ static void print_machine(struct cr_bench *b, const struct figures *f)
                cr_sample_least(&b->peak), cr_sample_quantile(&b->peak, 1));
 }
 
-/* Prints the run's speed, and its shares of the peak and of the roofline. */
+/* Prints the run's speed as shares of the peak and of the roofline. */
 static void print_speed(struct cr_bench *b, const struct figures *f)
 {
     printf("Run: median %s, fastest %s of %d runs in %d rounds\n",
@@ -134,7 +138,7 @@ static void print_ratios(struct cr_bench *b)
     }
 }
 
-/* Formats the modelled traffic into a cache, and its bandwidth: "9.3 MiB, 12.1". */
+/* The modelled traffic into a cache and its bandwidth as text: "9.3 MiB, 12.1". */
 struct traffic {
     char text[256];
 };
@@ -146,7 +150,7 @@ static struct traffic traffic_of(double bytes, double ns)
     return t;
 }
 
-/* Prints a row of --per-kernel: all calls of a kernel in a run. */
+/* Prints a row of --per-kernel: the totals of all calls of a kernel in a run. */
 static void print_kernel(struct cr_bench *b, const struct figures *f, int i, int width)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
@@ -201,7 +205,7 @@ static void write_whole(struct cr_doc *d, const char *key, double value)
     cr_doc_integer(d, key, (int64_t)value);
 }
 
-/* Writes compile times and sizes, which are known before the first run. */
+/* Writes compile times and sizes of memory, which are known before the first run. */
 static void write_compilation(struct cr_doc *d, struct cr_bench *b, const struct figures *f)
 {
     cr_doc_text(d, "model", f->engine->name);
@@ -269,7 +273,7 @@ static void write_ratios(struct cr_doc *d, struct cr_bench *b)
     cr_doc_end(d, ']');
 }
 
-/* Writes a row for all calls of a kernel in a run. */
+/* Writes an object with the totals of all calls of a kernel in a run. */
 static void write_kernel(struct cr_doc *d, struct cr_bench *b, const struct figures *f, int i)
 {
     crescent_kernel kernel = kernel_at(b, i), *k = &kernel;
@@ -304,7 +308,7 @@ static void write_kernels(struct cr_doc *d, struct cr_bench *b, const struct fig
     write_whole(d, "between_kernels_ns", cr_sample_median(&b->profile.between));
 }
 
-/* Prints the report as one object: all of it if the model has run. */
+/* Prints the report as one JSON object; without measurements if the model has not run. */
 static void print_json(struct cr_bench *b, const struct figures *f, bool has_run)
 {
     struct cr_doc d = cr_json_begin();
@@ -320,7 +324,7 @@ static void print_json(struct cr_bench *b, const struct figures *f, bool has_run
 
 /* ---- Markdown ---- */
 
-/* Prints the settings of the script as given. */
+/* Prints the settings of the script as they were given. */
 static void print_settings(const struct cr_options *o)
 {
     for (int i = 0; i < o->set.n; i++)
@@ -335,7 +339,7 @@ static void print_columns(const struct cr_options *o, const char *text, const ch
     putchar('\n');
 }
 
-/* Prints the bench as a table of one row. */
+/* Prints the results of the bench as a table of one row. */
 static void print_markdown(struct cr_bench *b, const struct figures *f)
 {
     print_columns(b->options,
@@ -353,7 +357,7 @@ static void print_markdown(struct cr_bench *b, const struct figures *f)
     putchar('\n');
 }
 
-/* Prints the compilation as a table of one row. */
+/* Prints the times of the compilation as a table of one row. */
 static void print_compilation_markdown(struct cr_bench *b, const struct figures *f)
 {
     puts("| model | settings | script ms | passes ms | emit ms | backend ms | "

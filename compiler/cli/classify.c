@@ -1,4 +1,4 @@
-/* classify.c - crescent classify: the labels of texts, with their probabilities. */
+/* classify.c - crescent classify: prints the labels of texts with their probabilities. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ struct label {
     int number;
 };
 
-/* Sorts the likeliest first, equal ones by their numbers, NaN last. */
+/* Compares two labels for qsort: the likelier first, equal ones by number, NaN last. */
 static int by_probability(const void *a, const void *b)
 {
     const struct label *x = a, *y = b;
@@ -29,7 +29,7 @@ static void write_label(struct cr_doc *d, const char *name, double score)
     cr_doc_end(d, '}');
 }
 
-/* Prints a line: [{"label": NAME, "score": P}, ...], or NAME P with tabs between. */
+/* Prints one line: [{"label": NAME, "score": P}, ...], or NAME P, separated by tabs. */
 static void print_labels(const struct cr_encoder *e, const struct label *labels)
 {
     struct cr_doc d = {.out = stdout, .style = CR_DOC_LINE};
@@ -47,7 +47,7 @@ static void print_labels(const struct cr_encoder *e, const struct label *labels)
     putchar('\n');
 }
 
-/* Prints the labels of a text, the likeliest first. */
+/* Prints the labels of the current text, the likeliest first. */
 static int take_labels(void *context, struct cr_error *error)
 {
     struct cr_encoder *e = context;
@@ -61,7 +61,7 @@ static int take_labels(void *context, struct cr_error *error)
     return 0;
 }
 
-/* Prints a line for each text. */
+/* Prints a line of labels for each text. */
 int cr_verb_classify(const struct cr_options *o, struct cr_error *error)
 {
     struct cr_encoder e;

@@ -1,4 +1,4 @@
-/* compare.c - crescent compare: backends against each other and against files. */
+/* compare.c - crescent compare: compares the outputs of backends with each other and with files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 
 enum { MAX_BACKENDS = 8 };
 
-/* The outputs of one backend, as doubles and as the original bits. */
+/* The outputs of one backend, as doubles and with their original bits. */
 struct result {
     crescent_backend backend;
     double **values;
     struct cr_arrays raw;
 };
 
-/* The expected values of an output. */
+/* The expected values of an output, from a file. */
 struct expected {
     const char *file;
-    double *values; /* null: none */
-    struct cr_phrase shape; /* the shape of the tensor of --expect-taps, if it differs from the
-                             * value's; else "" */
+    double *values; /* null: nothing is expected */
+    struct cr_phrase shape; /* if the tensor of --expect-taps has another shape than the value,
+                             * that shape; else "" */
 };
 
 struct comparison {
@@ -36,22 +36,23 @@ struct comparison {
     int n_backends;
     struct result results[MAX_BACKENDS];
     int n_results;
-    crescent_graph *graph; /* the graph of the first backend; the other graphs have the same
-                              ports */
-    struct cr_arrays inputs; /* the inputs of every backend */
+    crescent_graph *graph; /* the first backend's graph; the graphs of other backends have the
+                            * same ports */
+    struct cr_arrays inputs; /* the inputs, which are the same for every backend */
     int n_outputs;
-    crescent_port *outputs; /* outputs with their sizes for these inputs */
-    crescent_file *grads;      /* gradients of the first backend; renamed when all have run */
-    struct expected *expected; /* by output */
+    crescent_port *outputs; /* ports of the outputs, with their sizes for these inputs */
+    crescent_file *grads;      /* file of the first backend's gradients; it gets its name when all
+                                * backends have run */
+    struct expected *expected; /* by output: its expected values */
     crescent_surplus surplus;
-    struct cr_doc json; /* of --json: the rows are written as they come */
+    struct cr_doc json; /* the output of --json, written row by row */
     int failures;
-    bool *failed; /* by output */
+    bool *failed; /* by output: true if a comparison failed */
 };
 
 /* ---- expected files ---- */
 
-/* Allocates an output as doubles. */
+/* Allocates doubles for the elements of an output. */
 static int new_values(const struct comparison *c, const crescent_port *port, const char *what,
                       double **values, struct cr_error *error)
 {
@@ -138,7 +139,8 @@ static bool has_expected(const struct cr_options *o)
     return o->expect.n || o->expect_grads || o->expect_taps;
 }
 
-/* Parses --backends.  The default is ref,tcc,cc; or, if files are expected, --backend or tcc. */
+/* Parses --backends.  The default is ref,tcc,cc; if files with expected values are given, it is
+ * --backend or tcc. */
 static int choose_backends(struct comparison *c, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -166,7 +168,7 @@ static int choose_backends(struct comparison *c, struct cr_error *error)
     return status;
 }
 
-/* Sets the tolerances; if any is given, it replaces all defaults. */
+/* Sets the tolerances.  If the user gives any of them, no default applies. */
 static void choose_tolerances(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -182,7 +184,7 @@ static void choose_tolerances(struct comparison *c)
     };
 }
 
-/* Converts an output to doubles; the interpreter's has them already. */
+/* Converts an output to doubles; from the interpreter it copies the doubles. */
 static int widen(const struct comparison *c, struct result *r, const crescent_model *model,
                  int output, struct cr_error *error)
 {
@@ -201,7 +203,8 @@ static int widen(const struct comparison *c, struct result *r, const crescent_mo
     return 0;
 }
 
-/* Takes the ports from the first backend's model and reads the expected files before it runs. */
+/* Copies the ports of the first backend's model, and reads the files of expected values before
+ * that model runs. */
 static int adopt_outputs(struct comparison *c, const crescent_model *model, struct cr_error *error)
 {
     c->n_outputs = crescent_port_count(model, CRESCENT_OUTPUT);
@@ -218,8 +221,8 @@ static int adopt_outputs(struct comparison *c, const crescent_model *model, stru
     return read_all_expected(c, model, error);
 }
 
-/* Writes the first backend's gradients to a file that gets its name when all have run; of several ranks the
- * first one writes. */
+/* Writes the first backend's gradients to a temporary file, which gets its name when all backends
+ * have run. With several ranks, the first rank writes. */
 static int put_gradients(struct comparison *c, const crescent_model *model, const struct result *r,
                          struct cr_error *error)
 {
@@ -249,7 +252,8 @@ static int run_model(struct comparison *c, struct result *r, crescent_model *mod
     return status ? status : put_gradients(c, model, r, error);
 }
 
-/* Runs a backend and closes all but its outputs; the first one's graph stays open for its ports. */
+/* Compiles and runs one backend, then closes everything but its outputs.  The first backend's
+ * graph stays open, since its ports are needed. */
 static int run_backend(struct comparison *c, crescent_backend backend, struct cr_error *error)
 {
     const struct cr_options *o = c->options;
@@ -276,14 +280,15 @@ static int run_backend(struct comparison *c, crescent_backend backend, struct cr
 
 /* ---- the table ---- */
 
-/* Returns the last component of a path: the table is wide enough. */
+/* Returns the last component of a path, which is enough for the table. */
 static const char *last_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Returns the width of the column of names: with --expect-taps, the longest compared name. */
+/* Returns the width of the column of names: the length of the longest name; with --expect-taps,
+ * of the longest name that is compared. */
 static int width_of(const struct comparison *c)
 {
     int width = 20;
@@ -305,7 +310,8 @@ static void print_head(struct comparison *c)
            "max abs", "max rel", "max ulp", "verdict");
 }
 
-/* Formats ulps for the table: each element's own if --max-ulp asks for them. */
+/* Formats the error in ulps for the table: relative to each element if --max-ulp is given, else
+ * relative to the tensor's largest magnitude. */
 static struct cr_phrase ulps_of(const struct comparison *c, const crescent_difference *d)
 {
     struct cr_phrase out;
@@ -342,7 +348,7 @@ static void write_row(struct cr_doc *j, const crescent_port *port, const char *b
     cr_doc_end(j, '}');
 }
 
-/* Counts the row if it failed, then prints it. */
+/* Counts a comparison that failed, and prints its row. */
 static void print_row(struct comparison *c, int output, const char *backend, const char *against,
                       const crescent_difference *d)
 {
@@ -375,7 +381,7 @@ static void write_other_shape(struct cr_doc *d, const crescent_port *port, const
     cr_doc_end(d, '}');
 }
 
-/* Prints the row of a tensor with a different shape, which counts as a failure. */
+/* Prints the row of a tensor whose shape differs from the output's, which counts as a failure. */
 static void print_other_shape(struct comparison *c, int output)
 {
     const struct expected *x = &c->expected[output];
@@ -389,7 +395,8 @@ static void print_other_shape(struct comparison *c, int output)
                  "", last_name(x->file), "", x->shape.text, cr_port_shape(port).text);
 }
 
-/* Prints the rows of one output: each backend against the file, or against the first backend. */
+/* Prints the rows of one output: each backend compared with the file or, without a file, with the
+ * first backend. */
 static void compare_output(struct comparison *c, int output)
 {
     int64_t n = crescent_port_elements(&c->outputs[output]);
@@ -426,7 +433,7 @@ static void write_bits(struct cr_doc *d, const char *output, bool same)
     cr_doc_end(d, '}');
 }
 
-/* Checks that TinyCC and the system's compiler gave the same bits. */
+/* Checks that TinyCC and the system's compiler computed the same bits. */
 static void compare_bits(struct comparison *c)
 {
     const struct result *tcc = result_of(c, CRESCENT_TCC), *cc = result_of(c, CRESCENT_CC);
@@ -445,7 +452,8 @@ static void compare_bits(struct comparison *c)
     }
 }
 
-/* Returns the first value of --expect-taps that differs, in the order of the graph, or null. */
+/* Returns the first value, in the order of the graph, that differs from the tensor of
+ * --expect-taps; null if none does. */
 static const char *first_to_differ(const struct comparison *c)
 {
     const char *name;
@@ -468,7 +476,7 @@ static void write_end(struct comparison *c, const char *first)
     cr_json_end(d);
 }
 
-/* Prints the verdict of all rows. */
+/* Prints the overall verdict. */
 static void print_end(struct comparison *c)
 {
     const struct cr_options *o = c->options;
@@ -488,7 +496,8 @@ static void print_end(struct comparison *c)
 
 /* ---- the verb ---- */
 
-/* Compares backends.  Writes files and prints rows only after every backend has run. */
+/* Runs all backends and compares them.  Names files and prints rows only after every backend has
+ * run. */
 static int run(struct comparison *c, struct cr_error *error)
 {
     if (choose_backends(c, error))

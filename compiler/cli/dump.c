@@ -23,7 +23,7 @@ static int dump(const crescent_graph *graph, const struct cr_options *o, struct 
     return 0;
 }
 
-/* Dumps after the pass of --after; without it lists the passes. */
+/* Dumps after the pass that --after names; without --after, lists the passes. */
 int cr_verb_dump(const struct cr_options *o, struct cr_error *error)
 {
     crescent_graph *graph;

@@ -8,13 +8,14 @@
 #include "outfiles.h"
 #include "verbs.h"
 
-/* The state of a run. */
+/* The state of one call of the verb. */
 struct embedding {
     struct cr_encoder encoder;
-    FILE *rows; /* the vectors of a .npy file, until all are computed; or null */
+    FILE *rows; /* a temporary file of the vectors until all are computed; null if no .npy file is
+                 * written */
 };
 
-/* Prints a vector as a line of JSON, which has no NaN and no infinity: they are null. */
+/* Prints a vector as a line of JSON; NaN and infinities, which JSON lacks, become null. */
 static void print_vector(const float *vector, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -25,7 +26,7 @@ static void print_vector(const float *vector, int64_t n)
     puts("]");
 }
 
-/* Prints or keeps the vector of a text. */
+/* Prints the vector of the current text, or keeps it for the file. */
 static int take_vector(void *context, struct cr_error *error)
 {
     struct embedding *e = context;
@@ -37,7 +38,7 @@ static int take_vector(void *context, struct cr_error *error)
     return 0;
 }
 
-/* Copies the rows to the file. */
+/* Copies the vectors from the temporary file to the .npy file. */
 static int copy_rows(FILE *rows, crescent_file *file)
 {
     char part[1 << 16];
@@ -49,7 +50,7 @@ static int copy_rows(FILE *rows, crescent_file *file)
     return 0;
 }
 
-/* Writes the rows as an array [texts, dimensions]. */
+/* Writes the vectors as an array [texts, dimensions] to the .npy file. */
 static int write_array(struct embedding *e, struct cr_error *error)
 {
     const struct cr_options *o = e->encoder.o;
@@ -69,8 +70,8 @@ static int write_array(struct embedding *e, struct cr_error *error)
     return status ? -1 : 0;
 }
 
-/* Opens the encoder, embeds all texts, and writes the file if one is wanted, which of several ranks the first one
- * does. */
+/* Opens the encoder, embeds all texts, and writes the .npy file if one is requested.  With
+ * several ranks, the first rank writes. */
 int cr_verb_embed(const struct cr_options *o, struct cr_error *error)
 {
     struct embedding e = {.rows = NULL};

@@ -8,7 +8,7 @@
 #include "report.h"
 #include "verbs.h"
 
-/* Writes both files and prints a summary. */
+/* Writes the C file and the header, and prints a summary. */
 static int emit(const crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);
@@ -28,14 +28,14 @@ static int emit(const crescent_graph *graph, const struct cr_options *o, struct 
 
 /* ---- a model with a tokenizer ---- */
 
-/* An option that requires one of --generate and --embed-text. */
+/* An option that is valid only together with --generate or --embed-text. */
 struct given {
     const char *name;
-    bool given, generates, embeds; /* given: the option is set; it needs --generate; it needs
-                                      --embed-text */
+    bool given, generates, embeds; /* given: the option is set; generates, embeds: it is valid
+                                    * with --generate, with --embed-text */
 };
 
-/* Fails if an option is given without the option that it requires. */
+/* Fails if an option is given without the --generate or --embed-text that it needs. */
 static int check_beside(const struct cr_options *o, struct cr_error *error)
 {
     const struct given options[] = {{"pack", o->pack != NULL, true, true},
@@ -85,8 +85,8 @@ static int check_plain(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Returns the path of the packed weights: the path of --pack, or with --embed a path next to the
- * C. */
+/* Returns the path for the packed weights: the argument of --pack; with --embed, a path next to
+ * the C file; null if neither is given. */
 static char *packed_path(const struct cr_options *o)
 {
     size_t stem = strlen(o->out) - 2;
@@ -97,7 +97,7 @@ static char *packed_path(const struct cr_options *o)
     return path;
 }
 
-/* Writes all files and prints a summary. */
+/* Writes all files of a program with a tokenizer, and prints a summary. */
 static int emit_with_text(const struct cr_options *o, const char *packed, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, CRESCENT_TCC);

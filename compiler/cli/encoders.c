@@ -1,4 +1,4 @@
-/* encoders.c - runs an encoder on texts, one a line; see encoders.h. */
+/* encoders.c - runs an encoder on texts, one text in each line; see encoders.h. */
 #include "encoders.h"
 
 #include <errno.h>
@@ -16,16 +16,17 @@
 
 /* ---- the encoder ---- */
 
-/* Texts that are read at a time: one thread gains nothing by many, which only take memory. */
+/* Number of texts in a batch: one thread runs no faster with many, which only take more memory. */
 enum { DEFAULT_BATCH = 32, BATCH_OF_ONE_THREAD = 4 };
 
-/* True for the process that reads texts, and writes: of several ranks the first one. */
+/* True for the process that reads texts and prints results: with several ranks, the first one. */
 static bool is_first(const struct cr_options *o)
 {
     return crescent_ranks_of(o->context).rank == 0;
 }
 
-/* Opens the file of the texts, so that a missing one is found before the model is loaded. */
+/* Opens the file of the texts; done before the model is loaded, so that a missing file is found
+ * early. */
 static int open_texts(struct cr_encoder *e, struct cr_error *error)
 {
     const struct cr_options *o = e->o;
@@ -37,7 +38,7 @@ static int open_texts(struct cr_encoder *e, struct cr_error *error)
     return e->in ? 0 : cr_fail(error, "%.300s: cannot be opened: %s", o->file, strerror(errno));
 }
 
-/* Returns the pages of freed memory to the system: a compilation leaves more than half of the heap free. */
+/* Returns freed memory to the system: after a compilation more than half of the heap is free. */
 static void give_memory_back(void)
 {
 #ifdef __GLIBC__
@@ -45,7 +46,7 @@ static void give_memory_back(void)
 #endif
 }
 
-/* Opens the texts and the folder, and makes room for a batch. */
+/* Opens the texts and the model, and allocates a batch. */
 int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_classification classify,
                     struct cr_error *error)
 {
@@ -74,7 +75,7 @@ int cr_encoder_open(struct cr_encoder *e, const struct cr_options *o, crescent_c
     return 0;
 }
 
-/* Frees the texts that were read and not yet encoded. */
+/* Frees the texts that were read but not yet encoded. */
 static void drop_texts(struct cr_encoder *e)
 {
     for (; e->n > 0; e->n--)
@@ -94,7 +95,7 @@ void cr_encoder_close(struct cr_encoder *e)
 
 /* ---- progress ---- */
 
-/* Prints "1,234 texts, 567 texts/s, 8,901 tokens/s". */
+/* Prints the speed so far: "1,234 texts, 567 texts/s, 8,901 tokens/s". */
 static void print_speed(const struct cr_encoder *e, int64_t now)
 {
     double seconds = (double)(now - e->start + 1) * 1e-9;
@@ -103,7 +104,7 @@ static void print_speed(const struct cr_encoder *e, int64_t now)
     fprintf(stderr, ", %s tokens/s", cr_thousands((int64_t)((double)e->n_tokens / seconds)).text);
 }
 
-/* Overwrites the line of progress, ten times a second. */
+/* Overwrites the line of progress, at most ten times a second. */
 static void show_progress(struct cr_encoder *e)
 {
     enum { REWRITE_NS = 100000000 };
@@ -116,7 +117,7 @@ static void show_progress(struct cr_encoder *e)
     fputs("\033[K", stderr);
 }
 
-/* Clears the progress line, and prints a final line if one is requested. */
+/* Clears the line of progress, and prints a final line if the options request one. */
 static void end_progress(const struct cr_encoder *e)
 {
     if (e->written)
@@ -141,7 +142,7 @@ void cr_encoder_end(const struct cr_encoder *e)
 
 /* ---- texts ---- */
 
-/* Texts on their way through the encoder. */
+/* An encoder, and the caller's function for each vector. */
 struct stream {
     struct cr_encoder *encoder;
     cr_vector_function *take;
@@ -149,7 +150,7 @@ struct stream {
     bool paired;
 };
 
-/* Fails if the question cannot be encoded, whatever the document is. */
+/* Fails if the text of --query alone cannot be encoded, so that no pair with it can be. */
 static int check_query(struct cr_encoder *e, float *vector, struct cr_error *error)
 {
     const char *query = e->o->query;
@@ -158,8 +159,9 @@ static int check_query(struct cr_encoder *e, float *vector, struct cr_error *err
                : 0;
 }
 
-/* Handles the failure of text i.  The text of --text and a question that no document can stand
- * beside end the run, as does a difference between ranks; another text has NaNs and a note with its number. */
+/* Handles a failure for text i.  Ends the run if the text is from --text, if the fault lies with
+ * --query, or if ranks differ; any other text gets a vector of NaNs and a note with its line
+ * number. */
 static int skip_text(struct cr_encoder *e, int i, float *vector, struct cr_error *error)
 {
     char why[400];
@@ -176,7 +178,7 @@ static int skip_text(struct cr_encoder *e, int i, float *vector, struct cr_error
     return 0;
 }
 
-/* Computes the vectors of a batch that failed one by one. */
+/* Computes the vectors of a batch one by one, after the batch as a whole failed. */
 static int run_singly(struct cr_encoder *e, struct cr_error *error)
 {
     for (int i = 0; i < e->n; i++) {
@@ -188,7 +190,7 @@ static int run_singly(struct cr_encoder *e, struct cr_error *error)
     return 0;
 }
 
-/* Counts a text. */
+/* Adds the tokens of one text, and whether it was cut or repaired, to the totals. */
 static void count(struct cr_encoder *e, const crescent_embedded *what)
 {
     e->n_texts++;
@@ -197,7 +199,7 @@ static void count(struct cr_encoder *e, const crescent_embedded *what)
     e->n_tokens += (int64_t)what->tokens;
 }
 
-/* Computes the vectors of the queued texts, and passes them to the caller. */
+/* Computes the vectors of the batch, and calls the caller's function for each. */
 static int run_batch(struct stream *s, struct cr_error *error)
 {
     struct cr_encoder *e = s->encoder;
@@ -217,7 +219,7 @@ static int run_batch(struct stream *s, struct cr_error *error)
     return status;
 }
 
-/* Adds a text, which the encoder then owns and frees.  Runs the batch if it is full. */
+/* Adds a text to the batch, which then owns it.  Runs the batch if it is full. */
 static int add_text(struct stream *s, char *text, size_t n, struct cr_error *error)
 {
     struct cr_encoder *e = s->encoder;
@@ -227,7 +229,8 @@ static int add_text(struct stream *s, char *text, size_t n, struct cr_error *err
     return e->n < e->batch ? 0 : run_batch(s, error);
 }
 
-/* Reads a line of the file without its end; returns its length, or -1 at the end of the file. */
+/* Reads a line of the file, without its newline; returns its length, or -1 at the end of the
+ * file. */
 static ssize_t read_line(FILE *in, char **line, size_t *room)
 {
     ssize_t n = getline(line, room, in);
@@ -236,8 +239,8 @@ static ssize_t read_line(FILE *in, char **line, size_t *room)
     return n;
 }
 
-/* Returns the next line, to be freed, or null at the end of the file.  Of several ranks the first one reads it and
- * sends it to the others. */
+/* Returns the next line, which the caller frees; null at the end of the file.  With several
+ * ranks, the first rank reads the line and sends it to the others. */
 static char *next_line(const struct cr_encoder *e, char **line, size_t *room, size_t *length)
 {
     const crescent_context *context = e->o->context;
@@ -254,7 +257,7 @@ static char *next_line(const struct cr_encoder *e, char **line, size_t *room, si
     return text;
 }
 
-/* Adds each line of the file. */
+/* Adds each line of the file to batches. */
 static int add_lines(struct stream *s, struct cr_error *error)
 {
     const struct cr_encoder *e = s->encoder;

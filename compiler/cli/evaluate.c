@@ -1,5 +1,5 @@
-/* evaluate.c - crescent evaluate: measures how well a model predicts a text, and what formats
- * cost. */
+/* evaluate.c - crescent evaluate: measures how well a model predicts a text, and how much formats
+ * change that. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,13 +11,14 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model with the options' format and arithmetic, and the same model in f32. */
+/* The model in the format and arithmetic of the options, and the same model in f32. */
 struct evaluate {
     const struct cr_options *options;
-    crescent_generator *generator, *plain; /* the second is null without a format and an arithmetic */
+    crescent_generator *generator, *plain; /* `plain`, the model in f32, is null if the options
+                                            * give neither format nor arithmetic */
     const char *format;                    /* name of the first model's format */
     crescent_surplus surplus;
-    int32_t *ids; /* of the text */
+    int32_t *ids; /* ids of the text's tokens */
     int64_t n;
     crescent_window window;
     crescent_evaluation result;
@@ -25,7 +26,7 @@ struct evaluate {
 
 /* ---- preparing ---- */
 
-/* Encodes the text, with the folder's tokenizer unless another is named. */
+/* Encodes the text by the tokenizer that the options name, or else the model folder's. */
 static int encode(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -52,7 +53,7 @@ static int read_text(struct evaluate *e, struct cr_error *error)
                               : cr_parse_ids(&e->ids, &e->n, o->prompt_ids, error);
 }
 
-/* Opens one of the two models and fills its weights. */
+/* Opens the model, in f32 if `plain`, and fills its weights. */
 static int open_model(struct evaluate *e, bool plain, crescent_generator **generator,
                       struct cr_error *error)
 {
@@ -70,7 +71,8 @@ static int open_model(struct evaluate *e, bool plain, crescent_generator **gener
     return cr_fill_params(crescent_generator_model(*generator), &options, &e->surplus, error);
 }
 
-/* Sets the name of the format: the option's, or else f32 or the format of a GGUF file's weights. */
+/* Sets the name of the format: the option's; without the option, the format of a GGUF file's
+ * weights, or f32. */
 static void name_format(struct evaluate *e)
 {
     crescent_port port;
@@ -81,7 +83,8 @@ static void name_format(struct evaluate *e)
             e->format = "own";
 }
 
-/* Chooses the windows.  If the text begins with the model's begin token, every window does. */
+/* Cuts the text into windows.  If the text begins with the model's begin token, so does every
+ * window. */
 static int cut(struct evaluate *e, struct cr_error *error)
 {
     crescent_generator_status about;
@@ -98,7 +101,8 @@ static void print_row(const char *name, double loss)
     printf("%-10.200s %12.6g", name, exp(loss));
 }
 
-/* Prints a line for f32 and one for the options' model, or a single line if both are the same. */
+/* Prints a line for f32 and a line for the options' model, or a single line if there is only one
+ * model. */
 static void print_table(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -115,7 +119,7 @@ static void print_table(const struct evaluate *e)
            100 * r->agreement);
 }
 
-/* Prints JSON; `perplexity` is the perplexity in f32 or, without a format option, of the model. */
+/* Prints JSON; `perplexity` is that of the f32 model if there are two models. */
 static void print_json(const struct evaluate *e)
 {
     const crescent_evaluation *r = &e->result;
@@ -137,7 +141,7 @@ static void print_json(const struct evaluate *e)
 
 /* ---- the verb ---- */
 
-/* Fails unless a window has two tokens: one that is predicted, and one before it. */
+/* Fails unless a window has at least two tokens: one that is predicted, and one before it. */
 static int check_sizes(const struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -148,7 +152,7 @@ static int check_sizes(const struct evaluate *e, struct cr_error *error)
                               o->model, e->n, e->n == 1 ? "" : "s");
 }
 
-/* Reads and checks everything before the computation. */
+/* Reads the text and opens the models; all checks are made before the computation. */
 static int prepare(struct evaluate *e, struct cr_error *error)
 {
     const struct cr_options *o = e->options;
@@ -160,7 +164,7 @@ static int prepare(struct evaluate *e, struct cr_error *error)
                : 0;
 }
 
-/* Evaluates the whole text, then prints. */
+/* Evaluates the whole text, then prints the result. */
 static int run(struct evaluate *e, struct cr_error *error)
 {
     if (prepare(e, error))

@@ -4,7 +4,7 @@
 #include <string.h>
 
 
-/* True if `whole` is `name` after one more part and a dot. */
+/* True if `whole` is `name` preceded by one more part and a dot. */
 static bool is_behind_part(const char *whole, const char *name)
 {
     const char *dot = strchr(whole, '.');
@@ -25,7 +25,7 @@ int cr_find_expected_tap(const crescent_contents *file, const char *name)
     return near;
 }
 
-/* True if the file contains an output of the script, which needs no tap. */
+/* True if the file contains an output of the script, for which no tap is needed. */
 static bool has_output(const crescent_graph *graph, const crescent_contents *file)
 {
     crescent_port port;
@@ -36,7 +36,8 @@ static bool has_output(const crescent_graph *graph, const crescent_contents *fil
     return false;
 }
 
-/* Taps the values in the file.  Fails if it contains neither a tap nor an output. */
+/* Makes the values in the file that are tapped outputs.  Fails if the file contains neither a
+ * tapped value nor an output. */
 static int tap_all(crescent_graph *graph, const crescent_contents *file,
                    const struct cr_options *o, struct cr_error *error)
 {
@@ -68,7 +69,7 @@ int cr_tap_expected(crescent_graph *graph, const struct cr_options *o, struct cr
     return status;
 }
 
-/* True if two shapes are equal without their axes of size 1. */
+/* True if two shapes are equal when axes of size 1 are ignored. */
 static bool are_alike(int rank, const int64_t *shape, const crescent_port *port)
 {
     int i = 0, j = 0;

@@ -1,4 +1,4 @@
-/* explain.c - crescent explain: writes a page that shows what the compiler made of a model. */
+/* explain.c - crescent explain: writes a page that shows how a model was compiled. */
 #include <string.h>
 
 #include "bench_case.h"
@@ -10,7 +10,7 @@
 
 /* ---- one compilation ---- */
 
-/* The tensors of a run. */
+/* The inputs and outputs of a run. */
 struct tensors {
     struct cr_arrays inputs, outputs;
     crescent_surplus surplus;
@@ -28,7 +28,8 @@ static int fill(struct tensors *t, crescent_model *model, const struct cr_option
                : 0;
 }
 
-/* Does --check and --bench; the check comes first, since it needs the initial states. */
+/* Checks and measures the model as --check and --bench request; the check comes first, since it
+ * needs the initial states. */
 static int measure(crescent_explanation *e, const struct cr_options *o, struct cr_error *error)
 {
     struct tensors t = {0};
@@ -64,7 +65,7 @@ static int explain(const struct cr_options *o, crescent_explanation **explanatio
     return status ? status : measure(*explanation, o, error);
 }
 
-/* Explains the model under the setting of --against; null if there is none. */
+/* Compiles and explains the model changed by --against; sets *other to null without that option. */
 static int explain_other(const struct cr_options *options, crescent_explanation **other,
                          struct cr_error *error)
 {
@@ -95,7 +96,7 @@ static int write_file(const struct cr_options *o, const char *path, const char *
     return status;
 }
 
-/* Writes one format to a file, or to standard output if the path is null. */
+/* Writes one format of the explanation to a file, or to standard output if the path is null. */
 static int write_text(const struct cr_options *o, const crescent_explanation *e,
                       const crescent_explanation *other, crescent_explanation_format format,
                       const char *path, struct cr_error *error)

@@ -13,31 +13,32 @@
 #include "tokenizer_thread.h"
 #include "verbs.h"
 
-/* The state of continuing a text. */
+/* The state of one call of the verb. */
 struct generate {
     const struct cr_options *options;
     crescent_generator *generator;
-    crescent_model *model; /* the generator's */
+    crescent_model *model; /* the generator's model */
     crescent_generator_status about;
     crescent_surplus surplus;
-    struct cr_tokenizer_thread reading; /* opens the tokenizer, starting before the model is
+    struct cr_tokenizer_thread reading; /* a thread that opens the tokenizer while the model is
                                          * opened */
-    crescent_tokenizer *tokenizer; /* null if only ids are needed */
-    crescent_text_stream *stream;  /* null then, too, and if ids are printed */
-    char printed;                  /* the last byte printed, or 0 */
-    int32_t *ids;        /* the prompt, then the continuation */
-    int64_t n_prompt, n; /* tokens of the prompt, and of the continuation */
-    int64_t limit;       /* the most tokens of the continuation */
-    bool full;           /* the context limits the continuation */
-    float *logits;       /* by position so far; or null: they are not kept */
-    crescent_file *file; /* the file of the logits */
-    int64_t start, started, fed, chosen, end; /* times: begin of the verb, begin and end of the
-                                               * prompt, the first token, the last token */
+    crescent_tokenizer *tokenizer; /* null if only ids are read and printed */
+    crescent_text_stream *stream;  /* decodes the continuation; null if ids are printed */
+    char printed;                  /* the last byte printed, 0 at first */
+    int32_t *ids;        /* the tokens: prompt, then continuation */
+    int64_t n_prompt, n; /* number of tokens of the prompt, and of the continuation */
+    int64_t limit;       /* maximum number of tokens of the continuation */
+    bool full;           /* true if the context, not --tokens, limits the continuation */
+    float *logits;       /* logits of all positions so far, for --logits; else null */
+    crescent_file *file; /* the file for the logits */
+    int64_t start, started, fed, chosen, end; /* times: start of the verb, start and end of the
+                                               * prompt, first token, last token */
 };
 
 /* ---- the prompt ---- */
 
-/* Encodes a text, with the ids that the tokenizer puts around it; errors name it `name`. */
+/* Encodes a text into the prompt, with the ids that the tokenizer adds; error messages call the
+ * text `name`. */
 static int encode(struct generate *g, const char *name, const char *text, size_t length,
                   struct cr_error *error)
 {
@@ -47,9 +48,9 @@ static int encode(struct generate *g, const char *name, const char *text, size_t
     return status ? cr_fail(error, "%.300s: %s", name, crescent_error(g->reading.context)) : 0;
 }
 
-/* Returns how many bytes of a text can fit into the context.  Each token stands for at most the
- * bytes of the longest one, times 4 as normalisers shorten letters; a further megabyte allows for
- * text that they remove.  If the context can grow with the prompt, it is 16 MiB. */
+/* Returns the maximum number of bytes of a text that can fit into the context: for each token the
+ * bytes of the longest one, times 4, since normalisers may shorten letters, plus a megabyte for
+ * text that they remove.  If the context can grow with the prompt, returns 16 MiB. */
 static size_t most_bytes(const struct generate *g)
 {
     size_t longest = 1, n;
@@ -62,7 +63,7 @@ static size_t most_bytes(const struct generate *g)
     return most < CR_MOST_TEXT ? most : CR_MOST_TEXT;
 }
 
-/* Encodes a file; reads at most most_bytes, since the input may be endless. */
+/* Encodes a file into the prompt.  Reads at most most_bytes, since the input may be endless. */
 static int encode_file(struct generate *g, const char *path, struct cr_error *error)
 {
     struct cr_bytes bytes;
@@ -78,7 +79,7 @@ static int encode_file(struct generate *g, const char *path, struct cr_error *er
     return status;
 }
 
-/* Starts an empty prompt with the begin token of the model, or of its tokenizer. */
+/* Makes a prompt of only the begin token: the model's or, if it has none, the tokenizer's. */
 static int begin_text(struct generate *g, struct cr_error *error)
 {
     free(g->ids);
@@ -97,19 +98,20 @@ static int begin_text(struct generate *g, struct cr_error *error)
                                  g->options->model);
 }
 
-/* Returns 0, or sets the error of a failed call of the tokenizer or the text stream. */
+/* Returns 0 for status 0, else the failure of a call of the tokenizer or the text stream, with
+ * its error. */
 static int text_passed(const struct generate *g, int status, struct cr_error *error)
 {
     return status ? cr_fail(error, "%s", crescent_error(g->reading.context)) : 0;
 }
 
-/* True if text is read or printed. */
+/* True if text is read or printed, so that a tokenizer is needed. */
 static bool has_text(const struct cr_options *o)
 {
     return !o->ids || o->prompt || o->prompt_file;
 }
 
-/* Starts to open the tokenizer that is named, or the model's own if text needs one. */
+/* Begins to open the tokenizer that the options name, or the model's own if text needs one. */
 static void begin_tokenizer(struct generate *g)
 {
     const struct cr_options *o = g->options;
@@ -117,7 +119,7 @@ static void begin_tokenizer(struct generate *g)
         cr_tokenizer_begin(&g->reading, o->tokenizer ? o->tokenizer : o->model, o->cache_weights);
 }
 
-/* Waits for the tokenizer, and opens the stream of text to be printed. */
+/* Waits for the tokenizer, and opens the text stream if text is printed. */
 static int open_tokenizer(struct generate *g, struct cr_error *error)
 {
     if (!g->reading.context)
@@ -134,7 +136,7 @@ static int open_tokenizer(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Encodes the text of the prompt. */
+/* Encodes the prompt's text, from an option or a file. */
 static int read_prompt(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -145,7 +147,7 @@ static int read_prompt(struct generate *g, struct cr_error *error)
                : 0;
 }
 
-/* Checks the options of prompts, and reads the ids of --prompt-ids. */
+/* Checks the options about the prompt, and parses the ids of --prompt-ids. */
 static int check_prompts(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -157,7 +159,7 @@ static int check_prompts(struct generate *g, struct cr_error *error)
     return o->prompt_ids ? cr_parse_ids(&g->ids, &g->n_prompt, o->prompt_ids, error) : 0;
 }
 
-/* Checks that the prompt fits; starts with a begin token if it is empty. */
+/* Checks that the prompt fits the context; replaces an empty prompt by a begin token. */
 static int check_prompt(struct generate *g, struct cr_error *error)
 {
     if (!g->n_prompt && begin_text(g, error))
@@ -172,7 +174,8 @@ static int check_prompt(struct generate *g, struct cr_error *error)
 
 /* ---- preparing ---- */
 
-/* Sets the most tokens of the continuation; the last one needs no position. */
+/* Sets the maximum number of tokens of the continuation.  The last token is not fed to the model,
+ * so it needs no position in the context. */
 static void set_limit(struct generate *g)
 {
     int64_t room = g->about.context - g->n_prompt + 1, wanted = g->options->tokens;
@@ -180,7 +183,7 @@ static void set_limit(struct generate *g)
     g->limit = wanted < 0 || wanted > room ? room : wanted;
 }
 
-/* Allocates all tokens and their logits: nothing is allocated between tokens. */
+/* Allocates memory for all tokens and their logits, since nothing is allocated between tokens. */
 static int make_room(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -199,13 +202,13 @@ static int make_room(struct generate *g, struct cr_error *error)
     return cr_passed(o, status, error);
 }
 
-/* Returns the positions that the tokens known so far need. */
+/* Returns the number of positions that prompt and continuation need at least. */
 static int64_t needed(const struct generate *g)
 {
     return g->n_prompt + (g->options->tokens > 0 ? g->options->tokens : 0);
 }
 
-/* Opens the model for one text, with room for the continuation. */
+/* Opens the model for one text, with at least `needed` positions. */
 static int open_generator(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -223,14 +226,14 @@ static int open_generator(struct generate *g, struct cr_error *error)
                                          g->about.texts);
 }
 
-/* Opens the model again if its context can grow, and the prompt needs that. */
+/* Opens the model again if the tokens need more positions and its context can grow. */
 static int grow_context(struct generate *g, struct cr_error *error)
 {
     return g->about.can_grow && needed(g) > g->about.context ? open_generator(g, error) : 0;
 }
 
-/* Reads and checks everything before the computation.  The tokenizer is read while the model is
- * compiled. */
+/* Reads and checks everything before the computation.  A thread reads the tokenizer while the
+ * model is compiled. */
 static int prepare(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -250,7 +253,7 @@ static int prepare(struct generate *g, struct cr_error *error)
 
 /* ---- feeding ---- */
 
-/* Feeds n tokens to the model, from index `first` on. */
+/* Feeds n tokens to the model, starting at index `first`. */
 static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *error)
 {
     float *logits = g->logits ? g->logits + first * g->about.vocabulary : NULL;
@@ -258,7 +261,7 @@ static int feed(struct generate *g, int64_t first, int64_t n, struct cr_error *e
                      error);
 }
 
-/* Feeds the prompt in chunks, so that a signal can stop it in between. */
+/* Feeds the prompt in chunks, so that a signal can stop it between two chunks. */
 static int feed_prompt(struct generate *g, struct cr_error *error)
 {
     int64_t n = g->n_prompt, some;
@@ -282,8 +285,8 @@ static void print_bytes(struct generate *g, const char *text, size_t n)
     g->printed = text[n - 1];
 }
 
-/* Feeds the prompt to the text stream and discards its text: the text of the continuation
- * depends on it. */
+/* Feeds the prompt to the text stream without printing it: decoding the continuation depends on
+ * earlier tokens. */
 static int skip_text(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -294,7 +297,7 @@ static int skip_text(struct generate *g, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Prints an id, or the text that becomes certain with it. */
+/* Prints an id, or the text that is complete with it. */
 static int print_token(struct generate *g, int32_t id, struct cr_error *error)
 {
     char number[16];
@@ -310,7 +313,7 @@ static int print_token(struct generate *g, int32_t id, struct cr_error *error)
     return text_passed(g, status, error);
 }
 
-/* Prints the rest of the text and a final newline. */
+/* Prints the rest of the text, and a final newline. */
 static int print_rest(struct generate *g, struct cr_error *error)
 {
     const char *text;
@@ -325,8 +328,8 @@ static int print_rest(struct generate *g, struct cr_error *error)
 
 /* ---- the continuation ---- */
 
-/* True if a token ends the text: one of the model's end tokens or, if it has none, its
- * tokenizer's. */
+/* True if a token ends the text: it is one of the model's end tokens or, if the model has none,
+ * of the tokenizer's. */
 static bool is_end(const struct generate *g, int32_t id)
 {
     int n = g->tokenizer && !g->about.ends ? crescent_end_count(g->tokenizer) : 0;
@@ -336,7 +339,7 @@ static bool is_end(const struct generate *g, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* Generates until a token ends the text, a limit is reached, output fails, or a signal comes. */
+/* Generates until a token ends the text, a limit is reached, output fails, or a signal arrives. */
 static int generate_tokens(struct generate *g, struct cr_error *error)
 {
     const struct cr_options *o = g->options;
@@ -362,7 +365,7 @@ static int generate_tokens(struct generate *g, struct cr_error *error)
 
 /* ---- after the last token ---- */
 
-/* Writes the logits of all tokens that went through the model. */
+/* Writes the logits of all tokens that were fed to the model. */
 static int write_logits(struct generate *g, struct cr_error *error)
 {
     int status = crescent_generator_get_status(g->generator, &g->about);
@@ -377,7 +380,8 @@ static int write_logits(struct generate *g, struct cr_error *error)
     return cr_passed(g->options, status, error);
 }
 
-/* Returns the average bytes that one token reads: weights and cached keys and values. */
+/* Returns the average number of bytes that a token reads: the weights, and the cached keys and
+ * values. */
 static double bytes_of_a_token(const struct generate *g)
 {
     double bytes = 0, used = (double)(g->n_prompt + g->n / 2);
@@ -393,8 +397,8 @@ static double bytes_of_a_token(const struct generate *g)
     return bytes;
 }
 
-/* Prints the speed of the tokens after the first one, and its ratio to the limit set by reading
- * all weights once for each token.  The measurement reads the weights in place and allocates
+/* Prints the speed of all tokens but the first, and its ratio to the speed at which all weights
+ * can be read once for each token.  The measurement reads the weights in place and allocates
  * nothing. */
 static void print_speed(const struct generate *g)
 {
@@ -414,7 +418,7 @@ static void print_speed(const struct generate *g)
     fputc('\n', stderr);
 }
 
-/* Prints times, speed, formats of weights and arithmetic of products. */
+/* Prints times and speed, the formats of weights, and the arithmetic of products. */
 static void print_statistics(const struct generate *g)
 {
     crescent_ranks ranks = crescent_ranks_of(g->options->context);
@@ -435,7 +439,7 @@ static void print_statistics(const struct generate *g)
 
 /* ---- the verb ---- */
 
-/* Generates; the text is printed and its logits are written even after a signal. */
+/* Generates.  Prints the text so far and writes its logits even after a signal. */
 static int run(struct generate *g, struct cr_error *error)
 {
     g->start = crescent_clock();

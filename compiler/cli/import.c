@@ -28,7 +28,7 @@ static char *weights_path(const char *script)
     return path;
 }
 
-/* Checks the files before it reads any: a result must not replace the model. */
+/* Checks the paths before it reads any file: no output may replace the model. */
 static int import_to(const struct cr_options *o, const char *weights, struct cr_error *error)
 {
     const crescent_script how = {.settings = o->set.items,

@@ -10,15 +10,15 @@
 
 /* ---- rows ---- */
 
-/* Tensors of one type and shape whose names differ in one number: `n` of them, from `first` to
- * `last` without a gap.  Or a single one, if its name has no number or no other tensor matches
- * it. */
+/* A row of the table: `n` tensors of one type and shape whose names differ only in one number,
+ * which runs from `first` to `last` without a gap.  A tensor without such a number, or without
+ * others like it, has a row of its own. */
 struct row {
     crescent_tensor tensor; /* the first tensor */
-    int number;             /* offset of the number in its name; -1: none */
+    int number;             /* offset of that number in the first tensor's name; -1: none */
     int64_t first, last;
     int n;
-    crescent_statistics statistics; /* over all elements of the row */
+    crescent_statistics statistics; /* statistics of all elements of the row's tensors */
 };
 
 struct rows {
@@ -26,8 +26,8 @@ struct rows {
     int n, cap;
 };
 
-/* Returns the offset of the first part of a dotted name that is a number, such as a layer's; -1:
- * none. */
+/* Returns the offset of the first dotted part of a name that is a number, such as a layer's; -1
+ * if there is none. */
 static int find_number(const char *name)
 {
     for (const char *part = name; *part;) {
@@ -39,7 +39,7 @@ static int find_number(const char *name)
     return -1;
 }
 
-/* True if a tensor is the next one of a row. */
+/* True if a tensor belongs to a row: its number follows the row's last. */
 static bool continues(const struct row *row, const crescent_tensor *t, int number)
 {
     if (row->number < 0 || row->number != number || t->rank != row->tensor.rank ||
@@ -52,7 +52,7 @@ static bool continues(const struct row *row, const crescent_tensor *t, int numbe
                   row->tensor.name + number + strcspn(row->tensor.name + number, ".")) == 0;
 }
 
-/* Merges the statistics of one more tensor into the statistics of n tensors of the same size. */
+/* Merges the statistics of another tensor into those of n tensors of the same size. */
 static void add_statistics(crescent_statistics *s, const crescent_statistics *more, int n)
 {
     const double square = s->deviation * s->deviation + s->mean * s->mean;
@@ -65,7 +65,7 @@ static void add_statistics(crescent_statistics *s, const crescent_statistics *mo
     s->deviation = sqrt(fmax(square + (other - square) / (n + 1) - s->mean * s->mean, 0));
 }
 
-/* Adds a tensor to the row that it continues, or as a new row. */
+/* Adds a tensor to the row to which it belongs, if `fold`, or else as a new row. */
 static void add_tensor(struct rows *rows, const crescent_tensor *t,
                        const crescent_statistics *statistics, bool fold)
 {
@@ -84,7 +84,7 @@ static void add_tensor(struct rows *rows, const crescent_tensor *t,
         (struct row){*t, number, value, value, 1, *statistics};
 }
 
-/* Makes the rows; a tensor whose elements cannot be read has no statistics. */
+/* Makes the rows of the table.  A tensor whose elements cannot be read has no statistics. */
 static int make_rows(const struct cr_options *o, crescent_contents *c, struct rows *rows,
                      struct cr_error *error)
 {
@@ -101,7 +101,7 @@ static int make_rows(const struct cr_options *o, crescent_contents *c, struct ro
 
 /* ---- printing ---- */
 
-/* Replaces control characters, also two-byte ones, since a terminal would interpret them. */
+/* Replaces control characters, including two-byte ones, since a terminal would interpret them. */
 static void make_printable(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {
@@ -113,7 +113,7 @@ static void make_printable(char *text)
     }
 }
 
-/* Returns a name such as h.{0..11}.ln_1.weight; the caller frees it. */
+/* Returns the name of a row, such as h.{0..11}.ln_1.weight; the caller frees it. */
 static char *name_of(const struct row *row)
 {
     const char *name = row->tensor.name, *rest = name;
@@ -146,7 +146,7 @@ static void print_statistics(const crescent_statistics *s)
         printf("  %s infinite", cr_thousands(s->infinities).text);
 }
 
-/* Prints the table; the column of names is as wide as the longest. */
+/* Prints the table; the column of names is as wide as the longest name. */
 static void print_table(const struct rows *rows, bool statistics)
 {
     int width = 4;
@@ -181,7 +181,7 @@ static void count_all(const struct rows *rows, int64_t *elements, int64_t *bytes
     }
 }
 
-/* Prints the metadata; long values, such as chat templates, are cut. */
+/* Prints the file's metadata; cuts long values, such as chat templates. */
 static void print_facts(const crescent_contents *c)
 {
     enum { MOST = 72 };
@@ -196,7 +196,7 @@ static void print_facts(const crescent_contents *c)
     }
 }
 
-/* Prints a summary of the file in a line, its metadata, and the rows. */
+/* Prints a summary of the file in one line, its metadata, and the table. */
 static void print_text(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -213,7 +213,7 @@ static void print_text(const struct cr_options *o, const crescent_contents *c,
     print_table(rows, o->stats);
 }
 
-/* Writes a tensor as JSON, with statistics if asked for. */
+/* Writes a row as JSON; with statistics if they are requested. */
 static void write_row(struct cr_doc *d, const struct row *row, bool statistics)
 {
     const crescent_statistics *s = &row->statistics;
@@ -235,7 +235,7 @@ static void write_row(struct cr_doc *d, const struct row *row, bool statistics)
     cr_doc_end(d, '}');
 }
 
-/* Prints JSON; every tensor is a row, since names are not folded. */
+/* Prints JSON; every tensor has a row, since names are not folded. */
 static void print_json(const struct cr_options *o, const crescent_contents *c,
                        const struct rows *rows)
 {
@@ -258,7 +258,7 @@ static void print_json(const struct cr_options *o, const crescent_contents *c,
     cr_json_end(&d);
 }
 
-/* Reads everything, then prints. */
+/* Reads the whole file, then prints. */
 int cr_verb_inspect(const struct cr_options *o, struct cr_error *error)
 {
     crescent_contents *c = NULL;

@@ -20,7 +20,7 @@
 #include "report.h"
 #include "verbs.h"
 
-/* "crescent 0.1.0 (Lua 5.4.4, TinyCC 0.9.27, avx512)" */
+/* Prints the version: "crescent 0.1.0 (Lua 5.4.4, TinyCC 0.9.27, avx512)". */
 static int version(struct cr_error *error)
 {
     crescent_build build = {0};
@@ -35,7 +35,7 @@ static int version(struct cr_error *error)
     return status ? 2 : 0;
 }
 
-/* Prints the help of a verb or of the program, a manual page (--man), or shell completions
+/* Prints the help of a verb or of the program; or a manual page (--man), or shell completions
  * (--completion). */
 static int help(const char *name, const char *more, struct cr_error *error)
 {
@@ -53,7 +53,8 @@ static int help(const char *name, const char *more, struct cr_error *error)
     return 0;
 }
 
-/* Prints the error as one line; escapes it, since messages may contain text of files. */
+/* Prints an error as one line; escapes control characters, since messages may contain text of
+ * files. */
 static void print_error(const struct cr_error *error)
 {
     fputs("crescent: ", stderr);
@@ -61,12 +62,13 @@ static void print_error(const struct cr_error *error)
     fputc('\n', stderr);
 }
 
-/* Prints the notes of scripts if the verb succeeded: a failure prints only its error. */
+/* Prints the notes of scripts if the verb succeeded: after a failure only the error is printed. */
 static void print_notes(const crescent_context *context, int status)
 {
     const char *note;
     for (int i = 0; status < 2 && (note = crescent_note_at(context, i)); i++) {
-        fflush(stdout); /* the note comes last; main reports a write error */
+        fflush(stdout); /* writes the output before the note; errors of writing are reported by
+                         * main */
         cr_note("%s", note);
     }
 }
@@ -76,7 +78,7 @@ static void print_notes(const crescent_context *context, int status)
 static int output_errno; /* the errno of the first write that failed, or 0 */
 
 #ifdef __GLIBC__
-/* Writes all bytes to standard output, and keeps errno if that fails. */
+/* Writes all bytes to standard output; if that fails, keeps errno in output_errno. */
 static ssize_t write_output(void *unused, const char *bytes, size_t n)
 {
     size_t done = 0;
@@ -95,8 +97,8 @@ static ssize_t write_output(void *unused, const char *bytes, size_t n)
 }
 #endif
 
-/* Replaces stdout by a stream that records errno: a stream does not keep it, and a write may fail
- * long before the end of the verb. */
+/* Replaces stdout by a stream that records errno: a normal stream does not keep it, and a write
+ * may fail long before the verb ends. */
 static void keep_output_errno(void)
 {
 #ifdef __GLIBC__
@@ -109,7 +111,8 @@ static void keep_output_errno(void)
 #endif
 }
 
-/* Flushes stdout.  A full disk is an error; a closed pipe, as before `| head -1`, is not. */
+/* Flushes stdout.  Returns an error if writing failed, for example on a full disk; a closed pipe,
+ * as in `| head -1`, is no error. */
 static int finish_output(int status, struct cr_error *error)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -124,7 +127,8 @@ static int finish_output(int status, struct cr_error *error)
 
 /* ---- verbs ---- */
 
-/* Fails if a rank has another version of the program, another verb or other options than rank 0. */
+/* Fails if this rank has another version of the program, another verb or other options than rank
+ * 0. */
 static int compare_options(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error)
 {
     uint64_t hash = cr_options_hash(options, verb);
@@ -137,7 +141,8 @@ static int compare_options(const struct cr_options *options, const struct cr_ver
                    "--threads, --isa, --target and the places of files", other);
 }
 
-/* Joins the processes that mpirun has started.  Only the first one writes and takes note. */
+/* Joins the other processes that a launcher such as mpirun started.  Only the first rank prints
+ * output and notes. */
 static int join(const struct cr_options *options, const struct cr_verb *verb, struct cr_error *error)
 {
     if (cr_passed(options, crescent_join(options->context), error) || compare_options(options, verb, error) ||
@@ -168,7 +173,7 @@ static void end_ranks(const crescent_context *context, int status, struct cr_err
     crescent_ranks_abort(context, status == 2 && cr_is_bug(error) ? 3 : status);
 }
 
-/* Runs a verb; all its library calls share one context. */
+/* Parses the options and runs a verb; all its library calls share one context. */
 static int run_verb(int argc, char **argv, struct cr_error *error)
 {
     struct cr_options options = {0};
@@ -204,7 +209,8 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
-/* Does the same and survives a lack of memory; the verb's resources are lost with the process. */
+/* Does the same; if memory runs out, returns with an error, and the verb's resources are freed
+ * only when the process ends. */
 static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 {
     struct cr_guard guard;
@@ -217,9 +223,10 @@ static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 }
 
 #ifdef __GLIBC__
-/* Reserves 32 MB for the heap and asks for large pages there, since page faults of small pages take
- * a fifth of the start-up time in virtual machines.  The heap begins one small page before a large
- * one: the allocator writes to that page before madvise runs, and no large page is lost. */
+/* Reserves 32 MB for the heap and requests large pages there, since page faults of small pages
+ * take a fifth of the start-up time in virtual machines.  The heap begins one small page before a
+ * large one: the allocator writes to that page before madvise is called, so no large page is
+ * lost. */
 static void use_large_pages(void)
 {
     enum { PAGE = 4096, LARGE_PAGE = 2 << 20, HEAP = 16 * LARGE_PAGE };
@@ -236,7 +243,7 @@ static void use_large_pages(void)
 }
 #endif
 
-/* Keeps freed memory in the heap for the next compilation, also blocks of the size of a graph:
+/* Keeps freed memory in the heap for the next compilation, including blocks as large as a graph:
  * touching new pages takes a fifth of a compilation.  All threads share one heap. */
 static void keep_memory(void)
 {
@@ -248,7 +255,8 @@ static void keep_memory(void)
 #endif
 }
 
-/* Ignores SIGXFSZ, so that a file beyond the size limit (ulimit -f) becomes an error of write. */
+/* Ignores SIGXFSZ, so that writing beyond the limit of file sizes (ulimit -f) becomes an error of
+ * write. */
 int main(int argc, char **argv)
 {
     struct cr_error error = {""};
@@ -260,7 +268,8 @@ int main(int argc, char **argv)
     if (status == 2) {
         crescent_ranks_wait(NULL);
         print_error(&error);
-        crescent_ranks_abort(NULL, status); /* this process has not joined, but others may have been started */
+        crescent_ranks_abort(NULL, status); /* this process has not joined a group, but a launcher
+                                             * may have started others */
     }
     return status == 2 && cr_is_bug(&error) ? 3 : status;
 }

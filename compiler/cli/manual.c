@@ -8,8 +8,8 @@
 
 /* ---- manual pages ---- */
 
-/* Writes text as roff: hyphens that can be copied, no escapes, no requests, and continued lines of
- * help joined by one space. */
+/* Writes text as roff: hyphens that can be copied, no escape sequences or requests from the text,
+ * and the lines of a help text joined by spaces. */
 static void put_roff(FILE *out, const char *text)
 {
     bool begins = true;
@@ -28,7 +28,7 @@ static void put_roff(FILE *out, const char *text)
     }
 }
 
-/* Writes the lines as paragraphs. */
+/* Writes each line of a text as a paragraph. */
 static void put_paragraphs(FILE *out, const char *text)
 {
     for (const char *end; *text; text = end) {
@@ -44,7 +44,7 @@ static void put_paragraphs(FILE *out, const char *text)
     }
 }
 
-/* Writes an option as a list item: its names, its value, its help. */
+/* Writes an option as a list item: its names, its value, and its help. */
 static void put_option(FILE *out, const struct cr_option_about *option)
 {
     fputs(".TP\n", out);
@@ -73,7 +73,7 @@ static const char status_text[] = ".SH EXIT STATUS\n"
                                   "0: done; 1: a comparison failed; 2: the input is at fault, and one "
                                   "line on standard error says how; 3: Crescent is; 130: interrupted.\n";
 
-/* Writes the page of a verb, from NAME to SEE ALSO. */
+/* Writes the manual page of a verb, from NAME to SEE ALSO. */
 static void put_verb_page(FILE *out, const struct cr_verb *verb)
 {
     char name[64];
@@ -101,7 +101,7 @@ static void put_verb_page(FILE *out, const struct cr_verb *verb)
     fprintf(out, "%s.SH SEE ALSO\n\\fBcrescent\\fR(1)\n", status_text);
 }
 
-/* Writes the page of the program: its verbs, a line each. */
+/* Writes the manual page of the program, with one line for each verb. */
 static void put_program_page(FILE *out)
 {
     const struct cr_verb *verb;
@@ -151,8 +151,7 @@ static void put_line(FILE *out, const char *text)
             fputc(*text, out);
 }
 
-/* Writes the named values of the options of all verbs; an option has the same values in each
- * verb. */
+/* Writes the named values that options can have; an option has the same values in all verbs. */
 static void put_bash_values(FILE *out)
 {
     const struct cr_verb *all[32], *verb;
@@ -177,8 +176,9 @@ static void put_bash_values(FILE *out)
     fputs("    esac\n", out);
 }
 
-/* Writes completions: the first word is a verb; a word with a hyphen is an option of the verb; a
- * word after an option with named values is one of them; any other word is a file. */
+/* Writes completions for bash: the first word is a verb; a word that begins with a hyphen is an
+ * option of the verb; a word after an option with named values is one of these; any other word is
+ * a file. */
 static void put_bash(FILE *out)
 {
     const struct cr_verb *verb;
@@ -207,8 +207,8 @@ static void put_bash(FILE *out)
           "    esac\n}\ncomplete -o filenames -F _crescent crescent\n", out);
 }
 
-/* Writes an option for _arguments of zsh: its help and, separated by colons, its value and the
- * possible values. */
+/* Writes an option for _arguments of zsh: its help, its value and the possible values, separated
+ * by colons. */
 static void put_zsh_option(FILE *out, const struct cr_option_about *option)
 {
     fprintf(out, "            '*--%s[", option->name);
@@ -226,7 +226,7 @@ static void put_zsh_option(FILE *out, const struct cr_option_about *option)
     fputs("' \\\n", out);
 }
 
-/* Writes the same completions with a description of each verb and option. */
+/* Writes completions for zsh, with a description of each verb and option. */
 static void put_zsh(FILE *out)
 {
     const struct cr_verb *verb;
@@ -250,7 +250,7 @@ static void put_zsh(FILE *out)
     fputs("esac\n", out);
 }
 
-/* Writes a line for each verb and each of its options. */
+/* Writes completions for fish: a line for each verb and each of its options. */
 static void put_fish(FILE *out)
 {
     const struct cr_verb *verb;

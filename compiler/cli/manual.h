@@ -6,7 +6,8 @@
 
 #include "compiler/ir/error.h"
 
-/* Writes crescent.1, or crescent-VERB.1, in the man macros of roff. */
+/* Writes a manual page with the man macros of roff: crescent.1 or, if `verb` is not "",
+ * crescent-VERB.1. */
 int cr_put_manual(FILE *out, const char *verb, struct cr_error *error);
 
 /* Writes completions for "bash", "zsh" or "fish": verbs, their options, and file names. */

@@ -1,4 +1,4 @@
-/* model.c - makes a graph, a model, its inputs and parameters from options; see model.h. */
+/* model.c - makes a graph, a model, its inputs and its parameters from options; see model.h. */
 #include "model.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 /* ---- passes ---- */
 
-/* Writes the names of all passes, in order, after `first`. */
+/* Writes `first`, then the names of all passes in order. */
 static void pass_names(char *buf, size_t size, const char *first)
 {
     crescent_pass pass;
@@ -23,12 +23,13 @@ static void pass_names(char *buf, size_t size, const char *first)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "", pass.name);
 }
 
-/* Fails if a name is not that of a pass; "script" is accepted only by --after. */
+/* Fails if an option's value is not the name of a pass; --after also accepts "script". */
 static int check_pass(const char *option, const char *name, struct cr_error *error)
 {
     char names[512];
     crescent_pass pass;
-    const char *script = strcmp(option, "skip") == 0 ? "" : "script"; /* cannot be skipped */
+    const char *script = strcmp(option, "skip") == 0 ? "" : "script"; /* the pseudo-pass "script"
+                                                                       * cannot be skipped */
     bool known = *script && strcmp(name, script) == 0;
     for (int i = 0; crescent_pass_at(i, &pass) == CRESCENT_OK; i++)
         known |= strcmp(name, pass.name) == 0;
@@ -38,8 +39,7 @@ static int check_pass(const char *option, const char *name, struct cr_error *err
     return cr_fail(error, "--%s %.60s: no such pass, expected one of %s", option, name, names);
 }
 
-/* Checks that --after and --skip name passes, and different ones; --after may also name the
- * emitter. */
+/* Checks that --after and --skip name different passes; --after may also name the emitter. */
 static int check_passes(const struct cr_options *o, struct cr_error *error)
 {
     if (o->after && strcmp(o->after, "emit") != 0 && check_pass("after", o->after, error))
@@ -56,7 +56,7 @@ static int check_passes(const struct cr_options *o, struct cr_error *error)
 
 /* ---- graphs ---- */
 
-/* Turns the taps that an option names into outputs. */
+/* Makes the tapped values that an option names outputs. */
 static int add_taps(crescent_graph *graph, const struct cr_options *o, const char *option,
                     const struct cr_pairs *pairs, struct cr_error *error)
 {
@@ -66,7 +66,7 @@ static int add_taps(crescent_graph *graph, const struct cr_options *o, const cha
     return 0;
 }
 
-/* Adds the gradients of --grads, with the cotangents of --cotangent. */
+/* Adds the gradients that --grads requests, with the cotangents of --cotangent. */
 static int add_gradients(crescent_graph *graph, const struct cr_options *o, struct cr_error *error)
 {
     if (o->cotangent.n && !cr_wants_grads(o))
@@ -98,7 +98,7 @@ crescent_script cr_script_of(const struct cr_options *o)
                              .n_ignored = o->ignore_config.n};
 }
 
-/* Runs the script; `entry` is the default of --entry, see crescent_script. */
+/* Runs the script; `entry` is used if --entry is not given, see crescent_script. */
 static int load(const struct cr_options *o, const char *entry, crescent_graph **graph,
                 struct cr_error *error)
 {
@@ -132,7 +132,8 @@ int cr_graph_load_entries(const struct cr_options *o, crescent_graph **graph,
     return load(o, cr_wants_grads(o) ? "" : NULL, graph, error);
 }
 
-/* If --weights is given, the formats of the model's own weights are ignored. */
+/* If --weights is given, the formats of the weights in the model's own folder or file are
+ * ignored. */
 crescent_config cr_config_of(const struct cr_options *o, crescent_backend backend)
 {
     return (crescent_config){.backend = backend,
@@ -181,7 +182,7 @@ crescent_report cr_report_of_model(const crescent_model *model)
 
 /* ---- tensors ---- */
 
-/* Frees the arrays after a failure. */
+/* After a failure the arrays are freed. */
 int cr_arrays_new(struct cr_arrays *arrays, const crescent_model *model, crescent_port_kind kind,
                   const struct cr_options *o, struct cr_error *error)
 {
@@ -206,7 +207,7 @@ void cr_arrays_free(struct cr_arrays *arrays)
     *arrays = (struct cr_arrays){0};
 }
 
-/* Returns the file of a cotangent, the last one given, or null. */
+/* Returns the file given for a port by the last --cotangent, or null. */
 static const char *cotangent_file(const struct cr_options *o, const crescent_port *port)
 {
     for (int i = o->cotangent.n - 1; port->of && i >= 0; i--)
@@ -215,7 +216,7 @@ static const char *cotangent_file(const struct cr_options *o, const crescent_por
     return NULL;
 }
 
-/* Reads all input files in one call: together they determine the lengths. */
+/* Reads all input files in one call, because together they determine the lengths. */
 static int read_inputs(const struct cr_arrays *arrays, const crescent_model *model,
                        const struct cr_options *o)
 {
@@ -233,7 +234,7 @@ static int read_inputs(const struct cr_arrays *arrays, const crescent_model *mod
     return status;
 }
 
-/* Frees the arrays after a failure. */
+/* After a failure the arrays are freed. */
 int cr_arrays_inputs(struct cr_arrays *arrays, const crescent_model *model,
                      const struct cr_options *o, struct cr_error *error)
 {
@@ -272,8 +273,9 @@ int cr_fill_params(crescent_model *model, const struct cr_options *o, crescent_s
     return cr_passed(o, status, error);
 }
 
-/* The child process: writes the cache and exits.  First it closes the files that it inherited and
- * leaves the session, so that no process waits for it at the end of a pipe or at a lock. */
+/* Runs in the child process: writes the cache and exits.  First closes all inherited files and
+ * leaves the session, so that no other process waits for this one at the end of a pipe or at a
+ * lock. */
 static void write_cache(crescent_model *model)
 {
     enum { MOST_FILES = 1024 };
@@ -291,7 +293,7 @@ static void write_cache(crescent_model *model)
 
 void cr_cache_params(crescent_model *model)
 {
-    const int64_t least = 16 << 20; /* smaller ones load in some milliseconds */
+    const int64_t least = 16 << 20; /* smaller weights load in some milliseconds without a cache */
     if (crescent_uncached_weights(model) < least)
         return;
     fflush(NULL);

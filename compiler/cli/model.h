@@ -5,25 +5,25 @@
 #include "options.h"
 
 /*
- * Runs the script named by the options.  A tap named by --output or --expect becomes an output;
- * --grads adds the gradients as outputs.  --entry chooses one of several entries; the graph is then
- * as if the script had returned only that.
+ * Runs the script that the options name.  A tapped value named by --output or --expect becomes an
+ * output; --grads adds gradients as outputs.  --entry chooses one of several entries; the graph
+ * is then as if the script had returned only that entry.
  */
 int cr_graph_load(const struct cr_options *options, crescent_graph **graph, struct cr_error *error);
 
-/* Does the same for a verb that supports several entries: keeps all entries of the script, unless
+/* Does the same for verbs that support several entries: keeps all entries of the script, unless
  * --entry chooses one.  Gradients and training need a single entry. */
 int cr_graph_load_entries(const struct cr_options *options, crescent_graph **graph,
                           struct cr_error *error);
 
-/* Returns how the options ask for a script to be run; files for its inputs are not included. */
+/* Returns how the script is to be run by the options; files for its inputs are not part of that. */
 crescent_script cr_script_of(const struct cr_options *options);
 
-/* Returns the configuration of the compiler for the options. */
+/* Returns the compiler's configuration by the options. */
 crescent_config cr_config_of(const struct cr_options *options, crescent_backend backend);
 
-/* One tensor per port.  cr_arrays_inputs allocates the tensors of inputs and fills each from the
- * file of --input, or else at random. */
+/* A tensor for each port of a kind.  cr_arrays_inputs allocates the tensors of inputs and fills
+ * each from the file of --input or with random numbers. */
 struct cr_arrays {
     void **data;
     int n;
@@ -35,30 +35,31 @@ void cr_arrays_free(struct cr_arrays *arrays);
 int cr_arrays_inputs(struct cr_arrays *arrays, const crescent_model *model,
                      const struct cr_options *options, struct cr_error *error);
 
-/* Return a port, which must exist; cr_sized_port with the sizes that a run with these inputs
- * has. */
+/* Return port `index`, which must exist.  cr_sized_port returns it with the sizes that it has in
+ * a run with these inputs. */
 crescent_port cr_port_of(const crescent_model *model, crescent_port_kind kind, int index);
 crescent_port cr_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                             const struct cr_arrays *inputs);
 
-/* Packs the valid elements of an output of such a run densely at the beginning of `data`; each
- * has `width` bytes. */
+/* Moves the existing elements of an output of a run with these inputs to the beginning of `data`,
+ * without gaps; each element has `width` bytes. */
 void cr_pack_output(const crescent_model *model, int index, const struct cr_arrays *inputs,
                     size_t width, void *data);
 
 /* Returns the report of a compiled model. */
 crescent_report cr_report_of_model(const crescent_model *model);
 
-/* Fills the parameters from --weights or --seed; with --strict surplus tensors are an error. */
+/* Fills the parameters from --weights or, without that, from --seed.  With --strict, tensors of a
+ * file that no parameter uses are an error. */
 int cr_fill_params(crescent_model *model, const struct cr_options *options,
                    crescent_surplus *surplus, struct cr_error *error);
 
 /* Caches the packed weights of a model on disk, if they are large and not cached yet.  A child
- * process writes them and may outlive this one.  Called when a verb has done its work. */
+ * process, which may outlive this one, writes them.  Called when a verb has done its work. */
 void cr_cache_params(crescent_model *model);
 
-/* Notes surplus tensors on stderr.  Only for a verb that succeeded, since a failure prints just one
- * line. */
+/* Prints a note on stderr about tensors that no parameter uses.  Only for verbs that succeeded,
+ * since a failure prints just one line. */
 void cr_note_surplus(const crescent_surplus *surplus);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "verbs.h"
 
-/* The groups of ops, each with a heading for text and one for a table. */
+/* The groups of ops, each with a heading for text and a heading for Markdown. */
 enum group { ELEMENTWISE, REDUCTION, OTHER, GROUPS };
 
 static const char *const headings[GROUPS] = {
@@ -25,7 +25,7 @@ static enum group group_of(const crescent_op *op)
     return op->elementwise ? ELEMENTWISE : op->reduction ? REDUCTION : OTHER;
 }
 
-/* Returns a call in a script, such as "maximum(a, b)". */
+/* Returns a call of the op as in a script, such as "maximum(a, b)". */
 static const char *call_of(const crescent_op *op, char *buf, size_t size)
 {
     static const char *const operands[] = {"", "a", "a, b", "a, b, c"};
@@ -35,14 +35,15 @@ static const char *call_of(const crescent_op *op, char *buf, size_t size)
     return buf;
 }
 
-/* Prints a cell of a Markdown table; escapes bars. */
+/* Prints a cell of a Markdown table; escapes vertical bars. */
 static void print_cell(const char *text)
 {
     for (; *text; text++)
         printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
-/* Prints the gradient as a script would write it: without n_ and the outer parentheses. */
+/* Prints a gradient's formula as a script would write it: without n_ and without the outer
+ * parentheses. */
 static void print_gradient(const char *text)
 {
     for (; *text; text++) {
@@ -57,7 +58,7 @@ static void print_gradient(const char *text)
     }
 }
 
-/* Prints the cells of a row, in the order of the heading in `tables`. */
+/* Prints the cells of an op's row, in the order of the heading in `tables`. */
 static void print_markdown_row(const crescent_op *op)
 {
     char call[80];
@@ -84,7 +85,7 @@ static void print_row(const crescent_op *op)
     putchar('\n');
 }
 
-/* Prints the supported operators of ONNX, by domain. */
+/* Prints the supported operators of ONNX, grouped by domain. */
 static void print_onnx(bool markdown)
 {
     crescent_onnx_op op;
@@ -97,7 +98,7 @@ static void print_onnx(bool markdown)
     }
 }
 
-/* Prints the groups of ops, as in docs/language.md; or the operators of ONNX. */
+/* Prints the ops by groups, as in docs/language.md; or the supported operators of ONNX. */
 int cr_verb_ops(const struct cr_options *o, struct cr_error *error)
 {
     crescent_op op;

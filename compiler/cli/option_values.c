@@ -1,4 +1,4 @@
-/* option_values.c - lists the values that an option takes; see option_values.h. */
+/* option_values.c - lists the possible values of options; see option_values.h. */
 #include "option_values.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void add_targets(char *buf, size_t size)
         add(buf, size, target.name);
 }
 
-/* The values of an option: fixed words, a list of the library, or both. */
+/* The possible values of an option: fixed words, a list from the library, or both. */
 static const struct {
     const char *option, *words;
     void (*list)(char *buf, size_t size);

@@ -1,11 +1,11 @@
-/* option_values.h - the values of options that take one of a few names. */
+/* option_values.h - lists the values of options that accept one of a few names. */
 #ifndef CR_OPTION_VALUES_H
 #define CR_OPTION_VALUES_H
 
 #include <stddef.h>
 
-/* Writes the values of an option, separated by spaces, or "", into buf and returns it; for
- * completions. */
+/* Writes the possible values of an option to buf, separated by spaces, for shell completions; ""
+ * if any value is allowed. Returns buf. */
 const char *cr_option_values(char *buf, size_t size, const char *option);
 
 #endif

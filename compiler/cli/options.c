@@ -1,4 +1,4 @@
-/* options.c - the table of options, parsing, help; see options.h. */
+/* options.c - the table of options, parsing of the command line, and help; see options.h. */
 #include "options.h"
 
 #include <errno.h>
@@ -18,21 +18,22 @@
 
 enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
-/* An option: the kind of its value, the field that it sets, and the verbs that have it. */
+/* A row of the table: an option, the kind of its value, the field that it sets, and the verbs
+ * that accept it. */
 struct option_row {
     const char *name;
-    int letter; /* short form, or 0 */
+    int letter; /* letter of the short form, or 0 */
     enum kind kind;
-    const char *value; /* name of the value in the help */
+    const char *value; /* placeholder for the value in the help */
     unsigned verbs;
     size_t field;
-    int64_t least, most; /* bounds of COUNT; SIZE has only the least */
+    int64_t least, most; /* bounds of a COUNT; a SIZE has only `least` */
     const char *help;
 };
 
 #define FIELD(name) offsetof(struct cr_options, name)
 
-/* Verbs that can cache packed weights. */
+/* Verbs that can cache packed weights or tokenizers. */
 enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS | CR_VERB_ENCODERS | CR_VERB_TOKENIZE };
 
 static const struct option_row rows[] = {
@@ -265,7 +266,7 @@ static int take_pair(struct cr_pairs *pairs, const struct option_row *row, const
     return 0;
 }
 
-/* Parses a whole number within the bounds of its row. */
+/* Parses a whole number that must be within the row's bounds. */
 static int take_count(int64_t *field, const struct option_row *row, const char *text,
                       struct cr_error *error)
 {
@@ -283,7 +284,7 @@ static int take_count(int64_t *field, const struct option_row *row, const char *
     return 0;
 }
 
-/* Parses a number of bytes; a letter K, M or G after it means KiB, MiB or GiB. */
+/* Parses a number of bytes; K, M or G after the number means KiB, MiB or GiB. */
 static int take_size(int64_t *field, const struct option_row *row, const char *text,
                      struct cr_error *error)
 {
@@ -323,7 +324,7 @@ int cr_backend_by_name(const char *name, struct cr_error *error)
     return cr_fail(error, "backend '%.60s', expected tcc, cc, ref or standalone", name);
 }
 
-/* Parses a value and stores it in the field of its row. */
+/* Parses the value of an option and stores it in the row's field. */
 static int take(struct cr_options *o, const struct option_row *row, const char *text,
                 struct cr_error *error)
 {
@@ -410,13 +411,14 @@ struct cr_options cr_options_copy(const struct cr_options *o)
 
 /* ---- ranks ---- */
 
-/* True if the value of an option names files, which may lie elsewhere on another machine. */
+/* True if an option's value names files, whose paths may differ between machines. */
 static bool names_files(const struct option_row *row)
 {
     return strstr(row->value, "F.") || strstr(row->value, "FILE") || strcmp(row->value, "F") == 0;
 }
 
-/* True if ranks may have other values of an option: it tells of their machine, and changes no bit. */
+/* True if ranks may have different values of an option: it describes a machine, and does not
+ * change results. */
 static bool is_of_machine(const struct option_row *row)
 {
     static const char *const names[] = {"threads", "isa", "target", "cache-weights", "stats"};
@@ -433,7 +435,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return cr_hash_word(hash, text ? 256 : 257);
 }
 
-/* Mixes in a list of values: of files only how many there are, and the names before them. */
+/* Mixes a list of values into a hash: of files only their number, and the names given to them. */
 static uint64_t hash_list(uint64_t hash, const struct option_row *row, const void *field)
 {
     const struct cr_list *list = field;
@@ -448,7 +450,7 @@ static uint64_t hash_list(uint64_t hash, const struct option_row *row, const voi
     return cr_hash_word(hash, (uint64_t)n);
 }
 
-/* Mixes in the value of an option. */
+/* Mixes the value of an option into a hash. */
 static uint64_t hash_option(uint64_t hash, const struct option_row *row, const void *field)
 {
     const char *text;
@@ -472,8 +474,9 @@ static uint64_t hash_option(uint64_t hash, const struct option_row *row, const v
     return hash_text(hash, text && names_files(row) ? "file" : text);
 }
 
-/* True if the value of an option names files that are read and that nothing else compares: the library compares models,
- * weights and values for options; texts are compared by their tokens. */
+/* True if an option names input files whose contents must be compared between ranks here.  For
+ * other files that is done elsewhere: the library compares models, weights and values for
+ * options; texts are compared by their tokens. */
 static bool is_compared(const struct option_row *row)
 {
     static const char *const names[] = {"input",  "cotangent",        "expect",   "expect-grads", "expect-taps",
@@ -484,7 +487,7 @@ static bool is_compared(const struct option_row *row)
     return found;
 }
 
-/* Compares the files that an option names. */
+/* Compares the contents of the files that an option names with those of rank 0. */
 static int compare_option(const struct cr_options *o, const struct option_row *row)
 {
     const void *field = (const char *)o + row->field;
@@ -519,10 +522,10 @@ uint64_t cr_options_hash(const struct cr_options *o, const struct cr_verb *verb)
 
 /* ---- parsing ---- */
 
-/* The value of row 0 in getopt_long, beyond the letters of short options. */
+/* The number of row 0 for getopt_long, larger than all letters of short options. */
 enum { FIRST_VALUE = 1000 };
 
-/* Fills the table of a verb's long options for getopt_long. */
+/* Fills getopt_long's table of a verb's long options. */
 static void long_options(const struct cr_verb *verb, struct option *options)
 {
     for (int i = 0; i < N_ROWS; i++)
@@ -533,7 +536,8 @@ static void long_options(const struct cr_verb *verb, struct option *options)
     *options = (struct option){0};
 }
 
-/* Fails for an unknown option: suggests another verb that has it, or a similar name. */
+/* Fails for an unknown option; suggests another verb that has it, or an option with a similar
+ * name. */
 static int unknown_option(const struct cr_verb *verb, const char *word, struct cr_error *error)
 {
     const char *names[N_ROWS];
@@ -562,7 +566,7 @@ static const struct option_row *row_of(int value)
     return NULL;
 }
 
-/* Handles one value returned by getopt_long. */
+/* Handles one option, which getopt_long returned as `value`. */
 static int take_value(struct cr_options *o, const struct cr_verb *verb, int value, char **argv,
                       struct cr_error *error)
 {
@@ -579,7 +583,7 @@ static int take_value(struct cr_options *o, const struct cr_verb *verb, int valu
     return take(o, row, optarg, error);
 }
 
-/* Returns the number of processors that this process may use, at most 256. */
+/* Returns the number of processors that this process may use, but at most 256. */
 static int64_t cores(void)
 {
     cpu_set_t set;
@@ -587,8 +591,8 @@ static int64_t cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* Returns the option that a word after the model was probably meant for, if the verb has that
- * option; else null. */
+/* Returns the option that the user probably meant by a word after the model, such as a text
+ * without --prompt; null if the verb has no such option. */
 static const char *option_for(const struct cr_verb *verb, const char *word)
 {
     static const struct {
@@ -609,8 +613,8 @@ static const char *option_for(const struct cr_verb *verb, const char *word)
     return NULL;
 }
 
-/* Fails for words after the model.  Suggests an option; if it is the prompt, suggests quoting
- * the rest of the line. */
+/* Fails for additional words after the model.  Suggests an option; if the words look like a
+ * prompt, suggests to put it in quotes. */
 static int fail_words(const struct cr_verb *verb, int n, char **words, const char *model,
                       struct cr_error *error)
 {
@@ -717,7 +721,8 @@ int cr_grads_check_no_file(const struct cr_options *o, const char *verb, struct 
                    o->grads, verb);
 }
 
-/* Turns the library's message about a field `context` into one about the option. */
+/* Returns the status of a library call; if it failed, copies the message, and replaces the name
+ * of the field `context` by the name of the option. */
 int cr_passed(const struct cr_options *o, int status, struct cr_error *error)
 {
     const char *text = status ? crescent_error(o->context) : "";
@@ -743,7 +748,7 @@ bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about 
     return false;
 }
 
-/* Prints the options of the verb in two columns, or in one if the terminal is narrow. */
+/* Prints the options of a verb in two columns, or in one if the terminal is narrow. */
 static void put_options(FILE *out, const struct cr_verb *verb, int width)
 {
     struct cr_option_about row;
@@ -760,7 +765,7 @@ static void put_options(FILE *out, const struct cr_verb *verb, int width)
     }
 }
 
-/* Prints usage, description, examples and options, as wide as the terminal. */
+/* Prints usage, description, examples and options in lines as wide as the terminal. */
 void cr_help_verb(FILE *out, const struct cr_verb *verb)
 {
     int width = cr_columns();

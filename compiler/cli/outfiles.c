@@ -1,4 +1,4 @@
-/* outfiles.c - checks that files can be written and are distinct; see outfiles.h. */
+/* outfiles.c - checks the files that a verb will write; see outfiles.h. */
 #include "outfiles.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 /* ---- identity of files ---- */
 
-/* The identity of a file or, if it does not exist, of its folder, with its name there. */
+/* The identity of an existing file: its device and inode.  For a file that does not exist: those
+ * of its folder, and the file's name there. */
 struct identity {
     bool known;
     dev_t device;
@@ -30,7 +31,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* Returns device and inode of a file or, if it does not exist, of its folder, with its name. */
+/* Returns the identity of a file. */
 static struct identity identify(const char *path)
 {
     struct stat status;
@@ -59,7 +60,7 @@ static bool same_file(const char *a, const char *b)
 
 /* ---- writing ---- */
 
-/* Returns the reason why an existing file cannot be replaced, or null. */
+/* Returns the reason why an existing file cannot be replaced; null if it can. */
 static const char *obstacle(const char *path)
 {
     struct stat file, folder;
@@ -81,7 +82,7 @@ static const char *obstacle(const char *path)
     return found;
 }
 
-/* Checks that the file can be opened for writing; writes nothing. */
+/* Fails unless the file can be opened for writing; writes nothing. */
 static int check_writable(const struct cr_options *o, const struct cr_named_file *file,
                           struct cr_error *error)
 {

@@ -4,16 +4,16 @@
 
 #include "options.h"
 
-/* A file that is read or written, and the option that names it. */
+/* A file that a verb reads or writes. */
 struct cr_named_file {
-    const char *name; /* "--save", "the model" */
-    const char *path; /* or null */
+    const char *name; /* how messages call it: "--save", "the model" */
+    const char *path; /* null: there is no such file */
     bool written;
-    int group; /* not 0: names of this group may be the same file */
+    int group; /* files with the same group, if it is not 0, may be the same file */
 };
 
-/* Fails if a file cannot be written, or is the same file as another one under any name: a result
- * must replace neither another result nor an input. */
+/* Fails if a file that will be written cannot be written, or if it is the same file as another
+ * one, also by another path: a result must replace neither another result nor an input. */
 int cr_check_files(const struct cr_options *options, const struct cr_named_file *files, int n,
                    struct cr_error *error);
 

@@ -7,17 +7,17 @@
 #include "texts.h"
 #include "verbs.h"
 
-/* The model, opened as by generate or, if it cannot generate, as by run. */
+/* The model, opened as by `generate` or, if it cannot continue texts, as by `run`. */
 struct pack {
     const struct cr_options *options;
-    crescent_generator *generator; /* or null */
-    crescent_graph *graph;         /* or null */
+    crescent_generator *generator; /* null if the model cannot continue texts */
+    crescent_graph *graph;         /* null if the model can continue texts */
     crescent_model *model;
     crescent_surplus surplus;
 };
 
-/* Opens a model as run does.  If the graph cannot be opened, `error` keeps the message about the
- * generator. */
+/* Opens the model as `run` does.  If its graph cannot be opened, `error` keeps the message about
+ * the generator. */
 static int open_for_run(struct pack *p, struct cr_error *error)
 {
     struct cr_error second;
@@ -45,7 +45,7 @@ static int check(const struct pack *p, struct cr_error *error)
     return o->cache_weights ? 0 : cr_fail(error, "--cache-weights 0: expected a number of bytes to keep");
 }
 
-/* Writes the packed weights to the cache folder, unless they were mapped from there. */
+/* Writes the packed weights to the cache folder, unless they were already mapped from there. */
 static int keep(const struct pack *p, struct cr_error *error)
 {
     const struct cr_options *o = p->options;

@@ -6,14 +6,14 @@
 #include "report.h"
 #include "verbs.h"
 
-/* The parameters of a graph or, if formats are shown, of the compiled model, which knows them. */
+/* The parameters of a graph.  Formats are known only once the graph is compiled. */
 struct listing {
     crescent_graph *graph;
-    crescent_model *model; /* or null */
+    crescent_model *model; /* the compiled model if formats are shown; else null */
     int n;
 };
 
-/* Returns parameter number i, which must exist. */
+/* Returns the port of parameter i, which must exist. */
 static crescent_port param_at(const struct listing *l, int i)
 {
     crescent_port port = {0};
@@ -44,7 +44,7 @@ static void print_json(const struct listing *l)
     cr_json_end(&d);
 }
 
-/* Prints a table; the column of names is as wide as the longest. */
+/* Prints a table; the column of names is as wide as the longest name. */
 static void print_table(const struct listing *l)
 {
     int width = 5;
@@ -62,7 +62,7 @@ static void print_table(const struct listing *l)
            cr_thousands(cr_count_parameters(l->graph)).text);
 }
 
-/* True if formats are known: from --format or from the model's file. */
+/* True if formats are shown: those of --format or of the model's file. */
 static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
 {
     crescent_port port;
@@ -70,7 +70,7 @@ static bool has_formats(const struct cr_options *o, const crescent_graph *graph)
            (!crescent_graph_port_at(graph, CRESCENT_PARAM, 0, &port) && port.format);
 }
 
-/* Compiles the graph only to show formats, which are chosen then. */
+/* Compiles the graph only if formats are shown, since the compiler chooses them. */
 int cr_verb_params(const struct cr_options *o, struct cr_error *error)
 {
     struct listing l = {0};

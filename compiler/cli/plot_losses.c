@@ -1,4 +1,5 @@
-/* plot_losses.c - draws losses with gnuplot; its script and its picture are files in memory. */
+/* plot_losses.c - draws losses by gnuplot; see plot_losses.h.  gnuplot's script and picture are
+ * files in memory. */
 #include "plot_losses.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 
 /* ---- gnuplot ---- */
 
-/* Runs gnuplot from one open file to another; returns its exit status, or -1 with errno set. */
+/* Runs gnuplot with a script from one open file and a picture to another; returns its exit
+ * status, or -1 with errno set. */
 static int gnuplot(int in, int out)
 {
     posix_spawn_file_actions_t actions;
@@ -40,7 +42,7 @@ static FILE *memory_file(struct cr_error *error)
     return file;
 }
 
-/* Flushes a script in memory and rewinds it; fails if any write failed. */
+/* Flushes a script in memory and seeks to its start; fails if any write failed. */
 static int rewind_script(FILE *file, struct cr_error *error)
 {
     if (fflush(file) != 0 || ferror(file) || fseek(file, 0, SEEK_SET) != 0)
@@ -48,7 +50,7 @@ static int rewind_script(FILE *file, struct cr_error *error)
     return 0;
 }
 
-/* Returns gnuplot's name for the format of a path, or null. */
+/* Returns gnuplot's name for the picture format that a path ends in; null if it has none. */
 static const char *terminal_of(const char *path)
 {
     size_t length = strlen(path);
@@ -95,7 +97,7 @@ static bool is_shown(const struct cr_curve *c, double loss)
     return !c->logarithmic || loss > 0;
 }
 
-/* Returns loss number i of a kind, which must exist. */
+/* Returns loss i of a kind, which must exist. */
 static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, int i)
 {
     crescent_loss loss = {0, 0};
@@ -103,7 +105,8 @@ static crescent_loss loss_at(const struct cr_curve *c, crescent_loss_kind kind, 
     return loss;
 }
 
-/* True if a loss of a kind can be shown on the axis. */
+/* True if a loss of a kind can be shown on the axis; a logarithmic axis shows only positive
+ * ones. */
 static bool has_shown(const struct cr_curve *c, crescent_loss_kind kind)
 {
     for (int i = 0; i < crescent_loss_count(c->trainer, kind); i++)
@@ -117,7 +120,7 @@ bool cr_curve_has_points(const struct cr_curve *c)
     return has_shown(c, CRESCENT_STEP_LOSSES);
 }
 
-/* True if a loss of a kind is below 0, so that the axis cannot begin at 0. */
+/* True if a loss of a kind is negative, so that the axis must begin below 0. */
 static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
 {
     bool below = false;
@@ -126,7 +129,7 @@ static bool goes_below_zero(const struct cr_curve *c, crescent_loss_kind kind)
     return below;
 }
 
-/* Prints a point; one that cannot be shown leaves a gap. */
+/* Prints a point of the curve; a point that cannot be shown leaves a gap. */
 static void print_point(FILE *file, const struct cr_curve *c, crescent_loss point)
 {
     if (is_shown(c, point.loss))
@@ -156,7 +159,7 @@ static void print_title(FILE *file, const char *title)
     fprintf(file, "\" noenhanced\n");
 }
 
-/* Prints data, axes and the plot command in gnuplot's language. */
+/* Prints the data, the axes and the plot command in gnuplot's language. */
 static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 {
     int64_t first = 0, last = 0;
@@ -183,7 +186,7 @@ static void print_script(FILE *file, const struct cr_curve *c, const char *path)
 
 /* ---- the picture ---- */
 
-/* True if the bytes end like a complete picture; gnuplot's exit status does not tell. */
+/* True if the bytes end like a complete picture, since gnuplot's exit status does not tell. */
 static bool is_whole(const char *path, const char *bytes, size_t size)
 {
     static const char svg[] = "</svg>", png[] = "IEND\xae\x42\x60\x82";
@@ -195,7 +198,7 @@ static bool is_whole(const char *path, const char *bytes, size_t size)
     return size >= length && memcmp(bytes + size - length, end, length) == 0;
 }
 
-/* Copies the picture from memory to its file. */
+/* Copies the picture from memory to the user's file. */
 static int write_picture(const struct cr_curve *c, int picture, const char *path,
                          struct cr_error *error)
 {

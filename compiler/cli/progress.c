@@ -1,4 +1,4 @@
-/* progress.c - prints step, loss, learning rate, speed and time left; see progress.h. */
+/* progress.c - prints the progress of a training; see progress.h. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ crescent_training cr_status_of(const crescent_trainer *trainer)
     return status;
 }
 
-/* Formats tokens a second or, if the script counts none, steps a second. */
+/* Formats the speed in tokens a second or, if the script counts no tokens, in steps a second. */
 static struct cr_phrase speed(const struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     struct cr_phrase out;
@@ -32,7 +32,7 @@ static struct cr_phrase speed(const struct cr_progress *p, const crescent_traini
     return out;
 }
 
-/* Returns ", validation 0.1234", the last validation loss, if this run validates. */
+/* Returns ", validation 0.1234" with the last validation loss; "" if this run does not validate. */
 static struct cr_phrase validation(const struct cr_progress *p, const crescent_training *t)
 {
     struct cr_phrase out = {""};
@@ -41,7 +41,7 @@ static struct cr_phrase validation(const struct cr_progress *p, const crescent_t
     return out;
 }
 
-/* Returns "loss 0.1234, lr 3.00e-04" and the validation loss. */
+/* Returns "loss 0.1234, lr 3.00e-04" with the current numbers and the validation loss. */
 static struct cr_phrase numbers(const struct cr_progress *p, const crescent_training *t)
 {
     struct cr_phrase out;
@@ -52,7 +52,7 @@ static struct cr_phrase numbers(const struct cr_progress *p, const crescent_trai
     return out;
 }
 
-/* Formats the time that the remaining steps will take, at the speed so far. */
+/* Formats the time that the remaining steps will take at the speed so far. */
 static struct cr_phrase time_left(const struct cr_progress *p, const crescent_training *t,
                                   int64_t now)
 {
@@ -66,8 +66,8 @@ static struct cr_phrase time_left(const struct cr_progress *p, const crescent_tr
     return out;
 }
 
-/* Overwrites the line.  A line that wraps could not be overwritten: if it is too long, its least
- * important parts are left out, and the rest is cut. */
+/* Overwrites the line of progress.  A line that wraps cannot be overwritten, so if it is too
+ * long, its least important parts are omitted, and the rest is cut. */
 static void rewrite(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     char line[2 * MAX_LINE], lr[32] = "";
@@ -99,7 +99,7 @@ void cr_progress_begin(struct cr_progress *p, const struct cr_options *options,
                               .first_loss = NAN};
 }
 
-/* Clears the line that is overwritten. */
+/* Clears the line of progress. */
 static void end_line(struct cr_progress *p)
 {
     if (p->shown)
@@ -107,7 +107,7 @@ static void end_line(struct cr_progress *p)
     p->shown = false;
 }
 
-/* Prints the line of --log. */
+/* Prints the line that --log requests for a step. */
 static void log_step(struct cr_progress *p, const crescent_training *t, int64_t now)
 {
     end_line(p);

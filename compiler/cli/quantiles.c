@@ -1,4 +1,4 @@
-/* quantiles.c - samples of repeated measurements; see quantiles.h. */
+/* quantiles.c - collects samples of repeated measurements; see quantiles.h. */
 #include "quantiles.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* quantiles.h - samples of repeated measurements, and their quantiles. */
+/* quantiles.h - collects samples of repeated measurements, and computes their quantiles. */
 #ifndef CR_QUANTILES_H
 #define CR_QUANTILES_H
 
@@ -9,7 +9,8 @@ struct cr_sample {
 
 void cr_sample_add(struct cr_sample *sample, double value);
 
-/* Returns the quantile q of the sample; 0 if it is empty.  Sorts the sample. */
+/* Returns quantile q of a sample, such as the median for q = 0.5; 0 if the sample is empty.
+ * Sorts the sample. */
 double cr_sample_quantile(struct cr_sample *sample, double q);
 double cr_sample_median(struct cr_sample *sample);
 double cr_sample_least(struct cr_sample *sample);

@@ -9,7 +9,7 @@
 
 struct ranked {
     float score;
-    int64_t number; /* of the line, from 1 on */
+    int64_t number; /* number of the document's line, from 1 on */
 };
 
 struct ranking {
@@ -26,7 +26,7 @@ static int take_score(void *context, struct cr_error *error)
     return 0;
 }
 
-/* Sorts the best first, equal ones by their numbers, NaN last. */
+/* Compares two documents for qsort: the better first, equal ones by number, NaN last. */
 static int by_score(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -35,7 +35,7 @@ static int by_score(const void *a, const void *b)
     return nan ? nan : order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Prints a line: {"score": S, "number": N}. */
+/* Prints one document as a line: {"score": S, "number": N}. */
 static void print_json(const struct ranked *item)
 {
     struct cr_doc d = {.out = stdout, .style = CR_DOC_LINE};
@@ -57,8 +57,7 @@ static void print_ranking(struct ranking *r)
             printf("%.9g %lld\n", (double)r->items[i].score, (long long)r->items[i].number);
 }
 
-/* Scores each line as a pair with the question, and prints scores and line numbers, the best
- * first. */
+/* Scores each line as a pair with the question; prints scores and line numbers, the best first. */
 int cr_verb_rank(const struct cr_options *o, struct cr_error *error)
 {
     struct ranking r = {.items = NULL};

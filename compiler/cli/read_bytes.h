@@ -6,17 +6,17 @@
 
 #include "compiler/ir/error.h"
 
-/* The most bytes of text for a tokenizer. */
+/* The maximum number of bytes of a text for a tokenizer. */
 #define CR_MOST_TEXT ((size_t)1 << 28)
 
 /* The caller frees it with free(bytes.data). */
 struct cr_bytes {
-    char *data; /* terminated by a zero */
+    char *data; /* the bytes, followed by a NUL */
     size_t n, room;
 };
 
-/* Reads the file at `path`, or standard input for "-".  Fails once it has read more than `most`
- * bytes, since the input may be endless. */
+/* Reads the file at `path`, or standard input if it is "-".  Fails after `most` bytes, since the
+ * input may be endless. */
 int cr_read_bytes(const char *path, size_t most, struct cr_bytes *bytes, struct cr_error *error);
 
 #endif

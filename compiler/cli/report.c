@@ -50,8 +50,8 @@ struct cr_phrase cr_port_shape(const crescent_port *port)
     return out;
 }
 
-/* Finds the coordinates of element number `i` of a port.  Returns false if it has no such
- * element. */
+/* Computes the coordinates of row-major element number `i` of a port.  Returns false if the port
+ * has no such element. */
 static bool find_coordinates(const crescent_port *port, int64_t i, int64_t *index)
 {
     if (i < 0 || crescent_port_elements(port) == 0)
@@ -117,7 +117,7 @@ void cr_print_memory(const crescent_report *r)
     putchar('\n');
 }
 
-/* Counts the parameters of a format, from number `first` on. */
+/* Returns the number of parameters with a format, among those from number `first` on. */
 static int count_format(const crescent_model *model, int first, const char *format)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* roofline.c - the least time that work takes on this machine; see roofline.h. */
+/* roofline.c - computes the minimum time of work on this machine; see roofline.h. */
 #include "roofline.h"
 
 double cr_roofline_limit(const struct cr_roofline *r)
@@ -17,9 +17,9 @@ struct cr_roofline cr_roofline_of_run(struct cr_bench *b)
                                 (double)b->touched / cr_sample_median(&b->touched_read)};
 }
 
-/* Reading weights counts at the bandwidth of the whole working set of a run, since all of it is
- * read between two uses of a weight.  Activations, which were just written, count at the
- * bandwidth of the arena. */
+/* Reading weights counts at the bandwidth of a working set of all bytes of a run, since a run
+ * reads them all between two uses of a weight.  Activations, which were just written, count at
+ * the bandwidth of a working set of the arena. */
 struct cr_roofline cr_roofline_of_kernel(struct cr_bench *b, const crescent_kernel *k)
 {
     double activations = k->bytes_read - k->bytes_weights + k->bytes_written;

@@ -1,4 +1,4 @@
-/* run.c - crescent run: compiles, runs, reports, and writes outputs. */
+/* run.c - crescent run: compiles and runs a model, reports on it, and writes outputs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "report.h"
 #include "verbs.h"
 
-/* A run and its times. */
+/* A run, its files and its times. */
 struct run {
     const struct cr_options *options;
     crescent_graph *graph;
     crescent_model *model;
     crescent_report report;
     struct cr_arrays inputs, outputs;
-    crescent_file **files; /* one for each --output, then the file of --grads */
+    crescent_file **files; /* a file for each --output, then the file of --grads */
     int n_files;
     crescent_surplus surplus;
     int64_t fill_ns, run_ns;
@@ -24,14 +24,14 @@ struct run {
 
 /* ---- writing ---- */
 
-/* Returns the path of file i. */
+/* Returns the path of file i, in the order of `files`. */
 static const char *path_of(const struct cr_options *o, int i)
 {
     return i < o->output.n ? o->output.items[i].value : o->grads;
 }
 
-/* Opens all files before anything is computed, so that a bad path fails early.  Of several ranks
- * the first one writes. */
+/* Opens all files before anything is computed, so that a bad path fails early.  With several
+ * ranks, the first rank writes. */
 static int open_files(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -62,7 +62,7 @@ static int put_output(const struct run *r, int i)
     return crescent_file_put_npy(r->files[i], &port, r->outputs.data[index]);
 }
 
-/* Writes all files, then gives them their names. */
+/* Writes all files, then renames them to their final names. */
 static int write_outputs(const struct run *r, struct cr_error *error)
 {
     int status = 0;
@@ -78,7 +78,7 @@ static int write_outputs(const struct run *r, struct cr_error *error)
 
 /* ---- reporting ---- */
 
-/* Prints the model's own inputs or outputs, without cotangents and gradients. */
+/* Prints the inputs or outputs of the script, without cotangents and gradients. */
 static void print_ports(const struct run *r, crescent_port_kind kind, const char *what)
 {
     int n = crescent_port_count(r->model, kind);
@@ -93,7 +93,7 @@ static void print_ports(const struct run *r, crescent_port_kind kind, const char
     }
 }
 
-/* True if the first output has the shape of an input, as a residual stream has. */
+/* True if the first output has the shape of an input, as in a transformer block. */
 static bool shapes_match(const struct run *r)
 {
     if (!r->outputs.n)
@@ -108,7 +108,7 @@ static bool shapes_match(const struct run *r)
     return false;
 }
 
-/* Prints mean and standard deviation of the first output, if it is of floats. */
+/* Prints the mean and the standard deviation of the first output, if its type is f32. */
 static void print_statistics(const struct run *r)
 {
     crescent_port port = cr_sized_port(r->model, CRESCENT_OUTPUT, 0, &r->inputs);
@@ -136,7 +136,7 @@ static void print_model(const struct run *r)
                  i + 1 == n ? "\n" : "");
 }
 
-/* Prints the result of the compilation and the memory it needs. */
+/* Prints the results of the compilation, and the memory that a run needs. */
 static void print_compiled(const crescent_report *p, const char *arithmetic)
 {
     if (!p->compiled) {
@@ -237,7 +237,7 @@ static int compile(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Checks everything, then computes. */
+/* Makes all checks, then runs the model and writes the results. */
 static int run(struct run *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -263,7 +263,7 @@ static int run(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Runs and closes everything, even after a failure. */
+/* Runs the verb; closes everything, even after a failure. */
 int cr_verb_run(const struct cr_options *options, struct cr_error *error)
 {
     struct run r = {.options = options};

@@ -32,7 +32,7 @@ static crescent_port port_of(const crescent_tapped *node)
     return port;
 }
 
-/* Returns the node's file and line without the folder, or "-". */
+/* Returns the file, without its folder, and the line of a node; "-" if they are unknown. */
 static const char *line_of(const crescent_tapped *node)
 {
     const char *slash = strrchr(node->where, '/');
@@ -41,7 +41,7 @@ static const char *line_of(const crescent_tapped *node)
 
 /* ---- the table ---- */
 
-/* Returns the node's name, with a ' in the backward pass. */
+/* Returns the node's name, followed by ' if the node belongs to the backward pass. */
 static struct cr_phrase name_of(const crescent_tapped *node)
 {
     struct cr_phrase out;
@@ -66,7 +66,7 @@ static void print_head(int width)
            "error", "inherited", "own", "bound", "verdict");
 }
 
-/* Prints the row of a node; a value that stays inside a kernel cannot be compared. */
+/* Prints the row of a node.  A value that no kernel stores cannot be compared. */
 static void print_row(const crescent_tapped *node, int width)
 {
     const crescent_port port = port_of(node);
@@ -79,7 +79,7 @@ static void print_row(const crescent_tapped *node, int width)
         printf("%9s %9s %9s %9s  %s\n", "-", "-", "-", "-", verdict_of(node));
 }
 
-/* Prints a node as in "log(-0.25) is nan". */
+/* Prints a node with its operands and its value, as in "log(-0.25) is nan". */
 static void print_operands(const crescent_tapped *node)
 {
     printf("%s(", node->op);
@@ -88,7 +88,7 @@ static void print_operands(const crescent_tapped *node)
     printf(") is %.9g", node->got);
 }
 
-/* Prints the first wrong node in two self-contained lines. */
+/* Prints the first wrong node in two lines that can be understood without the table. */
 static void print_culprit(const crescent_tapped *node)
 {
     const crescent_port port = port_of(node);
@@ -113,7 +113,7 @@ static void print_culprit(const crescent_tapped *node)
     printf("; in double precision %.9g\n", node->want);
 }
 
-/* Prints all nodes, then the first wrong one. */
+/* Prints all nodes, then the first wrong node. */
 static void print_table(const struct taps *t)
 {
     crescent_tapped node;
@@ -154,7 +154,7 @@ static void write_operands(struct cr_doc *d, const crescent_tapped *node)
     cr_doc_end(d, ']');
 }
 
-/* Writes a node as JSON.  Unknown members are null; errors are left out if no kernel stores the
+/* Writes a node as JSON.  Unknown members are null; errors are omitted if no kernel stores the
  * node. */
 static void write_node(struct cr_doc *d, const char *key, const crescent_tapped *node)
 {
@@ -178,7 +178,7 @@ static void write_node(struct cr_doc *d, const char *key, const crescent_tapped 
     cr_doc_end(d, '}');
 }
 
-/* Prints JSON; the first wrong node appears among the nodes and on its own. */
+/* Prints JSON; the first wrong node appears among all nodes and once more separately. */
 static void print_json(const struct taps *t)
 {
     struct cr_doc d = cr_json_begin();
@@ -200,7 +200,7 @@ static void print_json(const struct taps *t)
 
 /* ---- the run ---- */
 
-/* Fails if another option of compare is given. */
+/* Fails if an option of `compare` is given that --taps does not support. */
 static int check(const struct cr_options *o, struct cr_error *error)
 {
     const char *other = o->backends        ? "--backends"
@@ -220,7 +220,7 @@ static int check(const struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Runs and prints; notes surplus tensors only after a success. */
+/* Runs the model and prints; prints notes about unused tensors only after a success. */
 static int run(struct taps *t, struct cr_error *error)
 {
     const struct cr_options *o = t->options;

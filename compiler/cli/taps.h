@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-/* Runs the model once and compares each value that a kernel stores with double precision.  Returns
- * the status of a verb: 1 if a node is wrong. */
+/* Runs the model once, and compares each value that a kernel stores with its value in double
+ * precision.  Returns the status of a verb: 1 if a node is wrong. */
 int cr_compare_taps(const struct cr_options *options, struct cr_error *error);
 
 #endif

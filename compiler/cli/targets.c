@@ -1,4 +1,4 @@
-/* targets.c - crescent targets: lists the machines that loops can be tiled for. */
+/* targets.c - crescent targets: lists the machines for which loops can be tiled. */
 #include <stdio.h>
 
 #include "verbs.h"

@@ -1,4 +1,4 @@
-/* terminal.c - the width of the terminal, and wrapped text; see terminal.h. */
+/* terminal.c - finds the width of the terminal, and wraps text; see terminal.h. */
 #include "terminal.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ int cr_columns(void)
     return n <= 0 ? USUAL : n < LEAST ? LEAST : n > MOST ? MOST : n;
 }
 
-/* Returns the columns of n bytes of UTF-8, one per character. */
+/* Returns the number of columns of n bytes of UTF-8, one for each character. */
 static int columns_of(const char *text, size_t n)
 {
     int columns = 0;
@@ -30,7 +30,8 @@ static int columns_of(const char *text, size_t n)
 
 void cr_put_wrapped(FILE *out, const char *text, int column, int indent, int width)
 {
-    bool begins = true; /* the line is empty, except for text of the caller */
+    bool begins = true; /* true before the line's first word, ignoring text that the caller
+                         * printed */
     while (*text) {
         size_t space = strspn(text, " \n");
         int ends = 0;

@@ -1,4 +1,4 @@
-/* texts.c - opens models that continue texts, and encodes texts; see texts.h. */
+/* texts.c - opens models that continue texts, and reads and encodes texts; see texts.h. */
 #include "texts.h"
 
 #include <errno.h>

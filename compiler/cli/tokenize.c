@@ -15,7 +15,7 @@ struct ids {
     int n, cap;
 };
 
-/* Reads numbers separated by commas or white space; each must be the id of a token. */
+/* Parses ids separated by commas or white space; each must be the id of a token. */
 static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer *tokenizer,
                     struct cr_error *error)
 {
@@ -38,7 +38,7 @@ static int read_ids(struct ids *ids, const char *text, const crescent_tokenizer 
     return 0;
 }
 
-/* Prints the text of ids, without a newline at the end; the text may contain zeros. */
+/* Prints the text of ids, without a newline at the end; the text may contain zero bytes. */
 static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer, const char *text,
                       struct cr_error *error)
 {
@@ -60,7 +60,7 @@ static int decode_ids(const struct cr_options *o, crescent_tokenizer *tokenizer,
     return status;
 }
 
-/* Decodes the ids of --decode, or of standard input. */
+/* Prints the text of the ids of --decode or, without that, of standard input. */
 static int decode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     struct cr_bytes b = {0};
@@ -86,7 +86,7 @@ static void print_numbers(const int32_t *numbers, size_t n)
     putchar('\n');
 }
 
-/* Prints the ids of a text, or of a pair, on one line. */
+/* Prints the ids of a text, or of a pair of texts, on one line. */
 static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, struct cr_error *error)
 {
     struct cr_bytes bytes = {0};
@@ -116,7 +116,7 @@ static int encode(const struct cr_options *o, crescent_tokenizer *tokenizer, str
 
 /* ---- the verb ---- */
 
-/* Opens the tokenizer of a folder or a file, which the library tells apart, and converts. */
+/* Opens the tokenizer of a folder or a file, whichever the path is, and converts. */
 int cr_verb_tokenize(const struct cr_options *o, struct cr_error *error)
 {
     crescent_tokenizer *tokenizer = NULL;

@@ -10,7 +10,8 @@ static void *open_tokenizer(void *opening)
     return NULL;
 }
 
-/* Starts the thread; if that fails, cr_tokenizer_wait opens the tokenizer. */
+/* Starts the thread.  If that fails, cr_tokenizer_wait opens the tokenizer on the calling
+ * thread. */
 void cr_tokenizer_begin(struct cr_tokenizer_thread *o, const char *path, int64_t cache_bytes)
 {
     *o = (struct cr_tokenizer_thread){.path = path, .context = crescent_context_new(), .is_begun = true};

@@ -15,7 +15,8 @@
 #include "signals.h"
 #include "verbs.h"
 
-/* The callback of crescent_trainer_validate: nonzero stops it. */
+/* Callback of crescent_trainer_validate: returns nonzero, which stops the validation, after a
+ * signal. */
 static int is_stopped(void *argument)
 {
     (void)argument;
@@ -24,7 +25,7 @@ static int is_stopped(void *argument)
 
 /* ---- options ---- */
 
-/* Returns the value of the script's option with a name, or null if there is none. */
+/* Returns the value of the script's option `name`; null if the script has no such option. */
 static const char *value_of(const crescent_graph *graph, const char *name)
 {
     crescent_setting option;
@@ -34,7 +35,7 @@ static const char *value_of(const crescent_graph *graph, const char *name)
     return NULL;
 }
 
-/* Returns the value of the script's option `steps`, or -1. */
+/* Returns the value of the script's option `steps`; -1 if there is none. */
 static int64_t declared_steps(const crescent_graph *graph)
 {
     char *end;
@@ -43,7 +44,7 @@ static int64_t declared_steps(const crescent_graph *graph)
     return value && (*end || steps < 0) ? -1 : steps;
 }
 
-/* Appends the files of an option that takes NAME=FILE. */
+/* Appends the files of an option whose values are NAME=FILE. */
 static void add_pairs(struct cr_named_file *files, int *n, const char *option,
                       const struct cr_pairs *pairs)
 {
@@ -51,8 +52,8 @@ static void add_pairs(struct cr_named_file *files, int *n, const char *option,
         files[(*n)++] = (struct cr_named_file){option, pairs->items[i].value, false, 0};
 }
 
-/* Checks that each output file can be written and differs from all others; only a checkpoint may
- * replace the checkpoint that the run was resumed from. */
+/* Checks that each output file can be written and differs from all other files; the new
+ * checkpoint may replace the one that the run resumes from. */
 static int check_paths(const struct cr_options *o, struct cr_error *error)
 {
     enum { NO_GROUP, CHECKPOINTS };
@@ -73,7 +74,7 @@ static int check_paths(const struct cr_options *o, struct cr_error *error)
     return status;
 }
 
-/* Checks options that need or exclude others. */
+/* Fails if an option lacks another option that it needs, or is given with one that excludes it. */
 static int check_options(const struct cr_options *o, struct cr_error *error)
 {
     if (o->every && !o->checkpoint)
@@ -93,7 +94,7 @@ static int check_options(const struct cr_options *o, struct cr_error *error)
 
 /* ---- resuming ---- */
 
-/* Copies a setting into one block; freeing its key frees it. */
+/* Returns a copy of a setting, whose key and value are one block: freeing the key frees both. */
 static crescent_setting setting_of(const crescent_setting *option)
 {
     size_t length = strlen(option->key) + 1, size = strlen(option->value) + 1;
@@ -103,8 +104,8 @@ static crescent_setting setting_of(const crescent_setting *option)
     return (crescent_setting){key, key + length};
 }
 
-/* Adopts the seed and the script's options from the checkpoint of --resume, where the command line
- * does not set them. */
+/* Takes the seed and the script's options from the checkpoint of --resume, unless the command
+ * line sets them. */
 static int take_settings(struct cr_options *o, struct cr_error *error)
 {
     crescent_checkpoint *checkpoint;
@@ -119,7 +120,7 @@ static int take_settings(struct cr_options *o, struct cr_error *error)
     return 0;
 }
 
-/* Notes on stderr the options whose values differ from the checkpoint's. */
+/* Prints notes on stderr about options whose values differ from the checkpoint's. */
 static void note_settings(const struct cr_options *o, const crescent_graph *graph)
 {
     char before[400] = "", now[400] = "";
@@ -139,27 +140,28 @@ static void note_settings(const struct cr_options *o, const crescent_graph *grap
 
 /* ---- the loop ---- */
 
-/* A run of the verb. */
+/* The state of one call of the verb. */
 struct train {
     const struct cr_options *options;
     crescent_graph *graph;
     crescent_trainer *trainer;
     crescent_surplus surplus;
     struct cr_progress progress;
-    bool has_entries; /* a step over micro-batches: names of outputs begin with their entry */
-    int64_t last; /* the step to stop after */
-    int64_t sent; /* bytes that this rank has sent in steps */
-    bool stopped; /* a signal asks any rank to stop */
+    bool has_entries; /* a step has micro-batches: the names of outputs begin with their entry */
+    int64_t last; /* number of the step after which to stop */
+    int64_t sent; /* bytes that this rank has sent during steps */
+    bool stopped; /* a signal arrived on some rank */
 };
 
 /* The result of the loop of steps. */
 enum end {
-    MADE,     /* complete or interrupted: the state is written */
-    UNSAVED,  /* the checkpoint could not be written; the state is good */
+    MADE,     /* all steps were made, or a signal came: the state is written */
+    UNSAVED,  /* a checkpoint could not be written, but the state is valid */
     DIVERGED, /* a loss is NaN or infinite, or a run failed: the state is not written */
 };
 
-/* Sets the last step: --steps from here on, else the script's `steps` in all. */
+/* Sets the last step: --steps more steps than made so far; without --steps, the script's `steps`
+ * in total. */
 static int find_last(struct train *r, int64_t declared, struct cr_error *error)
 {
     int64_t made = cr_status_of(r->trainer).step;
@@ -172,8 +174,8 @@ static int find_last(struct train *r, int64_t declared, struct cr_error *error)
     return 0;
 }
 
-/* Validates at regular intervals, also before the first step, but only once for a step.  An
- * interrupted validation is repeated when the training is resumed. */
+/* Validates if --validate-every asks for it at this step, also before the first step, but only
+ * once for a step. An interrupted validation is repeated when the training is resumed. */
 static int validate(const struct train *r)
 {
     crescent_training t = cr_status_of(r->trainer);
@@ -184,25 +186,26 @@ static int validate(const struct train *r)
     return status == CRESCENT_STOPPED ? 0 : status;
 }
 
-/* True for the process that writes: the only one, or the first of several ranks. */
+/* True for the process that writes files: the only one, or the first of several ranks. */
 static bool is_writer(const struct train *r)
 {
     return crescent_ranks_of(r->options->context).rank == 0;
 }
 
-/* True after a signal to any rank.  All ranks ask after each step. */
+/* True if a signal arrived on any rank.  All ranks call it after each step. */
 static bool is_stopping(struct train *r)
 {
     return r->stopped = crescent_ranks_any(r->options->context, cr_is_stopped());
 }
 
-/* True if --every asks for a checkpoint after this step; the last step always writes one. */
+/* True if --every requests a checkpoint after this step.  The last step is excluded: its
+ * checkpoint is always written. */
 static bool is_due(const struct train *r, int64_t step)
 {
     return r->options->every && step % r->options->every == 0 && step < r->last;
 }
 
-/* Runs steps until the last one, or until a signal. */
+/* Makes steps until the last one, or until a signal. */
 static enum end make_steps(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -247,7 +250,7 @@ static int write_params(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Draws the losses; an empty curve is no failure. */
+/* Draws the losses; does nothing if there are none. */
 static int draw_curve(const struct train *r, struct cr_error *error)
 {
     const struct cr_curve curve = {r->options, r->trainer, crescent_graph_name(r->graph),
@@ -266,7 +269,8 @@ static int draw_curve(const struct train *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes all files that can be written; all ranks call it, as they share states.  Returns -1 if one failed, with the error of the first. */
+/* Writes all files, even if one of them fails.  All ranks call it, since they share the states.
+ * Returns -1 with the first error if a file could not be written. */
 static int write_files(const struct train *r, enum end end, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -287,7 +291,7 @@ static int write_files(const struct train *r, enum end end, struct cr_error *err
 
 /* ---- preparing ---- */
 
-/* Reads data from the files of an option. */
+/* Passes the files that an option names to the trainer, by its function `read`. */
 static int read_files(const struct train *r, const struct cr_pairs *pairs,
                       int (*read)(crescent_trainer *, const crescent_input_file *, int),
                       struct cr_error *error)
@@ -300,7 +304,7 @@ static int read_files(const struct train *r, const struct cr_pairs *pairs,
     return cr_passed(r->options, status, error);
 }
 
-/* Sets the state before the first step. */
+/* Sets the initial state: from a checkpoint, from files of weights, or drawn. */
 static int start(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -313,7 +317,7 @@ static int start(struct train *r, struct cr_error *error)
     return cr_fill_params(crescent_trainer_model(r->trainer), o, &r->surplus, error);
 }
 
-/* Checks everything before the first step. */
+/* Opens and checks everything before the first step. */
 static int prepare(struct train *r, struct cr_error *error)
 {
     const struct cr_options *o = r->options;
@@ -330,7 +334,7 @@ static int prepare(struct train *r, struct cr_error *error)
 
 /* ---- notes ---- */
 
-/* Returns the name of output i of a step, without its entry. */
+/* Returns the name of output i without the prefix of its entry. */
 static const char *name_of_output(const struct train *r, int i)
 {
     const char *name =
@@ -339,7 +343,7 @@ static const char *name_of_output(const struct train *r, int i)
     return dot ? dot + 1 : name;
 }
 
-/* Returns, by parameter, its name if no output replaces it, else null; the caller frees the
+/* Returns for each parameter its name if no output replaces it, else null; the caller frees the
  * array. */
 static const char **untouched_params(const struct train *r, int n)
 {
@@ -355,7 +359,8 @@ static const char **untouched_params(const struct train *r, int n)
     return names;
 }
 
-/* True if a step uses an output of that name. */
+/* True if a step uses an output of that name: it is the new value of a parameter or an input, or
+ * the loss, the learning rate or the count of tokens. */
 static bool is_used(const crescent_model *m, const char *name)
 {
     return crescent_port_find(m, CRESCENT_PARAM, name) != CRESCENT_NONE ||
@@ -363,8 +368,9 @@ static bool is_used(const crescent_model *m, const char *name)
            strcmp(name, "loss") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "tokens") == 0;
 }
 
-/* Notes on stderr an output whose name is similar to the name of a parameter that no output
- * replaces:  it may be a measurement, or the parameter misspelt, which then never changes. */
+/* Prints a note on stderr about an output with a name similar to that of a parameter which no
+ * output replaces: it may be a measurement, or the parameter's misspelt name, so that the
+ * parameter never changes. */
 static void note_names(const struct train *r)
 {
     const crescent_model *m = crescent_trainer_model(r->trainer);
@@ -382,7 +388,8 @@ static void note_names(const struct train *r)
     free(names);
 }
 
-/* Notes possible mistakes on stderr, once a training will begin: a failure prints just one line. */
+/* Prints notes about possible mistakes on stderr before the first step: a failure prints just one
+ * line. */
 static void note(const struct train *r)
 {
     cr_note_surplus(&r->surplus);
@@ -395,8 +402,7 @@ static void note(const struct train *r)
 
 /* ---- the verb ---- */
 
-/* Trains; writes the results even after a signal. */
-/* Prints what the exchange between ranks took. */
+/* Prints how many bytes the ranks exchanged. */
 static void print_sent(const struct train *r)
 {
     crescent_ranks ranks = crescent_ranks_of(r->options->context);
@@ -405,7 +411,7 @@ static void print_sent(const struct train *r)
                cr_thousands(r->sent).text);
 }
 
-/* Trains, and writes files; returns the exit status. */
+/* Trains and writes files; returns the exit status. */
 static int run(struct train *r, struct cr_error *error)
 {
     if (prepare(r, error))
@@ -419,7 +425,9 @@ static int run(struct train *r, struct cr_error *error)
     if (write_files(r, end, error))
         return 2;
     int status = cr_is_stopped() || r->stopped ? CR_INTERRUPTED : 0;
-    crescent_ranks_share(r->options->context, &status, sizeof status); /* no rank ends before the files are there */
+    crescent_ranks_share(r->options->context, &status, sizeof status); /* waits until the first
+                                                                        * rank has written its
+                                                                        * files */
     return status;
 }
 

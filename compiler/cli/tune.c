@@ -17,7 +17,7 @@ static void print_trial(const crescent_trial *t)
     fflush(stdout);
 }
 
-/* Tries all candidates that the time allows. */
+/* Measures all candidates for which there is time. */
 static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_error *error)
 {
     crescent_trial trial;
@@ -35,7 +35,7 @@ static int tune(crescent_tuner *tuner, const struct cr_options *o, struct cr_err
     return 0;
 }
 
-/* Tunes; the graph stays open, since each candidate is compiled from it. */
+/* Tunes.  The graph stays open, since each candidate is compiled from it. */
 int cr_verb_tune(const struct cr_options *o, struct cr_error *error)
 {
     const crescent_config config = cr_config_of(o, cr_backend_of(o));

@@ -202,7 +202,7 @@ const struct cr_verb *cr_verb_at(int index)
     return index >= 0 && index < N_VERBS ? &verbs[index] : NULL;
 }
 
-/* Prints the verbs, a line or two each, how to get more help, and examples. */
+/* Prints the verbs in a line or two each, how to get more help, and examples. */
 void cr_help(FILE *out)
 {
     int width = cr_columns();

@@ -10,10 +10,10 @@ cr_verb_function cr_verb_run, cr_verb_emit, cr_verb_compare, cr_verb_dump, cr_ve
     cr_verb_import, cr_verb_pack, cr_verb_embed,
     cr_verb_rank, cr_verb_classify;
 
-/* Returns the verb of that name, or null with an error that suggests one. */
+/* Returns the verb called `name`; null with an error that suggests a similar verb. */
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error);
 
-/* Returns verb number `index`, or null. */
+/* Returns verb number `index`; null if there are fewer. */
 const struct cr_verb *cr_verb_at(int index);
 
 /* Prints the usage of the program. */
