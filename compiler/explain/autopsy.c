@@ -1,9 +1,10 @@
 /*
  * autopsy.c - finds the first node whose value is wrong; see crescent.h.
  *
- * A replay computes each node twice in double precision: from exact operands, and from the operands
- * that kernels stored.  The first shows the error of a stored value.  The second shows the part of
- * the error that the kernel itself adds, which is compared with a bound for its roundings.
+ * A replay computes each node twice in double precision: from exact operands, and from the
+ * operands that kernels stored.  The exact result shows the error of a stored value.  The other
+ * result shows the part of the error that the kernel itself adds, which is compared with a bound
+ * for the kernel's roundings.
  */
 #include <float.h>
 #include <math.h>
@@ -22,28 +23,30 @@ enum { HAS_NAN = 1, HAS_INFINITY = 2 };
 #define UNIT 0x1p-24
 
 struct finding {
-    crescent_tapped node; /* all members of a finding except `where` and `culprit` */
+    crescent_tapped node; /* what the caller gets, except `where` and `culprit`, which are set
+                           * later */
     char *where;
-    bool is_leaf, reaches_output; /* reaches_output: it makes an output infinite or NaN */
+    bool is_leaf, reaches_output; /* reaches_output: the node's NaN or infinities make an output
+                                   * NaN or infinite */
 };
 
 struct crescent_autopsy {
     crescent_context *context;
-    char *path; /* of the script */
+    char *path; /* path of the script */
     crescent_replay *replay;
 
-    /* results of the last run */
+    /* Results of the last run. */
     struct finding *findings; /* in the graph's order: one for each stored value, and for each
-                                 node that makes NaN or infinities */
+                               * node that makes NaN or infinities */
     int n, cap;
-    unsigned char *not_finite; /* by node: HAS_... flags of its value */
-    int *origin;               /* by node: the finding that caused its infinities or NaN, or
-                                  CRESCENT_NONE */
+    unsigned char *not_finite; /* by node: HAS_... flags of the node's value */
+    int *origin;               /* by node: index of the finding that caused its infinities or NaN;
+                                * CRESCENT_NONE: it has none */
 };
 
 /* ---- opening ---- */
 
-/* Fails because one entry is expected; lists the entries. */
+/* Fails because the graph has several entries; the message lists them. */
 static int refuse_entries(const crescent_graph *graph, int n)
 {
     char names[2048] = "";
@@ -56,7 +59,7 @@ static int refuse_entries(const crescent_graph *graph, int n)
                           crescent_graph_script(graph), n, n == 1 ? "y" : "ies", names);
 }
 
-/* Fails unless the backend shows its kernels and the graph has a single entry. */
+/* Fails unless the backend has kernels that can be observed, and the graph a single entry. */
 static int check_graph(const crescent_graph *graph, const crescent_config *config)
 {
     int n_entries = crescent_graph_entry_count(graph);
@@ -67,7 +70,7 @@ static int check_graph(const crescent_graph *graph, const crescent_config *confi
     return n_entries ? refuse_entries(graph, n_entries) : CRESCENT_OK;
 }
 
-/* Opens an autopsy.  Its replay keeps the context alive. */
+/* Opens an autopsy.  The autopsy's replay keeps the context alive. */
 int crescent_autopsy_open(const crescent_graph *graph, const crescent_config *config,
                           crescent_autopsy **autopsy)
 {
@@ -128,7 +131,7 @@ static crescent_op op_of(const crescent_node *node)
     return op;
 }
 
-/* Fills the part of a finding that does not depend on the elements. */
+/* Returns a finding with the members that do not depend on the value's elements. */
 static crescent_tapped describe(const crescent_replayed *value)
 {
     const crescent_node *node = &value->node;
@@ -167,7 +170,7 @@ static struct finding *add_finding(crescent_autopsy *a, const crescent_replayed 
 
 struct scan {
     unsigned flags;
-    int64_t first[4]; /* by flag: index of the first such element */
+    int64_t first[4]; /* by flag: index of the first element that is NaN or infinite in this way */
 };
 
 static void scan_element(struct scan *s, int64_t i, double value)
@@ -188,7 +191,7 @@ static struct scan scan_local(const crescent_replayed *value)
     return s;
 }
 
-/* Returns element number i in row-major order. */
+/* Returns element i, in row-major order, of a value. */
 static double element(const crescent_values *values, int rank, const int64_t *shape, int64_t i)
 {
     const double *at = values->data;
@@ -199,7 +202,7 @@ static double element(const crescent_values *values, int rank, const int64_t *sh
     return *at;
 }
 
-/* Returns the union of the operands' flags. */
+/* Returns the union of the HAS_... flags of a node's operands. */
 static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node *node)
 {
     unsigned flags = 0;
@@ -208,15 +211,15 @@ static unsigned flags_of_operands(const crescent_autopsy *a, const crescent_node
     return flags;
 }
 
-/* True for a leaf that contains infinities, such as a mask.  If a node makes NaN of them, that
- * node is the culprit, not the leaf. */
+/* True if a finding is a leaf with infinities, such as a mask.  If another node makes NaN from
+ * them, that node is the culprit, not the leaf. */
 static bool has_given_infinities(const struct finding *f)
 {
     return f->node.verdict == CRESCENT_INFINITE && f->is_leaf;
 }
 
-/* Returns the origin of the first operand that is not finite.  If this node makes NaN, leaves with
- * infinities are skipped. */
+/* Returns the origin of the first operand with NaN or infinities.  If the node turns infinities
+ * into NaN, skips operands that are leaves. */
 static int inherited_origin(const crescent_autopsy *a, const crescent_node *node, unsigned made)
 {
     for (int i = 0; i < node->n_operands; i++) {
@@ -228,8 +231,8 @@ static int inherited_origin(const crescent_autopsy *a, const crescent_node *node
     return CRESCENT_NONE;
 }
 
-/* True if the node makes no NaN or infinity, or is a constant that the script sets to infinity,
- * such as a mask. */
+/* True if the node makes no NaN or infinity, or if it is a constant that the script sets to
+ * infinity, such as a mask. */
 static bool is_intended(const crescent_node *node, unsigned made)
 {
     const char *op = op_of(node).name;
@@ -237,8 +240,7 @@ static bool is_intended(const crescent_node *node, unsigned made)
     return !made || (written && !(made & HAS_NAN));
 }
 
-/* Records the operands of an elementwise op at its worst element; they have the shape of the
- * result. */
+/* Records the values that the operands of an elementwise op have at the op's worst element. */
 static void note_operands(const crescent_autopsy *a, const crescent_replayed *value,
                           crescent_tapped *tapped)
 {
@@ -250,8 +252,8 @@ static void note_operands(const crescent_autopsy *a, const crescent_replayed *va
             tapped->operands[i] = element(&operand, node->rank, node->shape, tapped->worst);
 }
 
-/* Looks for NaN and infinities in the value of a node, and finds their origin: this node if its
- * operands are finite, else the origin of an operand. */
+/* Records whether the value of a node has NaN or infinities, and their origin: the node itself if
+ * its operands are finite, else the origin of an operand. */
 static void trace(crescent_autopsy *a, const crescent_replayed *value)
 {
     const crescent_node *node = &value->node;
@@ -276,7 +278,7 @@ static void trace(crescent_autopsy *a, const crescent_replayed *value)
 
 /* ---- stored values ---- */
 
-/* Returns the distance of two numbers; infinite if one of them is NaN. */
+/* Returns the absolute difference of two numbers; infinity if one of them is NaN. */
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -290,8 +292,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* True if the error of an element is within its bound.  Near the largest float, rounding may
- * yield infinity. */
+/* True if the error of an element is within its bound, or if the element overflowed to infinity
+ * near the largest float. */
 static bool passes(double got, double want, double bound, double own)
 {
     if (!(own > bound) || !(bound < INFINITY))
@@ -299,19 +301,21 @@ static bool passes(double got, double want, double bound, double own)
     return isinf(got) && fabs(want) + bound >= (double)FLT_MAX;
 }
 
-/* An element: as stored, computed from stored operands and from exact ones, and its error bound. */
+/* The versions of one element: as stored, computed from stored operands, computed from exact
+ * operands; and its error bound. */
 struct held {
     double got, want, exact, bound;
 };
 
-/* Adds an element to a finding, which keeps the worst one: the largest ratio *worst of error to
- * bound. The bound is doubled, because kernels sum in blocks and rescale partial sums. */
+/* Takes an element into account in a finding, which keeps the worst one: the largest ratio of
+ * error to bound, which is *worst.  The bound is doubled, because kernels sum in blocks and
+ * rescale partial sums. */
 static void judge_element(crescent_tapped *f, double *worst, int64_t i, const struct held *x)
 {
     double own = distance(x->got, x->want), bound = x->bound;
     if (f->type == CRESCENT_F32)
         bound = 2 * (bound + UNIT * fabs(x->want) + (double)FLT_MIN);
-    bound = bound >= 0 ? bound : INFINITY; /* NaN also becomes infinity */
+    bound = bound >= 0 ? bound : INFINITY; /* a NaN bound counts as infinity */
     bool good = passes(x->got, x->want, bound, own);
     double ratio = own == 0 ? 0 : good && !(bound > 0) ? 1 : own / bound;
     f->error = larger(distance(x->got, x->exact), f->error);
@@ -327,8 +331,8 @@ static void judge_element(crescent_tapped *f, double *worst, int64_t i, const st
     f->failing += !good;
 }
 
-/* Compares the value that a kernel stored with the formulas.  NaN and infinities that the formulas
- * do not give have this kernel as their origin. */
+/* Compares the value that a kernel stored with the value by the op's formula.  NaN and infinities
+ * that the formula does not give have this kernel as origin. */
 static void judge(crescent_autopsy *a, const crescent_replayed *value)
 {
     int id = value->number, number = a->n;
@@ -352,7 +356,8 @@ static void judge(crescent_autopsy *a, const crescent_replayed *value)
 
 /* ---- the run ---- */
 
-/* Examines a node of the run, and traces back an output that is not finite. */
+/* Examines the value of one node; if it is an output with NaN or infinities, marks the finding
+ * that caused them. */
 static void look_at(crescent_autopsy *a, const crescent_replayed *value)
 {
     int id = value->number;
@@ -364,7 +369,7 @@ static void look_at(crescent_autopsy *a, const crescent_replayed *value)
         a->findings[a->origin[id]].reaches_output = true;
 }
 
-/* Replays a run and examines each of its nodes. */
+/* Replays a run and examines every node. */
 static int run(crescent_autopsy *a, const void *const *inputs, void *const *outputs)
 {
     crescent_replayed value;
@@ -411,13 +416,13 @@ int crescent_autopsy_culprit(const crescent_autopsy *autopsy)
     return CRESCENT_NONE;
 }
 
-/* Returns a number for display: NaN loses its sign. */
+/* Returns a number for display: NaN without its sign. */
 static double unsigned_nan(double number)
 {
     return isnan(number) ? fabs(number) : number;
 }
 
-/* Returns a finding.  The replay and the autopsy own its strings. */
+/* Returns finding `index`.  Its strings belong to the replay and to the autopsy. */
 int crescent_autopsy_at(const crescent_autopsy *autopsy, int index, crescent_tapped *node)
 {
     CR_CLIENT_REQUIRE(autopsy ? autopsy->context : NULL, autopsy && node);

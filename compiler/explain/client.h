@@ -14,7 +14,7 @@
 #include "compiler/crescent.h"
 #include "compiler/ir/unwind.h"
 
-/* Sets the context's error; returns CRESCENT_FAILED. */
+/* Sets the context's error by a format; returns CRESCENT_FAILED. */
 int cr_client_fail(crescent_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -25,7 +25,8 @@ int cr_client_fail(crescent_context *context, const char *format, ...)
                 (context), "%s: an argument is null or negative, expected neither", __func__);     \
     } while (0)
 
-/* Enters `guard` until the end of the function.  A failed allocation returns from the function. */
+/* Enters the guard `guard` until the function returns.  If an allocation fails meanwhile, the
+ * function returns CRESCENT_FAILED. */
 #define CR_CLIENT_ENTER(context)                                                                   \
     struct cr_error out_of_memory = {0};                                                           \
     struct cr_guard guard __attribute__((cleanup(cr_guard_leave)));                                \

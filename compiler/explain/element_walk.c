@@ -16,7 +16,7 @@ struct cr_element_walk cr_element_walk(const crescent_node *node, int n_tensors,
     return walk;
 }
 
-/* Moves to the next element; the last one is followed by the first. */
+/* Moves to the next element in row-major order; after the last element comes the first. */
 void cr_element_next(struct cr_element_walk *walk)
 {
     for (int axis = walk->rank - 1; axis >= 0; axis--) {

@@ -20,12 +20,12 @@ struct cr_element_walk {
     int64_t index[CRESCENT_MAX_RANK];
 };
 
-/* Returns a walk at the first element; the node gives the shape. */
+/* Returns a walk that is at the first element.  The node gives the shape. */
 struct cr_element_walk cr_element_walk(const crescent_node *node, int n_tensors,
                                        const crescent_values *const *tensors);
 void cr_element_next(struct cr_element_walk *walk);
 
-/* Returns element number i of a stored value. */
+/* Returns row-major element i of a stored value. */
 double cr_stored_element(const crescent_replayed *value, int64_t i);
 
 #endif

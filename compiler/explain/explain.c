@@ -1,4 +1,5 @@
-/* explain.c - makes texts that explain a compilation; see crescent.h and docs/explain.md. */
+/* explain.c - makes texts that explain how a model was compiled; see crescent.h and
+ * docs/explain.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 /* ---- the handle ---- */
 
-/* Frees an explanation, even a partial one. */
+/* Frees an explanation; also one that was opened only halfway. */
 void crescent_explanation_close(crescent_explanation *e)
 {
     if (!e)
@@ -23,7 +24,7 @@ void crescent_explanation_close(crescent_explanation *e)
     free(e);
 }
 
-/* Copies and inspects the graph.  The copy, which the model is compiled from, keeps the context
+/* Copies and inspects the graph.  The copy, from which the model is compiled, keeps the context
  * alive. */
 static int open_explanation(crescent_explanation *e, const crescent_graph *graph,
                             const crescent_config *config)
@@ -42,7 +43,7 @@ static int open_explanation(crescent_explanation *e, const crescent_graph *graph
     return CRESCENT_OK;
 }
 
-/* Makes an explanation.  It keeps the inspection, from which texts are made later. */
+/* Makes an explanation.  It owns the inspection, from which the texts are made on request. */
 int crescent_explain(const crescent_graph *graph, const crescent_config *config,
                      crescent_explanation **explanation)
 {
@@ -61,7 +62,7 @@ int crescent_explain(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
-/* Returns the model; the first call compiles the graph a second time. */
+/* Returns the explanation's model.  The first call compiles the graph again. */
 int crescent_explanation_model(crescent_explanation *e, crescent_model **model)
 {
     if (model)
@@ -74,7 +75,7 @@ int crescent_explanation_model(crescent_explanation *e, crescent_model **model)
 
 /* ---- texts ---- */
 
-/* Writes the document, with another one for comparison under "against". */
+/* Writes the document; if `against` is not null, with its document as the member "against". */
 static void write_document(FILE *out, const crescent_explanation *e,
                            const crescent_explanation *against)
 {
@@ -89,7 +90,7 @@ static void write_document(FILE *out, const crescent_explanation *e,
     fputc('\n', out);
 }
 
-/* Writes the page, with the document in it. */
+/* Writes the HTML page with the document inside. */
 static int write_html(FILE *out, const crescent_explanation *e, const crescent_explanation *against)
 {
     char *text = NULL;
@@ -120,7 +121,7 @@ static int write_text(FILE *out, const crescent_explanation *e, const crescent_e
     return 0;
 }
 
-/* Prints a text into memory. */
+/* Writes one format of the explanation to memory. */
 static int make_text(const crescent_explanation *e, const crescent_explanation *against,
                      crescent_explanation_format format, char **text, size_t *length)
 {

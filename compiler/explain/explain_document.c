@@ -1,4 +1,4 @@
-/* explain_document.c - the document of an explanation, as docs/explain.md describes it. */
+/* explain_document.c - writes the document of an explanation, which docs/explain.md describes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- model and totals ---- */
 
-/* Writes the names of skipped passes, "join, fma"; writes null if there are none. */
+/* Writes the names of skipped passes as one text, "join, fma"; null if there are none. */
 static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
 {
     struct cr_text text = {0};
@@ -19,7 +19,7 @@ static void write_skipped(struct cr_doc *d, const crescent_explanation *e)
     free(text.data);
 }
 
-/* Writes the model's source and the options it was compiled with. */
+/* Writes the model's source and the options with which it was compiled. */
 static void write_model(struct cr_doc *d, const crescent_explanation *e)
 {
     const char *script = crescent_graph_script(e->graph), *folder = crescent_graph_folder(e->graph);
@@ -76,11 +76,11 @@ static void write_totals(struct cr_doc *d, const crescent_explanation *e)
 
 /* ---- kernels ---- */
 
-/* Collects the nodes that a kernel computes, and its constants and parameters: a walk from the
- * values it stores to those it reads. */
+/* Finds the nodes that a kernel computes, and its constants and parameters: from the values that
+ * the kernel stores back to those that it reads. */
 struct walk {
     const crescent_node *graph;
-    int *seen; /* by node: 1 + the last call that visited it */
+    int *seen; /* by node: 1 + the number of the last call that visited it */
     int *nodes;
     int n;
     int mark;
@@ -99,8 +99,8 @@ static bool is_op(const struct walk *w, int id, const char *op)
     return strcmp(cr_op_of(&w->graph[id]), op) == 0;
 }
 
-/* Finds the nodes of a call, in the graph's order.  Operands in memory are marked before the walk,
- * so that it ends there. */
+/* Finds the nodes of a call, in the graph's order.  Marks operands in memory as visited first, so
+ * that the search stops there. */
 static void find_nodes(struct walk *w, const crescent_call *call, int number)
 {
     w->n = 0;
@@ -129,7 +129,7 @@ static void write_ids(struct cr_doc *d, const char *key, const int *ids, int n)
     cr_doc_end(d, ']');
 }
 
-/* Returns the layer of a call inside a loop, or -1. */
+/* Returns the layer for which a call inside a loop is made; -1 for other calls. */
 static int layer_of(const crescent_inspection *in, int call)
 {
     crescent_loop loop;
@@ -141,7 +141,7 @@ static int layer_of(const crescent_inspection *in, int call)
     return -1;
 }
 
-/* Writes one call of a kernel; a kernel may have a call for each layer. */
+/* Writes one call of a kernel.  A kernel may be called once for each layer. */
 static void write_call(struct cr_doc *d, const crescent_explanation *e, struct walk *w, int number)
 {
     crescent_call call;
@@ -163,7 +163,7 @@ static void write_call(struct cr_doc *d, const crescent_explanation *e, struct w
     cr_doc_end(d, '}');
 }
 
-/* Writes all calls in the order of a run. */
+/* Writes all calls, in the order of a run. */
 static void write_calls(struct cr_doc *d, const crescent_explanation *e)
 {
     size_t n = (size_t)e->n_nodes;
@@ -178,7 +178,8 @@ static void write_calls(struct cr_doc *d, const crescent_explanation *e)
     free(walk.nodes);
 }
 
-/* Writes the loops: calls first .. first + period - 1 run `count` times, once for each layer. */
+/* Writes the loops.  A loop makes calls first .. first + period - 1 `count` times, once for each
+ * layer. */
 static void write_loops(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_loop loop;
@@ -196,7 +197,7 @@ static void write_loops(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes a kernel, with the flops and bytes of one call. */
+/* Writes a kernel, with the operations and bytes of one call. */
 static void write_kernel(struct cr_doc *d, const crescent_explanation *e, int i)
 {
     crescent_kernel k;
@@ -244,7 +245,7 @@ static void write_text(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes all lines of one kind as [first line, last line, number]. */
+/* Writes the ranges of lines of one kind, each as [first line, last line, number]. */
 static void write_lines(struct cr_doc *d, const char *key, const crescent_inspection *in,
                         crescent_lines_kind kind)
 {
@@ -275,7 +276,7 @@ static void write_c(struct cr_doc *d, const crescent_inspection *in)
 
 /* ---- the arena ---- */
 
-/* Writes each value in the arena as [node, offset, bytes, first call, last call]. */
+/* Writes each value that is stored in the arena as [node, offset, bytes, first call, last call]. */
 static void write_arena(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_live_range range;
@@ -295,7 +296,7 @@ static void write_arena(struct cr_doc *d, const crescent_inspection *in)
 
 /* ---- measured errors ---- */
 
-/* Writes the errors by call; null if a later call completes the tensor. */
+/* Writes the error of each call's result; null for a call whose tensor a later call completes. */
 static void write_errors(struct cr_doc *d, const crescent_explanation *e)
 {
     if (!e->errors)
@@ -337,7 +338,8 @@ void cr_explain_document(struct cr_doc *d, const char *key, const crescent_expla
     cr_doc_end(d, '}');
 }
 
-/* Writes the calls of a run as complete events of Chrome's trace, in microseconds. */
+/* Writes the calls of a run as complete events of Chrome's trace format; times are in
+ * microseconds. */
 void cr_explain_trace(FILE *out, const crescent_explanation *e)
 {
     struct cr_doc d = {.out = out};

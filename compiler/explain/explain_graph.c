@@ -1,9 +1,9 @@
 /*
- * explain_graph.c - the graphs of an explanation: their nodes column by column, what each pass
- * changed, and the sources of their lines.
+ * explain_graph.c - writes the graphs of an explanation: their nodes column by column, the
+ * changes by each pass, and the source files of the nodes' lines.
  *
- * Attributes that many nodes share, such as a shape or a scope, are rows of tables; columns hold
- * the numbers of rows.
+ * Attributes that many nodes share, such as a shape or a scope, are rows of tables; columns
+ * contain the numbers of these rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ enum { SHAPES, SCOPES, LINES, TEXTS, FILES, TABLES };
 static const char *const table_names[TABLES] = {"shapes", "scopes", "lines", "texts", "files"};
 
 struct tables {
-    struct cr_names names[TABLES]; /* owned copies; a line is "FILE\tLINE" */
+    struct cr_names names[TABLES]; /* names of the rows of each table, owned copies; a line is
+                                    * "FILE\tLINE" */
 };
 
 static int number_of(struct tables *t, int table, const char *text)
@@ -42,7 +43,7 @@ static int number_of_line(struct tables *t, const char *file, int line)
     return number_of(t, LINES, text);
 }
 
-/* Writes each line as [number of the file, line]. */
+/* Writes the table of lines, each as [number of the file, line]. */
 static void write_lines(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "lines", '[');
@@ -58,7 +59,8 @@ static void write_lines(struct cr_doc *d, struct tables *t)
     cr_doc_end(d, ']');
 }
 
-/* Writes the tables.  Ops have the compiler's numbers; other rows are in the order of first use. */
+/* Writes the tables.  Ops have the compiler's numbers; rows of other tables are in the order of
+ * their first use. */
 static void write_tables(struct cr_doc *d, struct tables *t)
 {
     cr_doc_begin(d, "tables", '{');
@@ -90,7 +92,7 @@ static void free_tables(struct tables *t)
 
 /* ---- the sources ---- */
 
-/* Writes the lines of each file that nodes come from; null if it cannot be read. */
+/* Writes the lines of each source file of the nodes; null for a file that cannot be read. */
 static void write_sources(struct cr_doc *d, const crescent_explanation *e,
                           const struct tables *t)
 {
@@ -122,7 +124,7 @@ static bool is_one_of(const char *op, const char *const *ops)
     return *ops != NULL;
 }
 
-/* Writes the attribute of an op for display, such as "axis 3" or "0.125"; "" if it has none. */
+/* Writes the attribute of an op as text, such as "axis 3" or "0.125"; "" if the op has none. */
 static void attribute_text(char *text, size_t size, const crescent_node *node)
 {
     static const char *const along[] = {"sum", "max", "concat", "write", "cumsum", "iota", NULL};
@@ -193,7 +195,7 @@ static int backward_column(struct tables *t, const crescent_node *node)
 static const struct {
     const char *name;
     column *of;
-    bool each; /* one item for each node, not run-length encoded */
+    bool each; /* the column has one item for each node, without run-length encoding */
 } columns[] = {{"op", op_column, true},
                {"shape", shape_column, false},
                {"scope", scope_column, false},
@@ -203,7 +205,7 @@ static const struct {
                {"attribute", attribute_column, false},
                {"backward", backward_column, false}};
 
-/* Writes operands relative to the node: its number minus the operand's. */
+/* Writes the operands of each node relative to it: the node's number minus the operand's. */
 static void write_operands(struct cr_doc *d, const crescent_node *nodes, int n)
 {
     cr_doc_begin(d, "operands", '[');
@@ -216,7 +218,8 @@ static void write_operands(struct cr_doc *d, const crescent_node *nodes, int n)
     cr_doc_end(d, ']');
 }
 
-/* Writes a column run-length encoded, as [value, count, ...], since neighbours often agree. */
+/* Writes a column in run-length encoding, [value, count, ...], since neighbouring nodes often
+ * have equal values. */
 static void write_column(struct cr_doc *d, struct tables *t, const crescent_node *nodes, int n,
                          int c)
 {
@@ -236,7 +239,7 @@ static void write_column(struct cr_doc *d, struct tables *t, const crescent_node
     cr_doc_end(d, ']');
 }
 
-/* Writes the outputs; a gradient has the name of its tensor. */
+/* Writes the outputs of a graph.  A gradient is named after its tensor. */
 static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
 {
     crescent_output out;
@@ -253,8 +256,8 @@ static void write_outputs(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes a graph column by column: the ops of all nodes, their shapes and so on, and at the end
- * the operands. */
+/* Writes a graph column by column: the ops of all nodes, their shapes and other attributes, then
+ * their operands. */
 static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspection *in,
                         int graph)
 {
@@ -271,14 +274,14 @@ static void write_graph(struct cr_doc *d, struct tables *t, const crescent_inspe
 
 /* ---- changes by passes ---- */
 
-/* Nodes of two graphs that correspond: those with equal op, shape, attributes and origin.  If
- * several are equal, they correspond in order. */
+/* Pairs of nodes in two graphs that correspond: they have equal op, shape, attributes and origin.
+ * Of several equal nodes, the first ones correspond, then the second ones, and so on. */
 struct matching {
     const crescent_node *before, *after;
     int n_before, n_after;
-    struct cr_table table; /* nodes of `before` */
-    bool *taken;           /* by node of `before`: it has a partner */
-    int *before_of;        /* by node of `after`: a node of `before`, or -1 */
+    struct cr_table table; /* finds equal nodes of `before` */
+    bool *taken;           /* by node of `before`: true if it has a partner in `after` */
+    int *before_of;        /* by node of `after`: its partner in `before`, or -1 */
     const crescent_node *wanted;
 };
 
@@ -302,7 +305,7 @@ static bool is_match(const void *context, int item)
            a->backward == b->backward && memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
-/* Gives each node of `after` the first equal node of `before` without a partner. */
+/* Gives each node of `after` the first equal node of `before` that has no partner yet. */
 static void match(struct matching *m)
 {
     m->taken = cr_calloc((size_t)m->n_before, sizeof *m->taken);
@@ -317,7 +320,7 @@ static void match(struct matching *m)
     }
 }
 
-/* True if a node that existed before has other operands now. */
+/* True if a node of `after` has a partner but other operands than the partner. */
 static bool is_rewired(const struct matching *m, int id)
 {
     const crescent_node *node = &m->after[id];
@@ -332,8 +335,8 @@ static bool is_rewired(const struct matching *m, int id)
     return false;
 }
 
-/* Writes the numbers of changed nodes: removed ones as in the graph before, others as in the graph
- * after. */
+/* Writes the numbers of changed nodes: removed nodes by their numbers in the graph before the
+ * pass, others by their numbers in the graph after it. */
 static void write_changes(struct cr_doc *d, const crescent_inspection *in, int graph)
 {
     struct matching m = {0};
@@ -364,7 +367,7 @@ static void write_changes(struct cr_doc *d, const crescent_inspection *in, int g
     free(after);
 }
 
-/* Writes the counts that a module has at this stage. */
+/* Writes the counts of the module's parts after a pass. */
 static void write_counts(struct cr_doc *d, const crescent_stage *s)
 {
     if (s->kernels >= 0)
@@ -384,7 +387,7 @@ static void write_counts(struct cr_doc *d, const crescent_stage *s)
     }
 }
 
-/* Writes the passes.  A pass that did not change the graph has the number of the graph before. */
+/* Writes the passes.  A pass that changed nothing refers to the same graph as the previous pass. */
 static void write_passes(struct cr_doc *d, const crescent_inspection *in)
 {
     int graph = 0;
@@ -406,7 +409,7 @@ static void write_passes(struct cr_doc *d, const crescent_inspection *in)
     cr_doc_end(d, ']');
 }
 
-/* Writes passes and graphs.  Tables come last: columns fill them. */
+/* Writes passes and graphs, then the tables, which writing the columns has filled. */
 void cr_explain_graphs(struct cr_doc *d, const crescent_explanation *e)
 {
     struct tables tables = {0};

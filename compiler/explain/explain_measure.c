@@ -1,4 +1,5 @@
-/* explain_measure.c - runs the model of an explanation to measure times and errors of calls. */
+/* explain_measure.c - runs the model of an explanation to measure the times and errors of its
+ * calls. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,7 +46,7 @@ static double rms_of(const double *x, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Compares the tensor that a call completes with the exact one. */
+/* Compares the tensor that a call completes with its exact value. */
 static struct cr_call_error error_of(const crescent_replayed *value)
 {
     static const crescent_tolerance any = {.atol = INFINITY, .max_ulp = -1};
@@ -65,7 +66,8 @@ static struct cr_call_error error_of(const crescent_replayed *value)
     return error;
 }
 
-/* Compares the buffers of calls; further results of kernels are not compared. */
+/* Compares the first result of each call with its exact value; further results of a kernel are
+ * not compared. */
 static int check(crescent_explanation *e, const void *const *inputs, void *const *outputs)
 {
     crescent_replayed value;

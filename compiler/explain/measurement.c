@@ -37,7 +37,7 @@ void cr_measurement_free(struct cr_measurement *m)
 
 enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 1000, PAUSE_US = 300 };
 
-/* Samples of several quantities over the rounds, [quantity][MOST_ROUNDS]. */
+/* Samples of several quantities, one for each round: [quantity][MOST_ROUNDS]. */
 struct samples {
     double *data;
     int rounds;
@@ -45,7 +45,7 @@ struct samples {
 
 enum { RUN, BETWEEN, PEAK, MEMORY, TOUCHED, ACTIVE, FIRST_KERNEL };
 
-/* Returns the median of a quantity, and sorts its samples: the least comes first. */
+/* Returns the median of a quantity.  Sorts its samples, so that the smallest comes first. */
 static double median_of(const struct samples *s, int number)
 {
     double *first = s->data + (size_t)number * MOST_ROUNDS;
@@ -59,8 +59,8 @@ static void add_sample(struct samples *s, int number, double value)
     s->data[(size_t)number * MOST_ROUNDS + (size_t)s->rounds] = value;
 }
 
-/* Runs the model.  If the states permit no further run, as when a cache is full, they are reset
- * first. */
+/* Runs the model.  Resets the states if they allow no further run, for example because a cache is
+ * full. */
 static int run_again(crescent_model *m, const void *const *inputs, void *const *outputs,
                      double *kernel_ns)
 {
@@ -73,7 +73,7 @@ static int run_again(crescent_model *m, const void *const *inputs, void *const *
     }
 }
 
-/* Measures a round: the machine, a whole run, and a run kernel by kernel. */
+/* Measures one round: the rates of the machine, a whole run, and a run kernel by kernel. */
 static int measure_round(crescent_model *m, crescent_machine *machine, struct samples *s,
                          const void *const *inputs, void *const *outputs, double *kernel_ns)
 {
@@ -102,7 +102,7 @@ static int measure_round(crescent_model *m, crescent_machine *machine, struct sa
     return 0;
 }
 
-/* Sets a measurement to the medians of all rounds. */
+/* Sets the members of a measurement to the medians of all rounds. */
 static void take_samples(struct cr_measurement *m, const struct samples *s, int n_kernels)
 {
     m->rounds = s->rounds;
@@ -119,7 +119,7 @@ static void take_samples(struct cr_measurement *m, const struct samples *s, int 
     }
 }
 
-/* Measures rounds until time is up, and takes their medians. */
+/* Measures rounds for about `seconds`, then takes the medians. */
 static int measure_rounds(struct cr_measurement *m, crescent_model *model,
                           crescent_machine *machine, const void *const *inputs,
                           void *const *outputs, double seconds)
@@ -139,7 +139,7 @@ static int measure_rounds(struct cr_measurement *m, crescent_model *model,
     return status;
 }
 
-/* Records when each call of a run began and ended, from the beginning of the first one. */
+/* Records when each call of a run began and ended, in ns since the beginning of the first call. */
 static int trace_run(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
                      void *const *outputs)
 {
@@ -155,7 +155,7 @@ static int trace_run(struct cr_measurement *m, crescent_model *model, const void
     return status;
 }
 
-/* Measures a model, and the machine with the model's own threads. */
+/* Measures a model, and the rates of the machine with the model's own threads. */
 int cr_measure(struct cr_measurement *m, crescent_model *model, const void *const *inputs,
                void *const *outputs, double seconds)
 {
@@ -169,10 +169,11 @@ int cr_measure(struct cr_measurement *m, crescent_model *model, const void *cons
 
 /* ---- the document ---- */
 
-/* Writes a kernel's times, and two lower bounds for all its calls: operations at the peak rate, and
- * bytes at the rate of the memory they come from.  A run passes through all weights between two
- * uses of one layer's, so they come from a level that holds all bytes of a run.  Activations were
- * just written, so they come from a level that holds the arena. */
+/* Writes a kernel's times, and two lower bounds for all its calls: operations at the peak rate,
+ * and bytes at the bandwidth of the memory they come from.  A run reads all weights between two
+ * uses of a layer's weights, so weights count at the bandwidth of a working set of all bytes of a
+ * run.  Activations were just written, so they count at the bandwidth of a working set of the
+ * arena. */
 static void write_time(struct cr_doc *d, const struct cr_measurement *m,
                        const crescent_model *model, int i)
 {

@@ -15,7 +15,7 @@ EMBED(html)
 EMBED(css)
 EMBED(js)
 
-/* Writes a model's name as HTML text, without < > and &. */
+/* Writes a model's name as HTML text; omits the characters < > and &. */
 static void put_title(FILE *out, const char *title)
 {
     for (; *title; title++)
@@ -23,7 +23,7 @@ static void put_title(FILE *out, const char *title)
             fputc(*title, out);
 }
 
-/* Writes the skeleton, with the parts in place of "@NAME@". */
+/* Writes the page's skeleton, with each "@NAME@" in it replaced by the part of that name. */
 void cr_explain_page(FILE *out, const char *title, const char *document, size_t length)
 {
     for (const char *at = cr_text_page_html, *mark; *at; at = mark + strcspn(mark + 1, "@") + 2) {
