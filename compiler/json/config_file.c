@@ -19,7 +19,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Fails if an object has a key twice.  `members` is working memory for all its members. */
+/* Fails if an object, or an object inside it, has a key twice.  `members` is memory for pointers
+ * to all members. */
 static int check_keys(const struct cr_document *d, int object, const struct cr_json_value **members,
                       struct cr_error *error)
 {
@@ -74,7 +75,8 @@ int cr_config_text(const struct cr_document *d, const char *key, const char *wha
 
 /* ---- numbers ---- */
 
-/* Stores a whole number, which may be written as 2048.0; false for other values. */
+/* Sets *whole to a number that is whole, also if written as 2048.0; returns false for other
+ * values. */
 static bool take_whole(const struct cr_json_value *value, int64_t *whole)
 {
     double real = cr_real_of(value);
@@ -87,7 +89,7 @@ static bool take_whole(const struct cr_json_value *value, int64_t *whole)
     return true;
 }
 
-/* Reads an integer, or a list of integers. */
+/* Reads a whole number, or a list of at most `most` whole numbers, into `values`. */
 static int read_integers(const struct cr_document *d, const char *key, int64_t *values, int most,
                          int *n, struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* document.c - a JSON file in memory; see document.h. */
+/* document.c - parses a JSON file into an array of values; see document.h. */
 #include "document.h"
 
 #include <stdlib.h>
@@ -11,17 +11,17 @@
 
 enum { MAX_DEPTH = 32, MAX_SIZE = 1 << 29 };
 
-/* The state of reading a file. */
+/* The state of parsing a file. */
 struct reader {
     struct cr_document *document;
     struct cr_json json;
-    char *room; /* where the next string is stored */
+    char *room; /* where the next decoded string is stored */
     int depth;
     const struct cr_json_hole *holes;
     int n_holes;
 };
 
-/* Fails with "FILE:LINE: ..." and the error that the JSON reader noted, or else `what`. */
+/* Sets the error: "FILE:LINE: ", then the JSON reader's message or, if it has none, `what`. */
 static int fail_here(const struct reader *r, const char *what, struct cr_error *error)
 {
     int line = cr_json_line(&r->json);
@@ -32,7 +32,7 @@ static int fail_here(const struct reader *r, const char *what, struct cr_error *
                    r->json.wrong ? r->json.wrong : what);
 }
 
-/* Returns the number of digits at `at`. */
+/* Returns the number of digits at the start of a text. */
 static size_t digits(const char *at, const char *end)
 {
     size_t n = 0;
@@ -43,7 +43,7 @@ static size_t digits(const char *at, const char *end)
 
 enum { DIGITS_OF_INTEGER = 18 };
 
-/* Reads a number of digits alone, as ids are; the fast path for vocabularies. */
+/* Reads a number that consists only of digits; a fast path for the ids of vocabularies. */
 static bool take_digits(struct cr_json *json, struct cr_json_value *value)
 {
     int64_t sum = 0;
@@ -59,8 +59,8 @@ static bool take_digits(struct cr_json *json, struct cr_json_value *value)
     return true;
 }
 
-/* Reads a number.  Integers of more than 18 characters become real; some files have such a length
- * that means no limit. */
+/* Reads a number.  Integers of more than 18 characters become real numbers; some files have such
+ * a number as a length that means "no limit". */
 static bool take_number(struct reader *r, struct cr_json_value *value)
 {
     enum { LONGEST = 400 };
@@ -94,8 +94,8 @@ static bool take_word(struct reader *r, struct cr_json_value *value)
     return word;
 }
 
-/* Copies a string if it is valid and has no escapes, as most are.  Returns its size with a NUL, or
- * 0. */
+/* Copies a string if it is valid and without escapes, as most are.  Returns its size with a NUL;
+ * 0 if it is not. */
 static size_t copy_plain(struct cr_json *json, char *out)
 {
     const char *begin = json->at + 1, *c = begin;
@@ -114,7 +114,7 @@ static size_t copy_plain(struct cr_json *json, char *out)
     return length + 1;
 }
 
-/* Reads a string and stores it at `room`. */
+/* Reads a string, and stores it decoded at r->room. */
 static bool take_string(struct reader *r, const char **text, uint32_t *length)
 {
     struct cr_json *json = &r->json;
@@ -129,7 +129,7 @@ static bool take_string(struct reader *r, const char **text, uint32_t *length)
 
 static int read_value(struct reader *r, struct cr_error *error);
 
-/* If a hole begins here, skips to its end and returns true. */
+/* If a hole begins at offset `begin`, skips to the hole's end and returns true. */
 static bool pass_hole(struct reader *r, uint32_t begin)
 {
     for (int i = 0; i < r->n_holes; i++)
@@ -141,7 +141,7 @@ static bool pass_hole(struct reader *r, uint32_t begin)
     return false;
 }
 
-/* Reads the key of a member and the colon after it; does nothing in an array. */
+/* Reads the key of a member and the colon after it.  Does nothing in an array. */
 static int take_key(struct reader *r, char end, const char **key, uint32_t *length,
                     struct cr_error *error)
 {
@@ -153,7 +153,7 @@ static int take_key(struct reader *r, char end, const char **key, uint32_t *leng
     return 0;
 }
 
-/* Takes the comma before an item; fails if there is none, or if no item follows. */
+/* Reads the comma before an item; fails if there is none, or if no item follows. */
 static int take_comma(struct reader *r, char end, struct cr_error *error)
 {
     bool object = end == '}';
@@ -168,7 +168,7 @@ static int take_comma(struct reader *r, char end, struct cr_error *error)
     return 0;
 }
 
-/* Reads the items of an array or the members of an object, from the opening bracket on. */
+/* Reads the items of an array, or the members of an object, after the opening bracket. */
 static int read_items(struct reader *r, int parent, char end, struct cr_error *error)
 {
     int last = CR_NO_VALUE;
@@ -193,7 +193,7 @@ static int read_items(struct reader *r, int parent, char end, struct cr_error *e
     return 0;
 }
 
-/* Reads a value with all its items; returns its index, or -1. */
+/* Reads a value with all its items; returns the value's index, or -1. */
 static int read_value(struct reader *r, struct cr_error *error)
 {
     struct cr_document *d = r->document;
@@ -219,8 +219,8 @@ static int read_value(struct reader *r, struct cr_error *error)
     return status ? -1 : number;
 }
 
-/* Moves the strings into memory of their size, if they take less than half of the room: around
- * holes few are read. */
+/* Moves the decoded strings to memory of exactly their size if they take less than half of what
+ * was reserved, as when holes were skipped. */
 static void fit_strings(struct reader *r, size_t room)
 {
     struct cr_document *d = r->document;
@@ -240,8 +240,8 @@ static void fit_strings(struct reader *r, size_t room)
     d->strings = strings;
 }
 
-/* Reads the document from bytes.  All decoded strings, with their NULs, fit in the size of the
- * file, since each is no longer than its text with quotes. */
+/* Parses the document's bytes.  All decoded strings with their NULs fit into as many bytes as the
+ * file has, since each is no longer than its quoted text. */
 static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_hole *holes, int n_holes,
                       struct cr_error *error)
 {
@@ -263,8 +263,8 @@ static int read_bytes(struct cr_document *d, bool zeros, const struct cr_json_ho
     return 0;
 }
 
-/* Reads the file at `path`, of at most `most` bytes, around holes; with `zeros` strings may hold the
- * character 0. */
+/* Parses the file at `path`, of at most `most` bytes, without the contents of the holes.  If
+ * `zeros`, strings may contain the character 0. */
 static int read_file(struct cr_document *d, const char *path, size_t most, bool zeros,
                      const struct cr_json_hole *holes, int n_holes, struct cr_error *error)
 {
@@ -366,7 +366,8 @@ const char *cr_kind_of_value(const struct cr_document *d, int value)
     return value < 0 ? "nothing" : kinds[d->values[value].kind];
 }
 
-/* Fails with the line of a member, or of its object where there is no such member. */
+/* Sets the error for a member of the wrong kind, with the member's line, or the object's line if
+ * the member is missing. */
 static int fail_kind(const struct cr_document *d, int object, int value, const char *where, const char *name,
                      const char *expected, struct cr_error *error)
 {

@@ -1,7 +1,8 @@
 /*
- * document.h - a JSON file in memory, for random access.
+ * document.h - a parsed JSON file in memory, for random access.
  *
- * A value is an index into an array; 0 is the whole document, and CR_NO_VALUE means none.
+ * Values are referred to by their index in an array; index 0 is the whole document, and
+ * CR_NO_VALUE is no value.
  */
 #ifndef CR_DOCUMENT_H
 #define CR_DOCUMENT_H
@@ -26,26 +27,26 @@ enum cr_json_kind {
     CR_JSON_OBJECT
 };
 
-/* A value; small, since a vocabulary has many.  `text` ends in a NUL, and has none inside unless
- * the document was read by cr_document_read_zeros.  `kind` says which of the other members are
- * valid. */
+/* A value.  The struct is small, since a vocabulary has many values.  `text` ends with a NUL, and
+ * contains no other NUL unless cr_document_read_zeros read the document.  `kind` determines which
+ * of the other members are valid. */
 struct cr_json_value {
     enum cr_json_kind kind;
-    int first, next; /* index of the first item or member; and of the next sibling; or
+    int first, next; /* index of the first item or member; index of the next sibling; or
                       * CR_NO_VALUE */
     uint32_t key_length;
-    const char *key; /* of a member, else null */
+    const char *key; /* key of a member; else null */
     union {
         const char *text; /* of a string */
         int64_t integer;
         double real;
-        uint32_t end; /* of an array or an object: the offset in the file behind it */
+        uint32_t end; /* array or object: the offset in the file just after its closing bracket */
     };
     union {
         uint32_t length; /* of a string */
         int count;       /* of items or members */
     };
-    uint32_t at; /* offset in the file of its start, or of the space before it */
+    uint32_t at; /* offset in the file of its first byte, or of white space before that */
 };
 
 /* Returns the number of a value, integer or real; 0 for other kinds. */
@@ -55,52 +56,53 @@ struct cr_document {
     const char *path;
     struct cr_json_value *values;
     int n, cap;
-    char *strings; /* of all keys and texts */
+    char *strings; /* memory of all keys and texts */
     struct cr_mapping file;
 };
 
 /* Reads the file at `path`, a string that must outlive the document. */
 int cr_document_read(struct cr_document *document, const char *path, struct cr_error *error);
 
-/* Does the same; fails if the file has more than `most` bytes. */
+/* Does the same; fails for a file of more than `most` bytes. */
 int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
                            struct cr_error *error);
 
-/* Does the same as cr_document_read, for a tokenizer's file: keys and texts may hold the character
- * 0. */
+/* Does the same as cr_document_read for a tokenizer's file, whose keys and texts may contain the
+ * character 0. */
 int cr_document_read_zeros(struct cr_document *document, const char *path, struct cr_error *error);
 
-/* An array or an object that the caller knows already: the offsets of its value, which are `at` and
- * `end` of an earlier reading.  No hole is 0 to 0. */
+/* An array or object whose items need not be parsed again: `begin` and `end` are the offsets `at`
+ * and `end` of its value in an earlier parse.  Offsets 0 and 0 mean no hole. */
 struct cr_json_hole {
     uint32_t begin, end;
 };
 
-/* Does the same; passes over the text in n holes, whose values have no items then. */
+/* Does the same as cr_document_read, but skips the text in n holes: their values have no items. */
 int cr_document_read_around(struct cr_document *document, const char *path, const struct cr_json_hole *holes,
                             int n, struct cr_error *error);
 
-/* Gives the strings, which all texts point into, to the caller, who frees them. */
+/* Returns the memory into which all keys and texts point; the caller frees it. */
 char *cr_document_keep_strings(struct cr_document *document);
 void cr_document_free(struct cr_document *document);
 
-/* Returns the line number of a value, from 1 on. */
+/* Returns the line number of a value in the file, counted from 1. */
 int cr_value_line(const struct cr_document *document, int value);
 
-/* Sets the error "FILE:LINE: JSON: ...", with the line of a value; returns -1. */
+/* Sets the error "FILE:LINE: JSON: ..." about a value, with the value's line; returns -1. */
 int cr_fail_value(const struct cr_document *document, int value, const char *what,
                   struct cr_error *error);
 
-/* Returns the member with a name, the last one if there are several, as Python does; CR_NO_VALUE
- * if there is none, if it is null, or if `object` is not an object. */
+/* Returns the member called `name`; the last one if there are several, as in Python.  Returns
+ * CR_NO_VALUE if there is none, if its value is null, or if `object` is not an object. */
 int cr_member(const struct cr_document *document, int object, const char *name);
 
-/* Returns "a string", "an object", ... for a value, "nothing" for CR_NO_VALUE. */
+/* Returns a description of a value's kind for messages: "a string", "an object", ...; "nothing"
+ * for CR_NO_VALUE. */
 const char *cr_kind_of_value(const struct cr_document *document, int value);
 
 /*
- * Read the value of a member.  Each leaves *out unchanged if the member is missing or null, and
- * fails if it is of another kind; messages name the object `where`.
+ * Read the value of a member into *out.  Each leaves *out unchanged if the member is missing or
+ * null, and fails if it has another kind; messages call the object `where`.
  */
 int cr_read_bool(const struct cr_document *document, int object, const char *where,
                  const char *name, bool *out, struct cr_error *error);
@@ -113,7 +115,7 @@ int cr_read_string(const struct cr_document *document, int object, const char *w
 int cr_read_object(const struct cr_document *document, int object, const char *where,
                    const char *name, int *out, struct cr_error *error);
 
-/* Returns the member with a name and a kind; CR_NO_VALUE with an error if there is none. */
+/* Returns the member with this name and kind; CR_NO_VALUE with an error if there is none. */
 int cr_need_member(const struct cr_document *document, int object, const char *where,
                    const char *name, enum cr_json_kind kind, struct cr_error *error);
 

@@ -7,8 +7,8 @@
 
 #include "compiler/ir/escape.h"
 
-/* Writes the character at the start of n bytes of text, and returns its length.  Control characters
- * (C0, DEL, C1) are escaped; a byte that is not UTF-8 becomes '?'. */
+/* Writes the first character of n bytes of text and returns its length in bytes.  Control
+ * characters (C0, DEL, C1) are escaped; a byte that is not valid UTF-8 becomes '?'. */
 static size_t put_character(FILE *out, const char *text, size_t n)
 {
     static const char special[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
@@ -35,14 +35,14 @@ static void put_string(FILE *out, const char *text, size_t length)
     fputc('"', out);
 }
 
-/* Begins a line of an indented document. */
+/* Begins a new line if the document is indented. */
 static void put_indentation(const struct cr_doc *d)
 {
     if (d->style == CR_DOC_INDENTED)
         fprintf(d->out, "\n%*s", 2 * d->depth, "");
 }
 
-/* Writes a comma if needed, and a key if it is not null. */
+/* Writes a comma if an item precedes, then the key unless it is null. */
 static void put_key(struct cr_doc *d, const char *key)
 {
     const char *comma = d->style == CR_DOC_LINE ? ", " : d->style == CR_DOC_TIGHT && key ? ",\n" : ",";

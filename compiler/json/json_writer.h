@@ -18,23 +18,23 @@
 #include <stdio.h>
 
 enum cr_doc_style {
-    CR_DOC_TIGHT,   /* no spaces, a line for each key: for programs */
-    CR_DOC_LINE,    /* one line */
-    CR_DOC_INDENTED /* a line for each item: for people */
+    CR_DOC_TIGHT,   /* for programs: no spaces, a line for each key */
+    CR_DOC_LINE,    /* all on one line */
+    CR_DOC_INDENTED /* for people: a line for each item, indented */
 };
 
 struct cr_doc {
     FILE *out;
     enum cr_doc_style style;
-    int depth;   /* lists and objects that are open */
-    bool behind; /* an item of the same list or object precedes */
+    int depth;   /* number of lists and objects that are open */
+    bool behind; /* true if an item precedes in the same list or object */
 };
 
-/* Open and close an object with '{' and '}', or a list with '[' and ']'. */
+/* Begin an object with '{' or a list with '[', and end it with '}' or ']'. */
 void cr_doc_begin(struct cr_doc *d, const char *key, char bracket);
 void cr_doc_end(struct cr_doc *d, char bracket);
 
-/* Write a text.  Bytes that are not UTF-8 become question marks; a null pointer is written as
+/* Write a text.  Bytes that are not valid UTF-8 become question marks; a null pointer becomes
  * null. */
 void cr_doc_text(struct cr_doc *d, const char *key, const char *text);
 void cr_doc_bytes(struct cr_doc *d, const char *key, const char *text, size_t length);
@@ -43,7 +43,7 @@ void cr_doc_integer(struct cr_doc *d, const char *key, int64_t number);
 /* Writes a list of n integers. */
 void cr_doc_integers(struct cr_doc *d, const char *key, const int64_t *numbers, int n);
 
-/* Writes nine digits; NaN and infinity are written as null, since JSON has neither. */
+/* Writes a number with nine digits; NaN and infinities, which JSON lacks, become null. */
 void cr_doc_number(struct cr_doc *d, const char *key, double number);
 void cr_doc_flag(struct cr_doc *d, const char *key, bool flag);
 
