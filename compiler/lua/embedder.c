@@ -1,4 +1,4 @@
-/* embedder.c - crescent.embedder: vectors of texts, and labels. */
+/* embedder.c - crescent.embedder: computes vectors and labels of texts. */
 #include <string.h>
 
 #include "classes.h"
@@ -19,7 +19,7 @@ static int close_embedder(lua_State *L)
     return 0;
 }
 
-/* Reads the option `classify`, true or "logits". */
+/* Returns the value of the option `classify`: true, or "logits". */
 static crescent_classification read_classification(lua_State *L)
 {
     crescent_classification classify = CRESCENT_NO_CLASSES;
@@ -35,7 +35,7 @@ static crescent_classification read_classification(lua_State *L)
     return classify;
 }
 
-/* crescent.embedder(path, options): opens the folder of an encoder. */
+/* crescent.embedder(path, options): opens an encoder's folder or file. */
 static int open_embedder(lua_State *L)
 {
     static const char *const more[] = {"pooling", "normalize", "max_length", "role", "classify", "cache_weights", NULL};
@@ -72,8 +72,8 @@ static crescent_embedder *self(lua_State *L)
     return e->embedder;
 }
 
-/* e:embed(text, pair): returns the vector of a text or a pair, a tensor, and the number of its
- * tokens. */
+/* e:embed(text, pair): returns the vector of a text, or of a pair of texts, as a tensor; and the
+ * number of tokens. */
 static int embed(lua_State *L)
 {
     crescent_embedder_facts facts;
@@ -90,7 +90,7 @@ static int embed(lua_State *L)
     return 2;
 }
 
-/* e:labels(): returns the names of a classifier's labels, in the order of the vector's numbers. */
+/* e:labels(): returns the names of a classifier's labels, in the order of the vector's elements. */
 static int labels(lua_State *L)
 {
     crescent_embedder *e = self(L);
@@ -103,7 +103,7 @@ static int labels(lua_State *L)
     return 1;
 }
 
-/* e:facts(): returns a table of the embedder's settings. */
+/* e:facts(): returns a table of the embedder's properties. */
 static int facts_of(lua_State *L)
 {
     crescent_embedder_facts facts;

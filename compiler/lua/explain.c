@@ -1,4 +1,4 @@
-/* explain.c - m:explain: explains a compilation as a page, a document or a trace. */
+/* explain.c - m:explain: explains how a model was compiled, as a page, a document or a trace. */
 #include <string.h>
 
 #include "classes.h"
@@ -21,8 +21,8 @@ static int close_explanation(lua_State *L)
     return 0;
 }
 
-/* Loads weights into the model that is measured or checked: those that the other model kept,
- * else those of its folder, else random ones. */
+/* Loads weights into the explanation's model: those that the model `from` kept, else those of its
+ * folder, else random ones. */
 static void fill(lua_State *L, crescent_model *to, const crescent_model *from, int64_t seed)
 {
     int n = crescent_port_count(from, CRESCENT_PARAM);
@@ -37,8 +37,8 @@ static void fill(lua_State *L, crescent_model *to, const crescent_model *from, i
     }
 }
 
-/* Returns tensors of all ports of a kind: inputs from the option `inputs` or drawn; outputs
- * uninitialised. */
+/* Returns pointers to tensors for all ports of a kind: inputs are taken from the option `inputs`
+ * or drawn; outputs are uninitialised.  The tensors stay on the stack. */
 static void **tensors(lua_State *L, const crescent_model *model, crescent_port_kind kind, int64_t seed)
 {
     int n = crescent_port_count(model, kind);
@@ -64,8 +64,8 @@ static void **tensors(lua_State *L, const crescent_model *model, crescent_port_k
     return data;
 }
 
-/* Checks and measures as the options `check` and `bench` say.  The check comes first: it needs the
- * initial states. */
+/* Checks and measures the explanation's model as the options `check` and `bench` request.  The
+ * check comes first, since it needs the initial states. */
 static void measure(lua_State *L, crescent_explanation *e, const crescent_model *from, int64_t seed,
                     int trace)
 {
@@ -84,7 +84,8 @@ static void measure(lua_State *L, crescent_explanation *e, const crescent_model 
         cr_lua_pass(L, crescent_explanation_measure(e, inputs, outputs, seconds));
 }
 
-/* Returns the format: the option `as`, else JSON if the path ends in .json, else an HTML page. */
+/* Returns the format: of the option `as`; without it JSON if the path ends in .json, else an HTML
+ * page. */
 static crescent_explanation_format read_format(lua_State *L, const char *path)
 {
     static const char *const names[] = {"json", "html", "trace"};

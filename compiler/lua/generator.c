@@ -1,4 +1,4 @@
-/* generator.c - crescent.generator: generates text with a model. */
+/* generator.c - crescent.generator: continues texts with a model. */
 #include <string.h>
 
 #include "classes.h"
@@ -8,13 +8,13 @@
 
 static const char class_name[] = "crescent.generator";
 
-/* A model of one text, and its tokenizer or null. */
+/* A model for one text; its tokenizer, or null. */
 struct cr_lua_generator {
     crescent_generator *generator;
     crescent_tokenizer *tokenizer;
-    crescent_text_stream *stream; /* of the current text */
-    int busy;                     /* a call of generate is running */
-    unsigned texts;               /* number of texts begun */
+    crescent_text_stream *stream; /* decodes the current text */
+    int busy;                     /* true while a call of g:generate is running */
+    unsigned texts;               /* number of texts that were begun */
 };
 
 /* ---- opening ---- */
@@ -31,7 +31,7 @@ static int close_generator(lua_State *L)
     return 0;
 }
 
-/* Closes a generator at garbage collection, even if it is marked as busy. */
+/* Closes a generator when it is garbage-collected, even if it is marked as busy. */
 static int collect(lua_State *L)
 {
     struct cr_lua_generator *g = luaL_checkudata(L, 1, class_name);
@@ -47,14 +47,15 @@ static struct cr_lua_generator *self(lua_State *L)
     return g;
 }
 
-/* Reads the options about positions. */
+/* Returns the options about positions: the context, the chunk and so on. */
 static crescent_generation read_generation(lua_State *L)
 {
     return (crescent_generation){.context = cr_lua_integer_option(L, 2, "context", 0),
                                  .chunk = cr_lua_integer_option(L, 2, "chunk", 0)};
 }
 
-/* Opens the script of the path or of the option `text`, as the object's generator. */
+/* Opens a script as the object's generator: the file at the path, or the text of the option
+ * `text`. */
 static void open_script(lua_State *L, struct cr_lua_generator *g, const char *path,
                         const struct cr_lua_open_options *o)
 {
@@ -74,7 +75,7 @@ static void open_script(lua_State *L, struct cr_lua_generator *g, const char *pa
     lua_pop(L, 1);
 }
 
-/* Opens the tokenizer; the option `cache_weights` is for its tables, too. */
+/* Opens the tokenizer.  With the option `cache_weights`, its tables are cached as well. */
 static void open_tokenizer(lua_State *L, struct cr_lua_generator *g, const char *path)
 {
     crescent_context *context = cr_lua_context(L);
@@ -84,8 +85,8 @@ static void open_tokenizer(lua_State *L, struct cr_lua_generator *g, const char 
     cr_lua_pass(L, status);
 }
 
-/* Loads the weights.  With the option `cache_weights` they are mapped from the cache, or written to
- * it if possible. */
+/* Loads the weights.  With the option `cache_weights`, they are mapped from the cache, or written
+ * to it if possible. */
 static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lua_open_options *o)
 {
     crescent_context *context = cr_lua_context(L);
@@ -95,8 +96,8 @@ static void fill_weights(lua_State *L, crescent_model *model, const struct cr_lu
     crescent_cache_weights(context, 0);
 }
 
-/* crescent.generator(path, options): opens a folder, a GGUF file or a script; with the option
- * `text`, path is the name of a script in memory. */
+/* crescent.generator(path, options): opens a folder, a GGUF file or a script.  With the option
+ * `text`, which is a script's text, the path only names it. */
 static int open_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "text", "cache_weights", NULL};
@@ -124,7 +125,8 @@ static int open_generator(lua_State *L)
 
 /* ---- C ---- */
 
-/* Reads the option `embed`, true or "array": how weights are embedded in the program. */
+/* Returns the value of the option `embed`, true or "array", which decides how weights become part
+ * of the program. */
 static crescent_embedding read_embedding(lua_State *L)
 {
     crescent_embedding embedding = CRESCENT_EMBED_NOT;
@@ -140,7 +142,7 @@ static crescent_embedding read_embedding(lua_State *L)
     return embedding;
 }
 
-/* Pushes "model.weights" for "model.c". */
+/* Pushes the path of the file of weights: "model.weights" for "model.c". */
 static const char *beside(lua_State *L, const char *out)
 {
     size_t length = strlen(out);
@@ -150,8 +152,9 @@ static const char *beside(lua_State *L, const char *out)
     return lua_tostring(L, -1);
 }
 
-/* crescent.emit_generator(path, options): emits a program that generates.  The option `out` is its
- * file, with the header beside it; without it both are returned as strings. */
+/* crescent.emit_generator(path, options): emits a C program that generates text.  The option
+ * `out` is the program's path, with the header beside it; without the option both are returned as
+ * strings. */
 static int emit_generator(lua_State *L)
 {
     static const char *const more[] = {"context", "chunk", "tokenizer", "ids", "pack", "embed", "out", NULL};
@@ -190,23 +193,23 @@ static int emit_generator(lua_State *L)
 
 /* ---- generating ---- */
 
-/* One call of g:generate. */
+/* The state of one call of g:generate. */
 struct generation {
     struct cr_lua_generator *g;
     crescent_generator_status about;
     crescent_sampling sampling;
     struct cr_lua_ids prompt;
-    int64_t limit; /* most tokens to generate */
+    int64_t limit; /* maximum number of tokens to generate */
     int ignore_eos;
-    int callback;   /* index of the callback on the stack, or 0 */
-    int pieces;     /* index of a table of text pieces */
+    int callback;   /* stack index of the callback, or 0 */
+    int pieces;     /* stack index of a table of the pieces of text */
     int n_pieces;
-    int32_t *ids;   /* generated ids */
+    int32_t *ids;   /* ids of the generated tokens */
     int64_t n;
 };
 
-/* Reads the prompt: a text, ids, or nil.  An empty prompt becomes the token that texts begin with,
- * as the model or its tokenizer says. */
+/* Reads the prompt: a text, a table of ids, or nil.  An empty prompt becomes the token with which
+ * texts begin by the model's or its tokenizer's settings. */
 static void read_prompt(lua_State *L, struct generation *r)
 {
     struct cr_lua_generator *g = r->g;
@@ -260,7 +263,7 @@ static void read_options(lua_State *L, struct generation *r)
         r->callback = lua_gettop(L);
 }
 
-/* Keeps a piece of text and passes it to the callback; 0 if the callback wants to stop. */
+/* Keeps a piece of text and passes it to the callback; returns 0 if the callback returned false. */
 static int take_piece(lua_State *L, struct generation *r, const char *text, size_t length,
                       int32_t id)
 {
@@ -282,7 +285,7 @@ static int take_piece(lua_State *L, struct generation *r, const char *text, size
     return more;
 }
 
-/* Says the text that is complete after a token; "" without a tokenizer. */
+/* Takes the text that becomes complete with a token; "" if there is no tokenizer. */
 static int take_token_text(lua_State *L, struct generation *r, int32_t id)
 {
     const char *text = "";
@@ -292,7 +295,7 @@ static int take_token_text(lua_State *L, struct generation *r, int32_t id)
     return take_piece(L, r, text, length, id);
 }
 
-/* Says the rest of the text at the end. */
+/* Takes the rest of the text after the last token. */
 static void take_rest(lua_State *L, struct generation *r)
 {
     const char *text;
@@ -313,8 +316,8 @@ static int is_end(const struct generation *r, int32_t id)
     return crescent_generator_is_end(g->generator, id);
 }
 
-/* Begins a new text.  Feeds the prompt to the text stream, since decoding depends on earlier
- * tokens. */
+/* Begins a new text: feeds the prompt to the model, and to the text stream, since decoding
+ * depends on earlier tokens. */
 static void begin(lua_State *L, struct generation *r)
 {
     struct cr_lua_generator *g = r->g;
@@ -331,7 +334,7 @@ static void begin(lua_State *L, struct generation *r)
     cr_lua_pass(L, crescent_generator_feed(g->generator, r->prompt.items, (int64_t)r->prompt.n, NULL));
 }
 
-/* Generates until a token ends the text, the limit is reached, or the callback wants to stop. */
+/* Generates until a token ends the text, the limit is reached, or the callback returns false. */
 static void generate_tokens(lua_State *L, struct generation *r)
 {
     int ended = r->limit == 0;
@@ -346,8 +349,8 @@ static void generate_tokens(lua_State *L, struct generation *r)
     }
 }
 
-/* Reads the prompt at index 2 and the options at index 3; limits the number of tokens to the
- * context. */
+/* Reads the prompt at index 2 and the options at index 3; limits the number of tokens to the room
+ * in the context. */
 static void read_arguments(lua_State *L, struct generation *r)
 {
     cr_lua_pass(L, crescent_generator_get_status(r->g->generator, &r->about));
@@ -358,7 +361,8 @@ static void read_arguments(lua_State *L, struct generation *r)
         r->limit = room;
 }
 
-/* Generates, in protected mode, since errors must not leave the generator busy. */
+/* The part of g:generate that runs in protected mode, so that an error does not leave the
+ * generator busy. */
 static int generate_protected(lua_State *L)
 {
     struct generation *r = lua_touserdata(L, 4);
@@ -381,9 +385,9 @@ static int generate_protected(lua_State *L)
     return 2;
 }
 
-/* g:generate(prompt, options): returns the generated text, and its ids.  The prompt is a text or a
- * table of ids.  on_token(text, id) is called for each token with the text that is complete by
- * then; it ends the text if it returns false. */
+/* g:generate(prompt, options): returns the generated text, and a table of its ids.  The prompt is
+ * a text or a table of ids.  The option on_token(text, id) is called for each token with the text
+ * that has become complete; if it returns false, the text ends. */
 static int generate(lua_State *L)
 {
     struct generation r = {.g = self(L)};
@@ -403,15 +407,16 @@ static int generate(lua_State *L)
 
 /* ---- an iterator ---- */
 
-/* The state of an iterator that generates a text. */
+/* The state of an iterator over a generated text. */
 struct walk {
     struct generation r;
-    unsigned text; /* the number of its text; see cr_lua_generator */
+    unsigned text; /* number of the iterator's text: cr_lua_generator.texts when it began */
     int32_t id;    /* the last token */
     int ended, over;
 };
 
-/* Returns the rest of the text without an id, or nothing if no text is left. */
+/* Returns the rest of the text, without an id, as the iterator's last piece; nothing if no text
+ * is left. */
 static int walk_end(lua_State *L, struct walk *w)
 {
     const char *text;
@@ -425,9 +430,9 @@ static int walk_end(lua_State *L, struct walk *w)
     return 1;
 }
 
-/* The iterator: returns the next piece and its id.  Between calls nothing of the module is on the C
- * stack, so the loop's body may yield.  A token is fed to the model when the next one is
- * requested. */
+/* The iterator of g:each: returns the next piece of text and the id of its token.  Between calls
+ * no function of this module is on the C stack, so the loop's body may yield.  A token is fed to
+ * the model when the next one is requested. */
 static int walk_on(lua_State *L)
 {
     struct walk *w = lua_touserdata(L, lua_upvalueindex(1));
@@ -442,7 +447,7 @@ static int walk_on(lua_State *L)
         return cr_lua_fail(L, "each: the generator has begun another text, expected one at a time");
     if (w->ended)
         return walk_end(L, w);
-    w->over = 1; /* in case anything raises */
+    w->over = 1; /* ends the iterator if a function below raises an error */
     if (w->r.n)
         cr_lua_pass(L, crescent_generator_feed(g->generator, &w->id, 1, NULL));
     cr_lua_pass(L, crescent_generator_choose(g->generator, &w->r.sampling, &w->id));
@@ -456,8 +461,8 @@ static int walk_on(lua_State *L)
     return 2;
 }
 
-/* g:each(prompt, options): an iterator over pieces of the generated text and the ids of their
- * tokens: for piece, id in g:each(prompt) do ... end. */
+/* g:each(prompt, options): returns an iterator over the pieces of the generated text and the ids
+ * of their tokens: for piece, id in g:each(prompt) do ... end. */
 static int each(lua_State *L)
 {
     struct cr_lua_generator *g = self(L);
@@ -493,7 +498,8 @@ static int report(lua_State *L)
     return 1;
 }
 
-/* g:logits(): those after the last token, [vocabulary]; nil before the first. */
+/* g:logits(): returns the logits after the last token, a tensor [vocabulary]; nil before the
+ * first token. */
 static int logits(lua_State *L)
 {
     crescent_generator_status status;

@@ -1,4 +1,4 @@
-/* model.c - crescent.open and crescent.model: compiles graphs, loads weights and runs models. */
+/* model.c - crescent.open and crescent.model: compile graphs, load weights and run models. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct cr_lua_model {
     crescent_graph *graph;
     crescent_model *model;
     int64_t seed;
-    int filled; /* it has weights */
+    int filled; /* true if the weights are set */
 };
 
 /* ---- opening ---- */
@@ -48,8 +48,8 @@ static bool is_wide(const crescent_model *model)
     return true;
 }
 
-/* Compiles the graph.  Unless the option `keep` says otherwise, weights can be saved if all are in
- * f32. */
+/* Compiles the graph.  The option `keep` decides whether weights can be saved later; without the
+ * option they can if all are in f32. */
 static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_open_options *o)
 {
     for (int i = 0; i < o->n_taps; i++)
@@ -64,7 +64,7 @@ static void compile(lua_State *L, struct cr_lua_model *m, const struct cr_lua_op
     m->filled = o->n_weights > 0;
 }
 
-/* crescent.open(path, options) */
+/* crescent.open(path, options): opens the model at a path */
 static int open_path(lua_State *L)
 {
     struct cr_lua_open_options o;
@@ -79,8 +79,8 @@ static int open_path(lua_State *L)
     return 1;
 }
 
-/* crescent.model(script, options): compiles a script's text, or a function that builds the graph;
- * the option `name` replaces its path. */
+/* crescent.model(script, options): opens the model of a script's text, or of a function that
+ * builds the graph. The option `name` stands for the path. */
 static int open_model(lua_State *L)
 {
     static const char *const more[] = {"name", NULL};
@@ -101,8 +101,8 @@ static int open_model(lua_State *L)
 
 /* ---- weights ---- */
 
-/* m:load(paths, {strict = true}): returns the model, the number of tensors that it does not have,
- * and the first one's name. */
+/* m:load(paths, {strict = true}): returns the model; the number of tensors in the files that the
+ * model does not use; and the name of the first of these. */
 static int load(lua_State *L)
 {
     static const char *const known[] = {"strict", NULL};
@@ -129,7 +129,8 @@ static int load(lua_State *L)
     return 3;
 }
 
-/* m:load_bytes(bytes, {strict = true, name = "weights"}): the same for a file in a string. */
+/* m:load_bytes(bytes, {strict = true, name = "weights"}): does the same for the contents of a
+ * file, a string. */
 static int load_bytes(lua_State *L)
 {
     static const char *const known[] = {"strict", "name", NULL};
@@ -152,7 +153,7 @@ static int load_bytes(lua_State *L)
     return 3;
 }
 
-/* Loads the folder's weights, or draws random ones, unless the model has weights. */
+/* If the weights are not set, loads those of the model's folder or draws random ones. */
 static void fill_weights(lua_State *L, struct cr_lua_model *m)
 {
     if (!m->filled)
@@ -160,7 +161,7 @@ static void fill_weights(lua_State *L, struct cr_lua_model *m)
     m->filled = 1;
 }
 
-/* m:draw(seed) */
+/* m:draw(seed): draws random weights */
 static int draw(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -170,7 +171,7 @@ static int draw(lua_State *L)
     return 1;
 }
 
-/* m:save(path) */
+/* m:save(path): saves the weights */
 static int save(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -181,7 +182,7 @@ static int save(lua_State *L)
     return 1;
 }
 
-/* m:weight(name): returns a copy; m:weight(name, tensor): sets it. */
+/* m:weight(name): returns a copy of a weight; m:weight(name, tensor): sets the weight. */
 static int weight(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -202,8 +203,8 @@ static int weight(lua_State *L)
 
 /* ---- runs ---- */
 
-/* Fails unless every name in the table at `index` is the name of an input, or with `cotangents` of
- * a value that has a cotangent. */
+/* Raises an error unless every key of the table at `index` is the name of an input or, if
+ * `cotangents`, of a value whose cotangent is an input. */
 static void check_names(lua_State *L, const struct cr_lua_model *m, int index, int cotangents)
 {
     int number;
@@ -230,7 +231,8 @@ static void check_names(lua_State *L, const struct cr_lua_model *m, int index, i
     }
 }
 
-/* Pushes the caller's tensor for an input; a missing cotangent is all ones. */
+/* Pushes the tensor that the caller gave for an input.  A cotangent that is not given is all
+ * ones. */
 static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model *m, int number,
                                         const void *const *inputs)
 {
@@ -252,7 +254,7 @@ static struct cr_lua_tensor *take_input(lua_State *L, const struct cr_lua_model 
     return cr_lua_take_sized(L, m->model, number, -1, inputs, what);
 }
 
-/* Sets the tensors of inputs that are lengths, and the values of the lengths; the other tensors
+/* Sets the tensors of inputs that are lengths, and writes the lengths into them; other tensors
  * stay null. */
 static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void **inputs, int kept)
 {
@@ -269,7 +271,7 @@ static void take_lengths(lua_State *L, const struct cr_lua_model *m, const void 
         cr_lua_take_lengths(L, m->model, 2, (void *const *)inputs);
 }
 
-/* Packs the outputs in the table on top of the stack to their actual sizes. */
+/* Reshapes the outputs in the table on top of the stack to their actual sizes. */
 static void pack_outputs(lua_State *L, const struct cr_lua_model *m, const void *const *inputs)
 {
     for (int i = 0; i < crescent_port_count(m->model, CRESCENT_OUTPUT); i++) {
@@ -278,14 +280,16 @@ static void pack_outputs(lua_State *L, const struct cr_lua_model *m, const void 
         if (port.of || memcmp(sized.shape, port.shape, sizeof port.shape) == 0)
             continue;
         lua_getfield(L, -1, port.name);
-        struct cr_lua_tensor *t = cr_lua_take_tensor(L, -1, &port, port.name); /* itself */
+        struct cr_lua_tensor *t = cr_lua_take_tensor(L, -1, &port, port.name); /* the output's own
+                                                                                * tensor */
         crescent_pack(&port, &sized, sizeof(float), t->data, t->data);
         memcpy(t->shape, sized.shape, sizeof t->shape);
         lua_pop(L, 2);
     }
 }
 
-/* Puts a new tensor for an output into the table of outputs or of gradients, at these indices. */
+/* Adds a new tensor for an output to the table at the stack index `outputs` or, for a gradient,
+ * `gradients`; returns its memory. */
 static void *add_output(lua_State *L, const crescent_port *port, int outputs, int gradients)
 {
     struct cr_lua_tensor *t = cr_lua_new_tensor(L, port);
@@ -293,8 +297,8 @@ static void *add_output(lua_State *L, const crescent_port *port, int outputs, in
     return t->data;
 }
 
-/* m:run(inputs, cotangents): returns a table of outputs, and one of gradients if the model has
- * any. */
+/* m:run(inputs, cotangents): returns a table of outputs, and a table of gradients if the model
+ * has any. */
 static int run(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -330,7 +334,7 @@ static int run(lua_State *L)
     return 1 + some;
 }
 
-/* m:input(name, seed): returns an input drawn as by `crescent run`. */
+/* m:input(name, seed): returns an input with the random values that `crescent run` would draw. */
 static int input(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -342,7 +346,7 @@ static int input(lua_State *L)
     return 1;
 }
 
-/* m:state(name): returns a copy; m:state(name, tensor): sets it. */
+/* m:state(name): returns a copy of a state; m:state(name, tensor): sets the state. */
 static int state(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -400,7 +404,7 @@ static int report(lua_State *L)
     return 1;
 }
 
-/* m:options(): returns the script's options and their values as texts. */
+/* m:options(): returns a table of the script's options, with their values as texts. */
 static int options(lua_State *L)
 {
     const crescent_graph *graph = self(L)->graph;
@@ -418,7 +422,8 @@ static int options(lua_State *L)
 static const char *const emit_options[] = {"isa", "skip", "max_arena", "format", "arithmetic", "target",
                                            "train", NULL};
 
-/* Reads the options for emitted C at `index`; options in the list `more` are also allowed. */
+/* Reads the table of options at `index` for emitting C; the options in the list `more` are also
+ * allowed. */
 static crescent_config emit_config(lua_State *L, int index, const char *const *more)
 {
     cr_lua_check_options(L, index, emit_options, more);
@@ -434,7 +439,7 @@ static crescent_config emit_config(lua_State *L, int index, const char *const *m
     return config;
 }
 
-/* m:emit("f.c", options) writes f.c and f.h; m:emit(nil, options) returns them as two strings. */
+/* m:emit("f.c", options): writes f.c and f.h; m:emit(nil, options): returns both as strings. */
 static int emit(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -457,8 +462,8 @@ static int emit(lua_State *L)
     return 2;
 }
 
-/* m:dump(pass, options): returns the graph or program after a pass, as `crescent dump --after`
- * prints it. */
+/* m:dump(pass, options): returns the graph or program after a pass as text, as `crescent dump
+ * --after` prints it. */
 static int dump(lua_State *L)
 {
     struct cr_lua_model *m = self(L);
@@ -471,7 +476,7 @@ static int dump(lua_State *L)
     return 1;
 }
 
-/* m:explain("f.html", options) writes a page; m:explain(nil, options) returns it. */
+/* m:explain("f.html", options): writes a page; m:explain(nil, options): returns it as a string. */
 static int explain(lua_State *L)
 {
     static const char *const more[] = {"as", "bench", "check", "inputs", NULL};
@@ -494,7 +499,7 @@ static int describe(lua_State *L)
 
 /* ---- the class ---- */
 
-/* Adds the class, and the functions that open models. */
+/* Adds the class of models, and the functions that open them. */
 void cr_lua_add_models(lua_State *L)
 {
     static const luaL_Reg methods[] = {

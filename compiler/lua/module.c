@@ -1,12 +1,10 @@
-/*
- * module.c - `require "crescent"`: the table of the module.  docs/lua.md describes it.
- */
+/* module.c - makes the table that `require "crescent"` returns; docs/lua.md describes it. */
 #include "classes.h"
 #include "object.h"
 #include "tensor.h"
 
-/* crescent.build(): returns the versions of the library and its parts, and the instruction set that
- * it uses. */
+/* crescent.build(): returns a table with the versions of the library and its parts, and the
+ * instruction set of this machine's runtime. */
 static int build(lua_State *L)
 {
     crescent_build b;
@@ -21,7 +19,7 @@ static int build(lua_State *L)
 
 __attribute__((visibility("default"))) int luaopen_crescent(lua_State *L);
 
-/* Pushes the table that `require` returns; loading the module twice is harmless. */
+/* Pushes the table of the module for `require`.  The module may be loaded twice. */
 int luaopen_crescent(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"build", build}, {NULL, NULL}};

@@ -116,7 +116,7 @@ crescent_context *cr_lua_context(lua_State *L)
 
 static const char error_class[] = "crescent.error";
 
-/* Pushes an error as a string; other values unchanged. */
+/* Pushes the value at `index`; an error object is pushed as its message. */
 static void push_line(lua_State *L, int index)
 {
     index = cr_lua_absolute(L, index);
@@ -151,7 +151,7 @@ static int error_concat(lua_State *L)
     return 1;
 }
 
-/* Calls a function of Lua's string library, the upvalue, on an error's text. */
+/* Calls a function of Lua's string library, which is the upvalue, on an error's message. */
 static int call_of_line(lua_State *L)
 {
     push_line(L, 1);
@@ -162,7 +162,8 @@ static int call_of_line(lua_State *L)
     return lua_gettop(L);
 }
 
-/* Makes the methods of strings work on errors: message:find("no tensor"). */
+/* Returns a field of an error, or a method of strings, which then works on the message:
+ * err:find("no tensor"). */
 static int error_index(lua_State *L)
 {
     lua_pushliteral(L, "");
@@ -175,7 +176,7 @@ static int error_index(lua_State *L)
     return 1;
 }
 
-/* Pushes the metatable of errors. */
+/* Pushes the metatable of error objects. */
 static void push_error_metatable(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"__tostring", error_to_string}, {"__concat", error_concat},
@@ -186,8 +187,8 @@ static void push_error_metatable(lua_State *L)
     }
 }
 
-/* Sets `script` and `script_line` in the table on top of the stack if the message begins with
- * "FILE:LINE: ". */
+/* If the message begins with "FILE:LINE: ", sets `script` and `script_line` in the table on top
+ * of the stack. */
 static void set_script(lua_State *L, const char *message)
 {
     const char *colon = strchr(message, ':');
@@ -199,7 +200,7 @@ static void set_script(lua_State *L, const char *message)
     cr_lua_set_integer(L, "script_line", strtol(colon + 1, NULL, 10));
 }
 
-/* Raises an error object: the message, and the line of the host's call. */
+/* Raises an error object with a message, and with the file and line of the host's call. */
 static void raise(lua_State *L, const char *message)
 {
     lua_Debug at;
@@ -239,7 +240,8 @@ int cr_lua_fail(lua_State *L, const char *format, ...)
 
 /* ---- values ---- */
 
-/* Pushes a text as a string; raises an error if memory is insufficient. */
+/* Pushes a text of the library as a string; runs in protected mode, since memory may be
+ * insufficient. */
 static int to_string(lua_State *L)
 {
     char **text = lua_touserdata(L, 1);

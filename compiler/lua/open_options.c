@@ -10,7 +10,8 @@
 
 /* ---- single options ---- */
 
-/* Pushes an option, nil if there is no table; returns its type. */
+/* Pushes the option `key` of the table at `index`; nil if there is no table.  Returns the type of
+ * the pushed value. */
 static int push_option(lua_State *L, int index, const char *key)
 {
     if (lua_isnoneornil(L, index))
@@ -135,7 +136,7 @@ static const char **strings_option(lua_State *L, int index, const char *key, int
 
 /* ---- settings ---- */
 
-/* Converts the value on top of the stack to text, as for --set. */
+/* Converts the value on top of the stack to text, as a value of --set. */
 static void to_text(lua_State *L, const char *option, const char *key)
 {
     char text[40];
@@ -161,8 +162,8 @@ static void to_text(lua_State *L, const char *option, const char *key)
     lua_pushstring(L, text);
 }
 
-/* Reads the settings of an option such as `set`; returns their number.  A table left on the stack
- * keeps the texts alive. */
+/* Reads the settings in an option such as `set`; returns their number.  Leaves a table on the
+ * stack, which keeps the texts alive. */
 static int read_settings(lua_State *L, int index, const char *option, const crescent_setting **out)
 {
     int n = 0;
@@ -200,7 +201,7 @@ static int cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : n;
 }
 
-/* Returns the backend that an option names, TinyCC by default. */
+/* Returns the backend that the option `backend` names; TinyCC if it is not given. */
 static crescent_backend read_backend(lua_State *L, int index)
 {
     char names[100] = "";
@@ -217,7 +218,7 @@ static crescent_backend read_backend(lua_State *L, int index)
     return CRESCENT_TCC;
 }
 
-/* Reads the configuration; options have the same names as on the command line. */
+/* Reads the compiler's configuration; the options have the same names as on the command line. */
 static void read_config(lua_State *L, int index, crescent_config *config)
 {
     int64_t threads = cr_lua_integer_option(L, index, "threads", cores());
@@ -254,7 +255,8 @@ void cr_lua_read_open_options(lua_State *L, int index, const char *const *more,
     read_config(L, index, &o->config);
     o->weights = strings_option(L, index, "weights", &o->n_weights);
     if (o->n_weights && !o->config.format)
-        o->config.format = "f32"; /* weights may have other formats than the opened file */
+        o->config.format = "f32"; /* the given weights may have other formats than the model's own
+                                   * file */
     o->cotangents = strings_option(L, index, "cotangents", &o->n_cotangents);
     o->taps = strings_option(L, index, "taps", &o->n_taps);
     o->grads = cr_lua_flag_option(L, index, "grads", o->n_cotangents > 0);

@@ -1,4 +1,4 @@
-/* run_lengths.c - the lengths in a run; see run_lengths.h. */
+/* run_lengths.c - determines the lengths of a run; see run_lengths.h. */
 #include "run_lengths.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ int cr_lua_is_length(lua_State *L, const crescent_model *model, int i)
     return 0;
 }
 
-/* Pushes the value that the table at `index` has for an input. */
+/* Pushes the value for an input from the table at `index`. */
 static void push_given(lua_State *L, int index, const crescent_port *port)
 {
     if (lua_isnil(L, index))
@@ -28,15 +28,15 @@ static void push_given(lua_State *L, int index, const crescent_port *port)
         lua_getfield(L, index, port->name);
 }
 
-/* Returns the number of rows of a length's port: 1, or for a ragged one those of its batch.  The
- * run refuses a batch out of bounds. */
+/* Returns the number of values of a length: 1, or for a ragged length the number of rows of its
+ * batch. If that is out of bounds, the run itself fails later. */
 static int32_t rows_of(const crescent_port *port, int32_t *const *lengths)
 {
     int32_t rows = port->rank ? *lengths[port->lengths[0] - 1] : 1;
     return rows >= 1 && rows <= (port->rank ? port->shape[0] : 1) ? rows : 1;
 }
 
-/* Returns the value of a length; of a ragged one the size of the longest row. */
+/* Returns the value of length i; of a ragged one the size of the longest row. */
 static int32_t longest(const crescent_port *port, int32_t *const *lengths, int i)
 {
     int32_t most = 0;
@@ -45,8 +45,8 @@ static int32_t longest(const crescent_port *port, int32_t *const *lengths, int i
     return most;
 }
 
-/* Takes a length from the size of an array's axis: the first array sets it, for all rows if it is
- * ragged, others must agree. */
+/* Takes a length from the size of an array's axis.  The first array sets the length, in all rows
+ * if it is ragged; later arrays must agree. */
 static void read_size(lua_State *L, const crescent_model *model, const crescent_port *port, int a,
                       int64_t size, int32_t *const *lengths)
 {
@@ -61,7 +61,7 @@ static void read_size(lua_State *L, const crescent_model *model, const crescent_
                     holder.name);
 }
 
-/* Takes the lengths from an array on top of the stack. */
+/* Takes the lengths along the axes of the array on top of the stack. */
 static void read_array(lua_State *L, const crescent_model *model, const crescent_port *port,
                        int32_t *const *lengths)
 {
@@ -73,8 +73,8 @@ static void read_array(lua_State *L, const crescent_model *model, const crescent
             read_size(L, model, port, a, sizes[a], lengths);
 }
 
-/* Takes the given lengths: numbers, or with `ragged` vectors with a size for each row, which say
- * how many rows there are. */
+/* Takes the lengths that the caller gave: numbers or, if `ragged`, vectors with a size for each
+ * row, whose number of elements is the number of rows. */
 static void read_given(lua_State *L, const crescent_model *model, int index, bool ragged,
                        int32_t *const *lengths)
 {
@@ -96,7 +96,7 @@ static void read_given(lua_State *L, const crescent_model *model, int index, boo
     }
 }
 
-/* Takes the given lengths first, then the sizes of arrays. */
+/* Takes the lengths that the caller gave first, then those from the sizes of arrays. */
 void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, void *const *inputs)
 {
     int32_t *const *lengths = (int32_t *const *)inputs;
@@ -116,7 +116,7 @@ void cr_lua_take_lengths(lua_State *L, const crescent_model *model, int index, v
                         cr_lua_port(L, model, CRESCENT_INPUT, i).name);
 }
 
-/* True if a value has the shape of the bounds: it needs no spreading. */
+/* True if a value has the sizes of the bounds, so that its elements need not be moved. */
 static int is_laid_out(lua_State *L, int index, const crescent_port *port)
 {
     int64_t sizes[CRESCENT_MAX_RANK];

@@ -12,15 +12,16 @@ enum { TEXT = 200 }; /* size of a buffer for a shape as text */
 
 /* ---- memory ---- */
 
-/* Memory that several tensors share.  The library allocated it, or `host` keeps it alive. */
+/* Memory that several tensors share: the library allocated it, or it belongs to `host`, a value
+ * of the host program. */
 struct cr_lua_storage {
     int references;
-    int host; /* a reference to a value of the host (luaL_ref), or LUA_NOREF */
+    int host; /* a reference (luaL_ref) that keeps the host's value alive, or LUA_NOREF */
     void *memory;
 };
 
-/* Releases a tensor; the last one of a storage frees the memory, or the host's value that keeps
- * it. */
+/* Releases a tensor.  The last tensor of a storage frees the memory, or drops the reference to
+ * the host's value. */
 static int release(lua_State *L)
 {
     struct cr_lua_tensor *t = luaL_checkudata(L, 1, class_name);
@@ -45,8 +46,7 @@ static int64_t count(const struct cr_lua_tensor *t)
     return n;
 }
 
-/* Tells the garbage collector about large blocks, which it does not see because Lua did not
- * allocate them. */
+/* Makes Lua's garbage collector run earlier by the size of a block that Lua did not allocate. */
 static void tell_collector(lua_State *L, int64_t bytes)
 {
     if (bytes >= 1 << 16)
@@ -80,7 +80,7 @@ struct cr_lua_tensor *cr_lua_new_tensor(lua_State *L, const crescent_port *port)
     return t;
 }
 
-/* Pushes a view of another tensor's memory; the caller sets its shape. */
+/* Pushes a tensor that shares another tensor's memory; the caller sets its shape. */
 static struct cr_lua_tensor *new_view(lua_State *L, const struct cr_lua_tensor *of)
 {
     struct cr_lua_tensor *t = cr_lua_new(L, sizeof *t, class_name);
@@ -98,7 +98,7 @@ static struct cr_lua_tensor *tensor_at(lua_State *L, int index)
     return t && t->storage ? t : NULL;
 }
 
-/* Returns the first argument. */
+/* Returns the tensor that is the first argument. */
 static struct cr_lua_tensor *self(lua_State *L)
 {
     struct cr_lua_tensor *t = luaL_checkudata(L, 1, class_name);
@@ -122,7 +122,7 @@ static void push_number(lua_State *L, const struct cr_lua_tensor *t, int64_t i)
         lua_pushnumber(L, (lua_Number)((const float *)t->data)[i]);
 }
 
-/* Sets element i; raises if its type cannot hold the number. */
+/* Sets element i; raises an error if the tensor's type cannot hold the number. */
 static void store(lua_State *L, struct cr_lua_tensor *t, int64_t i, double value)
 {
     if (t->type != CRESCENT_I32)
@@ -153,7 +153,8 @@ void cr_lua_push_shape(lua_State *L, int rank, const int64_t *shape)
     }
 }
 
-/* Reads the shape, a table or a number, at `index`; the number of elements must not overflow. */
+/* Reads the shape at `index`, a table or a number, into *port; raises an error if the number of
+ * elements overflows. */
 static void read_shape(lua_State *L, int index, crescent_port *port)
 {
     int64_t n = 1;
@@ -191,7 +192,7 @@ static int same_shape(const struct cr_lua_tensor *t, const crescent_port *port)
            memcmp(t->shape, port->shape, (size_t)t->rank * sizeof *t->shape) == 0;
 }
 
-/* Raises an error about a shape; `what` names the tensor. */
+/* Raises an error about the shape of a tensor, which the message calls `what`. */
 static int wrong_shape(lua_State *L, const char *what, const struct cr_lua_tensor *t,
                        const crescent_port *port)
 {
@@ -203,7 +204,7 @@ static int wrong_shape(lua_State *L, const char *what, const struct cr_lua_tenso
 
 /* ---- filling ---- */
 
-/* The filling of a tensor from a table, number by number. */
+/* The state of filling a tensor from a table, number by number. */
 struct fill {
     struct cr_lua_tensor *tensor;
     const char *what;
@@ -217,7 +218,8 @@ static int wrong_count(lua_State *L, const struct fill *f, int64_t found, int64_
                        (long long)expected);
 }
 
-/* Fills from the table on top of the stack, which has numbers or, for more axes, tables of rows. */
+/* Fills the axes from `axis` on from the table on top of the stack, which contains numbers or, if
+ * there are more axes, tables. */
 static void fill_axis(lua_State *L, struct fill *f, int axis)
 {
     char of[40];
@@ -243,7 +245,7 @@ static void fill_axis(lua_State *L, struct fill *f, int axis)
     }
 }
 
-/* Fills from a flat table of numbers, or from nested tables, one level for each axis. */
+/* Fills from a flat table of numbers, or from tables nested to one level for each axis. */
 static void fill_from_table(lua_State *L, struct fill *f, int index)
 {
     int64_t n = (int64_t)lua_rawlen(L, index), all = count(f->tensor);
@@ -265,7 +267,7 @@ static void fill_from_table(lua_State *L, struct fill *f, int index)
     }
 }
 
-/* Fills from the value at `index`; returns 0 if its type is not supported. */
+/* Fills from the value at `index`; returns 0 if the value has an unsupported type. */
 static int fill_from(lua_State *L, struct fill *f, int index)
 {
     struct cr_lua_tensor *t = f->tensor, *from = tensor_at(L, index);
@@ -333,7 +335,8 @@ static crescent_type read_type(lua_State *L, int index)
     return CRESCENT_F32;
 }
 
-/* Pushes a tensor on the host's memory, which the value at `index` keeps alive. */
+/* Pushes a tensor that uses the host's memory at `address`, which the value at `index` keeps
+ * alive. */
 static int wrap(lua_State *L, const crescent_port *port, int index, void *address)
 {
     struct cr_lua_tensor *t = cr_lua_new(L, sizeof *t, class_name);
@@ -350,9 +353,9 @@ static int wrap(lua_State *L, const crescent_port *port, int index, void *addres
 }
 
 /*
- * crescent.tensor(shape, data, type): data may be nil (zeros), a number for all elements, a table,
- * flat or nested, a string of the bytes, a tensor, which is copied, or a pointer, whose memory is
- * used in place.
+ * crescent.tensor(shape, data, type): returns a tensor.  data is nil (zeros), a number for all
+ * elements, a flat or nested table, a string of the elements' bytes, a tensor, which is copied,
+ * or a pointer, whose memory is used in place.
  */
 static int tensor(lua_State *L)
 {
@@ -390,8 +393,8 @@ struct cr_lua_tensor *cr_lua_take_tensor(lua_State *L, int index, const crescent
     return f.tensor;
 }
 
-/* Finds the sizes of a value.  In a table the first row of each level counts; others are checked
- * when numbers are taken. */
+/* Finds the sizes of a value.  In a nested table, they are the sizes of the first table of each
+ * level; the other tables are checked when their numbers are read. */
 int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes)
 {
     struct cr_lua_tensor *given = tensor_at(L, index);
@@ -412,7 +415,7 @@ int cr_lua_sizes_of(lua_State *L, int index, int rank, int64_t *sizes)
 
 /* ---- elements and rows ---- */
 
-/* Returns the offset of the element whose indices, from 1, are arguments 2 .. rank + 1. */
+/* Returns the offset of the element whose indices, counted from 1, are arguments 2 .. rank + 1. */
 static int64_t offset_of(lua_State *L, const struct cr_lua_tensor *t)
 {
     int64_t at = 0;
@@ -451,7 +454,7 @@ static int set(lua_State *L)
     return 1;
 }
 
-/* Pushes element or row i of the first axis, or nil. */
+/* Pushes element or row i of the first axis; nil if there is none. */
 static void push_row(lua_State *L, const struct cr_lua_tensor *t, double i)
 {
     if (!t->rank || !(i >= 1 && i <= (double)t->shape[0]) || i != floor(i)) {
@@ -466,7 +469,7 @@ static void push_row(lua_State *L, const struct cr_lua_tensor *t, double i)
     }
 }
 
-/* Reads t[i], t.shape, t.dtype and methods. */
+/* Returns t[i], t.shape, t.dtype or a method. */
 static int get_field(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -484,7 +487,7 @@ static int get_field(lua_State *L)
     return 1;
 }
 
-/* Sets t[i] to a number, or a row to anything that crescent.tensor accepts. */
+/* Sets t[i]: an element to a number, or a row to any data that crescent.tensor accepts. */
 static int set_field(lua_State *L)
 {
     struct cr_lua_tensor *t = self(L);
@@ -539,7 +542,8 @@ static int count_elements(lua_State *L)
     return 1;
 }
 
-/* Pushes nested tables of the axes from `axis` on, with elements from number *at on. */
+/* Pushes nested tables for the axes from `axis` on; their elements begin with number *at, which
+ * is advanced. */
 static void push_nested(lua_State *L, const struct cr_lua_tensor *t, int axis, int64_t *at)
 {
     luaL_checkstack(L, 4, "crescent");
@@ -553,7 +557,8 @@ static void push_nested(lua_State *L, const struct cr_lua_tensor *t, int axis, i
     }
 }
 
-/* t:totable(): a flat table, row-major; t:totable("nested"): nested tables. */
+/* t:totable(): returns a flat table in row-major order; t:totable("nested"): returns nested
+ * tables. */
 static int to_table(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -574,7 +579,7 @@ static int to_table(lua_State *L)
     return 1;
 }
 
-/* t:bytes(): the elements' bytes in memory, as a string. */
+/* t:bytes(): returns the elements' bytes in memory as a string. */
 static int bytes(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);
@@ -582,7 +587,8 @@ static int bytes(lua_State *L)
     return 1;
 }
 
-/* t:pointer(): for LuaJIT's ffi.cast("float *", t:pointer()); valid as long as t lives. */
+/* t:pointer(): returns the address for LuaJIT's ffi.cast("float *", t:pointer()); it is valid as
+ * long as t lives. */
 static int pointer(lua_State *L)
 {
     lua_pushlightuserdata(L, self(L)->data);
@@ -609,7 +615,7 @@ static int clone(lua_State *L)
     return 1;
 }
 
-/* t:reshape{...}: a view of the same memory with another shape. */
+/* t:reshape{...}: returns a tensor with another shape that shares the memory. */
 static int reshape(lua_State *L)
 {
     const struct cr_lua_tensor *t = self(L);

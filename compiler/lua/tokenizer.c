@@ -86,7 +86,7 @@ static crescent_tokenizer *self(lua_State *L)
     return t->tokenizer;
 }
 
-/* Reads the option `pair`, a text that may have zeros in it. */
+/* Reads the option `pair`, a text that may contain zero bytes. */
 static void read_pair(lua_State *L, int index, crescent_text *text)
 {
     if (lua_type(L, index) != LUA_TTABLE)
@@ -99,7 +99,8 @@ static void read_pair(lua_State *L, int index, crescent_text *text)
 }
 
 /* t:encode(text, {framed = false, pair = text, max_length = n, pads = true}): returns a table of
- * ids, by default with the tokens that frame a text, and a table of their segments' numbers. */
+ * ids, by default with the tokens that begin and end a text; and a table of the tokens' segment
+ * numbers. */
 static int encode(lua_State *L)
 {
     static const char *const known[] = {"framed", "pair", "max_length", "pads", NULL};
@@ -120,7 +121,7 @@ static int encode(lua_State *L)
     return 2;
 }
 
-/* A text with its length, for a protected call. */
+/* A text and its length, to be pushed by a function in protected mode. */
 struct text {
     char *bytes;
     size_t length;
@@ -133,8 +134,8 @@ static int to_string(lua_State *L)
     return 1;
 }
 
-/* t:decode(ids, {specials = true}): by default special tokens are shown only within the text, else
- * all. */
+/* t:decode(ids, {specials = true}): returns the text of ids; by default special tokens appear
+ * only if they are inside the text, with the option all of them. */
 static int decode(lua_State *L)
 {
     static const char *const known[] = {"specials", NULL};
@@ -154,7 +155,8 @@ static int decode(lua_State *L)
     return status ? lua_error(L) : 1;
 }
 
-/* t:id("<|endoftext|>"): its id, or nil; t:token(id): its text, or nil. */
+/* t:id("<|endoftext|>"): returns a token's id, or nil; t:token(id): returns a token's text, or
+ * nil. */
 static int id_of(lua_State *L)
 {
     int id = crescent_token_id(self(L), luaL_checkstring(L, 2));

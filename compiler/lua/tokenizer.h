@@ -4,7 +4,7 @@
 
 #include "object.h"
 
-/* Ids of tokens; `items` lives until the calling function returns. */
+/* Ids of tokens; `items` is valid until the calling function returns. */
 struct cr_lua_ids {
     int32_t *items;
     size_t n;
@@ -13,7 +13,7 @@ struct cr_lua_ids {
 /* Reads ids from a table, or from a single number, at `index`. */
 struct cr_lua_ids cr_lua_read_ids(lua_State *L, int index);
 
-/* Encodes the text at `index`, with the tokens that frame a text. */
+/* Returns the ids of the text at `index`, with the tokens that begin and end a text. */
 struct cr_lua_ids cr_lua_encode(lua_State *L, crescent_tokenizer *tokenizer, int index);
 
 /* Pushes a table of ids. */

@@ -1,4 +1,4 @@
-/* trainer.c - crescent.trainer: a training, whose script is one step. */
+/* trainer.c - crescent.trainer: trains a model; the script is one training step. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static const char class_name[] = "crescent.trainer";
 
 struct cr_lua_trainer {
     crescent_graph *graph;
-    crescent_checkpoint *checkpoint; /* the checkpoint of the option `resume` */
+    crescent_checkpoint *checkpoint; /* the checkpoint that the option `resume` names, or null */
     crescent_trainer *trainer;
     int started;
 };
@@ -37,7 +37,7 @@ static struct cr_lua_trainer *self(lua_State *L)
     return t;
 }
 
-/* Takes over the seed and the script's options of a checkpoint, unless the caller sets others. */
+/* Takes the seed and the script's options from a checkpoint, unless the caller sets them. */
 static void take_settings(lua_State *L, struct cr_lua_trainer *t, const char *path,
                           struct cr_lua_open_options *o)
 {
@@ -54,7 +54,7 @@ static void take_settings(lua_State *L, struct cr_lua_trainer *t, const char *pa
     lua_pop(L, 1);
 }
 
-/* Starts the training, unless it has started. */
+/* Starts the training if it has not started yet. */
 static void start(lua_State *L, struct cr_lua_trainer *t)
 {
     if (!t->started)
@@ -62,14 +62,15 @@ static void start(lua_State *L, struct cr_lua_trainer *t)
     t->started = 1;
 }
 
-/* Returns the path; with the option `text` it is the name of that script.  Raises an error if it
- * is neither a string nor a function. */
+/* Returns the first argument, a path; with the option `text` it only names that script.  Raises
+ * an error if the argument is neither a string nor a function. */
 static const char *path_of(lua_State *L)
 {
     return lua_type(L, 1) == LUA_TFUNCTION ? "trainer" : luaL_checkstring(L, 1);
 }
 
-/* crescent.trainer(path, options): for a script, or a function that builds the graph of a step. */
+/* crescent.trainer(path, options): opens a training for a script, or for a function that builds
+ * the graph of a step. */
 static int open_trainer(lua_State *L)
 {
     static const char *const more[] = {"resume", "text", NULL};
@@ -104,7 +105,8 @@ static int open_trainer(lua_State *L)
 
 /* ---- data ---- */
 
-/* Returns the number of strings, which are paths of files, in the table at index 2. */
+/* Returns the number of strings, which are paths of files, among the values of the table at index
+ * 2. */
 static int count_files(lua_State *L)
 {
     int n = 0;
@@ -117,7 +119,7 @@ static int count_files(lua_State *L)
     return n;
 }
 
-/* True if a step over micro-batches replaces the input. */
+/* True if the input is a state, for which a step over micro-batches computes the next value. */
 static bool is_state(const crescent_model *model, const char *name)
 {
     char output[300];
@@ -125,7 +127,7 @@ static bool is_state(const crescent_model *model, const char *name)
     return crescent_port_find(model, CRESCENT_OUTPUT, output) != CRESCENT_NONE;
 }
 
-/* Adds an axis of n micro-batches in front. */
+/* Returns a port with an additional first axis, which counts n micro-batches. */
 static crescent_port with_micro_batches(lua_State *L, crescent_port port, int n)
 {
     if (port.rank == CRESCENT_MAX_RANK)
@@ -136,7 +138,8 @@ static crescent_port with_micro_batches(lua_State *L, crescent_port port, int n)
     return port;
 }
 
-/* Sets the tensors in the table at index 2 as inputs; they stay until they are set again. */
+/* Sets the tensors in the table at index 2 as inputs for all later steps, until they are set
+ * again. */
 static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
 {
     crescent_model *model = crescent_trainer_model(t->trainer);
@@ -157,7 +160,7 @@ static void feed_tensors(lua_State *L, struct cr_lua_trainer *t)
     }
 }
 
-/* Returns the files in the table at index 2. */
+/* Returns the files in the table at index 2, and sets *n to their number. */
 static crescent_input_file *read_files(lua_State *L, int *n)
 {
     int i = 0;
@@ -169,7 +172,7 @@ static crescent_input_file *read_files(lua_State *L, int *n)
     return files;
 }
 
-/* t:feed{x = tensor, y = "batches.npy"} */
+/* t:feed{x = tensor, y = "batches.npy"}: sets the inputs of later steps */
 static int feed(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -192,7 +195,7 @@ static crescent_training status_of(lua_State *L, const struct cr_lua_trainer *t)
     return status;
 }
 
-/* t:step(n): makes n steps, or one; returns the last loss. */
+/* t:step(n): makes n steps, one by default; returns the loss of the last step. */
 static int step(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -204,7 +207,8 @@ static int step(lua_State *L)
     return 1;
 }
 
-/* t:validation{x = "batches.npy"}: sets the data for validation, which steps do not use. */
+/* t:validation{x = "batches.npy"}: sets the data for validation, which are not used for
+ * training. */
 static int validation(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -217,7 +221,7 @@ static int validation(lua_State *L)
     return 1;
 }
 
-/* t:validate(): returns the mean loss on that data. */
+/* t:validate(): returns the mean loss on the data for validation. */
 static int validate(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -227,14 +231,15 @@ static int validate(lua_State *L)
     return 1;
 }
 
-/* Sets a field to a number, unless the number is NaN. */
+/* Sets a field of the table on top of the stack to a number, unless the number is NaN. */
 static void set_known(lua_State *L, const char *key, double value)
 {
     if (!isnan(value))
         cr_lua_set_number(L, key, value);
 }
 
-/* t:status(): returns step, and loss, lr, tokens and validation if they are known. */
+/* t:status(): returns a table with step, and with loss, lr, tokens and validation if they are
+ * known. */
 static int status(lua_State *L)
 {
     crescent_training s = status_of(L, self(L));
@@ -247,7 +252,7 @@ static int status(lua_State *L)
     return 1;
 }
 
-/* Pushes the current value of a port. */
+/* Pushes a tensor with the current value of the port named by the argument. */
 static int get_port(lua_State *L, crescent_port_kind kind)
 {
     struct cr_lua_trainer *t = self(L);
@@ -260,7 +265,8 @@ static int get_port(lua_State *L, crescent_port_kind kind)
     return 1;
 }
 
-/* t:weight(name); t:input(name) of the next step; t:output(name) of the last step */
+/* t:weight(name): a parameter; t:input(name): an input of the next step; t:output(name): an
+ * output of the last step */
 static int weight(lua_State *L)
 {
     return get_port(L, CRESCENT_PARAM);
@@ -304,7 +310,8 @@ static int load(lua_State *L)
     return 1;
 }
 
-/* t:save(path): saves the whole state; t:save_weights(path): only the parameters; t:resume(path) */
+/* t:save(path): saves the whole state; t:save_weights(path): saves only the parameters;
+ * t:resume(path): restores a state */
 static int save(lua_State *L)
 {
     struct cr_lua_trainer *t = self(L);
@@ -335,7 +342,7 @@ static int resume(lua_State *L)
     return 1;
 }
 
-/* Adds the class, and the function crescent.trainer. */
+/* Adds the class of trainings, and the function crescent.trainer. */
 void cr_lua_add_trainers(lua_State *L)
 {
     static const luaL_Reg methods[] = {
