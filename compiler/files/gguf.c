@@ -11,21 +11,21 @@
 #include "numbers.h"
 
 enum {
-    ALIGNMENT = 32,      /* unless general.alignment says otherwise */
-    LEAST_VALUE = 8 + 4, /* least bytes of a value, and of a tensor's description */
+    ALIGNMENT = 32,      /* alignment of tensors unless general.alignment gives another */
+    LEAST_VALUE = 8 + 4, /* minimum bytes of a value's description, and of a tensor's */
     LEAST_TENSOR = 8 + 4 + 4 + 8,
     MOST_ITEMS = 1 << 30,
-    HEADER = 1 << 20, /* bytes that are mapped at first: more than most headers have */
-    PART = 16384      /* bytes that are read at a time for conversion */
+    HEADER = 1 << 20, /* bytes to map at first, more than most headers have */
+    PART = 16384      /* bytes to read at a time for conversion */
 };
 
-/* A file being read; the bytes from `at` to `end` are unread, those before `mapped` can be read through
- * pointers. */
+/* A file being parsed.  Bytes from `at` to `end` are not parsed yet; bytes before `mapped` are in
+ * memory. */
 struct reader {
     struct cr_gguf *file;
     const unsigned char *at, *end, *mapped;
-    size_t lacks; /* the first so many bytes of the file have to be mapped; 0: no more than now */
-    const unsigned char *data; /* begin of all tensors' data */
+    size_t lacks; /* parsing needs this many bytes of the file mapped; 0: no more than are mapped */
+    const unsigned char *data; /* start of the data of all tensors */
     char *error;
     size_t size;
 };
@@ -54,8 +54,8 @@ static uint64_t u64_at(const unsigned char *at)
     return value;
 }
 
-/* Returns the next n bytes; null if the file is too short, with an error that says what they
- * belong to, or if not all of them are mapped. */
+/* Returns the next n bytes of the header, which messages call `what`.  Returns null with an error
+ * if the file is too short; null without an error if more of the file must be mapped. */
 static const unsigned char *take(struct reader *r, uint64_t n, const char *what)
 {
     const unsigned char *at = r->at;
@@ -117,7 +117,8 @@ static int by_name(const void *a, const void *b)
 
 /* ---- the header ---- */
 
-/* Reads the numbers of tensors and values; fails if the file has no room for that many. */
+/* Reads the numbers of tensors and of metadata values; fails if the file is too short for so
+ * many. */
 static int read_header(struct reader *r, uint64_t *tensors, uint64_t *values)
 {
     uint32_t version;
@@ -147,7 +148,7 @@ static int read_header(struct reader *r, uint64_t *tensors, uint64_t *values)
 
 static const struct {
     const char *one, *many;
-    int bytes; /* size of an item; 0: it varies */
+    int bytes; /* bytes of an item; 0: they vary */
 } kinds[] = {
     [CR_GGUF_U8] = {"an integer", "an array of integers", 1},
     [CR_GGUF_I8] = {"an integer", "an array of integers", 1},
@@ -179,7 +180,7 @@ static int take_kind(struct reader *r, const struct cr_gguf_value *value, uint32
                                   show(value->key).text, *kind, (int)N_KINDS);
 }
 
-/* Reads the items of a value; the reader moves past the last one. */
+/* Checks the items of a value, and moves past them. */
 static int take_items(struct reader *r, struct cr_gguf_value *value)
 {
     struct cr_gguf_string item;
@@ -199,7 +200,7 @@ static int take_items(struct reader *r, struct cr_gguf_value *value)
     return 0;
 }
 
-/* Reads a key, a type, and a value; or for an array the type and the number of its items, and the
+/* Reads a key, a type and a value; for an array, the type of its items, their number, and the
  * items. */
 static int read_value(struct reader *r, struct cr_gguf_value *value)
 {
@@ -222,7 +223,7 @@ static int read_value(struct reader *r, struct cr_gguf_value *value)
     return 0;
 }
 
-/* Reads all values and sorts them by key; fails if a key occurs twice. */
+/* Reads all metadata values and sorts them by key; fails if a key occurs twice. */
 static int read_values(struct reader *r, uint64_t n)
 {
     struct cr_gguf *file = r->file;
@@ -242,7 +243,8 @@ static int read_values(struct reader *r, uint64_t n)
 
 /* ---- tensors ---- */
 
-/* Computes elements and bytes from shape and type; fails unless rows are whole blocks. */
+/* Computes the elements and bytes of a tensor from its shape and type; fails unless rows consist
+ * of whole blocks. */
 static int measure(struct reader *r, struct cr_gguf_tensor *t)
 {
     const struct cr_gguf_type *type = t->type;
@@ -264,8 +266,8 @@ static int measure(struct reader *r, struct cr_gguf_tensor *t)
     return 0;
 }
 
-/* Reads a tensor's name, rank, shape from the innermost axis outwards, type, and offset in the
- * data. */
+/* Reads the description of a tensor: name, rank, shape (innermost axis first), type, and offset
+ * in the data. */
 static int read_tensor(struct reader *r, struct cr_gguf_tensor *t, uint64_t *offset)
 {
     uint32_t rank, number;
@@ -289,7 +291,7 @@ static int read_tensor(struct reader *r, struct cr_gguf_tensor *t, uint64_t *off
                           number);
 }
 
-/* Finds the bytes of a tensor in the data; fails if they are not aligned or not inside it. */
+/* Sets the address of a tensor's data; fails if the data are not aligned or not inside the file. */
 static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, int64_t alignment)
 {
     uint64_t room = (uint64_t)(r->end - r->data);
@@ -304,7 +306,8 @@ static int place(struct reader *r, struct cr_gguf_tensor *t, uint64_t offset, in
     return 0;
 }
 
-/* Compares by position in the file; an empty tensor precedes another one at the same position. */
+/* Compares tensors by the position of their data; an empty tensor precedes another one at the
+ * same position. */
 static int by_place(const void *a, const void *b)
 {
     const struct cr_gguf_tensor *x = a, *y = b;
@@ -313,7 +316,7 @@ static int by_place(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Fails if tensors overlap or have the same name; sorts them by name. */
+/* Fails if the data of two tensors overlap, or if two have the same name; sorts tensors by name. */
 static int check_tensors(struct reader *r)
 {
     struct cr_gguf_tensor *t = r->file->tensors;
@@ -331,7 +334,7 @@ static int check_tensors(struct reader *r)
     return 0;
 }
 
-/* Finds the alignment of tensors, a power of two. */
+/* Sets the alignment of tensors; fails unless it is a power of two. */
 static int find_alignment(struct reader *r, int64_t *alignment)
 {
     const struct cr_gguf_value *value = cr_gguf_find(r->file, "general.alignment");
@@ -345,8 +348,8 @@ static int find_alignment(struct reader *r, int64_t *alignment)
     return 0;
 }
 
-/* Reads the descriptions of all tensors.  The data follows, at the next multiple of the
- * alignment. */
+/* Reads the descriptions of all tensors.  Their data begin after that, at the next multiple of
+ * the alignment. */
 static int read_tensors(struct reader *r, uint64_t n)
 {
     struct cr_gguf *file = r->file;
@@ -378,8 +381,9 @@ static void free_lists(struct cr_gguf *file)
     *file = (struct cr_gguf){0};
 }
 
-/* Parses the part of a file that is mapped.  If more of it is needed, fails without an error and sets *lacks to
- * how many bytes, else to 0. */
+/* Parses the mapped part of a file.  Returns -1 with *lacks 0 and an error if the file is
+ * invalid; if more of the file is needed, returns -1 with *lacks set to the number of bytes that
+ * must be mapped. */
 static int parse_mapped(struct cr_gguf *file, const char *path, struct cr_mapping mapping,
                         size_t *lacks, char *error, size_t size)
 {
@@ -408,7 +412,7 @@ int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapp
     return parse_mapped(file, path, mapping, &lacks, error, size);
 }
 
-/* Opens a file and maps only its header.  After a failure nothing is mapped. */
+/* Maps only the header.  After a failure nothing is mapped. */
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size)
 {
     struct cr_mapping mapping;
@@ -435,8 +439,8 @@ void cr_gguf_close(struct cr_gguf *file)
     free_lists(file);
 }
 
-/* True for a file with the ending .gguf, or with the magic bytes.  Only regular files are read:
- * reading would consume the bytes of a pipe. */
+/* Judges by the ending .gguf or by the first bytes.  Reads only regular files, since reading
+ * would consume the bytes of a pipe. */
 bool cr_is_gguf(const char *path)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* gguf_types.c - the element types of GGUF files, and their conversion to floats; see
+/* gguf_types.c - the table of GGUF's element types, with their conversion to floats; see
  * gguf_types.h. */
 #include "gguf_types.h"
 
@@ -41,7 +41,8 @@ static void f64(const unsigned char *from, int64_t first, int64_t n, float *out)
 
 /* ---- blocks of 32 ---- */
 
-/* A scale d, then 32 bytes q: the elements are d q, which a float holds exactly. */
+/* Converts a block of Q8_0: a scale d, then 32 bytes q.  The elements are d q, which a float
+ * holds exactly. */
 static void q8_0_block(const unsigned char *block, float *out)
 {
     float d = half_at(block);
@@ -49,8 +50,8 @@ static void q8_0_block(const unsigned char *block, float *out)
         out[i] = d * (float)(signed char)block[2 + i];
 }
 
-/* A scale d, then 16 bytes: element i is the low half of byte i, element 16 + i the high one: d (q
- * - 8). */
+/* Converts a block of Q4_0: a scale d, then 16 bytes.  Element i has the low half of byte i as q,
+ * element 16 + i the high half; its value is d (q - 8). */
 static void q4_0_block(const unsigned char *block, float *out)
 {
     float d = half_at(block);
@@ -60,7 +61,8 @@ static void q4_0_block(const unsigned char *block, float *out)
     }
 }
 
-/* Like Q4_0, with a minimum m after the scale: d q + m, rounded once since d q is exact. */
+/* Converts a block of Q4_1: as Q4_0, but with a minimum m after the scale.  The elements are d q
+ * + m, rounded once, since d q is exact. */
 static void q4_1_block(const unsigned char *block, float *out)
 {
     float d = half_at(block), m = half_at(block + 2);
@@ -72,9 +74,9 @@ static void q4_1_block(const unsigned char *block, float *out)
 
 /* ---- blocks of 256 ---- */
 
-/* Two halves of 128 elements; each has 64 bytes with the low four bits of q, and 32 bytes with the
- * upper two bits.  Then follow 16 int8 scales s, one for 16 elements each, and a scale d for all.
- * The elements are d s (q - 32), which a float holds exactly. */
+/* Converts a block of Q6_K.  For each half of 128 elements, 64 bytes have the low four bits of q
+ * and 32 bytes the upper two bits.  Then follow 16 int8 scales s, one for every 16 elements, and
+ * a scale d for all. The elements are d s (q - 32), which a float holds exactly. */
 static void q6_k_block(const unsigned char *block, float *out)
 {
     float d = half_at(block + 208);
@@ -89,8 +91,8 @@ static void q6_k_block(const unsigned char *block, float *out)
 
 /* ---- parts of blocks ---- */
 
-/* Converts n elements of blocks that have `size` elements in `bytes` bytes, from number `first` of
- * the first block on. */
+/* Converts n elements by a function for whole blocks, from element `first` of the first block on.
+ * A block has `size` elements in `bytes` bytes. */
 static void each_block(void (*floats)(const unsigned char *block, float *out), int size,
                        size_t bytes, const unsigned char *blocks, int64_t first, int64_t n,
                        float *out)
@@ -130,7 +132,7 @@ static void q6_k(const unsigned char *blocks, int64_t first, int64_t n, float *o
 
 /* ---- the table ---- */
 
-/* Name, number in files, and elements and bytes of a block. */
+/* The types: name, number in files, elements and bytes of a block, and conversion. */
 static const struct cr_gguf_type types[] = {
     {"F32", 0, 1, 4, f32},
     {"F16", 1, 1, 2, f16},

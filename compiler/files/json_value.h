@@ -6,10 +6,11 @@
 
 #include "json.h"
 
-/* Skips white space, four spaces at a time where it can: indented texts are mostly spaces. */
+/* Moves past white space, four spaces at a time where possible, since indented texts consist
+ * mostly of spaces. */
 void cr_json_skip(struct cr_json *json);
 
-/* Skips white space; returns the character after it, or 0 at the end of the text. */
+/* Moves past white space; returns the next character, or 0 at the end of the text. */
 static inline char cr_json_peek(struct cr_json *json)
 {
     if (json->at < json->end && *json->at <= ' ')
@@ -17,13 +18,13 @@ static inline char cr_json_peek(struct cr_json *json)
     return json->at < json->end ? *json->at : '\0';
 }
 
-/* Returns the length of the number that begins at `at`, or 0 if there is none. */
+/* Returns the length of the number at the start of a text; 0 if there is none. */
 size_t cr_json_number_size(const char *at, const char *end);
 
-/* Reads true, false or null if it is next; returns its first letter, or 0. */
+/* Reads true, false or null if one of them comes next; returns its first letter, else 0. */
 char cr_json_word(struct cr_json *json);
 
-/* Returns the current line of a text, counted from 1. */
+/* Returns the number of the reader's current line, counted from 1. */
 int cr_json_line(const struct cr_json *json);
 
 #endif

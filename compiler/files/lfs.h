@@ -1,5 +1,5 @@
-/* lfs.h - detects a Git LFS pointer, which a clone has in place of a large file that was not
- * fetched. */
+/* lfs.h - detects a pointer of Git LFS: the small file that a clone contains in place of a large
+ * file that was not fetched. */
 #ifndef CR_LFS_H
 #define CR_LFS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The first bytes of such a pointer, and the error message, after the file's name. */
+/* The first bytes of such a pointer; and the error message about one, to follow the file's name. */
 #define CR_LFS_BEGIN "version https://git-lfs."
 #define CR_LFS_MESSAGE "a pointer of Git LFS, expected the file that it stands for (git lfs pull)"
 

@@ -1,5 +1,5 @@
-/* linkage.h - CR_API, with which functions of the readers are declared that other files call; an emitted
- * file defines it as static. */
+/* linkage.h - defines CR_API, with which functions of the file readers are declared if other
+ * files call them; an emitted file defines it as static. */
 #ifndef CR_LINKAGE_H
 #define CR_LINKAGE_H
 

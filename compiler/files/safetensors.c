@@ -6,7 +6,7 @@
 
 #include "utf8.h"
 
-enum { HEADER_MAX = 100000000 /* bytes; the limit of the format's first implementation */ };
+enum { HEADER_MAX = 100000000 /* maximum bytes of a header, by the format's first reader */ };
 
 /* ---- reading ---- */
 
@@ -45,7 +45,7 @@ int cr_safetensors_read(const struct cr_safetensors *file, const struct cr_st_te
 
 /* ---- writing ---- */
 
-/* The header's text under construction, and the buffer for errors. */
+/* The text of a header while it is built, and the buffer for the error. */
 struct header_text {
     char *bytes;
     size_t n, room;
@@ -61,7 +61,7 @@ static struct cr_shown show_name(const char *name)
     return cr_show(name, strlen(name));
 }
 
-/* Appends bytes.  If memory runs out, the text is freed and stays null. */
+/* Appends n bytes.  If memory runs out, frees the text, which stays null from then on. */
 static void add(struct header_text *t, const char *bytes, size_t n)
 {
     if (!t->bytes)
@@ -136,7 +136,8 @@ static int add_metadata(struct header_text *t, const struct cr_st_metadata *meta
     return 0;
 }
 
-/* Appends "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]}. */
+/* Appends the description of a tensor:
+ * "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]}. */
 static int add_tensor(struct header_text *t, const struct cr_st_tensor *tensor, size_t begin)
 {
     if (add_string(t, tensor->name) != 0)
@@ -156,7 +157,7 @@ static int add_tensor(struct header_text *t, const struct cr_st_tensor *tensor, 
     return 0;
 }
 
-/* Appends the descriptions of all tensors, which are laid out without gaps. */
+/* Appends the descriptions of all tensors, whose data follow one another without gaps. */
 static int add_tensors(struct header_text *t, const struct cr_st_tensor *tensors, int n, int first)
 {
     size_t next = 0;
@@ -180,7 +181,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts the names; fails if one occurs twice. */
+/* Sorts the names; fails if a name occurs twice. */
 static int check_names(struct header_text *t, const char **names, int n)
 {
     if (n > 0)
@@ -211,7 +212,7 @@ static int check_all_names(struct header_text *t, const struct cr_st_tensor *ten
     return status;
 }
 
-/* Makes the header, padded with spaces so that the data begins at a multiple of 8. */
+/* Builds the header, padded with spaces so that the data begin at a multiple of 8. */
 static int make_header(struct header_text *t, const struct cr_st_tensor *tensors, int n_tensors,
                        const struct cr_st_metadata *metadata, int n_metadata)
 {
@@ -254,7 +255,7 @@ int cr_safetensors_put(struct cr_writer *writer, const struct cr_st_tensor *tens
         return -1;
     for (int i = 0; i < n_tensors; i++) {
         struct cr_st_tensor tensor = tensors[i];
-        if (cr_st_measure(&tensor) == 0) /* always true: the header was made from it */
+        if (cr_st_measure(&tensor) == 0) /* succeeds, as it did when the header was built */
             cr_writer_put(writer, tensor.data, tensor.bytes);
     }
     return 0;

@@ -1,4 +1,4 @@
-/* wire.c - the wire format of protocol buffers; see wire.h. */
+/* wire.c - reads the wire format of protocol buffers; see wire.h. */
 #include "wire.h"
 
 int cr_wire_integer(struct cr_wire *wire, uint64_t *out)
@@ -17,7 +17,7 @@ int cr_wire_integer(struct cr_wire *wire, uint64_t *out)
     return -1;
 }
 
-/* Reads n bytes; returns -1 if there are fewer. */
+/* Sets *out to the next n bytes and moves past them; returns -1 if there are fewer. */
 static int take(struct cr_wire *wire, uint64_t n, struct cr_wire *out)
 {
     if (n > (uint64_t)(wire->end - wire->at))
@@ -27,7 +27,7 @@ static int take(struct cr_wire *wire, uint64_t n, struct cr_wire *out)
     return 1;
 }
 
-/* Reads the value of a field whose kind is set. */
+/* Reads the value of a field whose kind was read. */
 static int read_value(struct cr_wire *wire, struct cr_wire_field *field)
 {
     uint64_t length;

@@ -1,7 +1,7 @@
 /*
- * wire.h - the wire format of protocol buffers.  A message is a list of fields, each a number and
- * a value: a variable-length integer, 4 or 8 bytes, or bytes with their length (text, a message,
- * or packed numbers).
+ * wire.h - reads the wire format of protocol buffers.  A message is a list of fields, each with a
+ * number and a value: a variable-length integer, 4 or 8 bytes, or a length and bytes (text, a
+ * message, or packed numbers).
  */
 #ifndef CR_WIRE_H
 #define CR_WIRE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The unread bytes of a message. */
+/* The bytes of a message that have not been read yet. */
 struct cr_wire {
     const unsigned char *at, *end;
 };
@@ -28,10 +28,11 @@ struct cr_wire_field {
     struct cr_wire bytes; /* other kinds */
 };
 
-/* Reads the next field; returns 1, 0 at the end, or -1 if the bytes are not a valid message. */
+/* Reads the next field; returns 1, 0 at the end of the message, or -1 if its bytes are invalid. */
 int cr_wire_next(struct cr_wire *wire, struct cr_wire_field *field);
 
-/* Reads the next integer of a packed field; returns 1, 0 at the end, or -1 if the bytes are not valid. */
+/* Reads the next integer of a packed field; returns 1, 0 at the end of the field, or -1 if its
+ * bytes are invalid. */
 int cr_wire_integer(struct cr_wire *wire, uint64_t *out);
 
 #endif

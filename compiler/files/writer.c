@@ -9,8 +9,8 @@
 
 #include "write.inc"
 
-/* Sets the path to write to.  Links are followed.  Fails for write-protected files, and for
- * anything but regular files. */
+/* Sets the path of the file that will be replaced, with links followed.  Fails if that file is
+ * write-protected or is not a regular file. */
 static int find_target(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
@@ -33,7 +33,7 @@ static int find_target(struct cr_writer *writer, char *error, size_t size)
     return 0;
 }
 
-/* Frees the writer; removes its file unless that was published. */
+/* Frees the writer, and removes its file unless it got its final name. */
 static void release(struct cr_writer *writer)
 {
     if (writer->file)
@@ -44,8 +44,8 @@ static void release(struct cr_writer *writer)
     *writer = (struct cr_writer){0};
 }
 
-/* Opens a stream with a duplicate of the descriptor, so that closing it reports errors while the
- * file can still be discarded. */
+/* Opens a stream with a duplicate of the descriptor: closing the stream reports errors while the
+ * file can still be removed through the descriptor. */
 static int open_stream(struct cr_writer *writer)
 {
     int fd = -1;
@@ -58,7 +58,7 @@ static int open_stream(struct cr_writer *writer)
     return writer->file ? 0 : -1;
 }
 
-/* Opens a file.  After a failure nothing is left allocated, and no file is left. */
+/* After a failure, no memory stays allocated, and no file is left. */
 int cr_writer_open(struct cr_writer *writer, const char *path, char *error, size_t size)
 {
     int reason;
@@ -103,8 +103,8 @@ int cr_writer_finish(struct cr_writer *writer, char *error, size_t size)
     return -1;
 }
 
-/* The data is on disk before the name changes: a crash leaves either the old file or the new
- * one. */
+/* Writes the data to disk before it changes the name, so that a crash leaves either the old file
+ * or the new one. */
 int cr_writer_commit(struct cr_writer *writer, char *error, size_t size)
 {
     const char *path = writer->path;
