@@ -12,7 +12,7 @@ static void cr_json_space(struct cr_json *json)
         json->at++;
 }
 
-/* Notes that a piece was expected; returns 0. */
+/* Sets the error text unless there is one already; returns 0. */
 static int cr_json_wrong(struct cr_json *json, const char *wrong)
 {
     if (!json->wrong)
@@ -66,8 +66,8 @@ static int32_t cr_json_hex(const char *at, const char *end)
     return code;
 }
 
-/* Decodes \uXXXX, where a pair of surrogates makes one character; returns the number of bytes
- * written, or 0. */
+/* Decodes \uXXXX, or two of them that are a surrogate pair, to UTF-8; returns the bytes written,
+ * or 0. */
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
     int32_t code = cr_json_hex(json->at + 2, json->end), low = -1;
@@ -87,7 +87,7 @@ static size_t cr_json_unicode(struct cr_json *json, char *out)
     return cr_utf8_put(out, (uint32_t)code);
 }
 
-/* Decodes an escape; returns the bytes written, or 0. */
+/* Decodes an escape sequence; returns the number of bytes written, or 0. */
 static size_t cr_json_escape(struct cr_json *json, char *out)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -130,7 +130,7 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* True if a fraction or an exponent begins here: the number is then not an integer. */
+/* True if a fraction or an exponent comes next, so that the number is not an integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');

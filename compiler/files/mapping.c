@@ -13,9 +13,9 @@
 #include <unistd.h>
 #endif
 
-enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
+enum { CR_SHOWN_PATH = 300 /* bytes of a path that messages show */ };
 
-/* Copies a path for a message: its last CR_SHOWN_PATH bytes, control characters as '?'. */
+/* Copies the last CR_SHOWN_PATH bytes of a path, with '?' for control characters. */
 static size_t cr_show_path(char *out, const char *path)
 {
     size_t length = strlen(path), n = 0;
@@ -47,7 +47,7 @@ CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *
     return -1;
 }
 
-/* Anything but printable ASCII becomes \xNN, so that no file can steer a terminal. */
+/* Writes all but printable ASCII as \xNN, so that no file can control a terminal. */
 CR_API struct cr_shown cr_show(const char *text, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
@@ -130,7 +130,7 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, size_t n, const
     return -1;
 }
 
-/* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
+/* O_NONBLOCK, so that opening a pipe does not wait: a pipe is an error. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
@@ -179,7 +179,7 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads the whole file into memory; a file that does not support seeking is not a regular file. */
+/* Reads the whole file into memory.  A file that cannot seek is not a regular file. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     FILE *file = fopen(path, "rb");

@@ -21,7 +21,7 @@ static const struct {
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
-/* The header's text from `at` on; path and buffer of error messages. */
+/* The header's text from `at` on; the path and the buffer for error messages. */
 struct cr_npy_text {
     const char *at, *end;
     const char *path;
@@ -51,7 +51,7 @@ static void cr_npy_skip_space(struct cr_npy_text *t)
         t->at++;
 }
 
-/* Takes one character, and the space before it, if it comes next. */
+/* Skips white space, then reads the character c if it comes next. */
 static int cr_npy_take(struct cr_npy_text *t, char c)
 {
     cr_npy_skip_space(t);
@@ -68,7 +68,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
     return CR_NPY_FAIL(t, "found %s in the header, expected '%c'", cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
-/* A string in single or double quotes, without escapes; numpy needs none. */
+/* Reads a string in single or double quotes without escapes, as numpy writes. */
 static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t *length)
 {
     char quote = cr_npy_take(t, '"') ? '"' : '\'';
@@ -81,7 +81,7 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* An integer as Python writes it: no sign, no leading zero, no underscore. */
+/* Reads an integer as Python writes it: no sign, leading zero or underscore. */
 static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 {
     const char *begin;
@@ -99,7 +99,7 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
     return 0;
 }
 
-/* A tuple: (), (2,), (2, 3) or (2, 3,), but not (2), which is a number. */
+/* Reads a tuple: (), (2,), (2, 3) or (2, 3,), but not (2), which is a number. */
 static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
 {
     int comma = 1;
@@ -120,7 +120,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
-/* A type such as "<f4".  The message about one that cannot be read says how to convert it. */
+/* Reads a type such as "<f4".  If it is not supported, the error says how to convert it. */
 static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 {
     const char *string;
@@ -141,7 +141,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
                        cr_show(string, length).text);
 }
 
-/* True or False, as Python writes them. */
+/* Reads True or False. */
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
@@ -154,7 +154,7 @@ static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
     return 0;
 }
 
-/* Reads one `key: value`; each key may come once. */
+/* Reads one `key: value`; each key may occur once. */
 static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran, unsigned *seen)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -174,8 +174,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
-/* Parses the header: a Python dict in which each of three keys occurs once (bits in `seen`),
- * followed by nothing but spaces. */
+/* Parses the header: a Python dict with three keys, each once (a bit of `seen`), and then only
+ * spaces. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;
@@ -200,7 +200,7 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
 
 /* ---- reading ---- */
 
-/* Finds the text of the header; the version says how wide its length is. */
+/* Finds the text of the header; the file's version determines the width of its length. */
 static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *mapping)
 {
     const unsigned char *p = mapping->bytes;
@@ -236,7 +236,7 @@ CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shap
     return bytes;
 }
 
-/* The strides of the elements.  They do not overflow for a shape without elements either. */
+/* Sets the strides of the elements.  They do not overflow in an empty array either. */
 static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
@@ -248,7 +248,7 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
     }
 }
 
-/* Sets elements and data; the data has to fill the rest of the file. */
+/* Sets elements and data; the data must fill the rest of the file. */
 static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
 {
     int64_t width = (int64_t)cr_npy_width(file->type);
@@ -310,7 +310,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* True if the elements are contiguous in C order. */
+/* True if the elements are contiguous in row-major order (C order). */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
@@ -371,8 +371,8 @@ CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error,
 /* ---- the header that is written ---- */
 
 enum {
-    CR_NPY_GROWTH = 21 /* NumPy leaves room in the header for a first dimension of this many
-                          digits */
+    CR_NPY_GROWTH = 21 /* NumPy reserves room in the header for a first dimension of this many
+                        * digits */
 };
 
 CR_API size_t cr_npy_print_header(char out[CR_NPY_HEADER], enum cr_npy_type type, int rank,

@@ -16,31 +16,31 @@ enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 
 enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2, CR_NPY_I1, CR_NPY_U1, CR_NPY_B1 };
 
-/* The bytes of an element. */
+/* Returns the bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type);
 
 struct cr_npy {
-    const char *path; /* the caller's, until the file is closed */
+    const char *path; /* the caller's string; must outlive the open file */
     struct cr_mapping mapping;
     enum cr_npy_type type;
     int big; /* true if the elements are big-endian */
     int rank;
-    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
+    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* `stride` counts elements */
     int64_t elements;
-    const unsigned char *data; /* may be unaligned */
+    const unsigned char *data; /* address of the data; may be unaligned */
 };
 
 CR_API int cr_npy_open(struct cr_npy *file, const char *path, char *error, size_t size);
 CR_API void cr_npy_close(struct cr_npy *file);
 
-/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
- * `path` is for messages. */
+/* Checks a file whose bytes are in memory.  The bytes belong to `file` if this succeeds, else to
+ * the caller. `path` is for messages. */
 CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
                         char *error, size_t size);
 
-/* Copy the elements to out[elements], in C order.  f32: of f2 and f4, and of f8, which is rounded to
- * nearest.  i32: of i1, u1, b1 (0 and 1) and i4, and of i8 if each element fits 32 bits.  They fail for
- * other types. */
+/* Copy the elements to out[elements], in C order.  f32 reads f2, f4, and f8, which it rounds to
+ * nearest; i32 reads i1, u1, b1 (0 and 1), i4, and i8 if each element fits 32 bits.  They fail
+ * for other types. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
 CR_API int cr_npy_read_i32(const struct cr_npy *file, int32_t *out, char *error, size_t size);
 

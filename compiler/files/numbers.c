@@ -10,7 +10,7 @@ CR_API size_t cr_number_width(enum cr_number type)
                                                             : 4;
 }
 
-/* The bits of an element, the first byte the lowest. */
+/* Returns the bits of an element as an integer. */
 static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 {
     uint64_t bits = 0;
@@ -29,7 +29,7 @@ static float cr_number_of_bits(uint32_t bits)
     return value;
 }
 
-/* Every binary16 is a binary32; a denormal is its 10 bits times 2^-24. */
+/* Converts a binary16 exactly; a denormal is its 10 bits times 2^-24. */
 static float cr_number_of_half(uint32_t half)
 {
     uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;

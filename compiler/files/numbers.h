@@ -1,8 +1,8 @@
 /*
- * numbers.h - converts elements of files, which may be unaligned, to the program's types.
+ * numbers.h - converts elements of files, which may be unaligned, to C's types.
  *
- * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity if it is out of range),
- * and F32 keeps its bits.
+ * F16 and BF16 become floats exactly, F64 is rounded to nearest (to infinity if it is out of
+ * range), and F32 keeps its bits.
  */
 #ifndef CR_NUMBERS_H
 #define CR_NUMBERS_H
@@ -26,14 +26,14 @@ enum cr_number {
 /* Returns the bytes of an element. */
 CR_API size_t cr_number_width(enum cr_number type);
 
-/* Return one element of a floating-point or an integer type; `big`: of big-endian bytes. */
+/* Return one element of a floating-point or an integer type; big-endian if `big`. */
 CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
 CR_API int64_t cr_number_integer(enum cr_number type, int big, const unsigned char *at);
 
-/* Returns one F64; `big`: of big-endian bytes. */
+/* Returns one element of type F64; big-endian if `big`. */
 CR_API double cr_number_double(int big, const unsigned char *at);
 
-/* Converts n contiguous little-endian elements of a floating-point type, by a loop for each type. */
+/* Converts n contiguous little-endian elements of a floating-point type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n,
                               float *out);
 

@@ -8,9 +8,10 @@
 #include "numbers.h"
 
 enum {
-    CR_ST_PART = 16384,           /* bytes that are read at a time to be converted */
-    CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
-    CR_ST_VALUES_MAX = 2000000    /* JSON values in a header, of which a tensor has about seven */
+    CR_ST_PART = 16384,           /* bytes that are read at a time for conversion */
+    CR_ST_HEADER_MAX = 100000000, /* maximum bytes of a header, by the format's first reader */
+    CR_ST_VALUES_MAX = 2000000    /* maximum number of JSON values in a header; a tensor has about
+                                   * seven */
 };
 
 static const struct {
@@ -24,16 +25,17 @@ static const struct {
 
 enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 
-/* State of reading a header: its text, the file that is filled, the buffer of error messages. */
+/* State of parsing a header: its text, the file to fill, the buffer for the error. */
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
     char *string;           /* where the next string is stored */
-    int64_t *shape;         /* and the next shape */
+    int64_t *shape;         /* where the next shape is stored */
     size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
-    uint64_t data_end; /* where the last tensor ends, beyond data_size if the file is cut short */
+    uint64_t data_end; /* end of the last tensor's data; beyond data_size if the file is
+                        * truncated */
     char *error;
     size_t size;
 };
@@ -72,8 +74,8 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* Returns the name of a format that is sometimes taken for safetensors; null if the bytes are of
- * none. */
+/* Returns the name of another format that is sometimes taken for safetensors; null if the bytes
+ * have none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -93,7 +95,7 @@ static const char *cr_st_other_format(struct cr_mapping mapping)
     return NULL;
 }
 
-/* Finds header and data; the header has to be a JSON object from its first byte on. */
+/* Finds header and data; the header must be a JSON object from its first byte on. */
 static int cr_st_find_header(struct cr_st_reader *r)
 {
     struct cr_mapping mapping = r->file->mapping;
@@ -137,7 +139,7 @@ static void cr_st_count(struct cr_st_reader *r)
     }
 }
 
-/* Allocates memory for the names, shapes and tensors of the header. */
+/* Allocates memory for the header's names, shapes and tensors. */
 static int cr_st_make_room(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -152,7 +154,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Fails because the header is not valid JSON: with the reader's reason, or else `otherwise`. */
+/* Fails because the header is invalid: with the JSON reader's error, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -160,14 +162,14 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
                       r->json.wrong ? r->json.wrong : otherwise);
 }
 
-/* True if a value of any type comes next: then its type is wrong, and the text is JSON. */
+/* True if any value comes next: then the text is JSON, but the value's type is wrong. */
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';
     return !r->json.wrong && c && strchr("\"[{-0123456789tfn", c);
 }
 
-/* Takes a string into the file's own memory, or returns null. */
+/* Reads a string into the file's own memory; returns it, or null. */
 static const char *cr_st_string(struct cr_st_reader *r)
 {
     char *string = r->string;
@@ -176,8 +178,8 @@ static const char *cr_st_string(struct cr_st_reader *r)
     return n ? string : NULL;
 }
 
-/* Takes the name of an object's item number i and its colon; null with *status 0 at the end of
- * the object, with *status -1 if something else comes next. */
+/* Reads the key of an object's member i and its colon.  Returns null with *status 0 at the end of
+ * the object, with *status -1 if anything else comes next. */
 static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 {
     int next = cr_json_next(&r->json, i, '}');
@@ -191,7 +193,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- a tensor in the header ---- */
 
-/* Reads the value of "dtype", the name of one of the types of the format. */
+/* Reads the value of "dtype": the name of one of the format's types. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -211,7 +213,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
-/* Reads the value of "shape": integers from 0 on, stored after the shapes read before. */
+/* Reads the value of "shape": integers of at least 0, stored after all shapes so far. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -231,7 +233,7 @@ static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
     return next < 0 ? cr_st_fail_json(r, "") : 0;
 }
 
-/* Takes [begin, end]. */
+/* Reads the value of "data_offsets": [begin, end]. */
 static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor *tensor,
                               int64_t offsets[2])
 {
@@ -244,8 +246,8 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
     return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers", cr_st_show(tensor->name).text);
 }
 
-/* Places the tensor in the data; the shape must ask for exactly the bytes it gets.  If the tensor ends behind
- * the data, it has no place, and cr_st_check_places fails. */
+/* Sets the tensor's address; its shape must need exactly the bytes that it has.  A tensor that
+ * ends beyond the data gets no address; cr_st_check_places fails for it. */
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
@@ -262,7 +264,7 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
     return 0;
 }
 
-/* Takes the object that describes a tensor: three fields, in any order, each once. */
+/* Reads the description of a tensor: three members, in any order, each once. */
 static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
@@ -296,7 +298,7 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
     return status != 0 ? -1 : cr_st_place(r, tensor, offsets);
 }
 
-/* Takes __metadata__, which maps strings to strings. */
+/* Reads __metadata__, an object whose values are strings. */
 static int cr_st_read_metadata(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -348,7 +350,7 @@ static int cr_st_read_header(struct cr_st_reader *r)
 
 /* ---- the whole ---- */
 
-/* Orders tensors by offset in the file; of two with the same start, the empty one comes first. */
+/* Orders tensors by offset in the file; an empty one precedes another with the same offset. */
 static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
@@ -370,7 +372,7 @@ static int cr_st_by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* The tensors fill the data from end to end: no byte missing, no hole, no byte used twice. */
+/* Fails unless the tensors fill the data without gaps or overlaps. */
 static int cr_st_check_places(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -397,7 +399,7 @@ static int cr_st_check_places(struct cr_st_reader *r)
     return 0;
 }
 
-/* Sorts by name; no name may be there twice. */
+/* Sorts tensors by name; fails if a name occurs twice. */
 static int cr_st_check_names(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -456,7 +458,7 @@ static int cr_st_map(struct cr_mapping *mapping, const char *path, char *error, 
     return -1;
 }
 
-/* The file keeps the mapping until it is closed. */
+/* The open file keeps the mapping of the header. */
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size)
 {
@@ -485,7 +487,7 @@ CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensor
 
 /* ---- elements ---- */
 
-/* Returns the corresponding type of numbers.h, or -1 if the type is no floating-point type. */
+/* Returns the same type of numbers.h; -1 if it is not a floating-point type. */
 static int cr_st_number(enum cr_st_type type)
 {
     return type == CR_ST_F32    ? CR_NUMBER_F32
@@ -505,7 +507,7 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-/* Reads elements of f32 directly into `out`; converts others through a buffer on the stack. */
+/* Reads f32 directly into `out`; converts other types through a buffer on the stack. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out)
 {

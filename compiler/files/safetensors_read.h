@@ -29,14 +29,14 @@ enum cr_st_type {
 
 CR_API const char *cr_st_type_name(enum cr_st_type type);
 
-/* A tensor of a file, or one to be written. */
+/* A tensor of a file, or one to write. */
 struct cr_st_tensor {
     const char *name; /* UTF-8 */
     enum cr_st_type type;
     int rank;
     const int64_t *shape;
-    int64_t elements; /* set by the reader; the writer computes its own */
-    size_t bytes;     /* likewise */
+    int64_t elements; /* set by the reader; the writer computes it */
+    size_t bytes;     /* set by the reader; the writer computes it */
     const void *data; /* may be unaligned in a file */
 };
 
@@ -45,38 +45,39 @@ struct cr_st_metadata {
 };
 
 struct cr_safetensors {
-    const char *path; /* the caller's, until the file is closed */
+    const char *path; /* the caller's string; must outlive the open file */
     struct cr_mapping mapping;
-    struct cr_st_tensor *tensors;    /* in order of their names' bytes */
-    struct cr_st_metadata *metadata; /* in order of their keys' bytes */
+    struct cr_st_tensor *tensors;    /* sorted by the bytes of their names */
+    struct cr_st_metadata *metadata; /* sorted by the bytes of their keys */
     int n_tensors, n_metadata;
     char *strings;   /* the memory of names, keys and values */
-    int64_t *shapes; /* and of shapes */
+    int64_t *shapes; /* the memory of shapes */
 };
 
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size);
 CR_API void cr_safetensors_close(struct cr_safetensors *file);
 
-/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
- * `path` is for messages. */
+/* Checks a file whose bytes are in memory.  The bytes belong to `file` if this succeeds, else to
+ * the caller. `path` is for messages. */
 CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
                                 struct cr_mapping mapping, char *error, size_t size);
 
-/* Returns the tensor of a name, or null. */
+/* Returns the tensor called `name`, or null. */
 CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
                                                       const char *name);
 
-/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if a count
- * overflows, or if the bits do not make up whole bytes. */
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if one overflows,
+ * or if the elements do not fill whole bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor);
 
 /* Fails if a tensor's type is not F32, F16, BF16 or F64, which cr_st_read converts to floats. */
 CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                                 const struct cr_st_tensor *tensor, char *error, size_t size);
 
-/* Converts n elements, from number `first` on, of a tensor that cr_safetensors_check admits to floats.
- * Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
+/* Converts n elements of a tensor, from element `first` on, to floats; cr_safetensors_check must
+ * accept the type. Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the
+ * same time. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out);
 

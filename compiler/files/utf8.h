@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the number of bytes of the character that begins at `at`, or 0 if it is not valid
- * UTF-8. */
+/* Returns the number of bytes of the character at `at`, or 0 if it is not valid UTF-8. */
 static inline size_t cr_utf8(const char *at, const char *end)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

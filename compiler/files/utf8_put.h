@@ -1,11 +1,11 @@
-/* utf8_put.h - writing characters in UTF-8; it is also copied into emitted C. */
+/* utf8_put.h - writes characters in UTF-8; it is also copied into emitted C. */
 #ifndef CR_UTF8_PUT_H
 #define CR_UTF8_PUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a character as UTF-8; returns its bytes. */
+/* Writes a character as UTF-8; returns the number of bytes. */
 static inline size_t cr_utf8_put(char *out, uint32_t code)
 {
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
