@@ -18,8 +18,8 @@ struct cr_arena_block {
     _Alignas(ALIGNED) unsigned char bytes[];
 };
 
-/* Adds a block.  A large item gets its `own` block, which is put after the first one; the first
- * one stays in use. */
+/* Adds a block to the arena.  With `own`, the block holds one large item and is put behind the
+ * first block, which items are still allocated from. */
 static struct cr_arena_block *new_block(struct cr_arena *arena, size_t size, bool own)
 {
     struct cr_arena_block *block = cr_calloc(1, sizeof *block + size);
@@ -33,7 +33,7 @@ static struct cr_arena_block *new_block(struct cr_arena *arena, size_t size, boo
 void *cr_arena_new(struct cr_arena *arena, size_t count, size_t size)
 {
     if (size && count > (SIZE_MAX - BLOCK) / size)
-        return cr_calloc(count, size); /* refused there */
+        return cr_calloc(count, size); /* cr_calloc refuses the size */
     size_t n = (count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
     if (n > BLOCK / 4 && arena->blocks)
         return new_block(arena, n, true)->bytes;
@@ -69,7 +69,7 @@ char *cr_arena_print(struct cr_arena *arena, const char *format, ...)
 
 enum { DIGITS = 20 }; /* the most characters of a number */
 
-/* Writes a number in front of `end`; returns where it begins. */
+/* Writes the digits of a number so that they end before `end`; returns the first character. */
 static char *put_number(char *end, int64_t number)
 {
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -87,7 +87,7 @@ const char *cr_arena_number(struct cr_arena *arena, int64_t number)
     return cr_arena_text(arena, at, (size_t)(end - at));
 }
 
-/* Writes the numbers from the last one to the first. */
+/* Writes the text from its end to its begin, as put_number does. */
 const char *cr_arena_list(struct cr_arena *arena, int n, const int64_t *numbers)
 {
     size_t size = (size_t)n * (DIGITS + 2) + 3;

@@ -7,7 +7,7 @@
 
 struct cr_arena {
     struct cr_arena_block *blocks;
-    size_t left; /* free bytes at the end of the first block */
+    size_t left; /* the free bytes at the end of the first block */
 };
 
 /* Returns zeroed memory for `count` items of a size, aligned for any type. */

@@ -8,7 +8,8 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 
-/* The name of the scripts, and the beginning of the front end's messages about them. */
+/* The chunk name of the scripts, and the location at the begin of the front end's messages about
+ * them. */
 #define CHUNK "call"
 #define CHUNK_LINE CHUNK ":1: "
 
@@ -26,7 +27,7 @@ struct cr_onnx_calls *cr_onnx_calls_new(void)
     return calls;
 }
 
-/* Frees the texts and graphs of calls, too. */
+/* Frees the cache with the texts and graphs of its calls. */
 void cr_onnx_calls_free(struct cr_onnx_calls *calls)
 {
     if (!calls)
@@ -41,7 +42,8 @@ void cr_onnx_calls_free(struct cr_onnx_calls *calls)
     free(calls);
 }
 
-/* Copies an error without the location that the front end prints, which is always the call. */
+/* Copies an error without the parts that say where it happened: the "call:1: " of the script and
+ * the line of graphs/lib. */
 static void fail(const struct cr_error *found, struct cr_error *error)
 {
     const char *text = found->text;
@@ -51,7 +53,7 @@ static void fail(const struct cr_error *found, struct cr_error *error)
     cr_fail(error, "%.*s", library ? (int)(library - text) : (int)strlen(text), text);
 }
 
-/* Looks the text up first: one that was run before has its graph. */
+/* Returns the graph in the cache; runs the text as a script only if the cache does not have it. */
 const struct cr_graph *cr_onnx_calls_run(struct cr_onnx_calls *calls, const char *text,
                                          struct cr_error *error)
 {

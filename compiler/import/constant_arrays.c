@@ -9,7 +9,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* The garbage collection of arrays runs only once they have this many bytes. */
+/* The arrays are swept for the first time when they take more than this many bytes. */
 #define LEAST_SWEPT ((size_t)64 << 20)
 
 struct cr_elements_array {
@@ -23,7 +23,7 @@ void *cr_elements_new(struct cr_elements *e, struct cr_arena *arena, size_t n)
     if (n <= CR_ELEMENTS_FEW)
         return cr_arena_new(arena, n, 8);
     if (n > (SIZE_MAX - sizeof(struct cr_elements_array)) / 8)
-        return cr_calloc(n, 8); /* refused there */
+        return cr_calloc(n, 8); /* cr_calloc refuses the size */
     struct cr_elements_array *array = cr_calloc(1, sizeof *array + 8 * n);
     array->bytes = 8 * n;
     *CR_PUSH(e->arrays, e->n, e->cap) = array;
@@ -37,8 +37,8 @@ bool cr_elements_have_room(const struct cr_elements *e)
     return e->bytes <= CR_ELEMENTS_MOST && e->ever <= CR_ELEMENTS_EVER;
 }
 
-/* Returns true once there are twice as many bytes as the last sweep left, so that sweeps take a
- * fixed share of the time.  At least one sweep happens before the limit of folding is reached. */
+/* True if the arrays take twice the bytes that the last sweep left, so that sweeps take a fixed
+ * share of the time. At least one sweep happens before constant folding reaches its limit. */
 bool cr_elements_are_many(const struct cr_elements *e)
 {
     size_t limit = e->swept < LEAST_SWEPT / 2 ? LEAST_SWEPT : 2 * e->swept;

@@ -1,10 +1,10 @@
 /*
- * constant_arrays.h - arrays of elements that are known when a model is read, such as the results
- * of constant folding.
+ * constant_arrays.h - arrays of tensor elements that are known at import, such as the results of
+ * constant folding.
  *
- * Large arrays that are soon unused are not in the arena but garbage-collected: the holders of
- * pointers mark the arrays that are still in use, and a sweep frees the others.  Small arrays are
- * in the arena.
+ * Large arrays are not in the arena but are garbage-collected, as most of them are soon unused: the
+ * holders of pointers mark the arrays that are still in use, and a sweep frees the others.  Small
+ * arrays are in the arena.
  */
 #ifndef CR_ONNX_CONSTANT_ARRAYS_H
 #define CR_ONNX_CONSTANT_ARRAYS_H
@@ -40,10 +40,10 @@ void *cr_elements_new(struct cr_elements *elements, struct cr_arena *arena, size
 /* True if live bytes and bytes ever allocated are within their bounds. */
 bool cr_elements_have_room(const struct cr_elements *elements);
 
-/* True if enough was allocated since the last sweep to make another one worth its time. */
+/* True if so much was allocated since the last sweep that another sweep is worth its time. */
 bool cr_elements_are_many(const struct cr_elements *elements);
 
-/* True if a pointer is one of these arrays. */
+/* True if `data` is the address of one of the garbage-collected arrays. */
 bool cr_elements_have(struct cr_elements *elements, const void *data);
 
 /* Marks an array as in use; ignores pointers to anything else. */

@@ -9,7 +9,8 @@
 
 enum { MOST = 1 << 23, DEPTH = 24 };
 
-/* The state of computing elements.  The copy of the graph has its own arena. */
+/* The state of computing the elements of a value.  `graph` is a copy of the model's graph with an
+ * arena of its own. */
 struct search {
     struct cr_onnx_graph graph;
     int base, depth;
@@ -30,7 +31,8 @@ bool cr_onnx_moves(const struct cr_onnx_node *n)
     return false;
 }
 
-/* Makes a known term of a tensor, or of the indices of the base. */
+/* Makes a term with known elements: the numbers of the value's tensor or, for the base, the indices
+ * 0, 1, 2, ... */
 static cr_t known_term(struct search *s, int value, enum cr_onnx_type type)
 {
     const struct cr_onnx_value *v = &s->graph.values[value];
@@ -48,7 +50,7 @@ static cr_t known_term(struct search *s, int value, enum cr_onnx_type type)
     return data ? x : NULL;
 }
 
-/* Translates a node whose inputs are known, and keeps the terms of its outputs. */
+/* Translates a node whose inputs are all known, and stores the terms of its outputs. */
 static void translate(struct search *s, const struct cr_onnx_node *n)
 {
     struct cr_arena *arena = &s->graph.arena;
@@ -71,7 +73,8 @@ static void translate(struct search *s, const struct cr_onnx_node *n)
             s->terms[n->outputs[i]] = t.out[i];
 }
 
-/* Returns the known term of a value, or null.  With a base, only nodes that move elements count. */
+/* Returns the term of a value if its elements are known, else null.  If there is a base, looks only
+ * through nodes that move elements. */
 static cr_t term_of(struct search *s, int value)
 {
     const struct cr_onnx_value *v = &s->graph.values[value];

@@ -14,7 +14,7 @@
 struct finding {
     struct cr_onnx_script *script;
     struct cr_symbols *symbols;
-    int node; /* the node of the current term */
+    int node; /* the node that the current term is translated from */
     struct cr_term_map checked, done;
     struct cr_error *error;
 };
@@ -26,7 +26,9 @@ static struct cr_arena *arena_of(const struct finding *f)
     return &f->script->graph->arena;
 }
 
-/* Refuses a term for a sample; `what` says what differs from the first one. */
+/* Reports that a term depends on a length in another way than a script can express; returns false.
+ * `sample` is a sample (symbols.h) in which the term differs from the first sample; `what`
+ * describes the difference. */
 static bool refuse(const struct finding *f, int sample, const char *what)
 {
     char text[256];
@@ -43,7 +45,8 @@ static bool refuse(const struct finding *f, int sample, const char *what)
     return false;
 }
 
-/* Returns the words for the length of a sample and its sizes in both: "n = 11" and so on. */
+/* Formats the name of the length that a sample changes, its size in that sample, and its bound: "n
+ * = 11 than with 16". */
 static const char *in_samples(const struct finding *f, int sample, const char *format)
 {
     int64_t size;
@@ -51,7 +54,7 @@ static const char *in_samples(const struct finding *f, int sample, const char *f
     return cr_arena_print(arena_of(f), format, length->name, size, length->bound);
 }
 
-/* Returns a sample in which a symbol has another value than in the first one. */
+/* Returns the first sample in which a symbol has another value than in sample 0. */
 static int differing(const struct finding *f, double symbol)
 {
     int sample = 1;
@@ -74,7 +77,8 @@ static bool refuse_number(const struct finding *f, const char *what, double symb
 
 /* ---- terms ---- */
 
-/* Replaces the sizes of a term that are lengths by marks; refuses other symbols. */
+/* Replaces each size of a term that is a length by its bound, with a mark in `lengths`.  Refuses
+ * other symbols. */
 static bool find_in_shape(struct finding *f, struct cr_onnx_term *x)
 {
     for (int a = 0; a < x->rank; a++) {
@@ -90,7 +94,8 @@ static bool find_in_shape(struct finding *f, struct cr_onnx_term *x)
     return true;
 }
 
-/* Makes the term of a number: seq, float(seq - 1), expand(seq, {1, 1}). */
+/* Makes a term that computes length + `more` in the type and shape of `like`: seq, float(seq - 1),
+ * expand(seq, {1, 1}). */
 static cr_t count_term(const struct finding *f, cr_t like, int length, int64_t more)
 {
     struct cr_translation t = {.graph = f->script->graph, .error = f->error, .arena = arena_of(f)};
@@ -110,8 +115,9 @@ static cr_t count_term(const struct finding *f, cr_t like, int length, int64_t m
     return y;
 }
 
-/* If the known elements of a term are symbols, replaces the term by one that computes the number
- * from a length.  Refuses elements that differ, and symbols that no length gives. */
+/* If all known elements of a term are one symbol, replaces the term by one that computes the number
+ * from a length. Refuses a term of which only some elements are symbols, and a symbol that is not a
+ * length plus a number. */
 static bool find_in_data(struct finding *f, struct cr_onnx_term *x)
 {
     int64_t n = cr_t_elements(x), more;
@@ -144,7 +150,7 @@ static bool find_in_text(struct finding *f, cr_t x, const char *text)
     return !symbol || refuse_number(f, x->name, cr_number_of_size(strtoll(symbol + 1, NULL, 10)));
 }
 
-/* Checks that each Lua function builds the same nodes for all lengths. */
+/* Checks that each call of a Lua function builds the same nodes for all lengths. */
 static bool check_calls(struct finding *f, cr_t x)
 {
     if (cr_term_map_find(&f->checked, x))
@@ -162,8 +168,8 @@ static bool check_calls(struct finding *f, cr_t x)
     return true;
 }
 
-/* Finds the lengths in a term and its operands, each once.  Terms are changed in place: no pass
- * follows that needs the symbols. */
+/* Replaces the symbols in a term and its operands, each visited once.  Changes terms in place,
+ * since no later pass needs the symbols. */
 static bool find_in(struct finding *f, cr_t term)
 {
     struct cr_onnx_term *x = (struct cr_onnx_term *)term;
@@ -188,7 +194,7 @@ void cr_onnx_input_lengths(const struct cr_symbols *symbols, const struct cr_onn
             lengths[a] = (signed char)(cr_symbols_find(symbols, v->info->sizes[a].name) + 1);
 }
 
-/* Makes a value of the graph for each length as a number. */
+/* Adds for each length a scalar value to the graph: the length as an integer. */
 static void add_values(struct finding *f)
 {
     struct cr_onnx_graph *g = f->script->graph;
@@ -200,7 +206,8 @@ static void add_values(struct finding *f)
     }
 }
 
-/* Calls a function for the terms of all statements and outputs, until it is false. */
+/* Calls `function` for the terms of all statements and outputs; stops and returns false when it
+ * returns false. */
 static bool visit(struct finding *f, bool (*function)(struct finding *f, cr_t x))
 {
     const struct cr_onnx_graph *g = f->script->graph;

@@ -1,10 +1,10 @@
 /*
  * dynamic_axes_rules.c - rules for operations on axes that are lengths; see dynamic_axes.h.
  *
- * An axis of a length is stored with the bound as its size.  The front end infers that it is cut to
- * the length if it comes from an input, or meets such an axis in an operation.  Until then, axes of
- * known elements and of tables run to the bound.  This has no effect on elementwise operations;
- * where elements are reduced or output, limit(x, shape) cuts the axis.
+ * A tensor with an axis of a length is allocated for the bound.  The front end infers that the axis
+ * is cut to the length if the tensor comes from an input, or meets such an axis in an operation.
+ * Until then, axes of known elements and of tables run to the bound.  This has no effect on
+ * elementwise operations; where elements are reduced or output, limit(x, shape) cuts the axis.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 
 struct settling {
     struct cr_onnx_script *script;
-    int node; /* the node of the current term */
-    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: the lengths that its axes are
-                                            cut to, see cr_onnx_term */
+    int node; /* the node that the current term is translated from */
+    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: the cuts of its term, see
+                                            cr_onnx_term */
     struct cr_term_map made;
     struct cr_error *error;
 };
@@ -30,7 +30,8 @@ static struct cr_arena *arena_of(const struct settling *s)
     return &s->script->graph->arena;
 }
 
-/* Refuses an axis of a term that is a length; the error advises to fix the length's size. */
+/* Reports that `axis` of a term is a length; the message advises to fix its size by --set.  Returns
+ * false. */
 static bool refuse(const struct settling *s, cr_t x, const char *what, int axis)
 {
     char text[256];
@@ -54,7 +55,8 @@ static cr_t operand(cr_t x, int i)
 
 /* ---- which axes are cut ---- */
 
-/* Refuses a term.  The message names a length of an operand or of the result. */
+/* Reports an error of a term; returns false.  The message names a length of an operand or of the
+ * result. */
 static bool refuse_term(struct settling *s, cr_t x, const char *what)
 {
     struct cr_onnx_graph *g = s->script->graph;
@@ -73,7 +75,7 @@ static bool refuse_term(struct settling *s, cr_t x, const char *what)
     return false;
 }
 
-/* True if a term or an operand of it has an axis that is a length. */
+/* True if an axis of a term or of one of its operands is a length. */
 static bool has_length(cr_t x)
 {
     static const signed char none[CR_ONNX_RANK];
@@ -96,7 +98,8 @@ static bool has_cut_operands(cr_t x)
     return all;
 }
 
-/* Returns a term that is cut to all of its lengths: limit(x, {seq, 4}). */
+/* Returns `x` if all its axes that are lengths are cut, else a call that cuts them: limit(x, {seq,
+ * 4}). */
 static cr_t limited(struct settling *s, cr_t x)
 {
     struct cr_onnx_term *y = cr_arena_new(arena_of(s), 1, sizeof *y);
@@ -122,7 +125,7 @@ static cr_t limited(struct settling *s, cr_t x)
     return y;
 }
 
-/* Cuts all operands to their lengths. */
+/* Replaces each operand of a call by its `limited` term. */
 static void limit_operands(struct settling *s, struct cr_onnx_term *x)
 {
     size_t n = (size_t)x->n_arguments;
@@ -135,21 +138,24 @@ static void limit_operands(struct settling *s, struct cr_onnx_term *x)
     x->arguments = arguments;
 }
 
-/* True if a function computes with the size of its operand's last axis, which is the bound. */
+/* True if a function uses the size of its operand's last axis as a number: that would be the bound,
+ * not the length. */
 static bool computes_with_width(cr_t x)
 {
     return (x->kind == CR_TERM_SCOPE && strcmp(x->name, "nn.embedding") != 0) ||
            strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0;
 }
 
-/* Sets the cuts of a new term, which the front end infers from the cuts of its operands; false if
- * it refuses the term.  Where a reduction would run to the bound, operands are cut first. */
+/* Sets the cuts of a new term, which the front end infers from the cuts of its operands; returns
+ * false if the front end refuses the term.  Cuts the operands first if a reduction would run to the
+ * bound. */
 static bool cut(struct settling *s, struct cr_onnx_term *x)
 {
     struct cr_inferred result;
     struct cr_error error = {""};
     memset(x->cuts, 0, sizeof x->cuts);
-    if (!has_length(x) || strcmp(x->name, "rotary.angles") == 0) /* angles are a table */
+    if (!has_length(x) || strcmp(x->name, "rotary.angles") == 0) /* rotary angles are a table up to
+                                                                    the bound */
         return true;
     if (computes_with_width(x) && operand(x, 0)->lengths[operand(x, 0)->rank - 1])
         return refuse_term(s, x, "its width is a length, expected a number");
@@ -170,8 +176,8 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
 
 static cr_t remade(struct settling *s, cr_t x);
 
-/* Refuses a narrow that takes a part of a length, or begins at one: cr_t_narrow takes the elements that always exist
- * by an index. */
+/* Refuses a narrow that takes some elements along an axis that is a length, or begins at a length.
+ * (For elements that exist for every length, cr_t_narrow has made a gather by an index instead.) */
 static void check_narrow(struct settling *s, cr_t x)
 {
     int a = atoi(x->arguments[1].text) - 1;
@@ -184,7 +190,8 @@ static void check_narrow(struct settling *s, cr_t x)
         refuse(s, &like, "it takes elements that do not exist if the size is 1, along", a);
 }
 
-/* Cuts the operands of a term where they have to be. */
+/* Returns a copy of a term with rewritten operands, which are cut to their lengths if a reduction
+ * needs that. */
 static cr_t remake(struct settling *s, cr_t x)
 {
     struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
@@ -203,7 +210,7 @@ static cr_t remake(struct settling *s, cr_t x)
     return copy;
 }
 
-/* Returns the term of a value with the value's cuts. */
+/* Returns a copy of the term that reads a value, with the cuts of that value. */
 static cr_t as_cut(const struct settling *s, cr_t x)
 {
     struct cr_onnx_term *copy = cr_arena_new(arena_of(s), 1, sizeof *copy);
@@ -212,7 +219,8 @@ static cr_t as_cut(const struct settling *s, cr_t x)
     return copy;
 }
 
-/* Rewrites each term once, so that shared terms stay shared. */
+/* Returns the rewritten term of `x`.  Each term is rewritten once, so that shared terms stay
+ * shared. */
 static cr_t remade(struct settling *s, cr_t x)
 {
     cr_t done = cr_term_map_find(&s->made, x);
@@ -233,7 +241,7 @@ static void settle_inputs(struct settling *s)
             cr_onnx_input_lengths(g->symbols, &g->values[g->inputs[i]], s->values[g->inputs[i]]);
 }
 
-/* Rewrites the outputs, and cuts them to their lengths. */
+/* Rewrites the terms of the outputs, and cuts all their axes that are lengths. */
 static void settle_outputs(struct settling *s)
 {
     const struct cr_onnx_graph *g = s->script->graph;

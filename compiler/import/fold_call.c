@@ -1,8 +1,8 @@
 /*
  * fold_call.c - computes the result of a call whose operands are known; see fold_call.h.
  *
- * The front end makes a graph of the call.  Each of its nodes becomes a term, and terms of known
- * operands are folded (term.h).
+ * The front end makes a graph of the call.  Each node of that graph becomes a term, and a term
+ * whose operands are known is folded (term.h).
  */
 #include "fold_call.h"
 
@@ -36,8 +36,9 @@ static cr_t literal(const struct folding *f, const struct cr_node *node)
     return cr_t_computed(f->t, type_of(node), node->rank, node->shape, data);
 }
 
-/* Returns the term of a leaf, or null.  An input's term is the operand of the call whose number
- * is in the input's name; see put_operand of shape_inference.c. */
+/* Returns the term of a leaf of the graph, or null if it has none.  For an input that is the
+ * operand of the call whose number the input's name ends in; see put_operand of
+ * shape_inference.c. */
 static cr_t leaf(const struct folding *f, const struct cr_node *node)
 {
     switch (node->op) {
@@ -72,7 +73,7 @@ static cr_t sliced(const struct folding *f, const struct cr_node *node, cr_t x)
     return x;
 }
 
-/* Makes the term of a node of kind MOVE (graph.h), a view of x. */
+/* Makes the term of a node of kind MOVE (ir/graph.h): a view of `x`. */
 static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
 {
     switch (node->op) {
@@ -84,7 +85,7 @@ static cr_t moved(const struct folding *f, const struct cr_node *node, cr_t x)
         return sliced(f, node, x);
     case CR_OP_permute:
         return cr_t_permute(f->t, x, node->index);
-    default: /* detach and limit */
+    default: /* detach and limit do not change elements */
         return x;
     }
 }
@@ -104,7 +105,8 @@ static cr_t gathered(const struct folding *f, cr_t table, cr_t index)
     return cr_t_where(t, cr_t_reshape(t, hit, rows->rank, shape), rows, cr_t_number(t, rows->type, 0));
 }
 
-/* Makes the term of a node, or returns null if the op is not folded. */
+/* Makes the term of a node from the terms `in` of its inputs; returns null if its op is not
+ * folded. */
 static cr_t evaluate(const struct folding *f, const struct cr_node *node, const cr_t *in)
 {
     switch (cr_ops[node->op].kind) {
@@ -129,7 +131,8 @@ static cr_t evaluate(const struct folding *f, const struct cr_node *node, const 
     }
 }
 
-/* True if a call has operands, and their elements are known and the same for all lengths. */
+/* True if a call has operands, and if the elements of all of them are known and the same for all
+ * lengths. */
 static bool has_known_operands(const struct cr_translation *t, cr_t call)
 {
     bool known = true, any = false;

@@ -4,8 +4,9 @@
 
 #include "term.h"
 
-/* Returns the known elements of a call of a function of graphs/lib/onnx.lua, in its type and
- * shape; null if an operand is not known, or if there are too many elements. */
+/* Returns a term with the elements that a call of a function of graphs/lib/onnx.lua computes, in
+ * the call's type and shape.  Returns null if an operand is not known, or if there are too many
+ * elements to fold. */
 cr_t cr_fold_call(struct cr_translation *t, cr_t call);
 
 #endif

@@ -13,29 +13,32 @@
 enum {
     DEPTH = 64,
     MOST_NODES = 1 << 18,
-    WRITTEN = 32, /* the most elements of a constant that is written in the script instead of
-                     being a weight */
+    WRITTEN = 32, /* the most elements of a constant that the script contains as text; larger ones
+                     become weights */
     NEWEST = 28   /* the newest known version of ai.onnx */
 };
 
 /* ---- names ---- */
 
-/* The scope of a graph or a function body: maps names to values, and has context for its nodes. */
+/* The scope of a graph or a function body: maps names of ONNX to values of the graph.  It also has
+ * what nodes of the body need: a prefix for names, versions of operators, the function that is
+ * inlined. */
 struct cr_onnx_names {
     const struct cr_onnx_names *outer; /* the outer scope of a graph in an attribute, or null */
-    const char *prefix;                /* the prefix of names of values and nodes */
+    const char *prefix;                /* put before the names of values and nodes of this body */
     int depth;
     const struct cr_onnx_opset *opsets;
     int n_opsets;
-    const struct cr_onnx_function *function; /* the function of the body, or null */
-    const struct cr_onnx_call *call;         /* the call of the function */
+    const struct cr_onnx_function *function; /* the function whose body this is, or null */
+    const struct cr_onnx_call *call;         /* the call that is replaced by the body */
     struct cr_names names;
-    int *values; /* by name */
+    int *values; /* by index in `names`: its value */
     int n, cap;
-    struct cr_onnx_names *made_before; /* the scope of the graph that was made before, or null */
+    struct cr_onnx_names *made_before; /* the scope that was created before this one, or null: a
+                                          list for freeing them */
 };
 
-/* Makes a scope without names, which the graph owns. */
+/* Makes an empty scope, a copy of `how`.  The graph frees it. */
 static struct cr_onnx_names *new_names(struct cr_onnx_graph *g, const struct cr_onnx_names *how)
 {
     struct cr_onnx_names *names = cr_arena_new(&g->arena, 1, sizeof *names);
@@ -44,14 +47,15 @@ static struct cr_onnx_names *new_names(struct cr_onnx_graph *g, const struct cr_
     return g->names = names;
 }
 
-/* Returns the value of a name in the scope alone, or null if the scope does not have the name. */
+/* Returns the value that a name has in this scope, ignoring outer scopes, or null. */
 static const int *own_value(const struct cr_onnx_names *names, const char *name)
 {
     int at = cr_names_find(&names->names, name);
     return at < 0 ? NULL : &names->values[at];
 }
 
-/* Returns the value of a name in the scope or an outer one, or null. */
+/* Returns the value that a name has in this scope or in the innermost outer scope that defines it,
+ * or null. */
 static const int *value_of(const struct cr_onnx_names *names, const char *name)
 {
     const int *value = NULL;
@@ -60,7 +64,8 @@ static const int *value_of(const struct cr_onnx_names *names, const char *name)
     return value;
 }
 
-/* Maps a name to a value, which replaces an earlier one: a body may be inlined several times. */
+/* Maps a name to a value.  An earlier value of the name is replaced, as a body may be inlined
+ * several times. */
 static void define(struct cr_onnx_names *names, const char *name, int value)
 {
     int *known = (int *)own_value(names, name);
@@ -72,7 +77,7 @@ static void define(struct cr_onnx_names *names, const char *name, int value)
     *CR_PUSH(names->values, names->n, names->cap) = value;
 }
 
-/* Maps a new name to a value; fails if the graph has the name already. */
+/* Maps a new name to a value; fails if the scope has the name already. */
 static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, const char *name,
                       int value, struct cr_error *error)
 {
@@ -137,7 +142,7 @@ void cr_onnx_set_output(struct cr_onnx_graph *g, int node, int output, int value
     g->values[value].producer = node;
 }
 
-/* Adds a value for a tensor of the model. */
+/* Adds a value whose elements are a tensor of the model; returns its number. */
 static int tensor_value(struct cr_onnx_graph *g, const char *name, const struct cr_onnx_tensor *t)
 {
     int v = cr_onnx_new_value(g, name);
@@ -163,7 +168,7 @@ int cr_onnx_known(struct cr_onnx_graph *g, const char *name, enum cr_onnx_type t
     *t = (struct cr_onnx_tensor){name, CR_ONNX_DOUBLE, rank, sizes, n, (const void *)copy, false};
     int v = tensor_value(g, name, t);
     g->values[v].folded = true;
-    g->values[v].type = type; /* the tensor has doubles for numbers of this type */
+    g->values[v].type = type; /* the tensor stores numbers of this type as doubles */
     return v;
 }
 
@@ -234,8 +239,8 @@ void cr_onnx_set_real(struct cr_onnx_graph *g, struct cr_onnx_node *node, const 
                   &(struct cr_onnx_attribute){.name = name, .kind = CR_ONNX_A_FLOAT, .f = value});
 }
 
-/* Returns the call's attribute that one in a function's body refers to, or the default, or
- * null. */
+/* Resolves a reference in a function's body: returns attribute `of` of the function's call, else
+ * its default, else null. */
 static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *names, const char *of)
 {
     for (; names && !names->function; names = names->outer)
@@ -251,8 +256,9 @@ static const struct cr_onnx_attribute *referred(const struct cr_onnx_names *name
     return NULL;
 }
 
-/* Returns the attributes of a call in a function's body.  One that refers to an attribute of the function has the
- * value of that attribute, and is left out if the function was called without it. */
+/* Returns the attributes of a call.  In a function's body, an attribute that refers to an attribute
+ * of the function gets the value of that attribute, and is left out if the function was called
+ * without it. */
 static struct cr_onnx_attribute *take_attributes(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                                                  const struct cr_onnx_names *names, int *n)
 {
@@ -287,8 +293,8 @@ static const char *with_prefix(struct cr_onnx_graph *g, const struct cr_onnx_nam
     return *names->prefix ? cr_arena_print(&g->arena, "%s/%s", names->prefix, name) : name;
 }
 
-/* Sets the inputs of a call.  Fails if nothing before the call defines a name.  An input that a function's call leaves
- * out is left out of the calls in its body. */
+/* Sets the inputs of a call.  Fails if nothing before the call defines a name.  In a function's
+ * body, an input that the function's call omits is omitted, too. */
 static int take_inputs(struct cr_onnx_graph *g, const struct cr_onnx_call *call,
                        const struct cr_onnx_names *names, int *inputs, struct cr_error *error)
 {
@@ -348,7 +354,8 @@ static int add_function(struct cr_onnx_graph *g, const struct cr_onnx_call *call
     return 0;
 }
 
-/* Makes a value of a Constant, not a node. */
+/* Makes a value of a Constant, so that it needs no node; returns CR_ONNX_NONE if the constant is
+ * not a number or a tensor. */
 static int add_constant(struct cr_onnx_graph *g, const struct cr_onnx_node *node, const char *name)
 {
     const struct cr_onnx_attribute *a = node->n_attributes ? &node->attributes[0] : NULL;
@@ -478,7 +485,8 @@ static int check_default(const struct cr_onnx_graph *g, const struct cr_onnx_inf
                    "expected the same", g->path, cr_show(info->name, strlen(info->name)).text);
 }
 
-/* Maps names to indices of initializers.  add_calls refuses a name that occurs twice. */
+/* Returns a map from names to indices of initializers.  add_calls refuses a name that occurs
+ * twice. */
 static const struct cr_onnx_names *defaults_of(struct cr_onnx_graph *g)
 {
     const struct cr_onnx_body *body = &g->model->graph;
@@ -594,7 +602,7 @@ static void add_users(struct cr_onnx_graph *g, int value, int n)
         g->values[value].users += n;
 }
 
-/* Adds an input of a node to the uses of its value. */
+/* Adds input number `input` of a node to the list of uses of the value that it reads. */
 static void add_use(struct cr_onnx_graph *g, int node, int input)
 {
     int value = g->nodes[node].inputs[input];
@@ -604,7 +612,8 @@ static void add_use(struct cr_onnx_graph *g, int node, int input)
     g->values[value].uses = g->n_uses;
 }
 
-/* True if an input still has the value. */
+/* True if the input that `use` describes still reads the value: it may have been set to another
+ * one. */
 static bool is_used(const struct cr_onnx_graph *g, const struct cr_onnx_use *use, int value)
 {
     return g->nodes[use->node].inputs[use->input] == value;
@@ -658,7 +667,7 @@ void cr_onnx_replace(struct cr_onnx_graph *g, int value, int by)
 }
 
 #ifdef CR_DEBUG
-/* Counts the users of a value again, to check the count that is kept. */
+/* Counts the users of a value anew, to check `users`, which is updated at each change. */
 static int count_users(const struct cr_onnx_graph *g, int value)
 {
     int n = 0;
@@ -715,7 +724,8 @@ const char *cr_onnx_node_text(const struct cr_onnx_node *node, char *buf, size_t
 /* The topological order of nodes that is being made. */
 struct ordering {
     struct cr_onnx_graph *graph;
-    unsigned char *state; /* by node: 0; 1 while its inputs are being sorted; 2 when it is sorted */
+    unsigned char *state; /* by node: 0 before its visit, 1 while its inputs are visited, 2 when the
+                             node is placed */
     int *order, n;
 };
 
@@ -737,7 +747,7 @@ static bool place(struct ordering *o, int node)
     return true;
 }
 
-/* Marks the nodes that outputs need, in reverse topological order. */
+/* Marks the nodes that outputs depend on, in reverse topological order. */
 static void mark_needed(const struct cr_onnx_graph *g, const struct ordering *o, bool *needed)
 {
     for (int i = 0; i < g->n_outputs; i++)
@@ -759,7 +769,7 @@ static bool find_order(struct ordering *o)
     return true;
 }
 
-/* Finds the producer and the uses of each value and counts its users. */
+/* Sets the producer, the list of uses and the number of users of each value. */
 static void find_links(struct cr_onnx_graph *g)
 {
     g->n_uses = 0;

@@ -49,7 +49,8 @@ static bool has_pin(const struct importing *m, const char *name)
     return false;
 }
 
-/* Pins sizes that are symbols to the shapes of the files; a pin of the caller takes precedence. */
+/* Pins symbolic sizes to the sizes in the inputs' .npy files.  A pin of the caller takes
+ * precedence. */
 static int pin_sizes(struct importing *m)
 {
     const struct cr_onnx_body *body = &m->model.graph;
@@ -96,7 +97,8 @@ static int numbers_of_text(const char *text, double *out)
     return n;
 }
 
-/* Reads the elements of an input from the caller's pin, or from its file. */
+/* Reads the `n` elements of an input from the caller's pin, or from the input's file, into
+ * `out`. */
 static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out, int64_t n)
 {
     char *error = m->error->text;
@@ -122,7 +124,7 @@ static int read_pinned(struct importing *m, struct cr_onnx_value *v, double *out
     return status;
 }
 
-/* Makes an input, whose elements the caller pinned, a constant of the model. */
+/* Turns an input whose elements the caller has given into a constant of the model. */
 static int pin_input(struct importing *m, int value)
 {
     struct cr_onnx_value *v = &m->graph.values[value];
@@ -154,13 +156,14 @@ static void mark_sources(const struct cr_onnx_graph *g, int value, bool *marks)
         mark_sources(g, g->nodes[v->producer].inputs[i], marks);
 }
 
-/* True if a pin or a file gives an input's elements. */
+/* True if a pin or a file gives the elements of an input. */
 static bool is_given(const struct importing *m, const struct cr_onnx_value *v)
 {
     return v->is_input && !v->tensor && (has_pin(m, v->name) || file_of(m, v->name));
 }
 
-/* Pins the inputs that the unknown value is computed from; true if one is new. */
+/* Pins the inputs with given elements that the unknown value depends on; returns true if one was
+ * not pinned before. */
 static bool pin_sources(struct importing *m)
 {
     struct cr_onnx_graph *g = &m->graph;
@@ -224,7 +227,8 @@ static int translate(struct importing *m)
     return cr_onnx_translate(&m->script, &m->graph, m->pins, m->n_pins, m->error);
 }
 
-/* Makes the graph, with shapes.  If an unknown input has to be known, pins it and starts again. */
+/* Makes the graph and infers its shapes.  If they depend on the elements of an input, pins the
+ * input and starts again. */
 static int infer(struct importing *m)
 {
     for (int i = 0; i < MOST_ROUNDS; i++) {
@@ -243,7 +247,8 @@ static int infer(struct importing *m)
     return -1;
 }
 
-/* Checks the file of an input without elements, which no run will read. */
+/* Checks the file of an input without elements: the script has no such input, so no run will read
+ * the file. */
 static int check_empty(struct importing *m, const struct cr_onnx_value *v, const char *path)
 {
     struct cr_error *error = m->error;
@@ -305,14 +310,14 @@ static bool is_size(const struct importing *m, const char *name)
     return false;
 }
 
-/* Adds a pin: the size of a symbol. */
+/* Adds a pin that fixes the symbolic size `name`. */
 static void pin_size(struct importing *m, const char *name, int64_t size)
 {
     *CR_PUSH(m->pins, m->n_pins, m->cap_pins) =
         (struct cr_onnx_pin){name, cr_arena_print(&m->import->arena, "%" PRId64, size), true};
 }
 
-/* Adds a length that the caller wants.  The script is made for its bound. */
+/* Makes a symbolic size a length, as the caller asks.  The script is made for its bound. */
 static int add_length(struct importing *m, const struct cr_onnx_pin *wanted)
 {
     char *end;
@@ -346,7 +351,7 @@ static int add_lengths(struct importing *m, const struct cr_import_how *how)
     return 0;
 }
 
-/* Makes the graph and the script, and finds the lengths in it. */
+/* Makes the graph and the script, and replaces symbols of the script by lengths. */
 static int translate_all(struct importing *m)
 {
     if (infer(m) || leave_out_empty(m) || rewrite(m))
@@ -366,7 +371,7 @@ static void free_translation(struct importing *m)
     free(m->pinned);
 }
 
-/* Runs all steps.  The caller frees the contents of *m. */
+/* Runs all steps of an import.  The caller frees the contents of *m, also after a failure. */
 static int run(struct importing *m, const char *path, const struct cr_import_how *how)
 {
     if (cr_onnx_model_open(&m->model, path, m->error) || check_pins(m) || add_lengths(m, how) ||

@@ -12,19 +12,20 @@ struct cr_import {
     char *text; /* the script, terminated by a NUL */
     size_t length;
     struct cr_import_weights weights;
-    const char **pinned; /* inputs that the script no longer has */
+    const char **pinned; /* the names of inputs of the ONNX model that became constants, so that the
+                            script does not have them */
     int n_pinned;
     struct cr_arena arena;
 };
 
-/* An input and the file that a run will read it from.  The file gives the elements that shapes
- * depend on and the sizes that are symbols. */
+/* An input, and the file that the next run will read it from.  Import takes from the file the
+ * symbolic sizes, and elements that shapes depend on. */
 struct cr_import_input {
     const char *name, *path;
 };
 
-/* Options of an import: pins are the sizes of symbols and the elements of inputs; lengths are the
- * symbols that stay lengths, with their bounds. */
+/* Options of an import.  `pins` fix symbolic sizes and elements of inputs; `lengths` are the
+ * symbolic sizes that stay lengths, with their bounds. */
 struct cr_import_how {
     const struct cr_onnx_pin *pins, *lengths;
     int n_pins, n_lengths;

@@ -15,8 +15,9 @@
 #include "compiler/ir/graph.h"
 #include "term_parts.h"
 
-static const char translation_key, functions_key; /* in the registry */
-#define SYMBOL "cr_symbol"                         /* the type of a number that depends on lengths */
+static const char translation_key, functions_key; /* keys in Lua's registry */
+#define SYMBOL "cr_symbol"                         /* the name of the metatable of numbers that
+                                                      depend on lengths */
 
 /* ---- values ---- */
 
@@ -41,7 +42,7 @@ static cr_t term_at(lua_State *L, int index)
     return lua_touserdata(L, index);
 }
 
-/* Returns a number, which may be a symbol. */
+/* Returns the number at a stack index; it may be a symbol. */
 static double number_at(lua_State *L, int index)
 {
     if (lua_type(L, index) == LUA_TUSERDATA)
@@ -51,7 +52,8 @@ static double number_at(lua_State *L, int index)
     return lua_tonumber(L, index);
 }
 
-/* Pushes a number, which may be a symbol; messages show a whole one without ".0".  -0.0 keeps its sign. */
+/* Pushes a number or a symbol.  A whole number is pushed as an integer, so that messages show it
+ * without ".0"; -0.0 stays a float, so that it keeps its sign. */
 static void push_number(lua_State *L, double number)
 {
     if (cr_number_is_symbol(number)) {
@@ -76,7 +78,8 @@ static int equal_symbols(lua_State *L)
     return 1;
 }
 
-/* Pushes a term.  Null raises an error: the function that returned it has already reported why. */
+/* Pushes a term.  If the term is null, raises an error without a message: the function that
+ * returned null has reported the reason. */
 static int give(lua_State *L, cr_t x)
 {
     if (!x)
@@ -87,7 +90,8 @@ static int give(lua_State *L, cr_t x)
 
 /* ---- arguments ---- */
 
-/* The arguments of a function that makes terms, read by the letters of its row in lua_terms.def. */
+/* The arguments of a function that makes terms.  lua_terms.def says which letter of its row sets
+ * which field. */
 struct arguments {
     cr_t x[3];
     const cr_t *parts;
@@ -98,7 +102,8 @@ struct arguments {
     enum cr_onnx_type type;
 };
 
-/* Adds an axis of x[0] or of the shape; axes of the language count from 1, or from the end. */
+/* Adds an axis of x[0], or of the shape if there is no x[0].  Axes of the language count from 1, or
+ * from the end if negative. */
 static void add_axis(lua_State *L, struct arguments *a, int index)
 {
     int rank = a->n_x ? a->x[0]->rank : a->rank;
@@ -108,7 +113,8 @@ static void add_axis(lua_State *L, struct arguments *a, int index)
     a->axes[a->n_axes++] = axis < 0 ? axis + rank : axis - 1;
 }
 
-/* Adds the items of a list by a function, or one value that is no list. */
+/* Calls `add` for each item of the list at a stack index, or for the value itself if it is no
+ * list. */
 static void add_items(lua_State *L, struct arguments *a, int index, void add(lua_State *, struct arguments *, int))
 {
     int n = lua_istable(L, index) ? (int)lua_rawlen(L, index) : 1;
@@ -134,7 +140,7 @@ static void add_part(lua_State *L, struct arguments *a, int index)
     ((cr_t *)(uintptr_t)a->parts)[a->n++] = term_at(L, index);
 }
 
-/* Sets the parts, and x[0] to the first one. */
+/* Sets `parts` to a list of terms, and x[0] to its first term. */
 static void read_parts(lua_State *L, struct arguments *a, int index)
 {
     a->parts = cr_arena_new(translation_of(L)->arena, (size_t)lua_rawlen(L, index) + 1, sizeof(cr_t));
@@ -143,7 +149,8 @@ static void read_parts(lua_State *L, struct arguments *a, int index)
     a->n_x = 1;
 }
 
-/* Returns a type; a name is one of the language's. */
+/* Returns the type that the argument at `index` stands for: the type of a tensor, a name of the
+ * language ("f32"), or a number of ONNX. */
 static enum cr_onnx_type type_at(lua_State *L, int index)
 {
     const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
@@ -154,7 +161,8 @@ static enum cr_onnx_type type_at(lua_State *L, int index)
     return strcmp(name, "f32") == 0 ? CR_ONNX_FLOAT : strcmp(name, "bool") == 0 ? CR_ONNX_BOOL : CR_ONNX_INT64;
 }
 
-/* Returns an operand at an index; a number gets the type of the operand before or behind it. */
+/* Returns the operand at a stack index.  A number becomes a term of the type of the operand that
+ * follows it, or else precedes it. */
 static cr_t operand_at(lua_State *L, int index)
 {
     if (is_term(L, index))
@@ -207,7 +215,8 @@ enum row {
     N_ROWS
 };
 
-/* Calls the function whose row is upvalue 1; upvalue 2 is the name of an operation. */
+/* Makes a term by the row of lua_terms.def whose index is upvalue 1; upvalue 2 is the name of the
+ * operation, or null. */
 static int make_term(lua_State *L)
 {
     static const char *const letters[] = {
@@ -237,14 +246,14 @@ static int make_term(lua_State *L)
     }
 }
 
-/* Arguments of a call in the script. */
+/* The arguments of a call that the script will contain. */
 struct call_arguments {
     struct cr_onnx_argument *items;
     int n, cap;
 };
 
-/* Adds a value as an argument: a tensor, a number, a text that is printed as it is, or a list of these in braces.
- * Adds nothing for nil. */
+/* Adds a Lua value as an argument of a call: a tensor, a number, a string that is printed
+ * unchanged, or a list of these in braces.  Adds nothing for nil. */
 static void add_argument(lua_State *L, struct call_arguments *to, int index)
 {
     struct cr_arena *arena = translation_of(L)->arena;
@@ -267,7 +276,8 @@ static void add_argument(lua_State *L, struct call_arguments *to, int index)
         *CR_ARENA_PUSH(arena, to->items, to->n, to->cap) = x;
 }
 
-/* Makes a call from values on the stack: the name, the shape and the type of the result, and the arguments. */
+/* Makes the term of a call.  The stack has, from `first` on: the name, the shape and the type of
+ * the result, the arguments. */
 static cr_t make_call(lua_State *L, int first)
 {
     struct arguments a = {.n = 0};
@@ -280,7 +290,7 @@ static cr_t make_call(lua_State *L, int first)
     return cr_t_call(t, name, type_at(L, first + 2), a.rank, a.shape, to.items, to.n);
 }
 
-/* const(numbers, shape, type): a tensor of known elements, of which some may be symbols. */
+/* const(numbers, shape, type): makes a tensor of known elements; numbers may be symbols. */
 static int constant(lua_State *L)
 {
     struct arguments a = {.n = 0};
@@ -298,13 +308,14 @@ static int constant(lua_State *L)
     return give(L, cr_t_computed(t, type_at(L, 3), a.rank, a.shape, data));
 }
 
-/* call(name, shape, type, ...) */
+/* call(name, shape, type, ...): makes a call, see make_call. */
 static int call(lua_State *L)
 {
     return give(L, make_call(L, 1));
 }
 
-/* scope(path, weight, bias, name, shape, type, ...): a call in a scope, with these parameters; the bias may be nil. */
+/* scope(path, weight, bias, name, shape, type, ...): makes a call in a scope of the path, with the
+ * parameters `weight` and `bias`; the bias may be nil. */
 static int scope(lua_State *L)
 {
     struct cr_onnx_term *y = cr_arena_new(translation_of(L)->arena, 1, sizeof *y);
@@ -319,7 +330,7 @@ static int scope(lua_State *L)
     return give(L, y);
 }
 
-/* text(number): a number as a script has it. */
+/* text(number): returns a number in the form in which a script prints it. */
 static int text(lua_State *L)
 {
     lua_pushstring(L, cr_lua_number(translation_of(L)->arena, number_at(L, 1)));
@@ -328,8 +339,8 @@ static int text(lua_State *L)
 
 /* ---- functions that give numbers ---- */
 
-/* numbers(x, strict): the elements of a tensor, which have to be known; `strict`: they may be many, but must not
- * depend on lengths. */
+/* numbers(x, strict): returns the elements of a tensor, which have to be known.  If `strict` is
+ * true, there may be more elements, but none may depend on lengths. */
 static int numbers(lua_State *L)
 {
     cr_t x = term_at(L, 1);
@@ -347,7 +358,7 @@ static int numbers(lua_State *L)
     return 1;
 }
 
-/* sizes(a, operation, b): see cr_sizes. */
+/* sizes(a, operation, b): returns the size that cr_sizes computes. */
 static int sizes(lua_State *L)
 {
     int64_t a = cr_t_whole(number_at(L, 1)), b = cr_t_whole(number_at(L, 3));
@@ -355,14 +366,14 @@ static int sizes(lua_State *L)
     return 1;
 }
 
-/* bound(number): its value where all lengths are at their bounds. */
+/* bound(number): returns the value of a number when all lengths are at their bounds. */
 static int bound(lua_State *L)
 {
     push_size(L, cr_size_bound(cr_t_whole(number_at(L, 1))));
     return 1;
 }
 
-/* plain(number): the number, which must not depend on lengths. */
+/* plain(number): returns the number; raises an error if it depends on lengths. */
 static int plain(lua_State *L)
 {
     struct cr_translation *t = translation_of(L);
@@ -372,7 +383,7 @@ static int plain(lua_State *L)
 
 /* ---- fields of a tensor ---- */
 
-/* x:size(axis) */
+/* x:size(axis): returns the size of an axis. */
 static int size_of(lua_State *L)
 {
     struct arguments a = {.n = 0};
@@ -390,7 +401,7 @@ static void push_shape(lua_State *L, cr_t x)
     }
 }
 
-/* True if no element can be negative. */
+/* True if no element of a term can be negative. */
 static bool is_natural(cr_t x)
 {
     bool natural = x->data != NULL || x->type == CR_ONNX_UINT8 || x->type == CR_ONNX_UINT16 ||
@@ -400,7 +411,7 @@ static bool is_natural(cr_t x)
     return natural;
 }
 
-/* Pushes the first of known indices that follow one another, or the only one; else nil. */
+/* Pushes the first of known indices if they are consecutive, or nil. */
 static void push_first(lua_State *L, cr_t x)
 {
     int64_t n = cr_t_elements(x);
@@ -421,15 +432,17 @@ static void push_type(lua_State *L, cr_t x)
 }
 
 /*
- * Pushes a field of a term.  rank, size, shape and dtype are those of the language's tensors.  Others are
+ * Pushes a field of a term.  rank, size, shape and dtype mean the same as for tensors of the
+ * language.  The others are
  *
  *     elements               the number of elements
  *     type                   the type's name in ONNX
- *     is_known, is_data      the elements are known; they are known and are no weight's
+ *     is_known               the elements are known
+ *     is_data                the elements are known and do not belong to a weight
  *     is_natural             no element can be negative
- *     first                  the first of known indices that follow one another, or nil
- *     name                   the name of a value of the ONNX graph, or nil
- *     is_weight, is_input    the term is such a value
+ *     first                  the first of known consecutive indices, or nil
+ *     name                   the name of the ONNX value that the term reads, or nil
+ *     is_weight, is_input    the term reads a weight or an input of the model
  */
 static int field(lua_State *L)
 {
@@ -466,7 +479,8 @@ static int field(lua_State *L)
 
 /* ---- the state ---- */
 
-/* require(name): returns a module of graphs/lib.  Upvalue 1 is the table of the loaded modules. */
+/* require(name): returns a module of graphs/lib, loaded at its first use.  Upvalue 1 is the table
+ * of loaded modules. */
 static int require(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1), *path;
@@ -486,7 +500,8 @@ static int require(lua_State *L)
     return 1;
 }
 
-/* Adds a function that makes terms to the table on top of the stack. */
+/* Adds a function that makes terms to the table on top of the stack; `name` is the operation, or
+ * null. */
 static void add_maker(lua_State *L, const char *field, enum row row, const char *name)
 {
     lua_pushinteger(L, row);
@@ -495,7 +510,7 @@ static void add_maker(lua_State *L, const char *field, enum row row, const char 
     lua_setfield(L, -2, field);
 }
 
-/* Adds the language to the table on top of the stack. */
+/* Adds the language's functions to the table on top of the stack. */
 static void add_language(lua_State *L)
 {
     static const luaL_Reg others[] = {{"call", call},   {"scope", scope}, {"const", constant}, {"text", text}, {"numbers", numbers},
@@ -518,7 +533,7 @@ static void add_language(lua_State *L)
     lua_setfield(L, -2, "require");
 }
 
-/* Makes the types of tensors and of symbols. */
+/* Creates the metatables of tensors and of symbols. */
 static void add_types(lua_State *L)
 {
     static const char *const operators[][2] = {{"__add", "+"}, {"__sub", "-"},         {"__mul", "*"},
@@ -530,7 +545,7 @@ static void add_types(lua_State *L)
     add_maker(L, "__unm", ROW_unary, "neg");
     lua_pushcfunction(L, field);
     lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2); /* of all light userdata */
+    lua_setmetatable(L, -2); /* the metatable of all light userdata */
     luaL_newmetatable(L, SYMBOL);
     lua_pushcfunction(L, equal_symbols);
     lua_setfield(L, -2, "__eq");
@@ -545,7 +560,7 @@ static void open_library(lua_State *L, const char *name, lua_CFunction function)
         lua_setglobal(L, name);
 }
 
-/* Fills a state: libraries of Lua, the language, the types. */
+/* Sets up a Lua state: opens Lua's libraries, adds the language's functions and the types. */
 static int open_language(lua_State *L)
 {
     lua_gc(L, LUA_GCSTOP, 0);
@@ -573,7 +588,8 @@ struct run {
     int most;
 };
 
-/* Pushes the function of a formula: "return function(a, b) return a + b end"; nn is a local around it. */
+/* Pushes a function that computes a formula: for "a + b", "return function(a, b) return a + b end".
+ * The formula may use the module nn. */
 static void load_formula(lua_State *L, const struct cr_onnx_op *op)
 {
     char names[16] = "";
@@ -588,7 +604,7 @@ static void load_formula(lua_State *L, const struct cr_onnx_op *op)
     lua_remove(L, -2);
 }
 
-/* Pushes the function of a row, which is loaded once. */
+/* Pushes the Lua function of an operator's row; it is compiled at its first use. */
 static void push_function(lua_State *L, const struct cr_onnx_op *op)
 {
     lua_pushlightuserdata(L, (void *)&functions_key);
@@ -611,7 +627,7 @@ static void push_function(lua_State *L, const struct cr_onnx_op *op)
     lua_rawset(L, 2);
 }
 
-/* Pushes value number i of an argument. */
+/* Pushes item `i` of an argument. */
 static void push_value(lua_State *L, const struct cr_op_argument *x, int64_t i)
 {
     if (x->kind == CR_ARGUMENT_NUMBERS)
@@ -642,7 +658,8 @@ static void push_argument(lua_State *L, const struct cr_op_argument *x)
     }
 }
 
-/* Pushes operands, then a table of options; returns how many values. */
+/* Pushes the operands, then a table of the options if there are any; returns the number of pushed
+ * values. */
 static int push_arguments(lua_State *L, const struct cr_op_arguments *a)
 {
     for (int i = 0; i < a->n_operands; i++)
@@ -657,10 +674,10 @@ static int push_arguments(lua_State *L, const struct cr_op_arguments *a)
     return a->n_operands + 1;
 }
 
-/* The garbage of runs is collected only once it takes this many kilobytes. */
+/* Lua collects the garbage of runs only when its memory exceeds this many kilobytes. */
 enum { MOST_GARBAGE = 16 << 10 };
 
-/* Calls the function of a run, and keeps its results. */
+/* Calls the function of a run, and stores the terms that it returns in the run. */
 static int run_row(lua_State *L)
 {
     struct run *run = lua_touserdata(L, 1);
@@ -677,7 +694,8 @@ static int run_row(lua_State *L)
     return 0;
 }
 
-/* Calls a function of one argument; false after an error, whose message is then on the stack. */
+/* Calls a C function with one argument in protected mode; returns false after an error, whose
+ * message is on the stack. */
 static bool call_protected(lua_State *L, lua_CFunction function, void *argument)
 {
     lua_settop(L, 0);
@@ -686,7 +704,8 @@ static bool call_protected(lua_State *L, lua_CFunction function, void *argument)
     return lua_pcall(L, 1, 0, 0) == 0;
 }
 
-/* Returns the state of the model, which the first run opens; or refuses and returns null. */
+/* Returns the model's Lua state, which is opened by the first run.  On failure reports an error and
+ * returns null. */
 static lua_State *state_of(struct cr_translation *t)
 {
     struct cr_onnx_language *language = t->graph->model->language;

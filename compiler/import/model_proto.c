@@ -17,10 +17,10 @@ struct reading {
     struct cr_onnx_model *model;
     struct cr_error *error;
     int depth;
-    bool has_nul; /* a text contains a NUL, which would end it */
+    bool has_nul; /* a text contains a NUL, which would truncate it */
 };
 
-/* Reads a field of a message into `to`, the struct of the message. */
+/* A function that reads one field of a message into `to`, the struct of that message. */
 typedef int take(struct reading *r, const struct cr_wire_field *field, void *to);
 
 static int cut_short(const struct reading *r)
@@ -48,7 +48,8 @@ static int inside(struct reading *r, const struct cr_wire_field *field, take *fu
     return field->kind == CR_WIRE_BYTES ? each(r, field->bytes, function, to) : cut_short(r);
 }
 
-/* Reads text.  Notes a NUL in it, which would truncate it: its message is refused. */
+/* Returns the text of a field.  Sets `has_nul` if it contains a NUL, which would truncate it; the
+ * file is refused later. */
 static const char *text(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->kind != CR_WIRE_BYTES)
@@ -123,7 +124,7 @@ static int take_optional_type(struct reading *r, const struct cr_wire_field *fie
     return field->number == 1 ? inside(r, field, take_plain_type, to) : 0;
 }
 
-/* A tensor, or an optional one, which is always present. */
+/* Reads a TypeProto.  An optional tensor is taken for a tensor, as it is always present. */
 static int take_type(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     return field->number == 9 ? inside(r, field, take_optional_type, to)
@@ -156,7 +157,7 @@ static float read_float(const struct cr_wire *bytes)
     return value;
 }
 
-/* The lists of an attribute that is being read. */
+/* The list fields of an attribute, while they grow. */
 struct list {
     struct cr_onnx_attribute *attribute;
     double *floats;
@@ -208,7 +209,8 @@ static int take_message(struct reading *r, const struct cr_wire_field *field,
     return read_body(r, field, body);
 }
 
-/* A field of AttributeProto: items of lists go to `to`, others to the attribute. */
+/* Reads a field of AttributeProto: items of lists are appended to the lists in `to`, the others set
+ * the attribute. */
 static int take_attribute(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct list *l = to;
@@ -267,7 +269,8 @@ static int read_attribute(struct reading *r, const struct cr_wire_field *field,
 
 /* ---- nodes ---- */
 
-/* Reads the module of a node, which PyTorch's exporter writes as a list of texts in brackets. */
+/* Reads the paths of a node's modules, which PyTorch's exporter writes as a list of texts in
+ * brackets. */
 static int take_note(struct reading *r, const struct cr_wire_field *field,
                      struct cr_onnx_call *call)
 {
@@ -279,7 +282,7 @@ static int take_note(struct reading *r, const struct cr_wire_field *field,
     return 0;
 }
 
-/* A field of NodeProto. */
+/* Reads a field of NodeProto. */
 static int take_call(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_call *c = to;
@@ -323,7 +326,7 @@ static int more_call(struct reading *r, const struct cr_wire_field *field, struc
 
 /* ---- graphs ---- */
 
-/* A field of GraphProto. */
+/* Reads a field of GraphProto. */
 static int take_body(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_body *b = to;
@@ -385,7 +388,7 @@ static int more_opset(struct reading *r, const struct cr_wire_field *field,
     return inside(r, field, take_opset, opset);
 }
 
-/* A field of FunctionProto, whose inputs and outputs are names only. */
+/* Reads a field of FunctionProto, whose inputs and outputs are names without types. */
 static int take_function(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_function *f = to;
@@ -418,7 +421,7 @@ static int take_function(struct reading *r, const struct cr_wire_field *field, v
 
 /* ---- the model ---- */
 
-/* A field of ModelProto. */
+/* Reads a field of ModelProto. */
 static int take_model(struct reading *r, const struct cr_wire_field *field, void *to)
 {
     struct cr_onnx_model *m = to;

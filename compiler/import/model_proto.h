@@ -1,9 +1,9 @@
 /*
- * model_proto.h - the messages of an ONNX file (onnx.proto) that a graph needs, as the file has
- * them.
+ * model_proto.h - the messages of an ONNX file (onnx.proto), as far as a graph needs them, as
+ * structs.
  *
- * Reading checks every length, and computes nothing.  Everything lives in the model's arena or in
- * the mapped file, until cr_onnx_model_close.
+ * Reading checks every length, and computes nothing.  All memory is in the model's arena or in the
+ * mapped file, and lives until cr_onnx_model_close.
  */
 #ifndef CR_ONNX_MODEL_PROTO_H
 #define CR_ONNX_MODEL_PROTO_H
@@ -48,10 +48,11 @@ struct cr_onnx_tensor {
     const char *name;
     enum cr_onnx_type type;
     int rank;
-    const int64_t *shape; /* sizes are not negative */
+    const int64_t *shape; /* not negative */
     int64_t elements;
-    const unsigned char *data; /* elements times cr_onnx_type_bytes; null for strings */
-    bool is_transposed; /* rank 2: elements are column-major, as a pass transposed the shape */
+    const unsigned char *data; /* elements * cr_onnx_type_bytes bytes; null for strings */
+    bool is_transposed; /* rank 2 only: elements are column-major, because a pass has swapped the
+                           axes of the shape */
 };
 
 /* AttributeProto.AttributeType. */
@@ -67,7 +68,8 @@ enum cr_onnx_kind {
 };
 
 struct cr_onnx_attribute {
-    const char *name, *of; /* of: the attribute of the function that it refers to, or null */
+    const char *name, *of; /* `of`: the attribute of the enclosing function that this attribute
+                              takes its value from, or null */
     int kind;
     double f;
     int64_t i;
@@ -77,28 +79,29 @@ struct cr_onnx_attribute {
     const double *floats;
     const int64_t *ints;
     const char *const *strings;
-    int n; /* of floats, ints or strings */
+    int n; /* the length of `floats`, `ints` or `strings` */
 };
 
 /* A NodeProto.  The name of an omitted input is "". */
 struct cr_onnx_call {
     const char *op, *domain, *name;
-    const char *scope; /* from metadata_props "pkg.torch.onnx.name_scopes"; or "" */
+    const char *scope; /* the text of metadata_props "pkg.torch.onnx.name_scopes", or "" */
     const char **inputs, **outputs;
     struct cr_onnx_attribute *attributes;
     int n_inputs, cap_inputs, n_outputs, cap_outputs, n_attributes, cap_attributes;
 };
 
-/* A size: a number, or a symbol if `name` is not null; -1 and null if neither is known. */
+/* The size of an axis: a number; or -1 and the symbol `name`; or -1 and null if the file gives
+ * neither. */
 struct cr_onnx_size {
     int64_t size;
     const char *name;
 };
 
-/* ValueInfoProto of a tensor; rank -1 if its shape is not known. */
+/* A ValueInfoProto.  `rank` is -1 if the file gives no shape. */
 struct cr_onnx_info {
     const char *name;
-    int type; /* CR_ONNX_UNDEFINED if it is not a tensor */
+    int type; /* CR_ONNX_UNDEFINED if the value is not a tensor */
     int rank, cap;
     struct cr_onnx_size *sizes;
 };
@@ -120,19 +123,20 @@ struct cr_onnx_opset {
 
 struct cr_onnx_function {
     const char *domain, *name;
-    struct cr_onnx_body body; /* inputs and outputs have names only */
+    struct cr_onnx_body body; /* its inputs and outputs have names, but no types */
     struct cr_onnx_attribute *defaults;
     struct cr_onnx_opset *opsets;
     int n_defaults, cap_defaults, n_opsets, cap_opsets;
 };
 
-/* A file of external data. */
+/* A mapped file that holds tensors of the model (ONNX's external data). */
 struct cr_onnx_external {
     const char *path;
     struct cr_mapping mapping;
 };
 
-/* The state of Lua of lua_terms.h, null before its first run; `close` ends it. */
+/* The Lua state that lua_terms.c runs functions in; `state` is null before the first run.  `close`
+ * ends it. */
 struct cr_onnx_language {
     struct lua_State *state;
     void (*close)(struct lua_State *state);
@@ -140,16 +144,16 @@ struct cr_onnx_language {
 
 struct cr_onnx_model {
     const char *path;
-    struct cr_mapping mapping; /* the file */
+    struct cr_mapping mapping; /* the mapped .onnx file */
     struct cr_onnx_external *external;
     int n_external, cap_external;
     struct cr_arena arena;
-    const char *producer; /* "pytorch" */
+    const char *producer; /* the program that wrote the file, such as "pytorch" */
     struct cr_onnx_body graph;
     struct cr_onnx_function *functions;
     struct cr_onnx_opset *opsets;
     int n_functions, cap_functions, n_opsets, cap_opsets;
-    struct cr_onnx_calls *calls; /* see call_cache.h */
+    struct cr_onnx_calls *calls; /* the cache of calls' graphs, see call_cache.h */
     struct cr_onnx_language *language;
 };
 
@@ -163,7 +167,7 @@ int cr_onnx_model_parse(struct cr_onnx_model *model, const char *path, const voi
                         size_t size, struct cr_error *error);
 void cr_onnx_model_close(struct cr_onnx_model *model);
 
-/* Element i of a tensor of numbers or booleans. */
+/* Returns element `i` of a tensor of numbers or booleans as a double. */
 double cr_onnx_element(const struct cr_onnx_tensor *tensor, int64_t i);
 
 #endif

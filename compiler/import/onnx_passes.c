@@ -1,4 +1,4 @@
-/* onnx_passes.c - passes over an ONNX graph: a row each; see onnx_passes.h. */
+/* onnx_passes.c - the list of the passes over an ONNX graph; see onnx_passes.h. */
 #include "onnx_passes.h"
 
 #include <stddef.h>

@@ -4,6 +4,7 @@
 
 #include "graph.h"
 
-extern cr_onnx_pass *const cr_onnx_passes[]; /* ends with null */
+extern cr_onnx_pass *const cr_onnx_passes[]; /* in the order in which they run; null ends the
+                                                list */
 
 #endif

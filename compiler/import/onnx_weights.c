@@ -7,7 +7,7 @@
 
 /* ---- files ---- */
 
-/* Adds a file of the model and takes its mapping. */
+/* Adds a file of the model to the list; the list takes over its mapping. */
 static int add_file(struct cr_import_weights *w, const char *path, struct cr_mapping *mapping,
                     struct cr_error *error)
 {
@@ -49,7 +49,7 @@ int cr_import_weights_check(const struct cr_import_weights *w, struct cr_error *
     return 0;
 }
 
-/* Returns the file that has a tensor's elements, or CR_ONNX_NONE. */
+/* Returns the index of the file that contains a tensor's elements, or CR_ONNX_NONE. */
 static int file_of(const struct cr_import_weights *w, const struct cr_onnx_tensor *t)
 {
     uintptr_t at = (uintptr_t)t->data;
@@ -63,7 +63,7 @@ static int file_of(const struct cr_import_weights *w, const struct cr_onnx_tenso
 
 /* ---- taking ---- */
 
-/* A weight, before the lists are sorted. */
+/* A weight's items of both lists, which are sorted by name together. */
 struct entry {
     struct cr_st_tensor tensor;
     struct cr_import_weight item;
@@ -74,7 +74,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->tensor.name, ((const struct entry *)b)->tensor.name);
 }
 
-/* True if all elements of a tensor are exact floats, or are of a float type, which is rounded. */
+/* True if a tensor of the file can be read as floats: it has a float type, which is rounded to f32,
+ * or integers of at most 2 bytes, which are exact. */
 static bool is_floats(const struct cr_script_weight *s)
 {
     return s->tensor && (cr_language_type(s->tensor->type) == CR_LANGUAGE_F32
@@ -82,7 +83,7 @@ static bool is_floats(const struct cr_script_weight *s)
                              : cr_onnx_type_bytes(s->tensor->type) <= 2);
 }
 
-/* Converts a weight's elements to floats; fails if an integer is not exact. */
+/* Converts a weight's elements to floats; fails if a float cannot hold an integer exactly. */
 static int put_elements(struct cr_import_weights *w, const struct cr_script_weight *s, float *out,
                         int64_t n, struct cr_error *error)
 {
@@ -97,7 +98,8 @@ static int put_elements(struct cr_import_weights *w, const struct cr_script_weig
     return 0;
 }
 
-/* Takes a weight.  Elements in a file stay there if all can be read as floats. */
+/* Fills an entry from a weight of the script.  The elements stay in their file if all of them can
+ * be read as floats; else they are converted and stored in memory. */
 static int take_weight(struct cr_import_weights *w, const struct cr_script_weight *s,
                        struct entry *entry, struct cr_error *error)
 {
@@ -123,7 +125,7 @@ static int take_weight(struct cr_import_weights *w, const struct cr_script_weigh
     return put_elements(w, s, data, t->elements, error);
 }
 
-/* Sorts n entries into both lists. */
+/* Sorts n entries by name and stores them in the lists of `w`. */
 static void put_entries(struct cr_import_weights *w, struct entry *entries, int n)
 {
     if (n)
@@ -161,7 +163,7 @@ void cr_import_weights_free(struct cr_import_weights *w)
 
 /* ---- reading ---- */
 
-/* Returns the type of safetensors with the same layout of elements, or -1. */
+/* Returns the safetensors type that stores elements in the same way, or -1. */
 static int plain_type(const struct cr_onnx_tensor *t)
 {
     return t->type == CR_ONNX_FLOAT      ? CR_ST_F32
@@ -171,8 +173,8 @@ static int plain_type(const struct cr_onnx_tensor *t)
                                          : -1;
 }
 
-/* Copies a part of a transposed matrix of floats, column by column: its columns are contiguous in
- * the file. */
+/* Copies a part of a transposed matrix of floats.  Goes column by column, as columns are contiguous
+ * in the file. */
 static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows, int64_t col,
                       int64_t cols, float *out)
 {
@@ -183,8 +185,8 @@ static void read_part(const struct cr_onnx_tensor *t, int64_t row, int64_t rows,
     }
 }
 
-/* Copies elements of a transposed matrix: the end of the first row, whole rows, and the
- * beginning of the last row. */
+/* Copies `n` elements of a transposed matrix from `first` on: the rest of the first row, whole
+ * rows, and the beginning of the last row. */
 static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64_t n, float *out)
 {
     int64_t columns = t->shape[1];
@@ -198,7 +200,7 @@ static void read_transposed(const struct cr_onnx_tensor *t, int64_t first, int64
     }
 }
 
-/* Reads elements in the order of the file. */
+/* Reads elements in the order of the file, ignoring that it may be transposed. */
 static int read_plain(const struct cr_import_weights *w, int i, int64_t first, int64_t n,
                       float *out)
 {

@@ -35,8 +35,8 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Rows of ONNX's operators are sorted, so that a binary search finds them; the few of recognisers
- * are not. */
+/* Searches the operators of ONNX by bisection, as their rows are sorted, and the few rows of
+ * recognisers one by one. */
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name)
 {
     const struct cr_onnx_op wanted = {.domain = domain, .name = name};

@@ -1,8 +1,8 @@
 /*
  * ops.h - the table of ONNX operators and their translations into the graph language.
  *
- * A function reads t->node and t->in, and sets its outputs by cr_set_output.  It refuses what the
- * language does not have.
+ * A C function of the table reads t->node and the terms t->in of its inputs, and sets the outputs
+ * by cr_set_output.  It refuses nodes that the language cannot express.
  */
 #ifndef CR_ONNX_OPS_H
 #define CR_ONNX_OPS_H
@@ -26,11 +26,12 @@ typedef void cr_onnx_op_function(struct cr_translation *t);
 /* An operator: a C function, a formula or a function of Lua (ops_lua.h) translates it. */
 struct cr_onnx_op {
     const char *domain, *name;
-    int since; /* the first version of the domain that the row is for */
+    int since; /* the row is for this version of the domain and later ones */
     cr_onnx_op_function *translate;
     const char *formula;                   /* "-floor(-x)", or null */
     const char *lua, *inputs, *attributes; /* "onnx.det" and its operands, or null */
-    bool is_inlined;                       /* the script has what the function makes, not a call of it */
+    bool is_inlined;                       /* the script contains the terms that the function makes,
+                                              not a call of it */
     const char *meaning;
 };
 
@@ -39,7 +40,7 @@ extern const int cr_onnx_n_ops;
 
 const struct cr_onnx_op *cr_onnx_find_op(const char *domain, const char *name);
 
-/* Translates t->node by the row of its operator. */
+/* Translates t->node by the given row of the table. */
 void cr_onnx_translate_op(struct cr_translation *t, const struct cr_onnx_op *op);
 
 /* ---- shared by translations ---- */
@@ -55,7 +56,7 @@ cr_t cr_input(const struct cr_translation *t, int input);
 /* The most elements of a term that a function of Lua reads as numbers. */
 enum { CR_ONNX_MANY = 4096 };
 
-/* Returns a number as short Lua text. */
+/* Returns a number as Lua text, as short as possible. */
 const char *cr_lua_number(struct cr_arena *arena, double number);
 
 #endif

@@ -1,4 +1,5 @@
-/* ops_arguments.c - reads what a node passes to the function of its operator's row; see ops_arguments.h. */
+/* ops_arguments.c - reads the arguments of an operator's function from a node; see
+ * ops_arguments.h. */
 #include "ops_arguments.h"
 
 #include <stddef.h>
@@ -42,7 +43,7 @@ static void add_text(struct cr_translation *t, struct cr_op_arguments *a, const 
 
 /* ---- inputs ---- */
 
-/* Returns the elements of an input as sizes. */
+/* Returns the elements of an integer input, each as cr_t_whole clamps it. */
 static const double *whole_numbers(struct cr_translation *t, const double *numbers, int64_t n)
 {
     double *whole = cr_arena_new(t->arena, (size_t)n, sizeof *whole);
@@ -51,7 +52,7 @@ static const double *whole_numbers(struct cr_translation *t, const double *numbe
     return whole;
 }
 
-/* Adds the elements of an input as an option; an input without elements counts as left out. */
+/* Adds the elements of an input as an option.  Adds none for an input without elements. */
 static void add_elements(struct cr_translation *t, struct cr_op_arguments *a, const char *option, cr_t x)
 {
     const double *numbers = cr_t_known_sizes(t, x);
@@ -65,13 +66,14 @@ static void add_elements(struct cr_translation *t, struct cr_op_arguments *a, co
     add_numbers(t, a, option, x->rank > 0, numbers, n);
 }
 
-/* The endings of words for inputs whose elements are an option. */
+/* True if the last letter of a word for an input tells that the input's elements are an option. */
 static bool is_option_ending(char ending)
 {
     return strchr("=~#", ending) != NULL;
 }
 
-/* Returns numbers by axis, with 1 in place of 0; axes with 0 get size 0 in the result. */
+/* Replaces each 0 among numbers that are given by axis by 1, and sets bit i of `no_size` where
+ * number i was 0, so that axis i of the result gets size 0. */
 static cr_t without_zeros(struct cr_translation *t, struct cr_op_arguments *a, cr_t x)
 {
     const double *numbers = cr_t_known_sizes(t, x);
@@ -85,7 +87,8 @@ static cr_t without_zeros(struct cr_translation *t, struct cr_op_arguments *a, c
     return a->no_size ? cr_t_data(t, x->type, x->rank, x->shape, more) : x;
 }
 
-/* Adds an input whose elements are an option, as the ending of its word in the row says. */
+/* Adds an input whose elements are an option; the last letter of `word`, the input's word in the
+ * row, gives the conditions. */
 static void add_option_input(struct cr_translation *t, struct cr_op_arguments *a, const char *word, cr_t x)
 {
     size_t length = strlen(word) - 1;
@@ -95,12 +98,13 @@ static void add_option_input(struct cr_translation *t, struct cr_op_arguments *a
     if (ending == '#')
         x = without_zeros(t, a, x);
     if (ending == '~' && !x->data && x->kind == CR_TERM_VALUE)
-        t->unknown = x->value; /* becomes a known value if the function fails without it */
+        t->unknown = x->value; /* if the function fails without the option, import tries to make it
+                                  a known value */
     else
         add_elements(t, a, cr_arena_text(t->arena, word, length), x);
 }
 
-/* Adds an input that is an operand, as the ending of its word in the row says. */
+/* Adds an input that is an operand; `ending` is the last letter of its word in the row. */
 static void add_operand(struct cr_translation *t, struct cr_op_arguments *a, char ending, const cr_t *x)
 {
     if (ending == '?' && *x && (*x)->kind == CR_TERM_DATA && cr_t_elements(*x) == 1)
@@ -111,7 +115,7 @@ static void add_operand(struct cr_translation *t, struct cr_op_arguments *a, cha
         add(t, a, (struct cr_op_argument){.kind = CR_ARGUMENT_NIL});
 }
 
-/* Adds all inputs as a list, in which none may be missing. */
+/* Adds all inputs as one list; none of them may be omitted. */
 static void add_all(struct cr_translation *t, struct cr_op_arguments *a)
 {
     for (int i = 0; i < t->node->n_inputs; i++)
@@ -130,7 +134,7 @@ static const double *of_integers(struct cr_translation *t, const int64_t *intege
     return numbers;
 }
 
-/* Returns the kind of an attribute of an inlined operator. */
+/* Returns the kind that an attribute of an inlined operator has to have. */
 static enum cr_onnx_kind kind_of(const char *name)
 {
     static const struct {
@@ -147,8 +151,8 @@ static enum cr_onnx_kind kind_of(const char *name)
     return CR_ONNX_A_INT;
 }
 
-/* Adds an attribute as an option of its name, if the node has it; a tensor as its first element.  Functions
- * of scripts check the types of their options. */
+/* Adds an attribute, if the node has it, as an option of its name; a tensor counts as its first
+ * element.  Functions that scripts call check the types of their options themselves. */
 static void add_attribute(struct cr_translation *t, const struct cr_onnx_op *op, struct cr_op_arguments *a,
                           const char *name)
 {
@@ -160,7 +164,8 @@ static void add_attribute(struct cr_translation *t, const struct cr_onnx_op *op,
     if (x->kind == CR_ONNX_A_STRING && x->s)
         add_text(t, a, name, x->s);
     else if (x->kind == CR_ONNX_A_INT)
-        add_number(t, a, name, cr_number_of_size(x->i)); /* a recogniser's may be a symbol */
+        add_number(t, a, name, cr_number_of_size(x->i)); /* may be a symbol in a recogniser's
+                                                            node */
     else if (x->kind == CR_ONNX_A_FLOAT)
         add_number(t, a, name, x->f);
     else if (x->kind == CR_ONNX_A_FLOATS && (x->floats || !x->n))
@@ -178,7 +183,7 @@ static void add_attribute(struct cr_translation *t, const struct cr_onnx_op *op,
         cr_onnx_refuse(t, "attribute %s has another type, expected that of the operator", name);
 }
 
-/* Adds option `outputs`: which outputs the node has. */
+/* Adds option `outputs`: a boolean for each output, true if the node has it. */
 static void add_outputs(struct cr_translation *t, struct cr_op_arguments *a)
 {
     int n = t->node->n_outputs;
@@ -206,7 +211,8 @@ static void add_type(struct cr_translation *t, struct cr_op_arguments *a)
         add_text(t, a, "type", cr_onnx_type_name(x->type));
 }
 
-/* Adds an option that is not an attribute, or what a word says that is no option; see ops.def. */
+/* Handles a word with "@" of a row, as ops.def describes it: adds an option that is not an
+ * attribute, or sets a flag. */
 static void add_other(struct cr_translation *t, struct cr_op_arguments *a, const char *name)
 {
     static const bool yes = true;
@@ -228,7 +234,7 @@ static void add_other(struct cr_translation *t, struct cr_op_arguments *a, const
 
 /* ---- a row ---- */
 
-/* Reads the next word of a list and moves on; false at the end. */
+/* Copies the next word of a list to `word` and advances; returns false at the end of the list. */
 static bool next_word(const char **list, char *word)
 {
     *list += strspn(*list, " ");
@@ -241,7 +247,7 @@ static bool next_word(const char **list, char *word)
     return true;
 }
 
-/* Adds the inputs that are operands. */
+/* Adds the inputs whose words in `inputs` make them operands. */
 static void add_operands(struct cr_translation *t, struct cr_op_arguments *a, const char *inputs)
 {
     static const cr_t none = NULL;

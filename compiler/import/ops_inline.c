@@ -1,11 +1,12 @@
-/* ops_inline.c - translates operators into the terms that a function of Lua or a formula makes. */
+/* ops_inline.c - translates operators into terms that a Lua function or a formula makes. */
 #include "ops_inline.h"
 
 #include <string.h>
 
 #include "lua_terms.h"
 
-/* Folds a formula of two operands over all inputs. */
+/* Applies a formula of two operands to the first two inputs, then to the result and each further
+ * input. */
 static void fold(struct cr_translation *t, const struct cr_onnx_op *op)
 {
     cr_t pair[2] = {cr_input(t, 0), NULL};

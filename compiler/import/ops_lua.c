@@ -1,9 +1,9 @@
 /*
  * ops_lua.c - translates operators into calls of functions of graphs/lib/onnx.lua; see ops.def.
  *
- * A call has the tensors in the order of the row, then a table of options, which have to be known
- * at import: onnx.resize(x, {mode = "linear", sizes = {1, 1, 8, 8}}).  The front end infers the
- * shape of the result.
+ * The arguments of a call are the tensors in the order of the row, then a table of options, which
+ * have to be known at import: onnx.resize(x, {mode = "linear", sizes = {1, 1, 8, 8}}).  The front
+ * end infers the shape of the result.
  */
 #include "ops_lua.h"
 
@@ -21,13 +21,13 @@
 struct call {
     struct cr_translation *t;
     struct cr_op_arguments given;
-    struct cr_onnx_argument *arguments; /* as the script has them */
+    struct cr_onnx_argument *arguments; /* in the form that the script prints */
     int n, cap;
 };
 
 /* ---- arguments as the script has them ---- */
 
-/* Appends a text in quotes.  Escapes spaces: a long line would be broken there. */
+/* Appends a quoted string.  Escapes spaces, since long lines are broken at spaces. */
 static void put_string(struct cr_text *text, const char *string)
 {
     cr_put(text, "\"");
@@ -36,7 +36,7 @@ static void put_string(struct cr_text *text, const char *string)
     cr_put(text, "\"");
 }
 
-/* Appends value number i of an argument. */
+/* Appends item `i` of an argument as Lua text. */
 static void put_value(struct call *c, struct cr_text *text, const struct cr_op_argument *x, int64_t i)
 {
     struct cr_translation *t = c->t;
@@ -58,7 +58,7 @@ static void add(struct call *c, cr_t term, const char *text)
     *CR_ARENA_PUSH(c->t->arena, c->arguments, c->n, c->cap) = (struct cr_onnx_argument){term, text};
 }
 
-/* Adds an argument; an option has its name before it. */
+/* Adds an argument to the call; an option is preceded by its name. */
 static void add_argument(struct call *c, const struct cr_op_argument *x)
 {
     struct cr_text text = {0};
@@ -83,7 +83,7 @@ static void add_argument(struct call *c, const struct cr_op_argument *x)
     free(text.data);
 }
 
-/* Adds operands, then a table of options. */
+/* Adds all operands to the call, then a table of the options. */
 static void add_arguments(struct call *c)
 {
     const struct cr_op_arguments *given = &c->given;
@@ -109,7 +109,7 @@ static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_languag
                                      : CR_ONNX_BOOL;
 }
 
-/* Infers the shape and type of a call's result; false if it refuses. */
+/* Infers the shape and type of a call's result; returns false if the front end refuses the call. */
 static bool infer(struct call *c, const char *name, const struct cr_onnx_argument *arguments,
                   struct cr_inferred *result)
 {
@@ -118,7 +118,8 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
     int n = c->n;
     if (n)
         memcpy(all, arguments, (size_t)n * sizeof *all);
-    if (c->given.only_shape && c->given.n > c->given.n_operands) { /* before the end of the table */
+    if (c->given.only_shape && c->given.n > c->given.n_operands) { /* put in front of the brace that
+                                                                      closes the table */
         all[n - 1].text = "only_shape = true";
         all[n++] = (struct cr_onnx_argument){NULL, CR_TERM_TABLE_END};
     }
@@ -129,7 +130,7 @@ static bool infer(struct call *c, const char *name, const struct cr_onnx_argumen
     return false;
 }
 
-/* Infers the result with another size for axes of size 0. */
+/* Infers the result for operands whose axes of size 0 have the given size instead. */
 static bool infer_instead(struct call *c, const char *name, int64_t size,
                           struct cr_inferred *result)
 {
@@ -148,8 +149,9 @@ static bool infer_instead(struct call *c, const char *name, int64_t size,
     return infer(c, name, arguments, result);
 }
 
-/* Infers a result for operands without elements, which the language does not have: tries sizes 2
- * and 3 in place of 0.  Axes of the result that vary with the size get size 0. */
+/* Infers the result for operands without elements, which the language does not have: tries sizes
+ * 2 and 3 in place of 0.  An axis of the result that is 2 in the one and 3 in the other gets
+ * size 0. */
 static bool infer_empty(struct call *c, const char *name, struct cr_inferred *result)
 {
     struct cr_inferred other;
@@ -168,7 +170,8 @@ static bool infer_empty(struct call *c, const char *name, struct cr_inferred *re
     return known;
 }
 
-/* Gives a call of a function, or its known elements, as one of the outputs. */
+/* Sets an output of the node to a call of the function `name`, or to the elements of its result if
+ * they are known. */
 static void give(struct call *c, int output, const char *name)
 {
     struct cr_translation *t = c->t;

@@ -4,8 +4,8 @@
 
 #include "ops.h"
 
-/* Translates a node into a call of its row's function, with inputs and attributes as the row lists
- * them: see ops.def. */
+/* Translates a node into a call of its row's function, with the inputs and attributes that the row
+ * lists; see ops.def. */
 void cr_translate_by_lua(struct cr_translation *t, const struct cr_onnx_op *op);
 
 #endif

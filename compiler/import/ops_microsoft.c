@@ -4,7 +4,7 @@
 
 #include "ops.h"
 
-/* Returns the tensor of an input, or null if it has none. */
+/* Returns the tensor that holds an input's elements, or null if they are not known. */
 static const struct cr_onnx_tensor *tensor_of(const struct cr_translation *t, int input)
 {
     int value = input < t->node->n_inputs ? t->node->inputs[input] : CR_ONNX_NONE;
@@ -17,14 +17,15 @@ struct narrow {
     const struct cr_onnx_tensor *data, *scales, *zeros;
 };
 
-/* Returns number i of a packed row; the lowest bits of a byte come first. */
+/* Returns number `i` of a row of packed numbers of `bits` bits; the lowest bits of a byte are the
+ * first number. */
 static int bits_of(const struct cr_onnx_tensor *x, int64_t row, int64_t i, int64_t bits)
 {
     int byte = (int)cr_onnx_element(x, row + i * bits / 8);
     return byte >> (i * bits % 8) & ((1 << bits) - 1);
 }
 
-/* Returns the dequantised weight [n, k]. */
+/* Returns element [n, k] of the weight, dequantised. */
 static double wide(const struct narrow *w, int64_t n, int64_t k)
 {
     int64_t block = k / w->block, bytes = w->block * w->bits / 8;
@@ -37,8 +38,8 @@ static double wide(const struct narrow *w, int64_t n, int64_t k)
     return (float)(((float)q - (float)zero) * (float)scale);
 }
 
-/* True if attributes are in range and the tensors have the numbers of elements that attributes
- * state. */
+/* True if the attributes are in range and the tensors have the numbers of elements that follow from
+ * them. */
 static bool fits(const struct narrow *w)
 {
     if (!(w->bits == 2 || w->bits == 4 || w->bits == 8) || w->N < 1 || w->K < 1 || w->block < 8 ||

@@ -1,4 +1,4 @@
-/* pattern_match.c - shared by the recognisers of patterns; see pattern_match.h. */
+/* pattern_match.c - functions that the recognisers of patterns share; see pattern_match.h. */
 #include "pattern_match.h"
 
 #include <ctype.h>
@@ -131,10 +131,11 @@ int cr_match_make(struct cr_onnx_graph *g, int like, const char *op, const int *
 
 /* ---- names ---- */
 
-/* Returns the last name but one of a list: "h.0" for "['', 'h', 'h.0', 'linear']". */
+/* Returns the path of the innermost module in a list of paths, the last but one: "h.0" for "['',
+ * 'h', 'h.0', 'linear']". */
 static const char *scope_of_list(struct cr_arena *arena, const char *list)
 {
-    const char *quotes[4] = {NULL, NULL, NULL, NULL}; /* the last four */
+    const char *quotes[4] = {NULL, NULL, NULL, NULL}; /* the last four quotes */
     for (const char *c = list; *c; c++)
         if (*c == '\'') {
             memmove(quotes, quotes + 1, 3 * sizeof *quotes);
@@ -144,7 +145,7 @@ static const char *scope_of_list(struct cr_arena *arena, const char *list)
                      : "";
 }
 
-/* Returns the part before the last "/", with dots for slashes: "h.h.0.attn" for
+/* Returns a node's name without its last part, with dots for slashes: "h.h.0.attn" for
  * "/h/h.0/attn/MatMul". */
 static const char *scope_of_name(struct cr_arena *arena, const char *name)
 {

@@ -14,7 +14,7 @@ enum { MOST_LOCALS = 150 };
 
 /* ---- libraries of the script ---- */
 
-/* True if Lua text names a field of a library. */
+/* True if Lua text contains a name of the form "library.field". */
 static bool names_field(const char *text, const char *library)
 {
     size_t n = strlen(library);
@@ -50,7 +50,8 @@ static void print_requires(struct cr_printer *p, const struct cr_onnx_script *s)
     }
 }
 
-/* Prints a title comment, without characters that would end the line. */
+/* Prints the script's first line, a comment with the model's file name; replaces characters that
+ * would end the line. */
 static void print_title(struct cr_printer *p)
 {
     const struct cr_onnx_model *m = p->graph->model;
@@ -69,7 +70,7 @@ static void print_title(struct cr_printer *p)
 
 /* ---- inputs and outputs ---- */
 
-/* local seq = length("seq", 128) */
+/* Prints a line for each length: local seq = length("seq", 128) */
 static void print_lengths(struct cr_printer *p)
 {
     const struct cr_symbols *s = p->graph->symbols;
@@ -88,7 +89,8 @@ static void print_lengths(struct cr_printer *p)
     }
 }
 
-/* Prints an input.  The language has float and integer inputs: a boolean is an integer != 0. */
+/* Prints the line of an input.  The language has only float and integer inputs: a boolean input is
+ * read as integer ~= 0. */
 static void print_input(struct cr_printer *p, int value)
 {
     signed char lengths[CR_ONNX_RANK] = {0};
@@ -142,7 +144,7 @@ static void print_output(struct cr_printer *p, const struct cr_onnx_script *s, i
 
 /* ---- statements ---- */
 
-/* Prints all lines in their order. */
+/* Prints all lines of a script in order. */
 static void print_all(struct cr_printer *p, const struct cr_onnx_script *s)
 {
     struct cr_names outputs = {0};
@@ -188,7 +190,8 @@ static void start(struct cr_printer *p, struct cr_onnx_graph *graph, bool in_tab
     error->text[0] = '\0';
 }
 
-/* Prints the script.  If it has too many local names, prints it again with fields of a table. */
+/* Prints the script.  If Lua's limit of local variables is exceeded, prints it again with fields of
+ * a table instead. */
 int cr_script_print(struct cr_printer *p, const struct cr_onnx_script *script,
                     struct cr_error *error)
 {

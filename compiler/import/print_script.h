@@ -5,8 +5,8 @@
 #include "print_terms.h"
 #include "translate.h"
 
-/* Prints a script into printer->text, and sets printer->weights to its weights.  Free the printer
- * by cr_script_free_printer, also after a failure. */
+/* Prints a script into printer->text, and sets printer->weights to the weights that it reads.  Free
+ * the printer by cr_script_free_printer, also after a failure. */
 int cr_script_print(struct cr_printer *printer, const struct cr_onnx_script *script,
                     struct cr_error *error);
 void cr_script_free_printer(struct cr_printer *printer);

@@ -16,13 +16,14 @@ enum { SHORT = 60, INDENT = 4 };
 struct writing {
     struct cr_printer *printer;
     struct cr_onnx_blocks blocks;
-    cr_t *inlined;          /* by value: the term that is printed where it is read, or null */
-    const char **preferred; /* by value: the name to use instead of ONNX's, or null */
+    cr_t *inlined;          /* by value: the term to print where the value is read, or null if the
+                               value has a name */
+    const char **preferred; /* by value: the name to use instead of the name in ONNX, or null */
 };
 
 /* ---- inlining ---- */
 
-/* Returns a layer's path relative to the function that is being printed. */
+/* Returns the path of a layer relative to the scope of the function that is being printed. */
 static const char *own_path(const struct writing *w, cr_t x)
 {
     size_t n = w->printer->scope ? strlen(w->printer->scope) : 0;
@@ -58,7 +59,7 @@ static bool is_attention(cr_t x)
            (strcmp(x->name, "attention.attend") == 0 || strcmp(x->name, "attention.grouped") == 0);
 }
 
-/* Replaces inlined values in a term by their terms. */
+/* Returns a term in which inlined values are replaced by their terms. */
 static cr_t substituted(struct writing *w, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE)
@@ -91,7 +92,7 @@ static int uses_of(cr_t x, int value)
     return n;
 }
 
-/* Returns the first of n lines' terms that reads a value, or null. */
+/* Returns the term of the first of n lines that reads a value, or null. */
 static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 {
     for (int i = 0; i < n; i++)
@@ -101,8 +102,9 @@ static cr_t reader(const struct cr_onnx_line *lines, int n, int value)
 }
 
 /*
- * True if a term is inlined into its only reader, in the same group of lines: it is short, it is
- * not an operand of attention, and it is not a layer inside a layer.
+ * True if a term is inlined into the only term that reads its value, which is among the n lines
+ * `rest`: both are short, the reader is not an attention, and no layer gets into the arguments of
+ * another layer.
  */
 static bool is_inlined(struct writing *w, cr_t x, int value, const struct cr_onnx_line *rest, int n)
 {
@@ -113,7 +115,7 @@ static bool is_inlined(struct writing *w, cr_t x, int value, const struct cr_onn
            length_of(w, x) + length_of(w, user) <= 90;
 }
 
-/* Names the operands of an attention q, k and v. */
+/* Gives the operands of an attention that only it reads the names q, k and v. */
 static void prefer_names(struct writing *w, cr_t x)
 {
     static const char *const names[] = {"q", "k", "v"};
@@ -126,7 +128,7 @@ static void prefer_names(struct writing *w, cr_t x)
 
 /* ---- lines ---- */
 
-/* Prints a definition; first defines its operands that need a name. */
+/* Prints the line that defines a value; before it, lines for parts of the term that need a name. */
 static void print_line(struct writing *w, int value, cr_t x, int indent)
 {
     struct cr_printer *p = w->printer;
@@ -141,8 +143,8 @@ static void print_line(struct writing *w, int value, cr_t x, int indent)
     free(text.data);
 }
 
-/* Prints lines of the script or of a function, except inlined ones.  If the last line defines the
- * value `result`, returns its term instead of printing it, else null. */
+/* Prints the lines of the script or of a function, except inlined ones.  If the last line defines
+ * the value `result`, does not print it but returns its term; else returns null. */
 static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int n, int indent,
                         int result)
 {
@@ -163,7 +165,8 @@ static cr_t print_lines(struct writing *w, const struct cr_onnx_line *lines, int
 
 /* ---- loops ---- */
 
-/* Returns the name of a run's function: "h" for "transformer.h.", "block" for "". */
+/* Returns the name of the function that a run of blocks becomes: "h" for "transformer.h.", "block"
+ * for "". */
 static const char *function_name(struct cr_printer *p, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -178,7 +181,8 @@ static const char *function_name(struct cr_printer *p, const char *prefix)
                                                           : last);
 }
 
-/* Makes the weights of a term weights of the script, with names relative to `path` unless null. */
+/* Adds the weights that a term reads to the script's weights.  If `path` is not null, names in the
+ * text are relative to it. */
 static void take_weights(struct writing *w, cr_t x, const char *path)
 {
     struct cr_printer *p = w->printer;
@@ -208,7 +212,8 @@ static void take_outer_name(struct cr_printer *p, const char *name)
         cr_take_name(p->arena, &p->locals, name);
 }
 
-/* Reserves the names of outer values that a function reads: its locals must not hide them. */
+/* Reserves the Lua names of values from outside that a function reads, so that its locals do not
+ * hide them. */
 static void keep_outer_names(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -233,7 +238,8 @@ static const char *parameter_list(struct cr_printer *p, const struct cr_onnx_run
     return list;
 }
 
-/* Prints the return statement: of the term `rest`, or of the names of the carried values. */
+/* Prints the function's return statement: of the term `rest` if it is not null, else of the carried
+ * values. */
 static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t rest)
 {
     struct cr_printer *p = w->printer;
@@ -249,7 +255,7 @@ static void print_return(struct writing *w, const struct cr_onnx_run *r, cr_t re
     free(text.data);
 }
 
-/* Prints definitions of shared weights and known elements before the function. */
+/* Prints definitions of weights and known elements that all blocks share, before the function. */
 static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
 {
     struct cr_printer *p = w->printer;
@@ -268,7 +274,7 @@ static void print_shared(struct writing *w, const struct cr_onnx_run *r, cr_t x)
             print_shared(w, r, x->arguments[i].term);
 }
 
-/* Prints the first block as a function of the carried values. */
+/* Prints the first block of a run as a function of the carried values. */
 static void print_function(struct writing *w, const struct cr_onnx_run *r, const char *name)
 {
     struct cr_printer *p = w->printer;
@@ -308,8 +314,8 @@ static void print_function(struct writing *w, const struct cr_onnx_run *r, const
     p->scope = scope;
 }
 
-/* Returns the variable of a loop.  Reuses the variable of the initial value if only the first block
- * reads the value. */
+/* Returns the Lua variable that carries a value through the loop.  That is the variable of the
+ * initial value if only the first block reads that value, else a new one. */
 static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r, int value)
 {
     struct cr_printer *p = w->printer;
@@ -324,7 +330,7 @@ static const char *loop_variable(struct writing *w, const struct cr_onnx_run *r,
     return p->in_table ? cr_arena_print(p->arena, CR_PRINT_TABLE ".%s", local) : local;
 }
 
-/* Prints the function of a run, and the loop that calls it. */
+/* Prints the function of a run of blocks, and the loop that calls it. */
 static void print_run(struct writing *w, const struct cr_onnx_run *r)
 {
     struct cr_printer *p = w->printer;

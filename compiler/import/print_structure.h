@@ -9,8 +9,8 @@
 #include "print_terms.h"
 #include "translate.h"
 
-/* Appends the statements to printer->text.  Inputs have to have names; values that outputs of the
- * model read get names. */
+/* Appends the statements to printer->text.  Inputs must have names already; the values that are
+ * outputs of the model get names. */
 void cr_structure_print(struct cr_printer *printer, const struct cr_onnx_script *script);
 
 #endif

@@ -100,7 +100,7 @@ static const char *shape_text(struct cr_printer *p, cr_t x)
     return cr_sizes_text(p, x->rank, x->shape, x->lengths);
 }
 
-/* Appends the text of an argument, with names for lengths. */
+/* Appends an argument's text, in which marks of lengths are replaced by the lengths' names. */
 static void put_text(struct cr_printer *p, struct cr_text *text, const char *from)
 {
     for (; *from; from++)
@@ -110,7 +110,7 @@ static void put_text(struct cr_printer *p, struct cr_text *text, const char *fro
             cr_put(text, "%c", *from);
 }
 
-/* True if all elements are the same number; there is at least one element. */
+/* True if all elements of a term, at least one, are the same number. */
 static bool is_uniform(cr_t x)
 {
     for (int64_t i = 1; i < cr_t_elements(x); i++)
@@ -119,8 +119,8 @@ static bool is_uniform(cr_t x)
     return true;
 }
 
-/* Finds a step per axis such that elements are start + sum of step times index.  Returns false
- * if there are no such steps, or if a list of the elements is shorter. */
+/* Finds a step per axis such that each element is the first one plus the sum of step * index.
+ * Returns false if there are no such steps, or if listing the elements is shorter. */
 static bool find_steps(cr_t x, double *steps)
 {
     int64_t n = cr_t_elements(x), inner = 1;
@@ -139,7 +139,8 @@ static bool find_steps(cr_t x, double *steps)
     return n > 2;
 }
 
-/* Returns the weight that holds known elements, or null.  Compares shapes: reshapes share data. */
+/* Returns the script's weight that already holds these known elements, or null.  Compares shapes
+ * too, as reshapes share elements. */
 static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
 {
     for (int i = 0; i < p->n_weights; i++)
@@ -150,7 +151,8 @@ static struct cr_script_weight *find_weight(const struct cr_printer *p, cr_t x)
     return NULL;
 }
 
-/* Returns a weight for known elements that are too many for the script's text. */
+/* Returns the weight that holds known elements that are too many for the script's text; adds it if
+ * it is missing. */
 static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
 {
     struct cr_script_weight *w = find_weight(p, x);
@@ -163,7 +165,8 @@ static struct cr_script_weight *as_weight(struct cr_printer *p, cr_t x)
     return w;
 }
 
-/* Returns the text of a parameter.  Parameters are floats, so it is cast to its type. */
+/* Returns the text that reads a parameter.  Parameters are floats; the text casts them to
+ * `type`. */
 static const char *param_text(struct cr_printer *p, const char *name, enum cr_onnx_type type,
                               int rank, const int64_t *shape)
 {
@@ -178,7 +181,7 @@ static const char *param_text(struct cr_printer *p, const char *name, enum cr_on
     }
 }
 
-/* Returns the text of a number; fails if an integer does not fit an i32. */
+/* Returns a number as text; reports an error if an integer does not fit an i32. */
 static const char *number_text(struct cr_printer *p, enum cr_onnx_type type, double number)
 {
     if (cr_language_type(type) == CR_LANGUAGE_I32 &&
@@ -197,7 +200,8 @@ static void put_table(struct cr_printer *p, struct cr_text *text, cr_t x)
            type_names[cr_language_type(x->type)]);
 }
 
-/* Prints start + the sum of step times iota, in brackets if the outer operator binds tighter. */
+/* Prints elements as a formula, the first one plus the sum of step * iota.  Puts it in parentheses
+ * if the operator `around` binds tighter. */
 static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, const double *steps,
                         enum cr_precedence around)
 {
@@ -220,7 +224,8 @@ static void put_counted(struct cr_printer *p, struct cr_text *text, cr_t x, cons
     cr_put(text, "%s", brackets ? ")" : "");
 }
 
-/* True if booleans are a lower triangle of the last two axes: column <= row + *shift. */
+/* True if booleans are true exactly where column <= row + *shift in the last two axes; sets
+ * *shift. */
 static bool find_triangle(cr_t x, int64_t *shift)
 {
     if (x->rank < 2 || cr_t_elements(x) <= 4)
@@ -244,14 +249,14 @@ static void put_triangle(struct cr_printer *p, struct cr_text *text, cr_t x, int
     cr_put(text, ")");
 }
 
-/* Prints known elements as a weight: its local name, or param(...). */
+/* Prints known elements that are a weight: the weight's local name, or param(...). */
 static void put_weight(struct cr_printer *p, struct cr_text *text, cr_t x)
 {
     const struct cr_script_weight *w = as_weight(p, x);
     cr_put(text, "%s", w->local ? w->local : param_text(p, w->name, x->type, x->rank, x->shape));
 }
 
-/* Prints known elements in the shortest form. */
+/* Prints known elements in the shortest form: a constant, a formula, a list, or a weight. */
 static void put_data(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     double steps[CR_ONNX_RANK];
@@ -312,7 +317,7 @@ const char *cr_value_text(struct cr_printer *p, int value)
 
 /* ---- terms ---- */
 
-/* Returns the name of a part of the term that is being printed, or null. */
+/* Returns the name that name_parts gave to a part of the current term, or null. */
 static const char *part_name(const struct cr_printer *p, cr_t x);
 
 static bool is_number(cr_t x)
@@ -320,8 +325,8 @@ static bool is_number(cr_t x)
     return x && x->kind == CR_TERM_DATA && cr_t_elements(x) == 1;
 }
 
-/* True if argument i may be a plain number, because another argument is a tensor of its type and
- * axes. */
+/* True if argument `i` of a call may be printed as a plain number, because another argument is a
+ * tensor with the type and rank that the number takes on. */
 static bool beside_tensor(cr_t call, int i)
 {
     static const char *const takers[] = {"+",         "-",       "*",       "/",  "floor_divide",
@@ -378,7 +383,7 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
     if (x->kind == CR_TERM_SCOPE) {
         size_t own = p->scope && strncmp(x->path, p->scope, strlen(p->scope)) == 0 ? strlen(p->scope) : 0;
         cr_put(text, "scope(\"%s\", %s", x->path + own, x->name);
-        cr_value_text(p, x->weight); /* adds weight and bias to the script's weights */
+        cr_value_text(p, x->weight); /* adds the weight and the bias to the script's weights */
         if (x->bias != CR_ONNX_NONE)
             cr_value_text(p, x->bias);
         comma = true;
@@ -394,7 +399,7 @@ static void put_call(struct cr_printer *p, struct cr_text *text, cr_t x)
     cr_put(text, ")");
 }
 
-/* a ^ 2: a power whose exponent is a number. */
+/* True if a term is a power with a number as its exponent, such as a ^ 2. */
 static bool is_power(cr_t x)
 {
     return strcmp(x->name, "pow") == 0 && is_number(x->arguments[1].term) &&
@@ -402,7 +407,7 @@ static bool is_power(cr_t x)
            x->arguments[0].term->kind != CR_TERM_DATA;
 }
 
-/* Prints a call, or an operator of Lua if there is one for it. */
+/* Prints a term that is a call, as an infix operator of Lua if there is one for it. */
 static void put_made(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_precedence around)
 {
     if (x->kind == CR_TERM_INFIX)
@@ -436,7 +441,7 @@ void cr_print_term(struct cr_printer *p, struct cr_text *text, cr_t x, enum cr_p
 
 /* ---- parts ---- */
 
-/* A part of the term that is being printed. */
+/* A subterm of the term that is being printed. */
 struct part {
     cr_t term;
     int uses;
@@ -476,7 +481,8 @@ static struct part *add_part(struct cr_parts *parts, cr_t x)
     return part;
 }
 
-/* Counts the uses of each part; counts the operands of a part once. */
+/* Counts the uses of each subterm.  The operands of a subterm that is used several times are
+ * counted once. */
 static void count_parts(struct cr_printer *p, cr_t x)
 {
     if (x->kind == CR_TERM_VALUE || is_number(x))
@@ -488,7 +494,7 @@ static void count_parts(struct cr_printer *p, cr_t x)
             count_parts(p, x->arguments[i].term);
 }
 
-/* Defines names for parts that are used several times, operands first. */
+/* Defines Lua names for subterms that are used several times, operands first. */
 static void name_parts(struct cr_printer *p, cr_t x, const char *name, int indent, bool whole)
 {
     if (x->kind == CR_TERM_VALUE || is_number(x) || part_name(p, x))

@@ -1,9 +1,9 @@
 /*
- * recognise.h - passes that replace several nodes of an exporter by one: layers, activations,
- * attention.
+ * recognise.h - passes that replace a group of nodes by one node: a layer, an activation, an
+ * attention. Exporters write such groups.
  *
  * A pattern has to match in structure, shapes and constants.  The result is equal up to rounding
- * for finite numbers.  A comment at the pattern says if NaN or infinities may differ.
+ * for finite numbers.  A comment at the pattern tells whether NaN or infinities may differ.
  */
 #ifndef CR_ONNX_RECOGNISE_H
 #define CR_ONNX_RECOGNISE_H

@@ -17,7 +17,7 @@ static int scaled(const struct cr_onnx_graph *g, int value, double number)
     return CR_ONNX_NONE;
 }
 
-/* Returns x if a value is 1 + x and has one user, or CR_ONNX_NONE. */
+/* Returns x if a value is 1 + x and has one reader, or CR_ONNX_NONE. */
 static int one_more(const struct cr_onnx_graph *g, int value)
 {
     int add = cr_match_only(g, value, "Add");
@@ -116,8 +116,8 @@ static int of_silu(const struct cr_onnx_graph *g, int product)
     return CR_ONNX_NONE;
 }
 
-/* All three give NaN for NaN. For infinities they equal the formulas, except for 0.5 (x (1 +
- * f(x))). */
+/* All three activations give NaN for NaN.  For infinities they equal the formulas, except for 0.5
+ * (x (1 + f(x))). */
 void cr_recognise_activations(struct cr_onnx_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++) {

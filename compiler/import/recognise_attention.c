@@ -7,21 +7,23 @@
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* The kind of a mask: none; causal; true where a key is visible or hidden; added to scores. */
+/* The meaning of a mask: there is none; later keys are hidden (causal); true marks a key as
+ * visible; true marks a key as hidden; the mask is added to the scores. */
 enum mask { MASK_NONE, MASK_CAUSAL, MASK_ALLOWS, MASK_FORBIDS, MASK_ADDS };
 
-/* An attention that is being matched, from its last product to its first. */
+/* An attention that is being matched, from the product probabilities * V back to the product Q
+ * K^T. */
 struct attention {
     int node, q, k, v, mask;
     enum mask kind;
     double scale;
-    bool safe; /* rows without a visible key are 0, not NaN */
+    bool safe; /* a row of the output whose keys are all hidden is 0, not NaN */
 };
 
 /* ---- masks ---- */
 
-/* True if an element of a mask hides a key.  Clears *is_plain if a number to add is neither 0 nor
- * at most -1e30. */
+/* True if element `x` of a mask hides a key.  Clears *is_plain if an additive mask has a number
+ * that is neither 0 nor at most -1e30. */
 static bool forbids(enum mask kind, double x, bool *is_plain)
 {
     if (kind == MASK_ADDS)
@@ -30,8 +32,9 @@ static bool forbids(enum mask kind, double x, bool *is_plain)
 }
 
 /*
- * Sets the kind of a known mask to none if it hides nothing, to causal if it hides all later
- * keys.  An added -1e30 or less counts as -infinity: the same unless scores are NaN or infinite.
+ * Changes the kind of a mask with known elements: to none if it hides nothing, to causal if it
+ * hides exactly the later keys.  An added -1e30 or less counts as -infinity; the results differ
+ * only if scores are NaN or infinite.
  */
 static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
 {
@@ -57,7 +60,8 @@ static void look_at_mask(struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* Replaces a mask where(condition, 0, -infinity), or the reverse, by its condition. */
+/* Replaces a mask that is where(condition, 0, -infinity) or where(condition, -infinity, 0) by the
+ * boolean condition. */
 static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
 {
     int where = a->kind == MASK_ADDS ? cr_match_op(g, a->mask, "Where") : CR_ONNX_NONE;
@@ -74,7 +78,7 @@ static void take_condition(const struct cr_onnx_graph *g, struct attention *a)
     }
 }
 
-/* Returns a mask [B, 1, T, S] with one more axis for groups. */
+/* Returns a mask [B, 1, T, S] reshaped to [B, 1, 1, T, S], for grouped keys. */
 static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
 {
     const struct cr_onnx_value m = g->values[a->mask];
@@ -85,8 +89,9 @@ static int wide_mask(struct cr_onnx_graph *g, const struct attention *a)
     return value;
 }
 
-/* True if keys and values need not be repeated: the mask has no heads.  A boolean mask of 4 axes
- * gets one more; the library adds it to a mask that is added to scores. */
+/* True if the mask works with keys and values that are not repeated for each query head, because
+ * it is the same for all heads.  Reshapes a boolean mask of 4 axes; graphs/lib reshapes an added
+ * one. */
 static bool fits_groups(struct cr_onnx_graph *g, struct attention *a)
 {
     if (a->kind == MASK_NONE || a->kind == MASK_CAUSAL)
@@ -112,7 +117,8 @@ static int causal_mask(struct cr_onnx_graph *g, int like, int64_t size)
 
 /* ---- the parts ---- */
 
-/* Strips constant factors off a value and multiplies *scale by them.  Each product has one user. */
+/* Strips multiplications and divisions by constants off a value and multiplies *scale by the
+ * constants.  Stops at a product that has several readers. */
 static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
 {
     for (;;) {
@@ -133,7 +139,8 @@ static int unscaled(const struct cr_onnx_graph *g, int value, double *scale)
     }
 }
 
-/* Returns the softmax that makes a value, which may be `where isnan(p) then 0 else p`. */
+/* Returns the softmax that computes a value; sets *safe if it is inside `where isnan(p) then 0 else
+ * p`.  Returns CR_ONNX_NONE if there is none. */
 static int find_softmax(const struct cr_onnx_graph *g, int value, bool *safe)
 {
     int where = cr_match_only(g, value, "Where");
@@ -159,7 +166,8 @@ static bool spreads(const struct cr_onnx_graph *g, int mask, int scores)
     return m->rank >= 0;
 }
 
-/* Returns the scores without a mask that adds to them, or replaces them by a very small number. */
+/* If a value is scores combined with a mask, by an addition or by a where with a very small number,
+ * returns the scores and sets the mask of `a`; else returns the value. */
 static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *a)
 {
     int add = cr_match_only(g, value, "Add"), where = cr_match_only(g, value, "Where");
@@ -186,7 +194,7 @@ static int unmasked(const struct cr_onnx_graph *g, int value, struct attention *
     return value;
 }
 
-/* Makes a node Permute of x. */
+/* Adds a node Permute of the value `x`; returns its output. */
 static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
 {
     const struct cr_onnx_value *v = &g->values[x];
@@ -201,7 +209,8 @@ static int permuted(struct cr_onnx_graph *g, int like, int x, const int *perm)
     return value;
 }
 
-/* Returns keys [.., S, d] if a value is their transpose, or CR_ONNX_NONE. */
+/* Returns the keys [.., S, d] whose last two axes a value swaps, or CR_ONNX_NONE.  May add a node
+ * that views or permutes them. */
 static int untransposed(struct cr_onnx_graph *g, int value, int like)
 {
     int transpose = cr_match_op(g, value, "Transpose");
@@ -227,18 +236,22 @@ static int untransposed(struct cr_onnx_graph *g, int value, int like)
         return g->nodes[flat].inputs[0];
     if (kt->rank == 4 && rows->rank == 3 && rows->shape[1] == kt->shape[3] &&
         rows->shape[2] == kt->shape[2] &&
-        rows->shape[0] == cr_sizes(g->symbols, kt->shape[0], '*', kt->shape[1])) { /* keys with batch and heads in one axis */
+        rows->shape[0] == cr_sizes(g->symbols, kt->shape[0], '*', kt->shape[1])) { /* the keys have
+                                                                                      batch and
+                                                                                      heads in one
+                                                                                      axis */
         int64_t shape[4] = {kt->shape[0], kt->shape[1], kt->shape[3], kt->shape[2]};
         return cr_match_make(g, like, "View", &g->nodes[transpose].inputs[0], 1, "k", 4, shape);
     }
     return CR_ONNX_NONE;
 }
 
-/* Returns keys or values [B, G, S, d] if a value repeats them for a group, or the value itself. */
+/* Returns keys or values [B, G, S, d] if `value` repeats each of the G heads for a group of query
+ * heads; else `value`. */
 static int unrepeated(const struct cr_onnx_graph *g, int value)
 {
     int flat = value, wide;
-    for (int i = 0; i < 3 && flat != CR_ONNX_NONE; i++) { /* skips reshapes */
+    for (int i = 0; i < 3 && flat != CR_ONNX_NONE; i++) { /* looks through reshapes */
         int producer = g->values[flat].producer;
         bool is_view = producer != CR_ONNX_NONE && (strcmp(g->nodes[producer].op, "Reshape") == 0 ||
                                                     strcmp(g->nodes[producer].op, "View") == 0);
@@ -264,7 +277,8 @@ static int unrepeated(const struct cr_onnx_graph *g, int value)
 
 /* ---- the whole ---- */
 
-/* Replaces a matched attention by a node Attend, with unrepeated keys and values if possible. */
+/* Replaces a matched attention by a node Attend.  Its keys and values are those before a repetition
+ * for groups, if the mask allows that. */
 static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 {
     int k = unrepeated(g, a->k), v = unrepeated(g, a->v);
@@ -290,9 +304,9 @@ static void put_attention(struct cr_onnx_graph *g, struct attention *a, int out)
 }
 
 /*
- * Matches an attention from its last product, of probabilities and values.  Exporters turn the NaN
- * of a row that is all hidden into 0.  If a known mask has no such row, plain softmax is used: it
- * leaves NaN where scores are NaN.
+ * Matches an attention, starting at its last product, of probabilities and values.  Exporters
+ * replace the NaN of a row with all keys hidden by 0.  If a known mask has no such row, plain
+ * softmax is used, which also leaves NaN where scores are NaN.
  */
 static void find_attention(struct cr_onnx_graph *g, int node)
 {
@@ -326,7 +340,7 @@ static void find_attention(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
-/* True if all attributes of a node are supported; a window is not. */
+/* True if all attributes of a node of ONNX's Attention are supported; a sliding window is not. */
 static bool is_plain_operator(const struct cr_onnx_node *n)
 {
     static const char *const known[] = {
@@ -341,7 +355,8 @@ static bool is_plain_operator(const struct cr_onnx_node *n)
     return true;
 }
 
-/* Matches ONNX's Attention of queries, keys and values with an axis of heads and no cache. */
+/* Matches ONNX's operator Attention if queries, keys and values have an axis of heads, and there is
+ * no cache. */
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -384,7 +399,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     put_attention(g, &a, g->nodes[node].outputs[0]);
 }
 
-/* Finds attention by its formula, and the operator of opset 23. */
+/* Finds attention written as a formula, and the operator of opset 23. */
 void cr_recognise_attention(struct cr_onnx_graph *g)
 {
     cr_match_each(g, "", "MatMul", find_attention);
@@ -393,7 +408,8 @@ void cr_recognise_attention(struct cr_onnx_graph *g)
 
 /* ---- heads ---- */
 
-/* True if a node exchanges axes 1 and 2 of four: a Transpose, or a Permute made here. */
+/* True if a node swaps axes 1 and 2 of four axes: a Transpose, or a Permute of the domain
+ * "crescent". */
 static int swap_of_heads(const struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];

@@ -1,11 +1,11 @@
-/* recognise_fused.c - splits products that ONNX Runtime's optimiser fused, so that other passes
+/* recognise_fused.c - splits products that ONNX Runtime's optimiser has fused, so that later passes
  * find attention in them. */
 #include <string.h>
 
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* Makes a node of ai.onnx like another one; returns its value. */
+/* Adds a node of ai.onnx with the name and scope of the node `like`; returns its output. */
 static int make(struct cr_onnx_graph *g, int like, const char *op, const int *inputs, int n_inputs,
                 int rank, const int64_t *shape)
 {
@@ -17,8 +17,8 @@ static int make(struct cr_onnx_graph *g, int like, const char *op, const int *in
     return value;
 }
 
-/* Transposes an operand for MatMul as the node's attributes say: moves the first axis after the
- * batch axes, and swaps the last two. */
+/* Returns input number `which` of a FusedMatMul, transposed as the node's attributes tell: moves
+ * the first axis behind the batch axes, and swaps the last two. */
 static int operand(struct cr_onnx_graph *g, int node, int which)
 {
     const struct cr_onnx_node *n = &g->nodes[node];

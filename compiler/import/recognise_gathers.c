@@ -1,14 +1,14 @@
 /*
- * recognise_gathers.c - makes a gather of all rows in their order a view.  Models of optimum
- * flatten masks [B, T] and gather them by b T + t.
+ * recognise_gathers.c - replaces a gather that takes all rows of a table in their order by a view.
+ * The exporter optimum flattens masks [B, T] and gathers their elements by the index b T + t.
  */
 #include <string.h>
 
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* True if an index is known to be 0, 1, ..., n - 1 for all lengths, that is, if each element is
- * its own row-major position.  The position depends on the sizes of the index, which may be
+/* True if an index tensor is known to be 0, 1, ..., n - 1 for all lengths, that is, if each element
+ * is its own row-major position.  The position depends on the sizes of the index, which may be
  * symbols. */
 static bool counts_to(const struct cr_onnx_graph *g, const struct cr_onnx_value *index, int64_t n)
 {
@@ -44,7 +44,7 @@ static bool takes_all(const struct cr_onnx_graph *g, const struct cr_onnx_node *
            counts_to(g, &g->values[n->inputs[1]], table->shape[0]);
 }
 
-/* Returns the value that a chain of reshapes begins with. */
+/* Returns the value that a chain of reshapes, which ends in `value`, begins with. */
 static int source_of(const struct cr_onnx_graph *g, int value)
 {
     int producer = g->values[value].producer;
@@ -62,7 +62,8 @@ static bool is_made_view(const struct cr_onnx_graph *g, int value)
     return producer != CR_ONNX_NONE && strcmp(g->nodes[producer].op, "View") == 0;
 }
 
-/* Runs before other recognisers make views.  A reshape of a view becomes a view of its source. */
+/* Replaces gathers by views, and a reshape of such a view by one view of the source.  Has to run
+ * before other recognisers make views. */
 void cr_recognise_gathers(struct cr_onnx_graph *g)
 {
     for (int i = 0, n = g->n_nodes; i < n; i++) {

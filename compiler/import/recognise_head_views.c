@@ -1,6 +1,6 @@
 /*
- * recognise_head_views.c - finds heads that are split and merged in another way than by SplitHeads.
- * It traces the index of each element through reshapes and permutes of a projection.
+ * recognise_head_views.c - finds heads that are split and merged by other nodes than a reshape and
+ * a transpose. Traces the index of each element through reshapes and permutes of a projection.
  *
  * torch.nn.MultiheadAttention works on [T, B, C] and puts batch and heads into one axis.
  */
@@ -11,9 +11,11 @@
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* A value [B, H, T, d] that views a projection [T, B, n H d] or [B, T, n H d]. */
+/* Describes `value` [B, H, T, d] as a view of the projection `base` [T, B, n H d] or [B, T, n H
+ * d]. */
 struct view {
-    int value, base, part; /* part: which of the n parts of the projection's last axis */
+    int value, base, part; /* `part`: which of the n parts of the projection's last axis the view
+                              takes */
     bool is_time_first;
 };
 
@@ -24,7 +26,7 @@ static bool is_made(const struct cr_onnx_graph *g, int value, const char *op)
            strcmp(g->nodes[producer].domain, CR_ONNX_CRESCENT) == 0;
 }
 
-/* Returns the projection that a value views, or CR_ONNX_NONE. */
+/* Returns the projection, the output of a Linear, that a value is a view of, or CR_ONNX_NONE. */
 static int projection(const struct cr_onnx_graph *g, int value)
 {
     for (int i = 0; i < 12 && g->values[value].producer != CR_ONNX_NONE; i++) {
@@ -38,14 +40,16 @@ static int projection(const struct cr_onnx_graph *g, int value)
     return CR_ONNX_NONE;
 }
 
-/* Returns the index of element [b, h, t, i] of heads in a projection whose last axis has size C. */
+/* Returns the row-major index in the projection of the view's element at[] = {b, h, t, i}.  `s` is
+ * the view's shape, `C` the size of the projection's last axis. */
 static double place(const struct view *v, const int64_t *s, int64_t C, const int64_t *at)
 {
     int64_t row = v->is_time_first ? at[2] * s[0] + at[0] : at[0] * s[2] + at[2];
     return (double)(row * C + v->part * s[1] * s[3] + at[1] * s[3] + at[3]);
 }
 
-/* True if numbers are the indices of heads of a part of the projection. */
+/* True if the indices `x` of the view's elements in the projection are the indices of heads of part
+ * `v->part`. */
 static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const double *x)
 {
     const int64_t *y = g->values[v->value].shape, *b = g->values[v->base].shape;
@@ -64,7 +68,8 @@ static bool are_heads(const struct cr_onnx_graph *g, const struct view *v, const
     return true;
 }
 
-/* Finds the projection, and the part of it, that a value views; returns false if there is none. */
+/* Finds the projection, and which part of it, a value is a view of; returns false if there is
+ * none. */
 static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
 {
     *v = (struct view){value, projection(g, value), 0, false};
@@ -88,8 +93,8 @@ static bool find_view(const struct cr_onnx_graph *g, int value, struct view *v)
     return found;
 }
 
-/* Returns the transpose [B, T, n] of a projection [T, B, n].  If the projection's input is itself a
- * transpose, projects the input of that transpose; else adds a permute. */
+/* Returns the projection [T, B, n] as [B, T, n].  If the projection's input is itself a transpose,
+ * projects the transpose's input instead; else adds a permute. */
 static int batch_first(struct cr_onnx_graph *g, int base)
 {
     int node = g->values[base].producer, x = g->nodes[node].inputs[0];
@@ -127,14 +132,15 @@ static int heads_of(struct cr_onnx_graph *g, int like, int base, const struct vi
     return heads;
 }
 
-/* True if only one node reads a projection, and it is a view. */
+/* True if a projection has one reader, and it only moves elements. */
 static bool only_views_read(const struct cr_onnx_graph *g, int base)
 {
     int user = cr_match_user(g, base);
     return user != CR_ONNX_NONE && cr_onnx_moves(&g->nodes[user]);
 }
 
-/* Replaces queries, keys and values of an attention whose projections are [T, B, ..]. */
+/* Replaces queries, keys and values that are views of projections [T, B, ..] by heads of
+ * projections [B, T, ..]. */
 static bool find_split(struct cr_onnx_graph *g, int node)
 {
     struct view views[3];
@@ -158,8 +164,8 @@ static bool find_split(struct cr_onnx_graph *g, int node)
     return true;
 }
 
-/* Finds attend -> [T, B, H, d] -> [T, B, H d] -> projection -> [B, T, n], and makes it attend ->
- * merged heads -> projection. */
+/* Finds attend -> [T, B, H, d] -> [T, B, H d] -> projection -> [B, T, n], and changes it into
+ * attend -> merged heads -> projection. */
 static void find_merge(struct cr_onnx_graph *g, int node)
 {
     int y = g->nodes[node].outputs[0], swap = cr_match_user(g, y);

@@ -1,5 +1,5 @@
 /* recognise_identities.c - removes nodes whose output equals their input, so that patterns need not
- * look through them; merges chains of views and equal nodes. */
+ * look through them; merges chains of views, and equal nodes. */
 #include <math.h>
 #include <string.h>
 
@@ -63,8 +63,8 @@ static bool is_identity(const struct cr_onnx_graph *g, const struct cr_onnx_node
            cr_match_same_shape(x, y);
 }
 
-/* Replaces the inputs of a node: instead[v] is 1 + the value that replaces v, or 0.  Nodes are in
- * topological order, so each node is visited once. */
+/* Replaces the inputs of a node: instead[v] is 1 + the value that replaces v, or 0.  The caller
+ * visits nodes in topological order, so that values are replaced before they are read. */
 static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -73,7 +73,8 @@ static void read_instead(struct cr_onnx_graph *g, int node, const int *instead)
             cr_onnx_set_input(g, node, i, instead[n->inputs[i]] - 1);
 }
 
-/* Removes identities.  A node that gives an output of the model stays: an output needs a node. */
+/* Removes nodes whose output equals their input.  A node whose output is an output of the model
+ * stays. */
 void cr_recognise_identities(struct cr_onnx_graph *g)
 {
     int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead);
@@ -85,8 +86,8 @@ void cr_recognise_identities(struct cr_onnx_graph *g)
     }
 }
 
-/* Makes a view of a view read the first one's input.  Runs after the passes that look for
- * views.  The output keeps its shape. */
+/* Makes a view of a view read the input of the first view; shapes do not change.  Runs after the
+ * passes that look for views. */
 void cr_recognise_view_chains(struct cr_onnx_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++) {
@@ -106,15 +107,15 @@ void cr_recognise_view_chains(struct cr_onnx_graph *g)
     }
 }
 
-/* Returns the tensor of a value if its elements are known and few, or null. */
+/* Returns the tensor of a value if its elements are known and at most FEW, else null. */
 static const struct cr_onnx_tensor *few_numbers(const struct cr_onnx_graph *g, int value)
 {
     const struct cr_onnx_tensor *t = value == CR_ONNX_NONE ? NULL : g->values[value].tensor;
     return t && t->data && t->elements <= FEW ? t : NULL;
 }
 
-/* True if two values are one, or have few known elements of the same bits: +0 differs from -0, and
- * a NaN may be a symbol. */
+/* True if two values are the same value, or have few known elements with the same bits.  Bits are
+ * compared, as +0 differs from -0, and a NaN may be a symbol. */
 static bool is_same_value(const struct cr_onnx_graph *g, int a, int b)
 {
     const struct cr_onnx_tensor *x = few_numbers(g, a), *y = few_numbers(g, b);
@@ -140,8 +141,8 @@ static bool is_same_attribute(const struct cr_onnx_attribute *p, const struct cr
     return !p->n || (p->ints && q->ints && !memcmp(p->ints, q->ints, (size_t)p->n * sizeof *p->ints));
 }
 
-/* True if two nodes of one output compute the same.  Shapes are compared, too: a recogniser's node
- * may have no attribute that says its shape. */
+/* True if two nodes of one output compute the same result.  Compares shapes, too: the shape of a
+ * recogniser's node may not follow from its attributes. */
 static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *a,
                          const struct cr_onnx_node *b)
 {
@@ -160,7 +161,7 @@ static bool is_same_node(const struct cr_onnx_graph *g, const struct cr_onnx_nod
     return true;
 }
 
-/* Returns a hash of a node's operator and inputs, equal for nodes that compute the same. */
+/* Returns a hash of a node's operator and inputs; it is equal for nodes that compute the same. */
 static uint64_t hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     uint64_t h = 1;
@@ -179,7 +180,7 @@ static uint64_t hash_of_node(const struct cr_onnx_graph *g, const struct cr_onnx
     return h;
 }
 
-/* A node whose equal is looked for. */
+/* The node that is_wanted compares others with. */
 struct wanted {
     const struct cr_onnx_graph *g;
     const struct cr_onnx_node *node;
@@ -191,7 +192,8 @@ static bool is_wanted(const void *context, int node)
     return is_same_node(w->g, &w->g->nodes[node], w->node);
 }
 
-/* True if a node reads a weight or a value computed from weights; masks and positions do not. */
+/* True if a node reads a weight or a value computed from weights.  (Masks and positions are
+ * not.) */
 static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_node *n,
                           const bool *of_weights)
 {
@@ -202,20 +204,24 @@ static bool reads_weights(const struct cr_onnx_graph *g, const struct cr_onnx_no
     return false;
 }
 
-/* True if a node may give another result in each run.  Of ONNX's nodes without inputs any may; those that
- * recognisers make are masks and angles, which all layers share. */
+/* True if a node may give another result in each run: a random operator, or any operator of ONNX
+ * without inputs.  The recognisers' nodes without inputs are masks and angles, which are
+ * constant. */
 static bool is_random(const struct cr_onnx_node *n)
 {
     return (!n->n_inputs && strcmp(n->domain, CR_ONNX_CRESCENT) != 0) || strncmp(n->op, "Random", 6) == 0 || strcmp(n->op, "Bernoulli") == 0 ||
            strcmp(n->op, "Multinomial") == 0 || strcmp(n->op, "Dropout") == 0;
 }
 
-/* Merges equal nodes (common subexpressions), such as a mask that each layer computes again.  The last pass:
- * others make a mask for each layer. */
+/* Merges equal nodes (common subexpression elimination), such as a mask that each layer computes.
+ * It is the last pass, since other passes add a mask for each layer. */
 void cr_recognise_repetitions(struct cr_onnx_graph *g)
 {
     bool *of_weights = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *of_weights);
-    int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead); /* a value + 1 */
+    int *instead = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *instead); /* by value: 1 +
+                                                                                     the value that
+                                                                                     replaces it, or
+                                                                                     0 */
     struct cr_table kept = {0};
     for (int i = 0; i < g->n_nodes; i++) {
         struct cr_onnx_node *n = &g->nodes[i];

@@ -11,19 +11,20 @@
 /* A product that may be a layer: y = x W + b. */
 struct layer {
     int node;            /* the node that outputs y */
-    int out;             /* y, after a reshape that belongs to it */
-    int x, weight, bias; /* bias may be CR_ONNX_NONE */
-    bool is_transposed;  /* the weight is [out, in] */
+    int out;             /* y, or the output of a reshape of y that belongs to the layer */
+    int x, weight, bias; /* `bias` may be CR_ONNX_NONE */
+    bool is_transposed;  /* the weight is stored as [out, in] */
     int64_t n_in, n_out;
 };
 
-/* True if an exporter made a weight's name up, as it does for a weight that it transposed. */
+/* True if an exporter invented a weight's name, as it does for a weight that it has transposed. */
 static bool is_made_up(const char *name)
 {
     return strchr(name, ':') || !strchr(name, '.');
 }
 
-/* Returns the path of the module, from the name of the weight, of the bias, or of the node. */
+/* Returns the path of a layer's module, which it takes from the name of the weight, the bias or the
+ * node. */
 static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
 {
     const char *path = cr_match_path(&g->arena, g->values[l->weight].name, ".weight");
@@ -34,7 +35,8 @@ static const char *module_path(struct cr_onnx_graph *g, const struct layer *l)
     return path ? path : cr_onnx_scope(&g->arena, &g->nodes[l->node]);
 }
 
-/* Makes the weight [in, out] the module's [out, in] again.  Sets a flag; elements do not move. */
+/* Turns the weight [in, out] back into the module's [out, in] by setting a flag; elements do not
+ * move. */
 static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
 {
     struct cr_onnx_value *v = &g->values[l->weight];
@@ -49,7 +51,7 @@ static void transpose_weight(struct cr_onnx_graph *g, struct layer *l)
     l->is_transposed = true;
 }
 
-/* True if weight and bias have a layer's shapes and nothing else reads them. */
+/* True if weight and bias have the shapes of a layer's, and no other node reads them. */
 static bool is_layer(const struct cr_onnx_graph *g, struct layer *l)
 {
     if (!cr_match_weight(g, l->weight) || g->values[l->weight].tensor->rank != 2 ||
@@ -71,7 +73,8 @@ static bool name_layer(struct cr_onnx_graph *g, const struct layer *l, const cha
             cr_match_rename(g, l->bias, cr_arena_print(&g->arena, "%s.bias", path)));
 }
 
-/* Makes a node Linear if weight and bias can be a module's, and names them after the module. */
+/* Replaces the product by a node Linear if weight and bias can be a module's, and names them after
+ * the module. */
 static void put_layer(struct cr_onnx_graph *g, struct layer *l)
 {
     if (!is_layer(g, l))
@@ -103,7 +106,8 @@ static int unflattened(const struct cr_onnx_graph *g, int value)
                : CR_ONNX_NONE;
 }
 
-/* Returns the value that `flat` flattens, viewed as [.., in] with the axes of `out`, [.., out]. */
+/* Returns the value that the reshape `flat` flattens to rows, as [.., n_in] with the other axes of
+ * `out`; adds a view if the value has other axes. */
 static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
 {
     int x = g->nodes[flat].inputs[0], rank = g->values[out].rank;
@@ -114,7 +118,8 @@ static int whole_rows(struct cr_onnx_graph *g, int flat, int out, int64_t n_in)
     return cr_match_make(g, flat, "View", &x, 1, "rows", rank, like.shape);
 }
 
-/* Finds a Gemm of x, or of x [.., in] flattened to rows, whose result is reshaped to [.., out]. */
+/* Finds a Gemm whose input is x, or x [.., in] flattened to rows and the result reshaped to [..,
+ * out]. */
 static void find_gemm(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -136,7 +141,7 @@ static void find_gemm(struct cr_onnx_graph *g, int node)
     put_layer(g, &l);
 }
 
-/* Finds a MatMul, and the Add of a bias to it. */
+/* Finds a MatMul with a weight, and an Add of a bias behind it. */
 static void find_matmul(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -156,7 +161,8 @@ static void find_matmul(struct cr_onnx_graph *g, int node)
     put_layer(g, &l);
 }
 
-/* Finds a gather of rows by ids in the scope of a module; the table becomes the module's weight. */
+/* Finds a Gather of rows by ids that belongs to a module; names the table as the module's
+ * weight. */
 static void find_embedding(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -175,8 +181,8 @@ static void find_embedding(struct cr_onnx_graph *g, int node)
 
 /* ---- weights that exporters merged ---- */
 
-/* Makes "layers.1.fc.weight" of "layers.0.fc.weight" in scope "layers.1"; null if indices are
- * equal or missing. */
+/* Replaces the block index in a weight's name by the index in a scope: returns "layers.1.fc.weight"
+ * for "layers.0.fc.weight" and "layers.1"; null if the indices are equal or missing. */
 static const char *own_name(struct cr_arena *arena, const char *name, const char *scope)
 {
     size_t n = 0, start = 0;
@@ -191,15 +197,16 @@ static const char *own_name(struct cr_arena *arena, const char *name, const char
                           name + start + old);
 }
 
-/* True if a name is in a module's scope, at any depth. */
+/* True if a name begins with a module's path. */
 static bool is_within(const char *name, const char *scope)
 {
     size_t n = strlen(scope);
     return strncmp(name, scope, n) == 0 && name[n] == '.';
 }
 
-/* Returns the name of a shared weight for a node: in the node's own block, or in the node's scope
- * if the module is another one; null if no other name is needed. */
+/* Returns the name for a node's own copy of a shared weight: with the index of the node's block; or
+ * in the node's scope if the weight is another module's.  Returns null if the node needs no other
+ * name. */
 static const char *name_for(struct cr_arena *arena, const char *name, const char *scope)
 {
     const char *ending = strrchr(name, '.'), *own = own_name(arena, name, scope);
@@ -211,7 +218,7 @@ static const char *name_for(struct cr_arena *arena, const char *name, const char
     return is_usual ? cr_arena_print(arena, "%s%s", scope, ending) : own;
 }
 
-/* Gives a node a copy of a weight that it shares with an earlier block. */
+/* Gives a node its own copy of a weight that it shares with a node of an earlier block. */
 static void unshare(struct cr_onnx_graph *g, int node, int input)
 {
     int weight = g->nodes[node].inputs[input];
@@ -231,8 +238,8 @@ static void unshare(struct cr_onnx_graph *g, int node, int input)
     cr_onnx_set_input(g, node, input, copy);
 }
 
-/* Copies weights that several nodes share, so that each node has its own: exporters merge equal
- * weights, such as those of newly initialised layers. */
+/* Gives each node that shares a weight its own copy: exporters merge equal weights, such as those
+ * of newly initialised layers. */
 void cr_recognise_copies(struct cr_onnx_graph *g)
 {
     static const char *const ops[] = {"MatMul", "Gemm", "Add", "Mul", "LayerNormalization", "RMSNormalization",
@@ -243,7 +250,8 @@ void cr_recognise_copies(struct cr_onnx_graph *g)
                 unshare(g, i, j);
 }
 
-/* Finds embeddings first: a tied head then has a copy of the table with another name. */
+/* Finds embeddings, then linear layers.  In this order a head that is tied to the embedding gets a
+ * copy of the table under another name. */
 void cr_recognise_linear(struct cr_onnx_graph *g)
 {
     cr_match_each(g, "", "Gather", find_embedding);

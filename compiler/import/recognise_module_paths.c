@@ -1,6 +1,6 @@
 /*
- * recognise_module_paths.c - completes the paths of modules in the names of nodes: some exporters
- * leave containers out.
+ * recognise_module_paths.c - completes the module paths in the names of nodes, in which some
+ * exporters omit containers.
  */
 #include <string.h>
 
@@ -9,7 +9,8 @@
 
 enum { MOST = 64 };
 
-/* By first name of a path: the prefix of the modules that contain it, "transformer." for "h". */
+/* Maps the first name of a path to the path of the modules that contain it: "h" to
+ * "transformer.". */
 struct containers {
     const char *first[MOST], *prefix[MOST];
     int n;
@@ -20,7 +21,8 @@ static const char *first_of(struct cr_arena *arena, const char *path)
     return cr_arena_text(arena, path, strcspn(path, "."));
 }
 
-/* Notes the prefix that a weight's path has before the path of the node that reads it. */
+/* Compares the path in a weight's name with the path of the node that reads it; if the weight's
+ * path is longer at the front, stores that prefix. */
 static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr_onnx_node *n)
 {
     const char *scope = cr_onnx_scope(&g->arena, n);
@@ -37,8 +39,8 @@ static void learn(struct cr_onnx_graph *g, struct containers *c, const struct cr
     }
 }
 
-/* Renames "/h.0/attn/Add" to "/transformer.h.0/attn/Add": names lack ModuleDict and ModuleList of
- * torch.nn. */
+/* Adds omitted containers to names of nodes: "/h.0/attn/Add" becomes "/transformer.h.0/attn/Add".
+ * Names omit ModuleDict and ModuleList of torch.nn. */
 void cr_recognise_scopes(struct cr_onnx_graph *g)
 {
     struct containers c = {.n = 0};

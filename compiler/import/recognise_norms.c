@@ -1,12 +1,12 @@
-/* recognise_norms.c - finds RMS and layer norms by their formulas, and norms whose parameters
- * belong to a module. */
+/* recognise_norms.c - finds RMS norms and layer norms written as formulas, and norms whose
+ * parameters belong to a module. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* True if a mean is over the last axis and keeps it. */
+/* True if a node is a mean over the last axis, which stays with size 1. */
 static bool is_last_mean(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -49,7 +49,7 @@ static bool is_rms(struct cr_onnx_graph *g, int value, int x, double *eps)
     return false;
 }
 
-/* Finds weight (x rms), with a weight along the last axis; makes an RMSNorm. */
+/* Finds weight * (x * rms) with a weight along the last axis; replaces it by a node RMSNorm. */
 static void find_rms_norm(struct cr_onnx_graph *g, int node)
 {
     for (int i = 0; i < 2; i++) {
@@ -98,7 +98,8 @@ static bool is_deviation(struct cr_onnx_graph *g, int value, int centred, double
            cr_onnx_scalar(g, g->nodes[add].inputs[1], eps);
 }
 
-/* Returns the weight of a value's only user, an `op`, or CR_ONNX_NONE; sets *out to its output. */
+/* If the only reader of a value is a node `op` with a weight, returns the weight and sets *out to
+ * the node's output; else returns CR_ONNX_NONE. */
 static int weight_behind(const struct cr_onnx_graph *g, int value, const char *op, int *out)
 {
     int user = cr_match_user(g, value);
@@ -132,7 +133,8 @@ static void find_layer_norm(struct cr_onnx_graph *g, int node)
 
 /* ---- parameters of modules ---- */
 
-/* True if a norm is over the last axis only and has one weight per element. */
+/* True if a norm is over the last axis only and its weight has an item for each element of the
+ * axis. */
 static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     int rank = g->values[n->inputs[0]].rank;
@@ -142,7 +144,8 @@ static bool is_last_axis(const struct cr_onnx_graph *g, const struct cr_onnx_nod
            g->values[n->inputs[1]].tensor->elements == g->values[n->inputs[0]].shape[rank - 1];
 }
 
-/* True if any node reads the second or third output of a layer norm: the mean or the deviation. */
+/* True if any node reads the second or third output of a layer norm: the mean or the inverse
+ * deviation. */
 static bool is_asked_for_more(const struct cr_onnx_graph *g, const struct cr_onnx_node *n)
 {
     for (int i = 1; i < n->n_outputs; i++)
@@ -151,7 +154,8 @@ static bool is_asked_for_more(const struct cr_onnx_graph *g, const struct cr_onn
     return false;
 }
 
-/* Names weight and bias after their module: by the weight's own path, else by the node's scope. */
+/* Names weight and bias after their module, whose path is taken from the weight's name or else the
+ * node's scope; returns false if they cannot be named. */
 static bool name_norm(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -168,8 +172,8 @@ static bool name_norm(struct cr_onnx_graph *g, int node)
 }
 
 /* Replaces a norm of ONNX by the layer `op`, which has the parameters of a module.  Does nothing if
- * the norm is not over the last axis, has readers of other outputs, or has weights that cannot be
- * named. */
+ * the norm is not over the last axis, if other outputs than the first are read, or if the weights
+ * cannot be named. */
 static void make_norm(struct cr_onnx_graph *g, int node, const char *op)
 {
     const struct cr_onnx_node *n = &g->nodes[node];

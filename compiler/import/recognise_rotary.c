@@ -1,5 +1,5 @@
-/* recognise_rotary.c - finds rotary positions, x cos + (-b, a) sin of x = (a, b).  The angles are
- * known, or equal in both halves: concat(w, w) of any w. */
+/* recognise_rotary.c - finds rotary positions, x cos + (-b, a) sin for x = (a, b).  The angles are
+ * known, or computed and equal in both halves: concat(w, w) of any w. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "pattern_match.h"
 #include "recognise.h"
 
-/* The angles t w_i of positions t from 0 on, with w_i = theta^(-2i / d). */
+/* Rotary angles t * theta^(-2i / d) of positions t = 0, 1, ... and pairs i. */
 struct angles {
     int64_t size, half; /* the number of positions; half the size of a head */
     int64_t columns;    /* columns of the tables: `half`, or 2 * `half` if both halves are equal */
     double theta;
 };
 
-/* True if a value is the half of x's last axis that begins at `start`. */
+/* True if a value is the half of x's last axis that begins at index `start`. */
 static bool is_half(const struct cr_onnx_graph *g, int value, int x, int64_t start)
 {
     int slice = cr_match_only(g, value, "Slice");
@@ -57,7 +57,7 @@ static bool is_table(const struct cr_onnx_graph *g, int value, const struct angl
     return t->rank >= 2 && t->shape[t->rank - 1] == a->columns && t->shape[t->rank - 2] == a->size;
 }
 
-/* Returns theta, computed from the second frequency, and rounded if it is close to an integer. */
+/* Returns theta, computed from the second frequency; rounded if it is close to an integer. */
 static double find_theta(const double *cosine, const double *sine, const struct angles *a)
 {
     if (a->half < 2)
@@ -66,7 +66,8 @@ static double find_theta(const double *cosine, const double *sine, const struct 
     return fabs(theta - round(theta)) <= 1e-4 * theta ? round(theta) : theta;
 }
 
-/* True if c and s are cosine and sine of position * frequency, computed in floats. */
+/* True if the tables `c` and `s` are cosine and sine of position * frequency, computed in
+ * floats. */
 static bool are_turns(const double *c, const double *s, const struct angles *a)
 {
     if (!(a->theta > 1 && a->theta < 1e12))
@@ -80,7 +81,7 @@ static bool are_turns(const double *c, const double *s, const struct angles *a)
     return true;
 }
 
-/* True if the tables have cosines and sines of rotary positions for x; sets *a. */
+/* True if two tables hold the cosines and sines of rotary positions for x; sets *a. */
 static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, int x, bool is_whole,
                         struct angles *a)
 {
@@ -101,7 +102,7 @@ static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, i
     return are;
 }
 
-/* Makes a node Angles; returns its value. */
+/* Adds a node Angles; returns its output. */
 static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
 {
     int value =
@@ -117,8 +118,8 @@ static int angles_of(struct cr_onnx_graph *g, int like, const struct angles *a)
 /* ---- angles that the model computes ---- */
 
 /*
- * Returns the angles w if a table is a function of concat(w, w), or CR_ONNX_NONE.  Views in between
- * have to keep the last axis, so that its halves stay equal.
+ * Returns w if a table is function(concat(w, w)), or CR_ONNX_NONE.  Views in between have to keep
+ * the last axis, so that its halves stay equal.
  */
 static int twice(const struct cr_onnx_graph *g, int table, const char *function)
 {
@@ -147,8 +148,8 @@ static int twice(const struct cr_onnx_graph *g, int table, const char *function)
                : CR_ONNX_NONE;
 }
 
-/* Returns a node that applies a function to a value, or to a view of it with a shape; all
- * readers share the node. */
+/* Returns the output, of the given shape, of a node that applies `op` to a value.  Reuses such a
+ * node if the graph has one. */
 static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, int x,
                   const char *name, int rank, const int64_t *shape)
 {
@@ -167,7 +168,8 @@ static int one_of(struct cr_onnx_graph *g, const char *domain, const char *op, i
     return value;
 }
 
-/* Returns cosines or sines for half a head, in the shape of the table for a whole one. */
+/* Returns cosines or sines of the angles of half a head.  All axes but the last are as in `table`,
+ * which is for a whole head. */
 static int half_table(struct cr_onnx_graph *g, int table, int angles, const char *function,
                       const char *name)
 {
@@ -181,7 +183,7 @@ static int half_table(struct cr_onnx_graph *g, int table, int angles, const char
     return one_of(g, CR_ONNX_CRESCENT, "View", value, name, t.rank, shape);
 }
 
-/* Replaces x cos + turned sin, with angles that the model computes, by a Turn of x. */
+/* Replaces x cos + (-b, a) sin, with angles that the model computes, by a node Turn of x. */
 static bool find_turn(struct cr_onnx_graph *g, int node, int x, int cosines, int sines)
 {
     const struct cr_onnx_value *v = &g->values[x], *c = &g->values[cosines];
@@ -201,7 +203,7 @@ static bool find_turn(struct cr_onnx_graph *g, int node, int x, int cosines, int
 
 /* ---- the whole ---- */
 
-/* Finds x cos + turned sin, with operands in any order. */
+/* Finds x cos + (-b, a) sin, with the operands of sum and products in any order. */
 static void find_rotary(struct cr_onnx_graph *g, int node)
 {
     for (int i = 0; i < 4; i++) {
@@ -227,7 +229,7 @@ static void find_rotary(struct cr_onnx_graph *g, int node)
     }
 }
 
-/* Finds ONNX's RotaryEmbedding of a whole head, with tables of half a head. */
+/* Finds ONNX's operator RotaryEmbedding for a whole head, with tables for half a head. */
 static void find_operator(struct cr_onnx_graph *g, int node)
 {
     const struct cr_onnx_node *n = &g->nodes[node];
@@ -242,7 +244,7 @@ static void find_operator(struct cr_onnx_graph *g, int node)
     cr_match_replace(g, g->nodes[node].outputs[0], node, "Rotary", inputs, 2, "turned");
 }
 
-/* Finds rotary positions by their formula, and the operator of opset 23. */
+/* Finds rotary positions written as a formula, and the operator of opset 23. */
 void cr_recognise_rotary(struct cr_onnx_graph *g)
 {
     cr_match_each(g, "", "Add", find_rotary);

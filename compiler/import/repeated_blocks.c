@@ -1,5 +1,5 @@
 /*
- * repeated_blocks.c - finds runs of statement blocks that are equal except for their index; see
+ * repeated_blocks.c - finds runs of blocks of statements that are equal except for their index; see
  * repeated_blocks.h.
  */
 #include "repeated_blocks.h"
@@ -10,7 +10,7 @@
 
 #include "pattern_match.h"
 
-enum { MOST_LINES = 140 }; /* limit of the lines of a block: each becomes a local variable of a
+enum { MOST_LINES = 140 }; /* the most lines of a block; each becomes a local variable of a Lua
                               function */
 
 /* ---- lines ---- */
@@ -20,7 +20,8 @@ static bool is_outer_weight(const struct cr_onnx_graph *g, cr_t x)
     return x->kind == CR_TERM_VALUE && g->values[x->value].tensor != NULL;
 }
 
-/* True if a term reads a weight, or a value that is computed from weights. */
+/* True if a term reads a weight, or a value that is computed from weights: `made` is true for
+ * those. */
 static bool reads_weights(const struct cr_onnx_graph *g, cr_t x, const bool *made)
 {
     if (x->kind == CR_TERM_SCOPE || is_outer_weight(g, x) ||
@@ -43,7 +44,7 @@ static void count_uses(cr_t x, int *uses)
 
 /* ---- indices in paths ---- */
 
-/* Returns the index that follows a prefix in a path, or -1. */
+/* Returns the index that follows `prefix` in a module path, or -1. */
 static int index_behind(const char *path, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -54,7 +55,8 @@ static int index_behind(const char *path, const char *prefix)
     return (*end == '.' || !*end) && index < 100000 ? (int)index : -1;
 }
 
-/* Returns the part of a path before its index number `number`, or null. */
+/* Returns the part of a path before its index number `number`, counted from 0: "h." for "h.3.attn".
+ * Returns null if the path has no such index. */
 static const char *prefix_of(struct cr_arena *arena, const char *path, int number)
 {
     for (const char *c = path; *c; c = strchr(c, '.') + 1) {
@@ -69,7 +71,8 @@ static const char *prefix_of(struct cr_arena *arena, const char *path, int numbe
 
 /* ---- order ---- */
 
-/* True if a term belongs to a layer: it calls one, or reads a layer's value or a block's weight. */
+/* True if a term belongs to a layer: it calls a layer, reads a layer's value (`deep` is true for
+ * those), or reads a block's weight. */
 static bool is_of_layers(struct cr_onnx_graph *g, cr_t x, const bool *deep)
 {
     if (x->kind == CR_TERM_SCOPE || (x->kind == CR_TERM_VALUE && deep[x->value]) ||
@@ -125,20 +128,21 @@ static void make_lines(struct cr_onnx_blocks *b, const struct cr_onnx_script *s)
 
 /* ---- equal blocks ---- */
 
-/* Two blocks to compare: the first of a run, and a later one. */
+/* Two blocks that are compared: the first one of a run, and a later one. */
 struct pair {
     const struct cr_onnx_graph *graph;
     const char *prefix;
     int index[2];
     const int *owner; /* by value: the line that defines it, or CR_ONNX_NONE */
     int first[2], size;
-    int *same; /* by value of the first block: the corresponding value of the other block */
+    int *same; /* by value of the first block: the corresponding value of the later block */
     int n_carried, in[CR_ONNX_CARRIED],
-        got[CR_ONNX_CARRIED]; /* carried values: the first block reads in[i], the other got[i] */
+        got[CR_ONNX_CARRIED]; /* carried values: in[i] is read by the first block, got[i] by the
+                                 later one */
 };
 
-/* Returns the part of a name after the block's prefix and index, or null if the name lacks
- * either. */
+/* Returns the part of a name behind the prefix and the block's index, or null if the name does not
+ * begin with them.  `which` is 0 for the first block and 1 for the later one. */
 static const char *own_name(const struct pair *p, const char *name, int which)
 {
     int index = index_behind(name, p->prefix);
@@ -160,7 +164,8 @@ static bool is_inside(const struct pair *p, int value, int which)
     return line != CR_ONNX_NONE && line >= p->first[which] && line < p->first[which] + p->size;
 }
 
-/* True if a and b are one value from outside, or can be a pair of carried values. */
+/* True if values a and b from outside the two blocks correspond: they are the same value, or a pair
+ * of carried values. Adds a new pair to the carried values. */
 static bool is_same_outside(struct pair *p, int a, int b)
 {
     for (int i = 0; i < p->n_carried; i++)
@@ -186,7 +191,7 @@ static bool is_same_value(struct pair *p, int a, int b)
     return !is_inside(p, b, 1) && is_same_outside(p, a, b);
 }
 
-/* True if two terms are equal except for the block they are in. */
+/* True if two terms are equal except for the block that they belong to. */
 static bool is_same_term(struct pair *p, cr_t a, cr_t b)
 {
     if (a->kind != b->kind || a->type != b->type || a->rank != b->rank ||
@@ -212,7 +217,7 @@ static bool is_same_term(struct pair *p, cr_t a, cr_t b)
     return true;
 }
 
-/* True if two blocks are equal; notes their carried values. */
+/* True if two blocks are equal; stores the pairs of carried values in `p`. */
 static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
 {
     p->n_carried = 0;
@@ -223,7 +228,7 @@ static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
             return false;
         p->same[a->value] = b->value;
     }
-    /* again: a value may have been taken as shared before it was noted as carried */
+    /* again, as a value may have counted as shared before it became a carried value */
     for (int i = 0; i < p->size; i++)
         if (!is_same_term(p, lines[p->first[0] + i].statement.term,
                           lines[p->first[1] + i].statement.term))
@@ -233,7 +238,7 @@ static bool is_same_block(struct pair *p, const struct cr_onnx_line *lines)
 
 /* ---- runs ---- */
 
-/* Returns the number of lines from `from` on that have the same index. */
+/* Returns the number of consecutive lines from line `from` on that have the same index. */
 static int block_size(const struct cr_onnx_blocks *b, int from)
 {
     int n = 0;
@@ -243,7 +248,7 @@ static int block_size(const struct cr_onnx_blocks *b, int from)
 }
 
 /* Sets the run's carried values from its first pair of blocks, or checks that a later pair has the
- * same ones.  Fails if one does not come from the preceding block. */
+ * same ones.  Returns false if a carried value is not defined by the preceding block. */
 static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before)
 {
     if (r->n == 1) {
@@ -264,7 +269,8 @@ static bool carry(struct cr_onnx_run *r, const struct pair *p, const int *before
     return true;
 }
 
-/* True if nothing outside the run reads its values, except the carried values of the last block. */
+/* True if nothing outside the run reads a value of the run, except the last block's carried
+ * values. */
 static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *r, int n_values,
                       struct cr_arena *arena)
 {
@@ -282,7 +288,7 @@ static bool is_closed(const struct cr_onnx_blocks *b, const struct cr_onnx_run *
     return true;
 }
 
-/* Returns the longest run that begins at a line. */
+/* Returns the longest run of equal blocks that begins at line `from`. */
 static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct cr_onnx_graph *g,
                                    const char *prefix, int from, const int *owner,
                                    struct cr_arena *arena)
@@ -314,8 +320,8 @@ static struct cr_onnx_run run_from(const struct cr_onnx_blocks *b, const struct 
     return r;
 }
 
-/* Sets the index of each line: the number after the prefix in its path.  A line without a path
- * gets the index of the preceding line. */
+/* Sets the index of each line: the number that follows the prefix in the line's path.  A line
+ * without a path gets the index of the line before it. */
 static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
 {
     int before = CR_ONNX_NONE;
@@ -328,7 +334,7 @@ static void set_indices(struct cr_onnx_blocks *b, const char *prefix)
     }
 }
 
-/* Finds the runs of blocks whose paths are the prefix and an index. */
+/* Finds the runs of blocks whose paths begin with the prefix and an index. */
 static void find_runs(struct cr_onnx_blocks *b, struct cr_onnx_graph *g, const char *prefix)
 {
     int *owner = cr_arena_new(&g->arena, (size_t)g->n_values, sizeof *owner);

@@ -1,5 +1,5 @@
 /*
- * shape_inference.c - infers shapes, types and lengths of terms by the front end; see
+ * shape_inference.c - infers shapes, types and lengths of terms with the front end; see
  * shape_inference.h.
  */
 #include "shape_inference.h"
@@ -19,10 +19,10 @@ bool cr_onnx_is_lua_op(cr_t x)
 
 /* ---- the script of a call ---- */
 
-/* The ways in which the script can write a size that is a length. */
+/* Defines how the script of a call writes the size of an operand's axis that is a length. */
 enum ends {
-    AT_SAMPLE, /* as its number in a sample */
-    AT_CUTS,   /* as the length if the operand is cut to it, else as its bound */
+    AT_SAMPLE, /* as the number that the length has in a sample (symbols.h) */
+    AT_CUTS,   /* as the length if the operand is cut to it, else as the bound */
     AT_LENGTHS /* as the length */
 };
 
@@ -36,7 +36,8 @@ struct writing {
 
 enum { NAME = 40 }; /* the most bytes of a length's name in a message */
 
-/* Writes a name with the characters that the language allows, and its number if they are others. */
+/* Writes the name of a length, with "-" for characters that the language forbids; if there are any,
+ * also its number. */
 static void put_name(struct writing *w, int length)
 {
     const char *name = w->symbols->lengths[length].name;
@@ -50,7 +51,7 @@ static void put_name(struct writing *w, int length)
         cr_put(&w->text, ".%d", length);
 }
 
-/* Writes the locals that lengths are: local l0 = length("seq", 128). */
+/* Writes a local variable for each length: local l0 = length("seq", 128). */
 static void put_locals(struct writing *w)
 {
     for (int i = 0; w->ends != AT_SAMPLE && i < w->symbols->n_lengths; i++) {
@@ -73,9 +74,10 @@ static void put_length(struct writing *w, int length)
         cr_put(&w->text, "l%d", length);
 }
 
-#define OPERAND "x." /* the name of an operand's input, before its number; no length's name has a dot */
+#define OPERAND "x." /* the start of the name of an operand's input; its number follows.  No
+                        length's name has a dot */
 
-/* Writes an operand as an input of its shape and type. */
+/* Writes an operand as an input with its shape and type. */
 static void put_operand(struct writing *w, cr_t x, int number)
 {
     enum cr_language_type type = cr_language_type(x->type);
@@ -96,7 +98,8 @@ static void put_operand(struct writing *w, cr_t x, int number)
            type == CR_LANGUAGE_BOOL ? ", 0)" : "");
 }
 
-/* Writes the text of an argument, with lengths and other symbols in the place of their marks. */
+/* Writes the text of an argument, in which marks of lengths and symbols are replaced by names and
+ * sizes. */
 static void put_argument(struct writing *w, const char *from)
 {
     for (; *from; from++) {
@@ -115,7 +118,7 @@ static void put_argument(struct writing *w, const char *from)
     }
 }
 
-/* Writes the arguments of a call, with commas between them. */
+/* Writes the arguments of a call, separated by commas; `comma`: also before the first one. */
 static void put_arguments(struct writing *w, cr_t x, bool comma)
 {
     bool has_angles = strcmp(x->name, "rotary.halves") == 0 && x->n_arguments == 2;
@@ -124,7 +127,7 @@ static void put_arguments(struct writing *w, cr_t x, bool comma)
         cr_put(&w->text, "%s", comma && !(own && strcmp(own, CR_TERM_TABLE_END) == 0) ? ", " : "");
         if (own)
             put_argument(w, own);
-        else if (has_angles && i == 1) { /* a table of cosines and sines */
+        else if (has_angles && i == 1) { /* the function wants a table of cosines and sines */
             cr_put(&w->text, "{cos = ");
             put_operand(w, x->arguments[i].term, i);
             cr_put(&w->text, ", sin = ");
@@ -136,14 +139,15 @@ static void put_arguments(struct writing *w, cr_t x, bool comma)
     }
 }
 
-/* Writes the script of a term: a call, a layer or an infix operation. */
+/* Writes the script of a term that is a call, a layer or an infix operation. */
 static void put_script(struct writing *w, cr_t x)
 {
     int module = (int)strcspn(x->name, ".");
     if (x->name[module])
         cr_put(&w->text, "local %.*s = require \"%.*s\" ", module, x->name, module, x->name);
     if (strncmp(x->name, "attention.", 10) == 0)
-        cr_put(&w->text, "local nn = require \"nn\" "); /* attend may have nn.safe_softmax */
+        cr_put(&w->text, "local nn = require \"nn\" "); /* an argument of attend may be
+                                                           nn.safe_softmax */
     put_locals(w);
     cr_put(&w->text, "return {y = ");
     if (x->kind == CR_TERM_INFIX) {
@@ -160,7 +164,8 @@ static void put_script(struct writing *w, cr_t x)
 
 /* ---- running it ---- */
 
-/* Returns the graph of a term; or null, with the front end's message without file and line. */
+/* Returns the graph that the front end makes of a term.  If it refuses, returns null; `error` is
+ * then its message without file and line. */
 static const struct cr_graph *graph_of(const struct cr_onnx_graph *graph, cr_t x, enum ends ends,
                                        int sample, struct cr_error *error)
 {
@@ -202,8 +207,8 @@ int cr_onnx_infer_cut(const struct cr_onnx_graph *graph, cr_t x, struct cr_infer
     return g ? 0 : -1;
 }
 
-/* True if a call depends on lengths: by the shape of an operand, or by a number among the
- * options. */
+/* True if a call depends on lengths: a size of an operand, or a number in an option, is a
+ * symbol. */
 static bool depends_on_lengths(cr_t x)
 {
     for (int i = 0; i < x->n_arguments; i++) {
@@ -217,7 +222,8 @@ static bool depends_on_lengths(cr_t x)
     return false;
 }
 
-/* Infers the result in all samples: a size that is not the same in each is a symbol. */
+/* Infers the result's shape in every sample; a size that differs between samples becomes a
+ * symbol. */
 static int infer_samples(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred *result,
                          struct cr_error *error)
 {
@@ -256,7 +262,7 @@ int cr_onnx_infer(const struct cr_onnx_graph *graph, cr_t x, struct cr_inferred 
 
 /* ---- reductions that run to the bound ---- */
 
-/* Returns the length that a node runs over: it reduces the axis, or multiplies along it. */
+/* Returns 1 + the number of the length that a node reduces, scans or multiplies along, or 0. */
 static int length_run_over(const struct cr_graph *g, const struct cr_node *node)
 {
     const struct cr_node *a = node->n_in ? &g->nodes[g->operands[node->first_in]] : NULL;
@@ -287,7 +293,8 @@ bool cr_onnx_runs_to_bound(const struct cr_onnx_graph *graph, cr_t x)
 
 /* ---- calls for several sizes ---- */
 
-/* True if two sizes are equal, or are one length's sizes in the first sample and in another one. */
+/* True if two sizes are equal, or if they are the sizes of one length in sample 0 and in
+ * `sample`. */
 static bool same_size(const struct cr_symbols *symbols, int sample, int64_t a, int64_t b)
 {
     bool same = a == b;
@@ -298,7 +305,7 @@ static bool same_size(const struct cr_symbols *symbols, int sample, int64_t a, i
     return same;
 }
 
-/* True if two nodes are equal except for their shapes. */
+/* True if node `id` is the same in two graphs except for its shape. */
 static bool same_node(const struct cr_graph *g, const struct cr_graph *h, cr_id id)
 {
     const struct cr_node *a = &g->nodes[id], *b = &h->nodes[id];

@@ -7,12 +7,14 @@
 
 #include "compiler/ir/mem.h"
 
-/* The smallest size of a length in a sample: smaller ones take part in broadcasting. */
+/* The smallest size of a length in a sample; size 1 would be broadcast. */
 enum { SMALLEST = 2, SAMPLES_OF_LENGTH = 3, MOST_SAMPLES = 2 + SAMPLES_OF_LENGTH * CR_ONNX_LENGTHS };
 
-enum { FIRST = 1024, VALUE_BITS = 30, MOST_SYMBOLS = 1 << 20 }; /* FIRST: the number of symbol 0 as a size */
+enum { FIRST = 1024, VALUE_BITS = 30, MOST_SYMBOLS = 1 << 20 }; /* FIRST: symbol 0 has this number
+                                                                   when it is a size */
 #define SYMBOLIC UINT64_C(0x7ff8000000000001)
-#define MOST_SIZE (INT64_C(1) << 31) /* the largest size; a computed size that exceeds it becomes this number */
+#define MOST_SIZE (INT64_C(1) << 31) /* the largest size; larger results of computations become this
+                                        number */
 
 /* ---- symbols ---- */
 
@@ -28,8 +30,8 @@ bool cr_number_is_symbol(double number)
     return isnan(number) && (bits_of(number) & SYMBOLIC) == SYMBOLIC;
 }
 
-/* Returns the number that stands for a symbol: a NaN with the symbol and its value, without a value that is no
- * size. */
+/* Returns the NaN that stands for a symbol: its bits hold the symbol and its value for the bounds.
+ * A value that is no possible size is replaced by 0. */
 static double boxed(int symbol, double value)
 {
     const double half = 1 << (VALUE_BITS - 1);
@@ -67,7 +69,7 @@ double cr_number_at(const struct cr_symbols *s, double number, int sample)
 
 /* ---- the table ---- */
 
-/* A list of values that is looked for. */
+/* The list of values that has_values compares a symbol with. */
 struct values {
     const struct cr_symbols *s;
     const double *values;
@@ -80,7 +82,7 @@ static bool has_values(const void *context, int symbol)
     return memcmp(&wanted->s->values[(size_t)symbol * n], wanted->values, n * sizeof *wanted->values) == 0;
 }
 
-/* Adds a symbol with these values; returns its number. */
+/* Adds a symbol with the given values in the samples; returns its number. */
 static int add_symbol(struct cr_symbols *s, const double *values, uint64_t hash)
 {
     size_t n = (size_t)s->n_samples;
@@ -106,8 +108,8 @@ double cr_symbols_number(struct cr_symbols *s, const double *values)
     return boxed(symbol >= 0 ? symbol : add_symbol(s, values, hash), values[0]);
 }
 
-/* The samples are the bounds, three others for each length in turn, and all lengths at the smallest
- * size. */
+/* Makes the samples: all lengths at their bounds; for each length three samples in which it alone
+ * has another size; all lengths at the smallest size. */
 void cr_symbols_begin(struct cr_symbols *s)
 {
     double values[MOST_SAMPLES];
@@ -167,7 +169,7 @@ double cr_symbols_element(struct cr_symbols *s, int rank, const int64_t *shape, 
     return cr_symbols_number(s, values);
 }
 
-/* Computes with the values of a sample. */
+/* Computes a size's operation in one sample. */
 static double operate(const void *context, const double *in)
 {
     switch (*(const char *)context) {
@@ -191,7 +193,7 @@ static int64_t limited(int64_t size)
     return size > MOST_SIZE ? MOST_SIZE : size < -MOST_SIZE ? -MOST_SIZE : size;
 }
 
-/* Computes with numbers of at most MOST_SIZE. */
+/* Computes with two sizes that are plain numbers, at most MOST_SIZE. */
 static int64_t operate_whole(int64_t a, char operation, int64_t b)
 {
     switch (operation) {

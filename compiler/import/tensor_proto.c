@@ -42,7 +42,7 @@ int cr_onnx_type_bytes(int type)
         return (double)value;                                                                      \
     } while (0)
 
-/* Returns the position of element i. */
+/* Returns where element `i`, in row-major order, is stored. */
 static int64_t place_of(const struct cr_onnx_tensor *t, int64_t i)
 {
     return t->is_transposed ? i % t->shape[1] * t->shape[0] + i / t->shape[1] : i;
@@ -92,14 +92,15 @@ struct reading {
     struct cr_onnx_tensor *tensor;
     int64_t *shape;
     int cap_shape, type;
-    unsigned char *bytes; /* elements collected from fields that are not raw */
+    unsigned char *bytes; /* the elements collected from fields other than raw_data */
     size_t size, cap;
-    const unsigned char *direct; /* all elements, if they are contiguous in the file */
+    const unsigned char *direct; /* all elements, if they are contiguous in the file; else null */
     size_t direct_size;
-    const unsigned char *packed; /* the elements of the first packed field of reals */
+    const unsigned char *packed; /* the elements of the first packed field of floats or doubles */
     size_t packed_size;
-    const char *location;   /* of external data, or null */
-    int64_t offset, length; /* -1: to the end of the file */
+    const char *location;   /* the path of the external data, or null */
+    int64_t offset, length; /* of the external data; a length of -1 means up to the end of the
+                               file */
     bool external;
 };
 
@@ -110,7 +111,8 @@ static int fail(const struct reading *r, const char *what)
                    cr_show(name, strlen(name)).text, what);
 }
 
-/* Appends the low n bytes of a number, or other bytes.  Copies an earlier packed field first. */
+/* Appends the first n bytes at `from` to the collected elements.  First copies a packed field that
+ * was not copied before. */
 static void append(struct reading *r, const void *from, size_t n)
 {
     size_t before = r->packed_size;
@@ -131,8 +133,8 @@ static void append(struct reading *r, const void *from, size_t n)
     r->size += n;
 }
 
-/* Takes elements of float_data or double_data, of `width` bytes each.  Elements of a single packed
- * field are not copied, since they are in the order of the tensor. */
+/* Takes elements of float_data or double_data, each of `width` bytes.  If the tensor has a single
+ * packed field, its elements are not copied, as they are in the tensor's order already. */
 static int take_reals(struct reading *r, const struct cr_wire_field *field, size_t width)
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
@@ -174,7 +176,7 @@ static int64_t decimal(const char *text)
     return *text && !*end && value >= 0 ? value : -2;
 }
 
-/* Reads a name or a value; fails if it contains a NUL, which would truncate it. */
+/* Reads the text of a field; fails if it contains a NUL, which would truncate it. */
 static int take_text(struct reading *r, const struct cr_wire_field *field, const char **text)
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
@@ -226,8 +228,8 @@ static int take_sizes(struct reading *r, const struct cr_wire_field *field)
     return status ? fail(r, "its sizes are cut short, expected a whole message") : 0;
 }
 
-/* Reads fields whose interpretation needs the type.  The type may come after them, so they are
- * read in a second pass. */
+/* Reads the fields with elements, which depend on the type.  As the type may follow them in the
+ * file, they are read in a second pass. */
 static int take_data(struct reading *r, const struct cr_wire_field *field)
 {
     switch (field->number) {
@@ -251,7 +253,7 @@ static int take_data(struct reading *r, const struct cr_wire_field *field)
     }
 }
 
-/* Reads the fields that others depend on: shape, type and similar ones. */
+/* Reads the fields that take_data depends on: shape, type, name, and whether data is external. */
 static int take_header(struct reading *r, const struct cr_wire_field *field)
 {
     if (field->number == 1)
@@ -266,7 +268,7 @@ static int take_header(struct reading *r, const struct cr_wire_field *field)
     return 0;
 }
 
-/* Calls a function for each field. */
+/* Calls `take` for each field of a message. */
 static int each(struct reading *r, struct cr_wire wire,
                 int (*take)(struct reading *, const struct cr_wire_field *))
 {
@@ -280,7 +282,8 @@ static int each(struct reading *r, struct cr_wire wire,
 
 /* ---- external data ---- */
 
-/* True if a location is in the model's folder or below: nothing else may be read. */
+/* True if a location is a relative path without "..", so that only files in the model's folder or
+ * below are read. */
 static bool is_inside(const char *location)
 {
     if (!*location || *location == '/')
@@ -293,16 +296,18 @@ static bool is_inside(const char *location)
     return true;
 }
 
-/* True if a path without links is in the folder of another one, or below. */
+/* True if `path`, in which links are resolved, is in the folder of the file `neighbour` or
+ * below. */
 static bool is_below(const char *path, const char *neighbour)
 {
     const char *slash = strrchr(neighbour, '/');
     return slash && strncmp(path, neighbour, (size_t)(slash + 1 - neighbour)) == 0;
 }
 
-/* Returns the path of external data with links resolved, or null if it leaves the model's folder
- * and the folder of the file that the model's path links to: stores of models link to files in
- * another folder. A missing file keeps its path, for a message. */
+/* Returns the path of external data with links resolved.  Returns null if the file is neither below
+ * the model's folder nor below the folder of the file that the model's path links to, since model
+ * caches link to files in another folder.  For a missing file returns the path unchanged; opening
+ * it fails with a message. */
 static const char *resolve(struct cr_arena *arena, const char *model, const char *path)
 {
     const char *slash = strrchr(model, '/');
@@ -321,7 +326,7 @@ static const char *resolve(struct cr_arena *arena, const char *model, const char
     return found;
 }
 
-/* Returns the mapping of a file of external data, which is opened once. */
+/* Returns the mapping of a file of external data; the file is opened only once. */
 static const struct cr_mapping *map_external(struct reading *r)
 {
     struct cr_onnx_model *m = r->model;
@@ -346,7 +351,7 @@ static const struct cr_mapping *map_external(struct reading *r)
     return &e->mapping;
 }
 
-/* Finds the tensor's bytes in the file; fails if the file is too short. */
+/* Finds the tensor's bytes in the file of external data; fails if the file is too short. */
 static int find_external(struct reading *r)
 {
     if (!r->location || !is_inside(r->location))
@@ -367,7 +372,7 @@ static int find_external(struct reading *r)
 
 /* ---- the whole ---- */
 
-/* Returns the number of elements, or -1 if it overflows. */
+/* Returns the number of elements of a tensor, or -1 if it overflows. */
 static int64_t count(const struct cr_onnx_tensor *t)
 {
     int64_t n = 1;
@@ -379,8 +384,8 @@ static int64_t count(const struct cr_onnx_tensor *t)
     return n;
 }
 
-/* Checks that there are as many bytes as the shape needs.  For a type without a size, drops the
- * bytes. */
+/* Checks that the tensor has as many bytes as its shape needs.  Drops the bytes if the type has no
+ * size. */
 static int check_bytes(struct reading *r)
 {
     struct cr_onnx_tensor *t = r->tensor;

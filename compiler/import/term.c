@@ -11,7 +11,8 @@
 
 #define MOST_ELEMENTS (INT64_C(1) << 31)
 
-/* Replaces marks of lengths and symbols in a message by names and values for the bounds. */
+/* Replaces the marks of lengths and symbols in a message by names of lengths and values for the
+ * bounds. */
 static void name_symbols(const struct cr_symbols *symbols, char *text, size_t size)
 {
     for (char *at = text; *(at += strcspn(at, (char[]){CR_TERM_LENGTH, CR_TERM_SYMBOL, 0}));) {
@@ -41,7 +42,8 @@ cr_t cr_onnx_refuse(struct cr_translation *t, const char *format, ...)
     return NULL;
 }
 
-/* Integers of all widths are i32.  Types that are neither are refused when they are read. */
+/* Returns the language's type for a type of ONNX: integers of all widths are i32.  Tensors of types
+ * that are no numbers are refused when they are read. */
 enum cr_language_type cr_language_type(enum cr_onnx_type type)
 {
     switch (type) {
@@ -110,7 +112,8 @@ int64_t cr_t_whole(double number)
 
 bool cr_t_is_valid_shape(int rank, const int64_t *shape)
 {
-    int64_t n = 1; /* the product of sizes but 0; the limit prevents an overflow */
+    int64_t n = 1; /* the product of the sizes that are not 0; stops at the limit before it
+                      overflows */
     for (int i = 0; i < rank; i++) {
         int64_t size = cr_size_bound(shape[i]);
         if (size < 0 || size > MOST_ELEMENTS || n * size > MOST_ELEMENTS)
@@ -253,7 +256,8 @@ cr_t cr_t_number(struct cr_translation *t, enum cr_onnx_type type, double number
     return cr_t_data(t, type, 0, NULL, &number);
 }
 
-/* The types of a library function's first operand: floats, except ids and the operand of relu. */
+/* Returns the set of types that the first operand of a library function may have: floats, except
+ * for ids and for relu. */
 static int operands_of(const char *name)
 {
     return strncmp(name, "nn.", 3) != 0 || strcmp(name, "nn.embedding") == 0 ? CR_OF_ANY
@@ -261,8 +265,8 @@ static int operands_of(const char *name)
                                                                              : CR_OF_FLOATS;
 }
 
-/* A result without elements is known for any operands.  Otherwise an operand without elements is
- * an error: the language has no such tensors. */
+/* A call whose result has no elements is known for any operands.  Otherwise an operand without
+ * elements is an error, as the language has no such tensors. */
 cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type type, int rank,
                const int64_t *shape, const struct cr_onnx_argument *arguments, int n)
 {

@@ -6,7 +6,7 @@
 #include "compiler/ir/shape_rules.h"
 #include "term_parts.h"
 
-/* Returns the elementwise op of a name or an arithmetic sign, or CR_OP_COUNT. */
+/* Returns the elementwise op with a name or an arithmetic sign, or CR_OP_COUNT. */
 static enum cr_op op_of(const char *name)
 {
     static const char signs[] = "+-*/";
@@ -20,7 +20,8 @@ static enum cr_op op_of(const char *name)
     return CR_OP_COUNT;
 }
 
-/* The types of an op's operands; booleans are cast for arithmetic ops of two operands. */
+/* Returns the set of types that an op's operands may have.  Booleans are cast for arithmetic ops of
+ * two operands. */
 static int operands_of_op(enum cr_op op)
 {
     enum cr_rule rule = cr_ops[op].rule;
@@ -30,7 +31,7 @@ static int operands_of_op(enum cr_op op)
                                                             : CR_OF_ANY;
 }
 
-/* Makes a unary whose result may have another type, as float and int do. */
+/* Makes a unary op whose result may have another type than x, as for float and int. */
 static cr_t unary_to(struct cr_translation *t, const char *name, cr_t x, enum cr_onnx_type type)
 {
     if (t->failed || !x)
@@ -60,7 +61,7 @@ cr_t cr_t_retyped(struct cr_translation *t, cr_t x, enum cr_onnx_type type)
     return y;
 }
 
-/* Wraps integers of fewer than 32 bits. */
+/* Wraps a result of an integer type of fewer than 32 bits to the type's range. */
 static cr_t wrap(struct cr_translation *t, cr_t x)
 {
     int bits = x ? cr_onnx_type_bytes(x->type) * 8 : 0;
@@ -75,7 +76,7 @@ static cr_t wrap(struct cr_translation *t, cr_t x)
     return cr_t_retyped(t, y, x->type);
 }
 
-/* Makes a binary function: folded if possible, else a call. */
+/* Makes a binary op: folded if the operands are known, else a call or an infix term. */
 static cr_t make_binary(struct cr_translation *t, const char *name, enum cr_op op, cr_t a, cr_t b)
 {
     bool is_infix = !isalpha((unsigned char)*name);
@@ -117,7 +118,8 @@ cr_t cr_t_binary(struct cr_translation *t, const char *name, cr_t a, cr_t b)
         return cr_onnx_refuse(t, "found %s, which the language does not have, expected one of its operations", name);
     if (!cr_t_same_types(t, a, b) || !cr_t_is_of(t, a, operands_of_op(op)))
         return NULL;
-    if (a->type == CR_ONNX_BOOL && cr_ops[op].rule != CR_RULE_LOGIC) { /* the language compares numbers */
+    if (a->type == CR_ONNX_BOOL && cr_ops[op].rule != CR_RULE_LOGIC) { /* the language compares only
+                                                                          numbers */
         a = cr_t_cast(t, a, CR_ONNX_INT32);
         b = cr_t_cast(t, b, CR_ONNX_INT32);
     }
@@ -145,7 +147,7 @@ cr_t cr_t_where(struct cr_translation *t, cr_t c, cr_t a, cr_t b)
         return cr_onnx_refuse(t, "found operands of shapes that do not fit, expected ones that broadcast");
     if (cr_t_folds(t, x, 3, (cr_t[]){c, a, b}))
         return cr_t_fold_elementwise(t, CR_OP_where, x, 3, (cr_t[]){c, a, b});
-    if (a->type == CR_ONNX_BOOL) /* booleans are selected by logic */
+    if (a->type == CR_ONNX_BOOL) /* where() on booleans is written with logical ops */
         return cr_t_binary(t, "logical_or", cr_t_binary(t, "logical_and", c, a),
                            cr_t_binary(t, "logical_and", cr_t_unary(t, "logical_not", c), b));
     return cr_t_call(t, "where", x->type, x->rank, x->shape,

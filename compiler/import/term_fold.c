@@ -1,4 +1,4 @@
-/* term_fold.c - folds known terms: walks over their elements, see term_parts.h. */
+/* term_fold.c - computes the elements of terms with known operands; see term_parts.h. */
 #include <math.h>
 #include <string.h>
 
@@ -7,13 +7,15 @@
 
 /* ---- walks ---- */
 
-/* A walk over a shape whose sizes are the bounds of a term's. */
+/* A loop over a term's shape, in which sizes that are symbols are their bounds, with up to 4 arrays
+ * of elements. */
 struct walk {
     struct cr_row_walk rows;
     int64_t shape[CR_ONNX_RANK], strides[4][CR_ONNX_RANK];
 };
 
-/* Sets the sizes of a term, where a symbol is its bound, and the strides of its elements. */
+/* Sets shape[] to a term's sizes, in which symbols are replaced by their bounds, and strides[] to
+ * the strides of its elements. */
 static void measure(cr_t x, int64_t *shape, int64_t *strides)
 {
     for (int i = 0; i < x->rank; i++)
@@ -30,7 +32,8 @@ static void begin(struct walk *w, cr_t like)
     measure(like, w->shape, strides);
 }
 
-/* Adds elements to a walk.  Returns their strides, which are 0. */
+/* Adds an array of elements to a loop.  Returns the array's strides, all 0, for the caller to
+ * set. */
 static int64_t *add(struct walk *w, const double *data)
 {
     int i = w->rows.n++;
@@ -39,7 +42,7 @@ static int64_t *add(struct walk *w, const double *data)
     return w->strides[i];
 }
 
-/* Adds elements of a term's shape, which is broadcast to the shape of the walk. */
+/* Adds an array with a term's shape to a loop, to whose shape it is broadcast. */
 static void add_broadcast(struct walk *w, cr_t x, const double *data)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
@@ -49,7 +52,7 @@ static void add_broadcast(struct walk *w, cr_t x, const double *data)
 
 /* ---- elementwise ---- */
 
-/* An elementwise op whose result is a term, of operands of a type. */
+/* An elementwise op that is being folded: its result, and the type of its operands. */
 struct operation {
     struct cr_symbols *symbols;
     enum cr_op op;
@@ -57,7 +60,8 @@ struct operation {
     enum cr_onnx_type type;
 };
 
-/* Computes an op.  Integers do not wrap, as ONNX has some of 64 bits. */
+/* Computes an op in double precision.  Integers do not wrap at 32 bits, as ONNX has integers of 64
+ * bits. */
 static double compute(const struct operation *o, const double *in)
 {
     bool divides = o->op == CR_OP_floor_divide || o->op == CR_OP_remainder;
@@ -74,7 +78,8 @@ static double compute_in_sample(const void *context, const double *in)
     return cr_t_rounded(o->result->type, compute(o, in));
 }
 
-/* True if an op of these elements depends on the lengths, and not only an element that it selects. */
+/* True if the result depends on lengths: an operand is a symbol.  For `where` only the condition
+ * counts, as it copies the element that it selects. */
 static bool has_samples(const struct operation *o, const double *in)
 {
     bool selects = o->op == CR_OP_where;
@@ -126,7 +131,7 @@ cr_t cr_t_fold_view(struct cr_translation *t, struct cr_onnx_term *like, cr_t x,
     double *data = cr_t_new_elements(t, like);
     int64_t shape[CR_ONNX_RANK], own[CR_ONNX_RANK];
     measure(like, shape, own);
-    if (cr_t_elements(like)) /* x may be unknown if not */
+    if (cr_t_elements(like)) /* without elements, x->data may be null */
         cr_copy_strided(like->rank, shape, data, own, x->data + offset, strides);
     like->data = data;
     return like;
@@ -187,12 +192,13 @@ cr_t cr_t_fold_reduce(struct cr_translation *t, bool is_sum, cr_t x, const struc
     return cr_t_computed(t, like->type, like->rank, like->shape, data);
 }
 
-/* The elements of an axis: the offset of the first one, their number, and their distance. */
+/* The elements along an axis: the offset of the first one, their number, and the distance between
+ * them. */
 struct run {
     int64_t first, n, step;
 };
 
-/* Sums along the axis that the walk leaves out. */
+/* Computes running sums along the axis that the loop leaves out. */
 static void row_cumsum(const struct cr_row_walk *walk, int64_t n, double *const *at, const int64_t *step)
 {
     const struct run *run = walk->context;
@@ -220,7 +226,8 @@ cr_t cr_t_fold_cumsum(struct cr_translation *t, cr_t x, int axis, bool reverse)
     return cr_t_computed(t, x->type, x->rank, x->shape, data);
 }
 
-/* The sizes of a product: k, and the distance of rows of the right operand. */
+/* The sizes of a matrix product's inner loop: k, and the distance between rows of the right
+ * operand. */
 struct inner {
     int64_t k, across;
 };
@@ -234,8 +241,9 @@ static void row_dot(const struct cr_row_walk *walk, int64_t n, double *const *at
             at[0][i * step[0]] += at[1][i * step[1] + j] * at[2][i * step[2] + j * inner->across];
 }
 
-/* Adds an operand of a product to a walk over the result.  Its batch axes are broadcast to the first `batch` axes of
- * the result.  Its rows or columns run along `axis` with a stride; -1: it is a vector. */
+/* Adds an operand of a matrix product to the loop over the result.  Its batch axes are broadcast to
+ * the first `batch` axes of the result.  Axis `axis` of the result runs along its rows or columns,
+ * with a stride; -1 for a vector operand. */
 static void add_factor(struct walk *w, cr_t x, int batch, int axis, int64_t stride)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], *to = add(w, x->data);

@@ -5,7 +5,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* The address is the hash: an item that has it is the one. */
+/* Compares nothing: the address of a term is its hash, so an item with that hash is the term's. */
 static bool is_any(const void *context, int item)
 {
     (void)context;

@@ -12,7 +12,7 @@ struct cr_term_pair {
 struct cr_term_map {
     struct cr_term_pair *items;
     int n, cap;
-    struct cr_table table; /* of items, by the addresses of their `from` */
+    struct cr_table table; /* a hash table of the items, by the addresses of their terms `from` */
 };
 
 /* Returns the term that `from` maps to, or null. */

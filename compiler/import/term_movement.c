@@ -38,14 +38,14 @@ static bool keeps_indices(struct cr_translation *t, cr_t x, cr_t y)
     return true;
 }
 
-/* Returns the size of an axis in a sample. */
+/* Returns the value that a size has in a sample. */
 static int64_t size_at(struct cr_translation *t, int64_t size, int sample)
 {
     return (int64_t)cr_number_at(t->graph->symbols, cr_number_of_size(size), sample);
 }
 
-/* Returns the element of a reshape y of x at an index, in a sample; `otherwise` if it has none
- * there. */
+/* Returns the element at an index of y, a reshape of x, in a sample; `otherwise` if y is too small
+ * to have it in that sample. */
 static double reshaped_at(struct cr_translation *t, cr_t x, cr_t y, const int64_t *index, int sample,
                           double otherwise)
 {
@@ -65,7 +65,7 @@ static double reshaped_at(struct cr_translation *t, cr_t x, cr_t y, const int64_
     return cr_number_at(t->graph->symbols, x->data[at], sample);
 }
 
-/* Computes the elements of a reshape that have other places for other lengths. */
+/* Computes the elements of a reshape when an element's position depends on the lengths. */
 static cr_t fold_reshape(struct cr_translation *t, struct cr_onnx_term *y, cr_t x)
 {
     struct cr_symbols *s = t->graph->symbols;
@@ -82,7 +82,7 @@ static cr_t fold_reshape(struct cr_translation *t, struct cr_onnx_term *y, cr_t 
     return y;
 }
 
-/* A reshape of a reshape reads the operand of the first one. */
+/* A reshape of a reshape reads the first one's operand. */
 cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     if (t->failed || !x || same_shape(x, rank, shape))
@@ -107,7 +107,7 @@ cr_t cr_t_reshape(struct cr_translation *t, cr_t x, int rank, const int64_t *sha
                      (struct cr_onnx_argument[]){{x, NULL}, {NULL, cr_t_list(t, rank, shape)}}, 2);
 }
 
-/* Makes a transpose if two axes change places, a permute if more do. */
+/* Makes a transpose if exactly two axes swap, else a permute. */
 cr_t cr_t_permute(struct cr_translation *t, cr_t x, const int64_t *axes)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK], moved[CR_ONNX_RANK], list[CR_ONNX_RANK];
@@ -152,7 +152,7 @@ cr_t cr_t_swap(struct cr_translation *t, cr_t x, int i, int j)
     return cr_t_permute(t, x, axes);
 }
 
-/* Repeats known elements; makes a call otherwise. */
+/* Repeats elements if they are known; else makes a call of expand. */
 cr_t cr_t_expand(struct cr_translation *t, cr_t x, int rank, const int64_t *shape)
 {
     if (t->failed || !x || same_shape(x, rank, shape))
@@ -176,8 +176,8 @@ cr_t cr_t_full(struct cr_translation *t, enum cr_onnx_type type, int rank, const
     return cr_t_expand(t, one, rank, shape);
 }
 
-/* Returns the start of a slice as text; one before or behind a length is its mark and a signed
- * number. */
+/* Returns the start of a slice as text.  If it differs from a length by a number, the text is the
+ * length's mark and the signed number. */
 static const char *start_text(struct cr_translation *t, int64_t start)
 {
     int64_t more;
@@ -188,7 +188,8 @@ static const char *start_text(struct cr_translation *t, int64_t start)
                       : cr_arena_print(t->arena, "%c%d%+lld", CR_TERM_LENGTH, length, (long long)more);
 }
 
-/* True if an element is the first one of a length's axis, or the last one of a length: these exist for all sizes. */
+/* True if the element `at` exists for all lengths: it is the first along an axis that is a length,
+ * or the last. */
 static bool always_exists(struct cr_translation *t, int64_t axis_size, int64_t at)
 {
     int64_t more;
@@ -197,14 +198,16 @@ static bool always_exists(struct cr_translation *t, int64_t axis_size, int64_t a
                : at == 0 && cr_size_is_symbol(axis_size);
 }
 
-/* Takes one element along an axis by an index, as narrow cannot take a part of a length. */
+/* Takes one element along an axis by a gather, as narrow cannot take a part of an axis that is a
+ * length. */
 static cr_t narrow_to_one(struct cr_translation *t, cr_t x, int axis, int64_t at)
 {
     cr_t index = cr_t_data(t, CR_ONNX_INT64, 1, (int64_t[]){1}, (double[]){cr_number_of_size(at)});
     return cr_t_swap(t, cr_t_gather(t, cr_t_swap(t, x, 0, axis), index), 0, axis);
 }
 
-/* Returns x itself if the whole axis is taken.  The script has the bound of a size that is a length. */
+/* Returns x itself if the whole axis is taken.  In the script, a size that is a length is written
+ * as its bound. */
 cr_t cr_t_narrow(struct cr_translation *t, cr_t x, int axis, int64_t start, int64_t size)
 {
     int64_t shape[CR_ONNX_RANK], strides[CR_ONNX_RANK];
@@ -284,7 +287,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
 
 /* ---- indices ---- */
 
-/* Looks up known rows of `inner` elements by indices that depend on lengths. */
+/* Looks up rows of `inner` elements in a known table, by indices that depend on lengths. */
 static cr_t fold_gather(struct cr_translation *t, struct cr_onnx_term *y, cr_t table, cr_t index, int64_t inner)
 {
     struct cr_symbols *s = t->graph->symbols;
@@ -331,7 +334,8 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
                      (struct cr_onnx_argument[]){{table, NULL}, {index, NULL}}, 2);
 }
 
-/* True if an index has the shape of x except along the axis.  Otherwise records an error. */
+/* True if the shape of an index equals that of x except along the axis.  Otherwise refuses the
+ * node. */
 static bool fits(struct cr_translation *t, cr_t x, cr_t index, int axis)
 {
     bool fit = axis < x->rank && cr_differ_along(axis, x->rank, x->shape, index->rank, index->shape);

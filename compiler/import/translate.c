@@ -18,7 +18,7 @@ struct work {
     struct cr_onnx_script *script;
     struct cr_onnx_graph *graph;
     struct cr_error *error;
-    bool *done; /* by node */
+    bool *done; /* by node: it is translated */
     int cap_done;
 };
 
@@ -32,7 +32,7 @@ static const char *pinned(const struct work *w, const char *name)
     return NULL;
 }
 
-/* Reads the size of an input's axis; a symbol needs a pin. */
+/* Reads the size of an input's axis; fails if it is a symbol that no pin gives a size. */
 static int read_size(const struct work *w, const struct cr_onnx_info *info, int axis, int64_t *out)
 {
     const struct cr_onnx_size *size = &info->sizes[axis];
@@ -65,7 +65,7 @@ static int read_size(const struct work *w, const struct cr_onnx_info *info, int 
                    cr_show(info->name, strlen(info->name)).text, axis + 1);
 }
 
-/* Sets the type and shape of an input.  Sizes that are symbols need a pin. */
+/* Sets the type and shape of an input; fails if a size is a symbol that no pin gives a size. */
 static int input_shape(const struct work *w, struct cr_onnx_value *v)
 {
     const struct cr_onnx_info *info = v->info;
@@ -124,8 +124,9 @@ static const double *elements(struct work *w, int value)
     return data;
 }
 
-/* Makes the term of a tensor: data if its type is an integer, if it has one element, or if it
- * was computed; otherwise a weight, whose elements are known only if there are few. */
+/* Makes the term of a tensor.  It is known data if the tensor's type is an integer, if it has one
+ * element, or if it was computed; otherwise it is a weight, whose elements are known only if they
+ * are few. */
 static cr_t tensor_term(struct work *w, int value)
 {
     const struct cr_onnx_value *v = &w->graph->values[value];
@@ -152,7 +153,7 @@ static cr_t tensor_term(struct work *w, int value)
     return x;
 }
 
-/* Keeps the elements of a computed value for later passes and a second translation. */
+/* Stores the elements of a computed value in the graph, for passes and for a second translation. */
 static void keep_data(struct work *w, int value, cr_t x)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
@@ -163,7 +164,7 @@ static void keep_data(struct work *w, int value, cr_t x)
     v->folded = true;
 }
 
-/* Makes the term of an input; one without elements is known. */
+/* Makes the term of an input; an input without elements is known data. */
 static cr_t input_term(struct work *w, int value)
 {
     struct cr_onnx_term *x = value_term(w, value);
@@ -175,7 +176,8 @@ static cr_t input_term(struct work *w, int value)
     return x;
 }
 
-/* Makes the term of an input or a tensor; null without an error if a node has yet to define it. */
+/* Makes the term of an input or a tensor.  Returns null without an error if the value is the output
+ * of a node that is not translated yet. */
 static cr_t leaf(struct work *w, int value)
 {
     struct cr_onnx_value *v = &w->graph->values[value];
@@ -186,7 +188,8 @@ static cr_t leaf(struct work *w, int value)
     return input_term(w, value);
 }
 
-/* Returns an array of *n items that has an item `at`: inlined bodies add values and nodes.  New items are 0. */
+/* Returns the array `items` of *n items, grown so that it has an item `at`; new items are 0.
+ * Inlined bodies add values and nodes. */
 static void *with_item(void *items, int *n, int at, size_t size)
 {
     if (at < *n)
@@ -199,7 +202,7 @@ static void *with_item(void *items, int *n, int at, size_t size)
     return more;
 }
 
-/* Keeps the term that reads a value. */
+/* Stores the term that reads a value. */
 static void keep_term(struct work *w, int value, cr_t term)
 {
     struct cr_onnx_script *s = w->script;
@@ -218,7 +221,8 @@ static cr_t read_value(struct work *w, int value)
 
 /* ---- outputs ---- */
 
-/* Keeps the term of an output: data, another value (Identity), or a new statement. */
+/* Stores the term of an output.  A term that is neither data nor another value becomes a new
+ * statement. */
 static void keep_output(struct work *w, int node, int value, cr_t x)
 {
     struct cr_onnx_script *s = w->script;
@@ -251,8 +255,8 @@ static int check_output(struct work *w, const struct cr_onnx_node *n, int i, cr_
 
 static int translate_node(struct work *w, int node);
 
-/* Translates nodes from `first` on.  Frees unread elements only between nodes of the file itself:
- * a loop being inlined holds values that no node names. */
+/* Translates nodes from `first` on.  Frees unread elements only between nodes of the file itself,
+ * as a loop that is being inlined holds values that no node's inputs list yet. */
 static int translate_from(struct work *w, int first)
 {
     for (int i = first; i < w->graph->n_nodes; i++) {
@@ -264,7 +268,7 @@ static int translate_from(struct work *w, int first)
     return 0;
 }
 
-/* Replaces an output of a node by a value of its inlined body. */
+/* Replaces an output of a node by the value of its inlined body that computes it. */
 static void become(struct work *w, int node, int output, int value)
 {
     int old = w->graph->nodes[node].outputs[output];
@@ -274,7 +278,8 @@ static void become(struct work *w, int node, int output, int value)
     cr_onnx_replace(w->graph, old, value);
 }
 
-/* Inlines and translates a graph that is an attribute of a node; sets `outputs` to its outputs. */
+/* Inlines and translates a graph that is an attribute of a node; sets `outputs` to the values of
+ * the body's outputs. */
 static int translate_body(struct work *w, int node, const struct cr_onnx_body *body,
                           const char *prefix, const int *inputs, int *outputs)
 {
@@ -295,7 +300,8 @@ static int refuse_node(struct work *w, int node, const char *what)
                    cr_onnx_node_text(&w->graph->nodes[node], text, sizeof text), what);
 }
 
-/* Reads the only element of an input; fails if it is not known. */
+/* Reads the only element of an input; fails if it is not known.  `what` names the input in the
+ * message. */
 static int known_input(struct work *w, int node, int input, const char *what, double *out)
 {
     cr_t x = read_value(w, w->graph->nodes[node].inputs[input]);
@@ -307,7 +313,7 @@ static int known_input(struct work *w, int node, int input, const char *what, do
     return refuse_node(w, node, what);
 }
 
-/* Inlines the branch of an If that is taken. */
+/* Inlines the branch of an If that its condition, which has to be known, selects. */
 static int inline_if(struct work *w, int node)
 {
     double condition;
@@ -331,13 +337,13 @@ static int inline_if(struct work *w, int node)
     return 0;
 }
 
-/* Adds a value that is a known number. */
+/* Adds a value that is a known number; returns its index. */
 static int known_value(struct work *w, enum cr_onnx_type type, double number)
 {
     return cr_onnx_known(w->graph, "round", type, 0, NULL, &number);
 }
 
-/* Stacks n values along a new axis, by nodes Unsqueeze and Concat; returns the value. */
+/* Stacks n values along a new axis, by nodes Unsqueeze and Concat; returns the result. */
 static int stack(struct work *w, const int *parts, int n, int axis)
 {
     int axes = cr_onnx_known(w->graph, "axes", CR_ONNX_INT64, 1, &(int64_t){1}, &(double){axis});
@@ -359,14 +365,16 @@ static int stack(struct work *w, const int *parts, int n, int axis)
     return translate_node(w, number) ? CR_ONNX_NONE : out;
 }
 
-/* The state of unrolling a loop: values carried to the next iteration, and collected values. */
+/* The state of unrolling a loop: the values carried to the next iteration, and those collected in
+ * each iteration. */
 struct rounds {
     int node, n_carried, n_collected, n, label;
     int carried[64], *collected[64];
     const struct cr_onnx_body *body;
 };
 
-/* Inlines an iteration.  The body's outputs are `extra` ones, then carried, then collected ones. */
+/* Inlines one iteration.  The body's outputs are `extra` ones, then carried values, then values to
+ * collect. */
 static int run_round(struct work *w, struct rounds *r, const int *inputs, int extra, int *outputs)
 {
     char prefix[256];
@@ -382,7 +390,8 @@ static int run_round(struct work *w, struct rounds *r, const int *inputs, int ex
     return 0;
 }
 
-/* Returns output i of a loop: the last carried value, or collected ones stacked on a new axis. */
+/* Returns output i of an unrolled loop: a carried value of the last iteration, or the collected
+ * values stacked on a new axis. */
 static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, bool backwards)
 {
     int parts[MOST_ROUNDS];
@@ -403,8 +412,9 @@ static int result_of_rounds(struct work *w, struct rounds *r, int i, int axis, b
     return stack(w, parts, r->n, axis);
 }
 
-/* Finds the body of a Loop or Scan, whose graph has `extra` outputs in front of the carried ones,
- * and makes room for the values that it collects.  Returns -1 if the body does not fit the node. */
+/* Finds the body of a Loop or Scan, whose outputs are `extra` ones, then the carried ones and the
+ * collected ones, and allocates lists for the collected values.  Returns -1 if the body does not
+ * fit the node. */
 static int start_rounds(struct work *w, struct rounds *r, int extra)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(&w->graph->nodes[r->node], "body");
@@ -466,7 +476,7 @@ static int inline_loop(struct work *w, int node)
     return 0;
 }
 
-/* Returns slice i of a value along an axis, by a node Gather. */
+/* Returns slice i of a value along an axis, taken by a new node Gather. */
 static int part_of(struct work *w, int value, int axis, int64_t i)
 {
     int index = known_value(w, CR_ONNX_INT64, (double)i);
@@ -480,15 +490,15 @@ static int part_of(struct work *w, int value, int axis, int64_t i)
     return translate_node(w, number) ? CR_ONNX_NONE : v;
 }
 
-/* Returns number i of an attribute that is a list, or 0. */
+/* Returns item i of an attribute that is a list, or 0 if it is missing. */
 static int64_t listed(const struct cr_onnx_node *n, const char *name, int i)
 {
     const struct cr_onnx_attribute *a = cr_onnx_attribute(n, name);
     return a && a->ints && i >= 0 && i < a->n ? a->ints[i] : 0;
 }
 
-/* Returns the size of an input along the scanned axis, or -1 if it has no such axis.  Makes a
- * negative axis count from 0. */
+/* Returns the size of an input along the scanned axis, or -1 if it has no such axis.  Converts a
+ * negative axis to its positive number. */
 static int64_t scanned_size(struct work *w, int value, int64_t *axis)
 {
     cr_t x = value == CR_ONNX_NONE ? NULL : read_value(w, value);
@@ -497,14 +507,16 @@ static int64_t scanned_size(struct work *w, int value, int64_t *axis)
     return x && *axis >= 0 && *axis < x->rank ? x->shape[*axis] : -1;
 }
 
-/* A scan: its inputs are first the carried, then the scanned ones. */
+/* A Scan: its inputs are first the carried values, then the scanned ones. */
 struct scan {
     struct rounds rounds;
     int n_scanned;
-    const char *directions; /* the name of the attribute: directions of the scanned inputs */
+    const char *directions; /* the name of the attribute with the directions of the scanned
+                               inputs */
 };
 
-/* Inlines an iteration for each slice of the scanned inputs; sets `results` to the outputs. */
+/* Unrolls a scan, with one iteration for each slice of the scanned inputs; sets `results` to the
+ * outputs. */
 static int run_scan(struct work *w, struct scan *s, const int *values, int *results)
 {
     struct rounds *r = &s->rounds;
@@ -544,7 +556,8 @@ static int run_scan(struct work *w, struct scan *s, const int *values, int *resu
     return 0;
 }
 
-/* Version 8: values have a first axis of batches, which are scanned one after another. */
+/* Unrolls a Scan of version 8, in which the first axis of all values is the batch: scans one batch
+ * after another. */
 static int run_batches(struct work *w, struct scan *s, const int *values, int *results)
 {
     struct cr_onnx_node n = w->graph->nodes[s->rounds.node];
@@ -572,7 +585,8 @@ static int run_batches(struct work *w, struct scan *s, const int *values, int *r
     return 0;
 }
 
-/* Unrolls a Scan.  In version 8 its first input, the lengths of batches, has to be left out. */
+/* Unrolls a Scan.  In version 8 its first input, the lengths of the batches' sequences, must be
+ * omitted. */
 static int inline_scan(struct work *w, int node)
 {
     struct cr_onnx_node n = w->graph->nodes[node];
@@ -595,7 +609,7 @@ static int inline_scan(struct work *w, int node)
     return 0;
 }
 
-/* Finds the terms of a node's inputs; the terms of omitted inputs do not change. */
+/* Sets in[i] to the term of each input of a node that is not omitted. */
 static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
 {
     char text[256];
@@ -610,7 +624,8 @@ static int read_inputs(struct work *w, const struct cr_onnx_node *n, cr_t *in)
     return 0;
 }
 
-/* Refuses a number in an attribute that no size or axis can be; ends of slices may be any. */
+/* Refuses a number in an attribute that is too large for a size or an axis.  The start or end of a
+ * slice may be any number. */
 static int check_numbers(struct work *w, int node)
 {
     static const char *const ends[] = {"start", "end", "starts", "ends", "ignore_index"};
@@ -642,7 +657,7 @@ static int refuse_mistyped(struct work *w, int node, const char *name)
     return refuse_node(w, node, text);
 }
 
-/* Translates a node by its operator's row in the table. */
+/* Translates a node by the row of its operator. */
 static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
 {
     struct cr_onnx_node *n = &w->graph->nodes[node];
@@ -677,7 +692,7 @@ static int call_op(struct work *w, int node, const struct cr_onnx_op *op)
     return 0;
 }
 
-/* Translates a node once: by the table, or by inlining its body. */
+/* Translates a node unless that is done already: by its operator's row, or by inlining its body. */
 static int translate_node(struct work *w, int node)
 {
     w->done = with_item(w->done, &w->cap_done, node, sizeof *w->done);
@@ -715,8 +730,8 @@ static void mark_read(cr_t x, bool *is_read)
             mark_read(x->arguments[i].term, is_read);
 }
 
-/* Removes statements whose values no statement reads, such as a tensor of which only the shape is
- * used. */
+/* Removes statements whose values no statement and no output reads, such as a tensor of which only
+ * the shape is used. */
 static void drop_unread(struct cr_onnx_script *s)
 {
     const struct cr_onnx_graph *g = s->graph;
@@ -744,15 +759,17 @@ int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph
         .graph = graph, .pins = pins, .n_pins = n_pins, .unknown = CR_ONNX_NONE};
     error->text[0] = '\0';
     int status = 0;
-    for (int i = 0; !status && i < graph->n_inputs; i++) /* also unused inputs */
+    for (int i = 0; !status && i < graph->n_inputs; i++) /* inputs that no node reads, too */
         if (!read_value(&w, graph->inputs[i]))
             status = -1;
     if (!status)
         status = translate_from(&w, 0);
-    for (int i = 0; !status && i < graph->n_outputs; i++) /* inputs and weights can be outputs, too */
+    for (int i = 0; !status && i < graph->n_outputs; i++) /* an output may be an input or a
+                                                             weight */
         if (!read_value(&w, graph->outputs[i]))
             status = -1;
-    for (int i = 0; !status && i < graph->n_nodes; i++) { /* removes nodes with known outputs */
+    for (int i = 0; !status && i < graph->n_nodes; i++) { /* marks nodes whose outputs are all known
+                                                             as dead */
         bool known = true;
         for (int j = 0; j < graph->nodes[i].n_outputs; j++)
             known &= graph->nodes[i].outputs[j] == CR_ONNX_NONE ||

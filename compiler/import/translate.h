@@ -4,10 +4,10 @@
 
 #include "term.h"
 
-/* A setting of the caller: the size of a symbol, or the elements of an input ("1,2,3"). */
+/* A setting by the caller: the size of a symbol, or the elements of an input as text ("1,2,3"). */
 struct cr_onnx_pin {
     const char *name, *value;
-    bool optional; /* the model need not have the name */
+    bool optional; /* no error if the model does not have the name */
 };
 
 struct cr_onnx_script {
@@ -22,9 +22,9 @@ struct cr_onnx_script {
 };
 
 /*
- * Translates every node in order.  Sets types and shapes of the graph's values, and elements if
- * they can be computed.  Inlines branches of If and iterations of Loop with known
- * conditions.  Free the script by cr_onnx_script_free, also after a failure.
+ * Translates all nodes in order into statements.  Sets types and shapes of the graph's values, and
+ * their elements if they can be computed.  Inlines branches of If and iterations of Loop and Scan
+ * if their conditions are known.  Free the script by cr_onnx_script_free, also after a failure.
  */
 int cr_onnx_translate(struct cr_onnx_script *script, struct cr_onnx_graph *graph,
                       const struct cr_onnx_pin *pins, int n_pins, struct cr_error *error);

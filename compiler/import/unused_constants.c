@@ -1,5 +1,5 @@
 /*
- * unused_constants.c - frees elements of known values once nothing reads them; see
+ * unused_constants.c - frees the elements of known values that nothing will read; see
  * unused_constants.h.
  */
 #include "unused_constants.h"
@@ -12,10 +12,10 @@
 struct reading {
     struct cr_onnx_script *script;
     struct cr_onnx_graph *graph;
-    bool *is_read;          /* by value: it is an output, or a node that is not yet translated
-                               reads it */
-    bool *is_kept;          /* by value: a node whose outputs are not known reads it */
-    struct cr_term_map seen; /* the terms whose elements are marked */
+    bool *is_read;          /* by value: it is an output, or a node that is not translated yet reads
+                               it */
+    bool *is_kept;          /* by value: a translated node with unknown outputs reads it */
+    struct cr_term_map seen; /* the terms that were visited by marking */
 };
 
 static void note(const struct reading *r, int value, bool *values)
@@ -25,8 +25,8 @@ static void note(const struct reading *r, int value, bool *values)
         values[standing] = true;
 }
 
-/* Notes the outer values that a graph in an attribute may read.  Also looks up names that the
- * graph itself defines, so it may keep too many. */
+/* Sets is_read for outer values that a graph in an attribute may read.  Also looks up names that
+ * the graph itself defines, so that too many values may be kept. */
 static void note_captured(const struct reading *r, const struct cr_onnx_names *names,
                           const struct cr_onnx_body *body)
 {
@@ -50,7 +50,8 @@ static bool is_known(const struct cr_onnx_graph *g, const struct cr_onnx_node *n
     return true;
 }
 
-/* Notes in is_read the values that later nodes read, in is_kept the values that passes need. */
+/* Sets is_read for values that nodes still to be translated read, and is_kept for values that
+ * passes look at. */
 static void note_readers(const struct reading *r, const bool *done, int n_done)
 {
     const struct cr_onnx_graph *g = r->graph;
@@ -69,7 +70,8 @@ static void note_readers(const struct reading *r, const bool *done, int n_done)
         note(r, g->outputs[i], r->is_read);
 }
 
-/* Removes the terms and tensors of values that nothing reads. */
+/* Forgets the terms and tensors of values that nothing reads, so that the sweep frees their
+ * elements. */
 static void forget(const struct reading *r)
 {
     struct cr_onnx_graph *g = r->graph;
