@@ -1,4 +1,5 @@
-/* accumulate.c - runs a step over micro-batches and adds their gradients; see accumulate.h. */
+/* accumulate.c - runs a training step over micro-batches and adds their gradients; see
+ * accumulate.h. */
 #include "accumulate.h"
 
 #include <stdlib.h>
@@ -12,11 +13,12 @@
 #include "sum_parts.h"
 #include "training.h"
 
-enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a block is aligned */
+enum { ALIGN = 16 }; /* in floats: each output in a block is aligned to 64 bytes */
 
 /* ---- memory ---- */
 
-/* Adds to a block those outputs of micro_batch that ranks add up in parts, or the others. */
+/* Appends outputs of the entry micro_batch to the layout of a block.  With `in_parts`, these are
+ * the outputs of which each rank adds up some rows, otherwise all others. */
 static void add_to_block(struct crescent_trainer *t, bool in_parts)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -29,7 +31,7 @@ static void add_to_block(struct crescent_trainer *t, bool in_parts)
     }
 }
 
-/* Lays out a block: the outputs of micro_batch, each aligned. */
+/* Lays out a block: assigns an aligned offset to each output of the entry micro_batch. */
 static void lay_out(struct crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -65,8 +67,8 @@ int cr_accumulation_new(struct crescent_trainer *t, struct cr_error *error)
     int64_t bytes = a->floats * cr_sums_at_once(t->next_state.micro_batches) * (int64_t)sizeof(float);
     a->sums = cr_memory_new(bytes, "the sums of gradients over micro-batches", error);
     if (a->sums)
-        memset(a->sums, 0, (size_t)bytes); /* the padding between outputs is sent to other ranks,
-                                            * too */
+        memset(a->sums, 0, (size_t)bytes); /* the padding between outputs is sent to other ranks as
+                                              well, so it must be initialised */
     return a->sums ? 0 : -1;
 }
 
@@ -83,7 +85,7 @@ void cr_accumulation_free(struct crescent_trainer *t)
     free(a->sums);
 }
 
-/* The bytes of the outputs at the begin of a block that ranks do not add in parts. */
+/* Returns the bytes of the outputs at the begin of a block that one rank adds up as a whole. */
 static size_t whole_bytes(const struct crescent_trainer *t)
 {
     return (size_t)t->accumulation.whole * sizeof(float);
@@ -110,7 +112,7 @@ int cr_give_micro_batches(struct crescent_trainer *t, int i, const void *tensors
     return 0;
 }
 
-/* Sets the inputs that micro-batch `number` reads. */
+/* Sets the memory that the inputs of micro-batch `number` are read from. */
 static int take_data(struct crescent_trainer *t, int number, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -130,8 +132,8 @@ static int take_data(struct crescent_trainer *t, int number, struct cr_error *er
 
 /* ---- ranks ---- */
 
-/* Returns the first micro-batch of a rank; the rank runs all from there up to the next rank's
- * first. */
+/* Returns the number of the first micro-batch of a rank.  The rank runs the micro-batches from
+ * there up to the first one of the next rank. */
 static int first_of(const struct crescent_trainer *t, int rank)
 {
     const struct cr_ranks *ranks = t->accumulation.ranks;
@@ -139,7 +141,7 @@ static int first_of(const struct crescent_trainer *t, int rank)
     return ranks ? (int)cr_first_of_rank(n, rank, ranks->count) : rank ? n : 0;
 }
 
-/* Returns the rank that runs a micro-batch.  The same rank adds up each subtree of gradients whose
+/* Returns the rank that runs a micro-batch.  That rank also adds up each subtree of gradients whose
  * first leaf is this micro-batch. */
 static int rank_of(const struct crescent_trainer *t, int micro_batch)
 {
@@ -154,7 +156,7 @@ static int own_rank(const struct crescent_trainer *t)
     return t->accumulation.ranks ? t->accumulation.ranks->rank : 0;
 }
 
-/* True if this rank runs any of n micro-batches. */
+/* True if this rank runs any of the n micro-batches from `first` on. */
 static bool has_any(const struct crescent_trainer *t, int first, int n)
 {
     int rank = own_rank(t);
@@ -176,7 +178,8 @@ int cr_join_ranks(struct crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* Returns a hash of all parameters, of the state, and of the data in files. */
+/* Returns a hash of the state in which a training starts: the step, all parameters, the optimiser's
+ * state, the data in files. */
 static uint64_t hash_start(const struct crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -209,7 +212,7 @@ int cr_compare_ranks(struct crescent_trainer *t, struct cr_error *error)
 
 /* ---- the tree of micro-batches ---- */
 
-/* Runs a micro-batch, whose outputs fill the block of a level. */
+/* Runs a micro-batch; its outputs fill the block of `level`. */
 static int run_micro_batch(struct crescent_trainer *t, int number, int level, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -223,8 +226,8 @@ static int run_micro_batch(struct crescent_trainer *t, int number, int level, st
     return cr_engine_run_entry(e, a->micro_batch, a->inputs, t->results, error);
 }
 
-/* Adds the outputs in the block of level + 1 to those in the block of `level`, but for those that ranks add in
- * parts.  The padding between outputs is never read. */
+/* Adds the outputs in the block of level + 1 to those in the block of `level`, except outputs that
+ * ranks add in parts.  The padding between outputs is skipped. */
 static void add_next_block(const struct crescent_trainer *t, int level)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -239,8 +242,8 @@ static void add_next_block(const struct crescent_trainer *t, int level)
     }
 }
 
-/* Adds the sum of the right subtree of a node, which rank `from` has in the block of level + 1,
- * to the sum of the left subtree, which rank `to` has in the block of `level`. */
+/* Adds the right subtree's sum to the left subtree's sum.  Rank `from` has the former in its block
+ * of level + 1, rank `to` has the latter in its block of `level` and gets the result there. */
 static void join_parts(const struct crescent_trainer *t, int to, int from, int level)
 {
     struct cr_ranks *ranks = t->accumulation.ranks;
@@ -253,10 +256,10 @@ static void join_parts(const struct crescent_trainer *t, int to, int from, int l
         add_next_block(t, level);
 }
 
-/* Fills the block of `level` with the sum of n micro-batches, from `first` on.  The sum of the
- * left subtree is computed in this block, the sum of the right subtree in the blocks of higher
- * levels.  A rank takes part in the subtrees of which it runs a micro-batch; the rank of the
- * first micro-batch gets the sum, and of outputs that are added in parts each rank has some rows. */
+/* Computes the sum of n micro-batches from `first` on, in the block of `level`.  The left subtree's
+ * sum is computed in the same block, the right subtree's sum in the blocks of higher levels.  A
+ * rank takes part in a subtree if it runs one of its micro-batches.  The rank of the first
+ * micro-batch gets the sum; of outputs that are added in parts, each rank gets some rows. */
 static int add_tree(struct crescent_trainer *t, int first, int n, int level, struct cr_error *error)
 {
     if (!has_any(t, first, n))
@@ -287,9 +290,10 @@ int cr_run_micro_batches(struct crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* ---- the sums as inputs of the update ---- */
+/* ---- the sums as inputs of the entry update ---- */
 
-/* Returns the memory of the sum that an input of update is, of which this rank may have its share alone. */
+/* Returns the memory of the whole sum that an input of the entry update reads.  This rank may have
+ * filled only its share of it. */
 static float *sum_at(const struct crescent_trainer *t, int input)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -308,7 +312,8 @@ const float *cr_sum_of(const struct crescent_trainer *t, int input)
     return sum;
 }
 
-/* Returns what update reads of a sum. */
+/* Returns the part of a sum that this rank's update reads: its share, or the whole sum if ranks do
+ * not share it. */
 static const float *own_sum(const struct crescent_trainer *t, int input)
 {
     const struct cr_port *port = &cr_trainer_engine(t)->inputs[input];

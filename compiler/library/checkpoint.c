@@ -10,7 +10,7 @@
 
 /* ---- step, seed and options of a checkpoint ---- */
 
-/* Reads a whole number of at least 0 from the metadata. */
+/* Reads an integer that is not negative from the metadata. */
 static int read_number(const struct cr_safetensors *file, const char *key, int64_t *number,
                        struct cr_error *error)
 {
@@ -28,11 +28,12 @@ static int read_number(const struct cr_safetensors *file, const char *key, int64
 struct crescent_checkpoint {
     crescent_context *context;
     int64_t step, seed;
-    crescent_setting *options; /* the strings belong to this handle */
+    crescent_setting *options; /* the handle owns the strings */
     int n_options, cap_options;
 };
 
-/* Returns the name of the script's option in a key of the metadata, or null. */
+/* Returns the name of the script option that a metadata key belongs to, or null if the key is
+ * another one. */
 static const char *option_of(const char *key)
 {
     size_t length = sizeof CR_CHECKPOINT_OPTION - 1;
@@ -48,7 +49,7 @@ static void take_options(crescent_checkpoint *c, const struct cr_safetensors *fi
                 cr_strdup(option_of(key)), cr_strdup(cr_safetensors_metadata(file, key))};
 }
 
-/* Reads step, seed and options, and closes the file again. */
+/* Reads step, seed and options of a checkpoint file; closes the file again. */
 static int open_checkpoint(crescent_context *context, const char *path,
                            crescent_checkpoint **checkpoint, struct cr_error *error)
 {
@@ -119,7 +120,7 @@ int crescent_checkpoint_option_at(const crescent_checkpoint *checkpoint, int ind
 
 /* ---- resuming ---- */
 
-/* Fails unless the file has the expected tensor, in its shape and type. */
+/* Fails unless the file has a tensor with the name, shape and type of `expected`. */
 static int check_tensor(const char *script, const struct cr_safetensors *file,
                         const struct cr_st_tensor *expected, struct cr_error *error)
 {
@@ -149,7 +150,7 @@ static int check_tensors(const crescent_trainer *t, const struct cr_safetensors 
     return 0;
 }
 
-/* Copies the bytes of a tensor. */
+/* Copies the elements of a tensor of the file to `out`. */
 static int read_tensor(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                        void *out, struct cr_error *error)
 {
@@ -159,7 +160,8 @@ static int read_tensor(const struct cr_safetensors *file, const struct cr_st_ten
                : 0;
 }
 
-/* Reads the value of input i, or this rank's share of it. */
+/* Reads the value of input i from the file.  If ranks share the input, keeps this rank's share of
+ * it. */
 static int take_input(crescent_trainer *t, const struct cr_safetensors *file, int i, struct cr_error *error)
 {
     const struct cr_st_tensor *found = cr_safetensors_find(file, cr_trainer_engine(t)->inputs[i].name);
@@ -173,8 +175,8 @@ static int take_input(crescent_trainer *t, const struct cr_safetensors *file, in
     return status;
 }
 
-/* Loads the checked tensors, bit for bit.  It can still fail for lack of memory or if the file
- * cannot be read. */
+/* Loads the tensors that were checked before, bit for bit.  Fails for lack of memory, or if the
+ * file cannot be read. */
 static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
                         struct cr_error *error)
 {
@@ -193,7 +195,8 @@ static int take_tensors(crescent_trainer *t, const struct cr_safetensors *file,
     return 0;
 }
 
-/* Reads step and losses from the metadata; fails if the seed differs from this run's. */
+/* Reads the step and the losses from the metadata; fails if the seed differs from the training's
+ * seed. */
 static int read_metadata(const crescent_trainer *t, const struct cr_safetensors *file,
                          int64_t *step, struct cr_history *history, struct cr_error *error)
 {
@@ -213,7 +216,8 @@ static int read_metadata(const crescent_trainer *t, const struct cr_safetensors 
     return 0;
 }
 
-/* Resumes from a file.  The training changes only after all tensors of the file are checked. */
+/* Sets the state of a training from a file.  Changes nothing unless all tensors of the file are as
+ * expected. */
 static int read_state(crescent_trainer *t, const struct cr_safetensors *file,
                       struct cr_error *error)
 {

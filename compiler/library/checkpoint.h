@@ -2,8 +2,8 @@
  * checkpoint.h - the state of a training as a safetensors file: save_checkpoint.c writes it,
  * checkpoint.c reads it.
  *
- * Parameters and state have their own names in it, so `run --weights` can read it too.  The
- * metadata hold the number of steps made, the seed, the losses so far, and the values of the
+ * Parameters and state are stored under their own names, so `run --weights` can read the file, too.
+ * The metadata hold the number of steps made, the seed, the losses so far, and the values of the
  * script's options.
  */
 #ifndef CR_CHECKPOINT_H
@@ -19,8 +19,8 @@
 #define CR_CHECKPOINT_VALIDATIONS "crescent.validations"
 #define CR_CHECKPOINT_OPTION "crescent.option." /* prefix; the name of the option follows */
 
-/* Lists the parameters, then the inputs that are state, as tensors of the file.  Returns their
- * number. */
+/* Lists as tensors of a checkpoint the parameters, then the inputs that are state.  Returns the
+ * number of tensors. */
 int cr_list_state(const crescent_trainer *trainer, struct cr_st_tensor *tensors);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "handles.h"
 
-/* Writes the names of all entries in one line. */
+/* Writes the names of all entries of a graph to `buf`, in one line. */
 static void list_entries(char *buf, size_t size, const struct cr_graph *g)
 {
     size_t at = 0;
@@ -13,7 +13,7 @@ static void list_entries(char *buf, size_t size, const struct cr_graph *g)
         at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "", g->entries[i]);
 }
 
-/* Fails because one entry is expected; lists the entries. */
+/* Fails with a message that asks to choose one of the entries and lists them. */
 static int refuse_entries(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     char names[CR_MAX_ENTRIES * (CR_ENTRY_NAME + 2) + 1];

@@ -5,7 +5,8 @@
 
 #include "handles.h"
 
-/* Returns the position of a float in the order of all floats: neighbours differ by 1. */
+/* Returns the position of a float in the sequence of all floats in ascending order: adjacent floats
+ * differ by 1. */
 static int64_t place_of(double value)
 {
     float f = (float)value;
@@ -20,14 +21,15 @@ static int64_t ulp_between(double a, double b)
     return distance < 0 ? -distance : distance;
 }
 
-/* Returns the unit in the last place of a float of a given magnitude. */
+/* Returns the distance between adjacent floats of a magnitude (one ulp). */
 static double ulp_of(double magnitude)
 {
     int exponent = magnitude > 0 ? ilogb(magnitude) : -126;
     return ldexp(1, (exponent > -126 ? exponent : -126) - 23);
 }
 
-/* Returns the root mean square of the finite elements: the scale of rounding errors in sums. */
+/* Returns the root mean square of the finite elements, to which rounding errors of sums are
+ * proportional. */
 static double root_mean_square(const double *values, int64_t n)
 {
     double largest = 0, sum = 0;
@@ -53,7 +55,7 @@ static bool is_same(double got, double want)
     return isinf(got) != isinf(want) && !isnan(got) && !isnan(want) && (float)got == (float)want;
 }
 
-/* True if an element that differs is within the tolerance. */
+/* True if an element that differs from the expected one is within the tolerance. */
 static bool passes(const crescent_tolerance *t, double got, double want)
 {
     double apart = fabs(got - want);
@@ -70,7 +72,7 @@ static double larger(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
-/* Updates the largest errors with an element that differs. */
+/* Updates the largest errors found so far with an element that differs from the expected one. */
 static void note_errors(crescent_difference *d, double got, double want, double scale)
 {
     double apart = fabs(got - want), size = fabs(want);
@@ -83,8 +85,8 @@ static void note_errors(crescent_difference *d, double got, double want, double 
     d->nans += isnan(apart);
 }
 
-/* Compares two arrays.  The worst element is the element that exceeds the tolerance most, or if all
- * are within the tolerance, the element that differs most. */
+/* Compares two arrays.  The worst element is the one that exceeds the tolerance most or, if all are
+ * within the tolerance, the one that differs most. */
 static crescent_difference compare(const double *got, const double *want, int64_t n,
                                    const crescent_tolerance *tolerance)
 {
@@ -100,7 +102,8 @@ static crescent_difference compare(const double *got, const double *want, int64_
         if (d.worst < 0 || (!good && !d.failures) || (good == !d.failures && excess > worst)) {
             worst = excess;
             d.worst = i;
-            d.got = isnan(got[i]) ? fabs(got[i]) : got[i]; /* prints "nan" without a sign */
+            d.got = isnan(got[i]) ? fabs(got[i]) : got[i]; /* an unsigned NaN, so that it is printed
+                                                              as "nan" */
             d.want = isnan(want[i]) ? fabs(want[i]) : want[i];
         }
         d.failures += !good;

@@ -19,7 +19,8 @@
 
 /* ---- a file ---- */
 
-/* Mixes the contents of an open file into a hash, whole or in pieces.  Bytes that cannot be read are left out. */
+/* Mixes the contents of an open file into a hash: the whole file, or the pieces that
+ * compare_files.h lists.  Skips bytes that cannot be read. */
 static void hash_contents(uint64_t hash[2], int fd, size_t size)
 {
     enum { WHOLE = 16 << 20, PIECE = 4096, PIECES = 256 };
@@ -31,7 +32,8 @@ static void hash_contents(uint64_t hash[2], int fd, size_t size)
         cr_kept_hash_file(hash, fd, size - n, n);
 }
 
-/* Sets *hash to that of a file, or to 0 if it is no regular file, such as a pipe.  Returns -1 if it cannot be opened. */
+/* Sets *hash to a hash of a file's contents, or to 0 if it is not a regular file, such as a pipe.
+ * Returns -1 if the file cannot be opened. */
 static int hash_file(const char *path, uint64_t *hash)
 {
     struct stat status;
@@ -57,7 +59,8 @@ static bool begins_with(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* Returns the group of a file in a folder, or N_GROUPS if no model reads a file of that name. */
+/* Returns the group of a file in a model's folder, or N_GROUPS if models do not read files of that
+ * name. */
 static enum group group_of(const char *name)
 {
     static const char *const tables[] = {"vocab.json", "merges.txt", "encoder.json",
@@ -80,8 +83,9 @@ static bool is_module(const char *name)
     return isdigit((unsigned char)*name) && strchr(name, '_');
 }
 
-/* Adds the hash of each file to that of its group: sums do not depend on the order in which the system lists files.
- * `begin` is the hash of the folder's name in the model's folder. */
+/* Adds a hash of each file's name and contents to the sum of its group.  A sum does not depend on
+ * the order in which the system lists files.  `begin` is a hash of the folder's name inside the
+ * model's folder, or 0 for the model's folder itself. */
 static void add_folder(uint64_t sums[N_GROUPS], const char *folder, uint64_t begin)
 {
     DIR *files = opendir(folder);
@@ -114,7 +118,7 @@ static int compare(const crescent_context *context, uint64_t hash, const char *p
                    path, what, other);
 }
 
-/* Compares the groups of a folder one after another. */
+/* Compares the files of a folder with those of rank 0, group by group. */
 static int compare_folder(const crescent_context *context, const char *path, struct cr_error *error)
 {
     static const char *const names[] = {"settings (config.json and others)", "files of the tokenizer", "weights"};

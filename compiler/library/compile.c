@@ -14,7 +14,8 @@ _Static_assert((int)CRESCENT_TCC == (int)CR_BACKEND_TCC && (int)CRESCENT_CC == (
                    (int)CRESCENT_STANDALONE == (int)CR_BACKEND_STANDALONE,
                "backends have the same numbers");
 
-/* Checks a configuration; null means all zero.  The number of threads becomes at least 1. */
+/* Copies a configuration to *checked and checks it; null stands for all zero.  Sets the number of
+ * threads to at least 1. */
 int cr_take_config(const crescent_config *config, const char *path, crescent_config *checked,
                    struct cr_error *error)
 {
@@ -81,8 +82,8 @@ void cr_config_free(crescent_config *config)
     free((char *)config->target);
 }
 
-/* Fails for the backend standalone on several ranks: it compiles C of one process.  `emit --ranks` writes C of
- * several. */
+/* Fails if the backend is standalone and there are several ranks, as it compiles C for one process.
+ * (`emit --ranks` writes C for several.) */
 static int check_backend(const crescent_context *context, const crescent_config *c, const char *path,
                          struct cr_error *error)
 {
@@ -136,8 +137,8 @@ int cr_compile_for(crescent_context *context, struct cr_origin *origin, struct c
     return 0;
 }
 
-/* Chooses the target that the configuration names, or this machine.  The interpreter needs no
- * probe: it has no loops to tile. */
+/* Chooses the target that the configuration names, by default this machine.  For the interpreter no
+ * probe is made, as it has no loops to tile. */
 static int choose_target(crescent_context *context, const struct cr_graph *graph,
                          const crescent_config *c, struct cr_target *target, struct cr_error *error)
 {
@@ -160,7 +161,7 @@ int cr_compile_graph(crescent_context *context, struct cr_origin *origin, struct
     return cr_compile_for(context, origin, graph, &c, &target, purpose, 0, model, error);
 }
 
-/* Compiles a copy of the graph.  The time of copying counts as time of the passes. */
+/* Compiles a copy of the graph.  The time of copying counts as time of the passes in the report. */
 static int compile_copy(const crescent_graph *graph, const crescent_config *config,
                         crescent_model **model, struct cr_error *error)
 {
@@ -184,7 +185,8 @@ int crescent_compile(const crescent_graph *graph, const crescent_config *config,
     return cr_done(&guard, compile_copy(graph, config, model, guard.error));
 }
 
-/* Opens a script and compiles its graph, which is handed over and not copied. */
+/* Opens a script and compiles its graph.  The compiled model takes over the graph without a
+ * copy. */
 static int open_model(crescent_context *context, const char *path, const crescent_script *how,
                       const crescent_config *config, crescent_model **model)
 {

@@ -10,7 +10,7 @@
 #include "handles.h"
 #include "imported_model.h"
 
-/* The error of calls without a handle, and so without a context. */
+/* The error of calls that have no handle, and so no context. */
 static _Thread_local struct cr_error homeless;
 
 /* ---- contexts ---- */
@@ -101,7 +101,8 @@ int cr_refuse_null(crescent_context *context, const char *function)
     return cr_refuse(context, function, "an argument is null or negative, expected neither");
 }
 
-/* Escapes control characters in the message, since file readers copy names into it unchanged. */
+/* Control characters in the message are escaped, since file readers copy names into messages
+ * unchanged. */
 int cr_done(struct cr_guard *guard, int status)
 {
     struct cr_error *error = guard->error;
@@ -129,7 +130,7 @@ struct cr_origin *cr_origin_refer(struct cr_origin *origin)
     return origin;
 }
 
-/* Drops a reference; the last one frees the origin. */
+/* Drops a reference to an origin; frees the origin with the last reference. */
 void cr_origin_release(struct cr_origin *origin)
 {
     if (!origin || --origin->references > 0)

@@ -1,4 +1,4 @@
-/* embedder.c - vectors of texts, by an encoder and its tokenizer; see crescent.h. */
+/* embedder.c - computes vectors of texts with an encoder and its tokenizer; see crescent.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -15,22 +15,23 @@
 #include "model_path.h"
 #include "sentence_transformers.h"
 
-/* A tokenizer that a thread opens while the model is compiled.  It has its own context for
- * errors. */
+/* A tokenizer that a thread opens while the model is compiled.  The thread uses a context of its
+ * own, so that it has its own error. */
 struct reading {
     crescent_context *context;
     crescent_tokenizer *tokenizer;
     const char *path;
-    const struct cr_sentence *sentence; /* its lower_case and segments are applied */
+    const struct cr_sentence *sentence; /* the tokenizer gets its settings lower_case and
+                                           segments */
     pthread_t thread;
     bool is_running;
     int status;
 };
 
-/* The inputs of a text. */
+/* The memory for the inputs of one text. */
 struct slot {
-    const void *inputs[3]; /* by port */
-    int32_t *ids, *types;  /* [most] */
+    const void *inputs[3]; /* by port: the memory that the model reads */
+    int32_t *ids, *types;  /* with room for the most tokens of a text */
     int32_t length;
 };
 
@@ -40,9 +41,10 @@ struct crescent_embedder {
     struct reading reading;
     struct cr_sentence sentence;
     int64_t dimensions;
-    struct slot *slots; /* the inputs of texts that run at the same time */
+    struct slot *slots; /* one for each text that runs at the same time */
     int n_slots;
-    int input[3]; /* number of ids, token_type_ids and the length, or CRESCENT_NONE */
+    int input[3]; /* the index of the input of ids, of token_type_ids and of the length;
+                     CRESCENT_NONE if missing */
     crescent_classification classify;
 };
 
@@ -59,8 +61,8 @@ static void *open_tokenizer(void *reading)
     return NULL;
 }
 
-/* Starts the thread that opens the tokenizer and applies lower_case and segments of the sentence; if that fails, does
- * both immediately.  `path` and `sentence` must stay valid until the tokenizer is awaited. */
+/* Starts the thread that opens the tokenizer and sets its lower_case and segments.  If no thread
+ * can be started, does both at once.  `path` and `sentence` must stay valid until await_reading. */
 static int begin_reading(struct reading *r, const char *path, const struct cr_sentence *sentence,
                          int64_t cache_bytes, struct cr_error *error)
 {
@@ -74,13 +76,14 @@ static int begin_reading(struct reading *r, const char *path, const struct cr_se
     return 0;
 }
 
-/* Fails with the error of the tokenizer's context. */
+/* Fails with the message in the error of the tokenizer's context. */
 static int fail_reading(const struct reading *r, struct cr_error *error)
 {
     return cr_fail(error, "%s", crescent_error(r->context));
 }
 
-/* Waits for the thread that reads the tokenizer.  Its error replaces an earlier one. */
+/* Waits for the thread that opens the tokenizer.  If opening failed, its error replaces an error
+ * set before. */
 static int await_reading(struct reading *r, struct cr_error *error)
 {
     if (r->is_running)
@@ -91,9 +94,9 @@ static int await_reading(struct reading *r, struct cr_error *error)
 
 /* ---- opening ---- */
 
-/* Sets the most tokens of a text: from the option, sentence_bert_config.json, tokenizer.json,
- * tokenizer_config.json, or 512, whichever comes first; at most the positions of config.json.
- * The tokenizer is awaited only if neither of the first two sets it. */
+/* Sets the limit of tokens of a text as cr_limit_sentence does.  Waits for the tokenizer only if
+ * the limit in tokenizer.json counts, because neither the caller nor the files read so far give
+ * one. */
 static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
@@ -103,8 +106,8 @@ static int find_limit(crescent_embedder *e, int64_t asked, struct cr_error *erro
     return cr_limit_sentence(s, asked, known ? 0 : crescent_tokenizer_limit(e->reading.tokenizer), error);
 }
 
-/* Opens and loads the model, whose script gets the pooling or the number of classes, and the most
- * tokens, as settings. */
+/* Opens the model and loads its weights.  The script gets as settings the most tokens, and either
+ * the pooling or the number of classes. */
 static int open_model(crescent_embedder *e, const char *path, const crescent_script *how,
                       const crescent_config *config)
 {
@@ -121,8 +124,8 @@ static int open_model(crescent_embedder *e, const char *path, const crescent_scr
     return status;
 }
 
-/* Finds the inputs (ids, segments if the model has them, and the length) and the output vector.
- * `asked` is the limit of tokens that the caller requested, or 0. */
+/* Finds the inputs (ids, segments if the model has them, and the length) and the output with the
+ * vector. `asked` is the limit of tokens that the caller requested, or 0. */
 static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *error)
 {
     static const char *const names[] = {"ids", "token_type_ids", "T"};
@@ -148,7 +151,7 @@ static int find_ports(crescent_embedder *e, int64_t asked, struct cr_error *erro
     return 0;
 }
 
-/* Makes room for the inputs of n texts. */
+/* Allocates the memory for the inputs of n texts. */
 static void make_slots(crescent_embedder *e, int n)
 {
     size_t most = (size_t)e->sentence.max_length;
@@ -171,8 +174,8 @@ static void make_slots(crescent_embedder *e, int n)
     }
 }
 
-/* Reads the prompt of a classifier or of a reranking decoder, and finds the outputs that are its
- * answer. */
+/* Sets up a classifier or a reranking decoder: reads its prompt, and finds the outputs that are its
+ * scores. */
 static int read_classifier(crescent_embedder *e, const char *folder, struct cr_error *error)
 {
     bool is_reranker = false;
@@ -188,7 +191,7 @@ static int read_classifier(crescent_embedder *e, const char *folder, struct cr_e
     return cr_read_labels(&e->sentence, folder, error);
 }
 
-/* Leaves the tokens of a prompt out of the pooling, if the files say so. */
+/* Leaves the tokens of the prompt out of the pooling if the model's files ask for that. */
 static int leave_out_prompt(crescent_embedder *e, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
@@ -202,8 +205,8 @@ static int leave_out_prompt(crescent_embedder *e, struct cr_error *error)
     return 0;
 }
 
-/* Opens the model as the files that were read describe it, while the tokenizer is opened.
- * `error` is the context's, which the functions of crescent.h set, too. */
+/* Opens the model with the settings that were read from its files, while a thread opens the
+ * tokenizer. `error` is the context's, which functions of crescent.h set as well. */
 static int open_parts(crescent_embedder *e, const char *folder, const crescent_script *how,
                       const crescent_config *config, const crescent_embedder_options *options,
                       struct cr_error *error)
@@ -230,7 +233,7 @@ static int open_parts(crescent_embedder *e, const char *folder, const crescent_s
     return find_ports(e, options->most, error) || cr_check_token_size(&e->sentence, how, e->dimensions, error) ? -1 : 0;
 }
 
-/* Opens an encoder.  A failure closes the parts that are open. */
+/* Opens an encoder.  After a failure, closes the parts that are already open. */
 int crescent_embedder_open(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            crescent_embedder **embedder)
@@ -263,7 +266,7 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
     return cr_done(&guard, status);
 }
 
-/* Closes an embedder, also one that was opened in part. */
+/* Closes an embedder, also one that was opened only in part. */
 void crescent_embedder_close(crescent_embedder *e)
 {
     if (!e)
@@ -303,8 +306,8 @@ const char *crescent_embedder_label(const crescent_embedder *e, int index)
 
 /* ---- a text ---- */
 
-/* Returns a text in which bytes that are not UTF-8 became U+FFFD; *repaired is set if there were
- * any. */
+/* Returns a copy of a text in which bytes that are not UTF-8 are replaced by U+FFFD; sets *repaired
+ * if there are any. */
 static struct cr_text repair(const char *text, size_t n, bool *repaired)
 {
     struct cr_text out = {0};
@@ -317,7 +320,7 @@ static struct cr_text repair(const char *text, size_t n, bool *repaired)
     return out;
 }
 
-/* Returns prompt and text. */
+/* Returns the prompt followed by the text, which is repaired. */
 static struct cr_text prepare(const crescent_embedder *e, const char *text, size_t n, bool *repaired)
 {
     struct cr_text out = {0}, own = repair(text, n, repaired);
@@ -328,7 +331,7 @@ static struct cr_text prepare(const crescent_embedder *e, const char *text, size
     return out;
 }
 
-/* Copies ids into the inputs. */
+/* Copies ids and segments of an encoding into the inputs of a text. */
 static void take_ids(struct slot *slot, const crescent_encoding *encoding)
 {
     slot->length = (int32_t)encoding->n;
@@ -336,9 +339,9 @@ static void take_ids(struct slot *slot, const crescent_encoding *encoding)
     memcpy(slot->types, encoding->types, encoding->n * sizeof *slot->types);
 }
 
-/* Shortens the ids of a prompt to the limit.  Removes the last ids of the document, so that the
- * text after the document stays: its ids are the longest common suffix of `ids` and of the ids
- * of that text alone. */
+/* Shortens the ids of a reranking prompt to the limit by removing the last ids of the document.
+ * The ids of `after`, the text that follows the document, are kept: they are the longest common
+ * suffix of `ids` and of the encoding of `after` alone. */
 static int cut_prompt(const crescent_embedder *e, const char *after, size_t length, crescent_encoding *ids,
                       struct cr_error *error)
 {
@@ -360,8 +363,8 @@ static int cut_prompt(const crescent_embedder *e, const char *after, size_t leng
     return 0;
 }
 
-/* Encodes a prompt, and shortens its document if it exceeds the limit; the text after the
- * document begins at `end`. */
+/* Encodes a reranking prompt into `slot`; shortens its document if the prompt exceeds the limit.
+ * The text after the document begins at offset `end`. */
 static int encode_prompt(const crescent_embedder *e, const struct cr_text *prompt, size_t end, struct slot *slot,
                          crescent_embedded *what, struct cr_error *error)
 {
@@ -380,7 +383,7 @@ static int encode_prompt(const crescent_embedder *e, const struct cr_text *promp
     return status;
 }
 
-/* Encodes the prompt in which a reranking decoder gets a question and a document. */
+/* Encodes the prompt that a reranking decoder gets for a question and a document. */
 static int encode_question(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
                            crescent_embedded *what, struct cr_error *error)
 {
@@ -399,7 +402,7 @@ static int encode_question(const crescent_embedder *e, const crescent_embed_text
     return status;
 }
 
-/* Encodes a text or a pair into inputs. */
+/* Encodes a text, or a pair of texts, into the inputs `slot`. */
 static int encode(const crescent_embedder *e, const crescent_embed_text *texts, struct slot *slot,
                   crescent_embedded *what, struct cr_error *error)
 {
@@ -427,8 +430,8 @@ static int encode(const crescent_embedder *e, const crescent_embed_text *texts, 
     return CRESCENT_OK;
 }
 
-/* Encodes texts and runs the model on their ids; texts of no ids, by a tokenizer that puts nothing
- * around them, have zeros. */
+/* Encodes texts and runs the model on their ids.  The vector of a text without ids is all zeros;
+ * that happens with a tokenizer that adds no tokens of its own. */
 static int embed(crescent_embedder *e, const crescent_embed_text *texts, int n, float *vectors,
                  crescent_embedded *what, struct cr_error *error)
 {

@@ -12,12 +12,12 @@
 #include "option_sizes.h"
 #include "targets.h"
 
-/* Emitted code for this machine always justifies a probe. */
+/* Emitted code for this machine always justifies a probe of the machine. */
 static const struct cr_use use = {.threads = 1, .is_long = true};
 
-/* Copies the graph, applies the formats and arithmetics of the configuration, and fills the options
- * of the passes.  Null with an error on failure.  The default target is generic: emitted code does
- * not depend on the machine that writes it. */
+/* Returns a copy of the graph with the formats and arithmetics of the configuration, and sets the
+ * options of the passes.  Returns null with an error on failure.  The default target is generic, so
+ * that emitted code does not depend on the machine that emits it. */
 static struct cr_graph *prepare(const crescent_graph *graph, const crescent_config *config,
                                 struct cr_target *target, struct cr_pass_options *options,
                                 struct cr_error *error)
@@ -35,8 +35,9 @@ static struct cr_graph *prepare(const crescent_graph *graph, const crescent_conf
     return NULL;
 }
 
-/* Makes the program of a rank, or of one process.  With `update`, ranks share the update of a training step alone.
- * `sizes`, which may be null, gets one more user. */
+/* Makes the program of one rank, or of a single process.  If `update` names an entry, only that
+ * entry of a training step is divided among the ranks.  `sizes`, which may be null, gets one more
+ * user. */
 static struct cr_program *program_of_rank(const crescent_graph *graph, const crescent_config *config,
                                           const char *update, struct cr_named_sizes *sizes, int rank,
                                           struct cr_error *error)
@@ -54,7 +55,7 @@ static struct cr_program *program_of_rank(const crescent_graph *graph, const cre
     return cr_make_program(copy, &options, NULL, error);
 }
 
-/* Makes the programs of all ranks, and joins them. */
+/* Makes the programs of all ranks, and joins them into one. */
 static struct cr_program *program_of_ranks(const crescent_graph *graph, const crescent_config *config,
                                            const char *update, struct cr_named_sizes *sizes,
                                            struct cr_error *error)
@@ -75,7 +76,7 @@ static struct cr_program *program_of_ranks(const crescent_graph *graph, const cr
 static struct cr_program *program_to_emit(const crescent_graph *graph, const crescent_config *config,
                                           const char *update, struct cr_error *error)
 {
-    struct cr_named_sizes *sizes = cr_find_option_sizes(graph); /* runs the script again */
+    struct cr_named_sizes *sizes = cr_find_option_sizes(graph); /* this runs the script again */
     const bool by_ranks = config && config->ranks > 1;
     if (sizes && by_ranks)
         cr_name_ranks(sizes, config->ranks);
@@ -116,8 +117,8 @@ int cr_check_emit_path(const char *path, struct cr_error *error)
     return 0;
 }
 
-/* Keeps the entries of a step over micro-batches, and finds their number; else chooses the only
- * entry. */
+/* Prepares the entries of a graph to be emitted.  If it is a training step over micro-batches,
+ * keeps all its entries and sets *micro_batches to their number; else chooses its only entry. */
 static int choose_step(struct cr_graph *g, const char *path, int *micro_batches,
                        struct cr_error *error)
 {
@@ -126,7 +127,8 @@ static int choose_step(struct cr_graph *g, const char *path, int *micro_batches,
     return cr_find_micro_batches(g, path, micro_batches, error);
 }
 
-/* Returns a copy of ports with the shapes of nodes of the same names. */
+/* Returns a copy of a program's ports in which the shapes are those of the graph's nodes with the
+ * same names. */
 static struct cr_port *whole_ports(const struct cr_port *ports, int n, const struct cr_graph *g, const cr_id *nodes,
                                    const struct cr_names *names)
 {
@@ -140,7 +142,7 @@ static struct cr_port *whole_ports(const struct cr_port *ports, int n, const str
     return whole;
 }
 
-/* Sets the whole inputs and outputs of a program of which a rank has shares. */
+/* Sets the whole shapes of inputs and outputs of a program whose ranks have shares of them. */
 static void set_whole_ports(struct cr_program *p, const struct cr_graph *g)
 {
     struct cr_names inputs = {0}, outputs = {0};
@@ -165,7 +167,7 @@ static void set_whole_ports(struct cr_program *p, const struct cr_graph *g)
     free(nodes);
 }
 
-/* Fails if there are more ranks than micro-batches of a training step. */
+/* Fails if a training step has fewer micro-batches than there are ranks. */
 static int check_ranks(const crescent_config *config, int micro_batches, const char *path, struct cr_error *error)
 {
     int ranks = config ? config->ranks : 0, n = micro_batches ? micro_batches : 1;
@@ -177,7 +179,7 @@ static int check_ranks(const crescent_config *config, int micro_batches, const c
                          path, ranks, n, n == 1 ? "" : "es");
 }
 
-/* Makes the program of a graph, or of a training step. */
+/* Makes the program to emit for a graph; `is_step`: the graph is a training step. */
 static struct cr_program *program_of(const crescent_graph *graph, const crescent_config *config,
                                      bool is_step, struct cr_error *error)
 {
@@ -198,7 +200,7 @@ static struct cr_program *program_of(const crescent_graph *graph, const crescent
     return p;
 }
 
-/* Emits C to a file; checks the path before it compiles anything. */
+/* Emits C to a file.  Checks the path before anything is compiled. */
 static int emit(const crescent_graph *graph, const crescent_config *config, crescent_emit_kind kind,
                 const char *path, crescent_report *report, struct cr_error *error)
 {
@@ -231,7 +233,7 @@ int crescent_emit(const crescent_graph *graph, const crescent_config *config,
 
 /* ---- texts ---- */
 
-/* Emits C as two texts, source and header. */
+/* Emits C as two texts: the source and the header. */
 static int emit_text(const crescent_graph *graph, const crescent_config *config,
                      crescent_emit_kind kind, const char *header_name, struct cr_text texts[2],
                      struct cr_error *error)
@@ -246,7 +248,7 @@ static int emit_text(const crescent_graph *graph, const crescent_config *config,
     return status;
 }
 
-/* Emits the source and the header as texts.  Stores them only if both were made. */
+/* Emits the source and the header as texts.  Sets *source and *header only if both succeed. */
 int crescent_emit_text(const crescent_graph *graph, const crescent_config *config,
                        crescent_emit_kind kind, const char *header_name, char **source,
                        char **header)
@@ -264,7 +266,7 @@ int crescent_emit_text(const crescent_graph *graph, const crescent_config *confi
 
 /* ---- after a pass ---- */
 
-/* Prints the graph or program after a pass into memory. */
+/* Returns the text of the graph or program as it is after a pass. */
 static int dump(const crescent_graph *graph, const crescent_config *config, const char *pass,
                 char **text, struct cr_error *error)
 {

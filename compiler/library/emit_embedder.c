@@ -12,17 +12,17 @@
 #include "model_path.h"
 #include "sentence_transformers.h"
 
-/* The state of emitting an encoder: the state that all programs have, and its own. */
+/* The state of emitting an encoder: the state of emitting any program, and its own additions. */
 struct embedder_writing {
     struct cr_writing w;
     struct cr_sentence sentence;
     struct cr_encoder_ports ports;
-    char *inner; /* the folder that has the model and the tokenizer */
+    char *inner; /* the folder in which the model and the tokenizer are */
 };
 
-/* Sets up a reranking decoder whose config.json names its class, but whose files describe no
- * ranking (no modules.json).  Without tokens for "yes" and "no" it makes vectors, unless the
- * caller asks for scores. */
+/* Sets up a reranking decoder whose config.json names its class, but whose folder has no
+ * modules.json that describes a ranking.  If the tokenizer lacks tokens for "yes" and "no", the
+ * program computes vectors, unless the caller asks for scores. */
 static int read_yes_no_reranker(struct embedder_writing *e, const char *folder, bool *classifies,
                                 struct cr_error *error)
 {
@@ -37,8 +37,8 @@ static int read_yes_no_reranker(struct embedder_writing *e, const char *folder, 
     return cr_set_yes_no_reranker(&e->sentence, folder, yes, no, error);
 }
 
-/* Reads the labels if the program computes scores: if the caller asks for scores; or if the
- * folder is that of a classifier or a reranking decoder, and the caller does not ask for
+/* Reads the labels if the program computes scores.  It does if the caller asks for scores, or if
+ * the folder is that of a classifier or a reranking decoder and the caller does not ask for
  * vectors. */
 static int read_classes(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                         struct cr_error *error)
@@ -55,7 +55,7 @@ static int read_classes(struct embedder_writing *e, const char *folder, const cr
     return 0;
 }
 
-/* Leaves the tokens of a prompt out of the pooling, if the files say so. */
+/* Leaves the tokens of the prompt out of the pooling if the model's files ask for that. */
 static int leave_out_prompt(struct embedder_writing *e, struct cr_error *error)
 {
     struct cr_sentence *s = &e->sentence;
@@ -66,7 +66,7 @@ static int leave_out_prompt(struct embedder_writing *e, struct cr_error *error)
     return 0;
 }
 
-/* Reads the settings in the files of the folder, and the tokenizer. */
+/* Reads the settings in the files of the folder, and opens the tokenizer. */
 static int read_folder(struct embedder_writing *e, const char *folder, const crescent_embedder_options *o,
                        struct cr_error *error)
 {
@@ -107,7 +107,7 @@ static int open_graph(struct embedder_writing *e, crescent_context *context, con
     return status;
 }
 
-/* Copies the parts of a reranking decoder's prompt to the ports. */
+/* Copies the parts of a reranking decoder's prompt to the description of the ports. */
 static void set_prompt_parts(struct cr_encoder_ports *ports, const struct cr_ranking_prompt *asked)
 {
     ports->prompt_parts =
@@ -118,8 +118,8 @@ static void set_prompt_parts(struct cr_encoder_ports *ports, const struct cr_ran
             asked->parts[i].text, asked->parts[i].kind == CR_PROMPT_DOCUMENT};
 }
 
-/* Finds the inputs, and lowers the limit to their tokens; fails unless the program makes one vector
- * of ids. */
+/* Finds the inputs, and lowers the limit to the tokens that they have room for.  Fails unless the
+ * program computes one vector from ids. */
 static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error *error)
 {
     const struct cr_program *p = e->w.program;
@@ -152,7 +152,7 @@ static int find_ports(struct embedder_writing *e, int64_t asked, struct cr_error
     return 0;
 }
 
-/* Emits an encoder.  Paths are checked before the script runs. */
+/* Emits an encoder to a file.  Checks paths before the script runs. */
 static int emit(struct embedder_writing *e, crescent_context *context, const char *folder,
                 const crescent_script *how, const crescent_config *config,
                 const crescent_embedder_options *options, const char *path, struct cr_error *error)
@@ -173,7 +173,7 @@ static int emit(struct embedder_writing *e, crescent_context *context, const cha
     return cr_writing_files(&e->w, &out, error);
 }
 
-/* Emits to files.  The report has no name: the graph that owns it is closed. */
+/* Emits an encoder to files.  The report's name is null, as the graph that owns it is closed. */
 int crescent_emit_embedder(crescent_context *context, const char *path, const crescent_script *how,
                            const crescent_config *config, const crescent_embedder_options *options,
                            const crescent_generator_source *what, const char *out,

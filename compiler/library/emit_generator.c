@@ -13,7 +13,8 @@
 
 /* ---- ports ---- */
 
-/* Returns the bound for ids: the rows of the table that they select from. */
+/* Returns the number that ids are below: the rows of the table that they select from, or else
+ * `vocabulary`. */
 static int64_t limit_of_ids(const struct cr_graph *g, int64_t vocabulary)
 {
     int64_t *limits = cr_find_id_limits(g), limit = 0;
@@ -27,7 +28,7 @@ static int64_t limit_of_ids(const struct cr_graph *g, int64_t vocabulary)
     return limit ? limit : vocabulary;
 }
 
-/* Finds the ports of the program; fails unless it takes one text. */
+/* Finds the ports of the program; fails unless its batch is one text. */
 static int find_ports(struct cr_writing *w, struct cr_text_ends *ends, struct cr_error *error)
 {
     const struct cr_program *p = w->program;
@@ -54,7 +55,7 @@ static void add_id(struct cr_ids *ids, int64_t id)
     *CR_PUSH(ids->items, ids->n, ids->cap) = (int32_t)id;
 }
 
-/* Opens the caller's tokenizer, or the folder's. */
+/* Opens the caller's tokenizer, or else the one in the model's folder. */
 static int open_tokenizer(struct cr_writing *w, struct cr_error *error)
 {
     const struct cr_origin *origin = w->origin;
@@ -71,7 +72,8 @@ static int open_tokenizer(struct cr_writing *w, struct cr_error *error)
     return w->tokenizer ? 0 : -1;
 }
 
-/* Sets the ids that begin and end a text: from the model's files, or else from the tokenizer. */
+/* Sets the ids at which a text begins and ends: from the model's files, or else from the
+ * tokenizer. */
 static int find_ends(struct cr_writing *w, const struct cr_text_ends *ends, struct cr_error *error)
 {
     struct cr_tokenizer *t = w->tokenizer;
@@ -91,9 +93,9 @@ static int find_ends(struct cr_writing *w, const struct cr_text_ends *ends, stru
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
-/* Emits a generator.  Paths are checked before the script runs. */
+/* Emits a generator to a file or to texts.  Checks paths before the script runs. */
 static int emit(struct cr_writing *w, crescent_context *context, const char *path,
                 const crescent_script *how, const crescent_config *config,
                 const crescent_generation *generation, struct cr_emit_output *out, struct cr_error *error)
@@ -114,7 +116,7 @@ static int emit(struct cr_writing *w, crescent_context *context, const char *pat
     return cr_writing_files(w, out, error);
 }
 
-/* Emits to files.  The report has no name: the graph that owns it is closed. */
+/* Emits a generator to files.  The report's name is null, as the graph that owns it is closed. */
 int crescent_emit_generator(crescent_context *context, const char *path, const crescent_script *how,
                             const crescent_config *config, const crescent_generation *generation,
                             const crescent_generator_source *what, const char *out,
@@ -134,7 +136,7 @@ int crescent_emit_generator(crescent_context *context, const char *path, const c
     return cr_done(&guard, status);
 }
 
-/* Emits the source and the header as texts.  Stores them only if both were made. */
+/* Emits the source and the header as texts.  Sets *source and *header only if both succeed. */
 int crescent_emit_generator_text(crescent_context *context, const char *path,
                                  const crescent_script *how, const crescent_config *config,
                                  const crescent_generation *generation,

@@ -1,4 +1,4 @@
-/* emit_writing.c - emitting a model with its tokenizer and weights; see emit_writing.h. */
+/* emit_writing.c - emits a model with its tokenizer and weights; see emit_writing.h. */
 #include "emit_writing.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ int cr_writing_check(const crescent_generator_source *what, struct cr_error *err
     return 0;
 }
 
-/* Loads the weights from the caller's files or the folder, or else draws them. */
+/* Loads the weights from the caller's files, else from the model's folder; without either, draws
+ * random weights. */
 static int fill_weights(struct cr_writing *w, int64_t seed)
 {
     const char *folder = w->origin->folder;
@@ -38,7 +39,8 @@ static int fill_weights(struct cr_writing *w, int64_t seed)
                   : crescent_draw_weights(w->model, seed);
 }
 
-/* Makes the model of a rank, with its weights.  fill_weights sets the context's error itself. */
+/* Makes the model of a rank, with its weights.  (On failure fill_weights has set the context's
+ * error itself.) */
 static int make_model(struct cr_writing *w, int rank, struct cr_error *error)
 {
     crescent_close(w->model);
@@ -46,8 +48,8 @@ static int make_model(struct cr_writing *w, int rank, struct cr_error *error)
     return cr_model_to_emit(w->made.graph, w->config, rank, &w->model, error) || fill_weights(w, w->seed) ? -1 : 0;
 }
 
-/* Makes the program, with weights if they are wanted.  The weights of several ranks are packed one
- * after another. */
+/* Makes the program, with a model if weights are wanted.  For several ranks, each rank's weights
+ * are packed by a model of its own later. */
 int cr_writing_program(struct cr_writing *w, const crescent_config *config, int64_t seed,
                         struct cr_error *error)
 {
@@ -67,8 +69,9 @@ int cr_writing_program(struct cr_writing *w, const crescent_config *config, int6
 
 /* ---- weights ---- */
 
-/* Returns all names that a parameter may have in files, each null-terminated, then an empty one.
- * Sets *head to the index of the first one that is of a separate head, or to 0. */
+/* Returns all names that a parameter may have in files, each terminated by a NUL, then an empty
+ * name. Sets *head to the index of the first name that belongs to a separate head, or to 0 if there
+ * is none. */
 static char *names_of(const char *name, const char *family, const struct cr_names *params,
                       int *head)
 {
@@ -88,7 +91,7 @@ static char *names_of(const char *name, const char *family, const struct cr_name
     return names.data;
 }
 
-/* Sets the heads of parameters that are no operand of a product to 0. */
+/* Sets heads[i] to 0 for parameters that are not an operand of a product. */
 static void drop_heads(const struct cr_graph *g, const struct cr_names *params, int *heads)
 {
     bool *operand = cr_find_operands(g);
@@ -102,7 +105,8 @@ static void drop_heads(const struct cr_graph *g, const struct cr_names *params, 
     free(operand);
 }
 
-/* Sets the parameters' names in files, and the names of other tensors that files may contain. */
+/* Sets the names that parameters have in files, and the names of other tensors that files may
+ * contain. */
 void cr_writing_names(struct cr_writing *w)
 {
     const struct cr_program *p = w->program;
@@ -124,7 +128,7 @@ void cr_writing_names(struct cr_writing *w)
     w->generation.buffers = w->buffers;
 }
 
-/* Writes the packed file; committing it later gives it its name. */
+/* Writes the file of packed weights under a temporary name, which committing it replaces. */
 static int write_packed(struct cr_writing *w, struct cr_error *error)
 {
     unsigned char header[CR_PACKED_HEADER];
@@ -143,7 +147,7 @@ static int write_packed(struct cr_writing *w, struct cr_error *error)
     return cr_writer_finish(&w->pack, error->text, sizeof error->text);
 }
 
-/* Sets the weights that the program embeds as an array: the weights of the model or, for several
+/* Sets the weights that the program contains as an array: the weights of the model or, for several
  * ranks, the weights of all ranks, one after another. */
 static int list_weights(struct cr_writing *w, struct cr_error *error)
 {
@@ -165,7 +169,7 @@ static int list_weights(struct cr_writing *w, struct cr_error *error)
 
 /* ---- files ---- */
 
-/* Writes the C to files or texts.  The packed file is committed last. */
+/* Writes the C to files or texts.  The file of packed weights is committed last. */
 int cr_writing_files(struct cr_writing *w, const struct cr_emit_output *out, struct cr_error *error)
 {
     w->generation.embedding = (enum cr_embedding)w->what->embed;
@@ -179,7 +183,7 @@ int cr_writing_files(struct cr_writing *w, const struct cr_emit_output *out, str
     return w->what->pack ? cr_writer_commit(&w->pack, error->text, sizeof error->text) : 0;
 }
 
-/* Frees everything, even after a failure. */
+/* Frees all memory of the state, also after a failure. */
 void cr_writing_free(struct cr_writing *w)
 {
     cr_writer_discard(&w->pack);

@@ -1,5 +1,5 @@
-/* evaluation.c - measures how well a model predicts a text, and how far it is from another model;
- * see crescent.h. */
+/* evaluation.c - measures how well a model predicts a text, and how far its predictions are from
+ * another model's; see crescent.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,21 +11,21 @@
 
 enum { ROWS = 64 /* tokens whose logits are computed in one run */ };
 
-/* An evaluation of one model, or of two on the same text. */
+/* An evaluation of one model, or of two models on the same text. */
 struct evaluation {
-    crescent_generator *generator[2]; /* the second is the reference, or null */
+    crescent_generator *generator[2]; /* generator[1] is the reference, or null */
     int n_generators;
     int64_t vocabulary, window;
     float *logits[2];   /* [ROWS, vocabulary] */
-    int32_t *ids;       /* of the current window */
+    int32_t *ids;       /* the ids of the current window */
     double loss[2], divergence;
     int64_t tokens, agreed;
 };
 
 /* ---- checks ---- */
 
-/* Fails unless a generator has one text and logits of all tokens, and a window predicts at least
- * one token. */
+/* Fails unless a generator has one text in its batch and returns logits of all tokens, and `window`
+ * has at least one token to predict. */
 static int check_generator(const crescent_generator *g, int64_t window,
                            crescent_generator_status *about, struct cr_error *error)
 {
@@ -41,7 +41,8 @@ static int check_generator(const crescent_generator *g, int64_t window,
     return 0;
 }
 
-/* Checks all ids, including ids that are predicted but never fed, since no run checks these. */
+/* Checks all ids.  Ids that are predicted but never fed are checked here only, as no run reads
+ * them. */
 static int check_ids(const struct evaluation *e, const crescent_window *how, const int32_t *ids,
                      int64_t n, struct cr_error *error)
 {
@@ -58,7 +59,7 @@ static int check_ids(const struct evaluation *e, const crescent_window *how, con
     return 0;
 }
 
-/* Checks both models; they must have the same vocabulary. */
+/* Checks both models; they must have vocabularies of the same size. */
 static int check(struct evaluation *e, const crescent_window *how, struct cr_error *error)
 {
     crescent_generator_status about;
@@ -76,7 +77,7 @@ static int check(struct evaluation *e, const crescent_window *how, struct cr_err
 
 /* ---- one token ---- */
 
-/* Returns the logarithm of the sum of exp(x). */
+/* Returns ln(sum of exp(x)). */
 static double log_sum(const float *x, int64_t n)
 {
     double most = -INFINITY, sum = 0;
@@ -95,8 +96,8 @@ static int64_t likeliest(const float *x, int64_t n)
     return best;
 }
 
-/* Adds the loss of one position, -ln p of the next token for each model.  For two models it also
- * adds the divergence of the first from the second, the sum of q (ln q - ln p). */
+/* Adds the loss at one position, -ln p of the next token, of each model.  For two models also adds
+ * the divergence of the first model from the reference, the sum of q (ln q - ln p). */
 static void see_token(struct evaluation *e, const float *const logits[2], int32_t next)
 {
     int64_t n = e->vocabulary;
@@ -145,8 +146,8 @@ static int see_window(struct evaluation *e, int64_t n)
     return status;
 }
 
-/* Evaluates a text in windows.  Each begins with the tokenizer's begin token, if it has one.  A
- * final window of one token predicts nothing. */
+/* Evaluates a text window by window.  Each window begins with the tokenizer's begin token, if there
+ * is one.  A last window of a single token has nothing to predict and is skipped. */
 static int see_text(struct evaluation *e, const crescent_window *how, const int32_t *ids, int64_t n)
 {
     int64_t front = how->begin == CRESCENT_NONE ? 0 : 1, step = how->tokens - front;
@@ -182,7 +183,7 @@ static crescent_evaluation result_of(const struct evaluation *e)
                                  two ? (double)e->agreed / n : NAN};
 }
 
-/* Checks everything and allocates memory, before anything is computed. */
+/* Checks all arguments and allocates memory, before anything is computed. */
 static int prepare(struct evaluation *e, const crescent_window *how, const int32_t *ids, int64_t n)
 {
     CR_ENTER(crescent_generator_model(e->generator[0])->context);
@@ -192,7 +193,7 @@ static int prepare(struct evaluation *e, const crescent_window *how, const int32
                                : 0);
 }
 
-/* Evaluates a text.  Everything is checked before the first window. */
+/* Evaluates a text.  All arguments are checked before the first window. */
 int crescent_evaluate(crescent_generator *generator, crescent_generator *reference,
                       const crescent_window *how, const int32_t *ids, int64_t n,
                       crescent_evaluation *evaluation)
