@@ -13,7 +13,7 @@
 #include "folder_model_type.h"
 #include "installed_files.h"
 
-/* True if a model_type can be the name of a file, so that it cannot lead to another folder. */
+/* True if a model_type is a plain file name, so that a path made from it stays in the folder. */
 static bool is_file_name(const char *family)
 {
     bool good = isalnum((unsigned char)*family) && strlen(family) < 100;
@@ -22,8 +22,8 @@ static bool is_file_name(const char *family)
     return good;
 }
 
-/* Returns the path of FAMILY.lua in the folder, on $CRESCENT_PATH or among the installed
- * scripts; null if there is none. */
+/* Returns the path of FAMILY.lua in the folder, in a folder of $CRESCENT_PATH or among the
+ * installed scripts; null if there is none. */
 static char *find_script(const char *folder, const char *family)
 {
     char name[128];
@@ -44,8 +44,8 @@ char *cr_family_script(const char *folder, const char *family)
     return cr_builtin_model(family, &path, &length) ? cr_strdup(path) : find_script(folder, family);
 }
 
-/* Returns the family with the most similar name, or for a folder the one whose typical key is in
- * its config.json; or null. */
+/* Returns the built-in family with the most similar name or, for a folder, the family whose typical
+ * key is in its config.json; null if there is none. */
 static const char *nearest_family(const char *folder, const char *family)
 {
     static const char *const keys[][2] = {{"rms_norm_eps", "llama"},
@@ -76,7 +76,7 @@ static int fail_family(const char *folder, const char *family, struct cr_error *
                    near ? near : "");
 }
 
-/* Makes a file the script of an origin. */
+/* Sets the script of an origin to the file at `path`. */
 static int take_file(struct cr_origin *o, const char *folder, char *path)
 {
     free(o->path);
@@ -98,7 +98,7 @@ int cr_take_family(struct cr_origin *o, const char *folder, const char *script,
         return found ? take_file(o, folder, found) : fail_family(folder, o->family, error);
     }
     cr_keep_text(o, text, length);
-    /* the prefix is used to find tensors, too */
+    /* the prefix is also needed to find tensors */
     char *prefix = cr_strdup(cr_builtin_prefix(o->family));
     free(o->family);
     o->family = prefix;

@@ -1,5 +1,5 @@
-/* features.c - versions of the parts of the library; see crescent.h.  This is apart from context.c,
- * which all functions need, because contexts do not need Lua. */
+/* features.c - versions of the parts of the library; see crescent.h.  Not in context.c, which all
+ * programs link, because contexts do not need Lua. */
 #include "compiler/exec/exec.h"
 #include "handles.h"
 #include "runtime/select_runtime.h"

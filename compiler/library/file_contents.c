@@ -19,7 +19,7 @@
 #include "handles.h"
 #include "installed_files.h"
 
-/* A tensor and its source, one of these pointers by the kind of file. */
+/* A tensor in a file.  One of the pointers is set, depending on the kind of file. */
 struct item {
     crescent_tensor tensor;
     const struct cr_st_tensor *weight;
@@ -45,14 +45,14 @@ struct crescent_contents {
     int n_items, cap_items, n_facts, cap_facts;
 };
 
-/* A kind of file: functions to list, close and read its tensors. */
+/* A kind of file: the functions that list and read its tensors and close it. */
 struct kind {
     const char *name;
     bool (*is)(const char *path);
-    /* Lists all tensors; a failure leaves nothing to close. */
+    /* Lists all tensors; after a failure there is nothing to close. */
     int (*open)(crescent_contents *contents, struct cr_error *error);
     void (*close)(crescent_contents *contents);
-    /* check fails if the elements cannot be read; read copies n of them from `first` on. */
+    /* `check` fails if the elements cannot be read; `read` copies n elements from `first` on. */
     int (*check)(const crescent_contents *contents, const struct item *item,
                  struct cr_error *error);
     int (*read)(const crescent_contents *contents, const struct item *item, int64_t first,
@@ -81,7 +81,8 @@ static void add_text(crescent_contents *c, const char *key, const char *value)
 
 /* ---- safetensors, and folders of them ---- */
 
-/* Opens safetensors.  The facts are the metadata of the first shard. */
+/* Opens a safetensors file.  Its metadata, of the first shard if there are several, become
+ * facts. */
 static int open_weights(crescent_contents *c, struct cr_error *error)
 {
     const char *path = c->path;
@@ -131,7 +132,7 @@ static int read_weight(const crescent_contents *c, const struct item *item, int6
     return 0;
 }
 
-/* Opens a folder.  The facts include model_type and its script, if config.json names one. */
+/* Opens a folder.  The facts include model_type and the script for it, if config.json names one. */
 static int open_folder(crescent_contents *c, struct cr_error *error)
 {
     struct cr_error ignored = {0};
@@ -153,7 +154,7 @@ static int open_folder(crescent_contents *c, struct cr_error *error)
 
 /* ---- GGUF ---- */
 
-/* Adds a metadata value as text: an array as the number of its items. */
+/* Adds a metadata value as a fact in text form; of an array, the number of its items. */
 static void add_value(crescent_contents *c, const struct cr_gguf_value *value)
 {
     char text[64];
@@ -241,7 +242,7 @@ static bool is_npy(const char *path)
     return is;
 }
 
-/* Returns the type as NumPy spells it. */
+/* Returns the element type as NumPy spells it. */
 static const char *npy_type(const struct cr_npy *npy)
 {
     static const char *const names[][2] = {
@@ -284,7 +285,7 @@ static int read_npy(const crescent_contents *c, const struct item *item, int64_t
 
 /* ---- ONNX ---- */
 
-/* Appends formatted text, truncated to the size. */
+/* Appends formatted text, truncated to the size of the buffer. */
 static void append(char *text, size_t size, const char *format, ...)
 {
     va_list arguments;
@@ -294,7 +295,7 @@ static void append(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Adds an input or output as "float [batch, 3]", with `?` for an unknown size. */
+/* Adds an input or output as a fact such as "float [batch, 3]", with `?` for an unknown size. */
 static void add_info(crescent_contents *c, const char *role, const struct cr_onnx_info *info)
 {
     char key[256], value[512] = "";
@@ -317,7 +318,8 @@ static void add_info(crescent_contents *c, const char *role, const struct cr_onn
     add_text(c, key, value);
 }
 
-/* True if an input is an initializer: before IR version 4 each one is also an input. */
+/* True if an input is also an initializer: before IR version 4, every initializer had to be an
+ * input. */
 static bool is_initializer(const struct cr_onnx_body *graph, const char *name)
 {
     for (int i = 0; i < graph->n_initializers; i++)
@@ -326,7 +328,7 @@ static bool is_initializer(const struct cr_onnx_body *graph, const char *name)
     return false;
 }
 
-/* Adds the producer, the version of each opset, and the ports. */
+/* Adds the producer, the version of each operator set, and the inputs and outputs as facts. */
 static void add_onnx_facts(crescent_contents *c)
 {
     const struct cr_onnx_model *m = &c->onnx;
@@ -346,7 +348,7 @@ static void add_onnx_facts(crescent_contents *c)
         add_info(c, "output", &m->graph.outputs[i]);
 }
 
-/* Opens an ONNX file.  Files of external data must exist, since the reader maps them. */
+/* Opens an ONNX file.  Its files of external data must exist, since the reader maps them. */
 static int open_onnx(crescent_contents *c, struct cr_error *error)
 {
     if (cr_onnx_model_open(&c->onnx, c->path, error))
@@ -392,8 +394,9 @@ static int read_initializer(const crescent_contents *c, const struct item *item,
 
 /* ---- no tensors ---- */
 
-/* True if a file begins like text.  A safetensors file does not: eight such bytes would be the
- * length of a header that no file has.  An index of shards does not count as text. */
+/* True if a file begins like a text.  The first eight bytes of a safetensors file are the length of
+ * its header; as text characters they would be a length that no file has.  An index of shards does
+ * not count as text. */
 static bool is_text(const char *path)
 {
     struct cr_mapping map;
@@ -428,7 +431,7 @@ static bool is_any(const char *path)
     return true;
 }
 
-/* The kinds in the order in which they are tried. */
+/* The kinds of files, in the order in which they are tried. */
 static const struct kind kinds[] = {
     {"folder", cr_is_folder, open_folder, close_weights, check_weight, read_weight},
     {"GGUF", cr_is_gguf, open_gguf, close_gguf, check_block, read_block},
@@ -444,8 +447,8 @@ static int by_name(const void *a, const void *b)
                             ((const struct item *)b)->tensor.name);
 }
 
-/* Lists the contents of a file.  The handle is made last, so that after a failure only the path has
- * to be freed. */
+/* Lists the contents of a file.  Creates the handle last, so that only the path has to be freed
+ * after a failure. */
 static int open_contents(crescent_context *context, const char *path, crescent_contents **contents,
                          struct cr_error *error)
 {
@@ -480,7 +483,7 @@ int crescent_contents_open(crescent_context *context, const char *path,
     return cr_done(&guard, status);
 }
 
-/* Closes the file first, because it uses the lists. */
+/* Closes the file first, because closing it reads the lists. */
 void crescent_contents_close(crescent_contents *contents)
 {
     if (!contents)
@@ -532,8 +535,8 @@ int crescent_fact_at(const crescent_contents *contents, int index, crescent_sett
 
 enum { CHUNK = 4096 };
 
-/* Adds n numbers.  `mean` and `deviation` accumulate the sums of the finite ones and of their
- * squares. */
+/* Adds n numbers to statistics.  Until the end, `mean` and `deviation` hold the sum of the finite
+ * numbers and the sum of their squares. */
 static void add_numbers(crescent_statistics *s, const double *x, int64_t n, int64_t *finite)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -549,7 +552,7 @@ static void add_numbers(crescent_statistics *s, const double *x, int64_t n, int6
     }
 }
 
-/* Computes the statistics in chunks, so that a tensor may exceed memory. */
+/* Computes the statistics chunk by chunk, so that a tensor may be larger than the memory. */
 static int measure(const crescent_contents *c, const struct item *item, crescent_statistics *s,
                    struct cr_error *error)
 {
@@ -583,7 +586,7 @@ static int read_all(const crescent_contents *c, const struct item *item, double 
     return 0;
 }
 
-/* Returns a tensor by number, or null with an error. */
+/* Returns the tensor with an index, or null with an error. */
 static const struct item *item_at(const crescent_contents *c, int index, struct cr_error *error)
 {
     if (index >= 0 && index < c->n_items)

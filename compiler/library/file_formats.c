@@ -1,4 +1,5 @@
-/* file_formats.c - gives parameters the formats of their file; see file_formats.h. */
+/* file_formats.c - gives parameters the formats that they have in their file; see
+ * file_formats.h. */
 #include "file_formats.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "compiler/exec/quantised_columns.h"
 #include "compiler/exec/weight_names.h"
 
-/* Returns the weight format with the same numbers as a GGUF type, or f32.  Of the formats with that
- * name f16 and bf16 are weight formats; i32 is not. */
+/* Returns the weight format that holds the same numbers as a GGUF type, or f32 if there is none.
+ * Only formats for weights are searched, so that i32 is not returned. */
 static enum cr_format format_of(const char *type)
 {
     enum cr_quantised quantised;
@@ -17,7 +18,8 @@ static enum cr_format format_of(const char *type)
     return format < CR_FORMAT_COUNT && cr_formats[format].pack ? format : CR_FORMAT_f32;
 }
 
-/* Sets the format of a parameter; fails if its type cannot be read. */
+/* Sets the format of a parameter to that of its tensor; fails if the tensor's type cannot be
+ * read. */
 static int take_format(struct cr_node *param, const struct cr_gguf_weight *weight,
                        struct cr_error *error)
 {

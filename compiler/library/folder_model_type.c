@@ -37,8 +37,8 @@ static const char *family_of(const char *class)
     return NULL;
 }
 
-/* Reads an item of `architectures`; fails if it belongs to no family, or to another one than
- * earlier items. */
+/* Reads an item of `architectures` and sets *family to its family.  Fails if it belongs to no
+ * family, or to another one than the items before. */
 static int take_architecture(const struct cr_document *d, int item, char **family,
                              struct cr_error *error)
 {
@@ -56,8 +56,8 @@ static int take_architecture(const struct cr_document *d, int item, char **famil
     return 0;
 }
 
-/* Returns a family that the folder's tensors identify by a name that no other family has, or
- * null. */
+/* Returns the family whose characteristic tensor name is among the names of the folder's tensors,
+ * or null. */
 static const char *family_of_tensors(const char *folder)
 {
     static const char *const names[][2] = {
@@ -80,7 +80,7 @@ static const char *family_of_tensors(const char *folder)
     return family;
 }
 
-/* Fails, and says what to write into a config.json that names no family. */
+/* Fails with a message that tells how to name the family in a config.json that names none. */
 static int fail_without_family(const char *path, const char *folder, struct cr_error *error)
 {
     char known[CR_MODELS_TEXT];
@@ -92,8 +92,8 @@ static int fail_without_family(const char *path, const char *folder, struct cr_e
                           "--script F.lua", path, cr_builtin_models(known, sizeof known));
 }
 
-/* Returns the family of the classes in `architectures`; null with an error if there is no class,
- * or if they belong to several families. */
+/* Returns the family of the classes in `architectures`.  Returns null with an error if there is no
+ * class, or if the classes belong to several families. */
 static char *read_architectures(const struct cr_document *d, const char *folder,
                                 struct cr_error *error)
 {

@@ -21,14 +21,14 @@ struct crescent_generator {
     bool all_logits, has_logits, can_grow;
     int64_t room, chunk, used;
     struct cr_buffers inputs, outputs;
-    float *last;     /* logits of the last token: [texts, vocabulary] */
+    float *last;     /* [texts, vocabulary]: the logits of each text's last token */
     double *scratch; /* memory for sampling */
 };
 
 /* ---- opening ---- */
 
-/* Allocates inputs and outputs.  Ids start as zeros: also those past the tokens of a run are
- * checked, and must be valid. */
+/* Allocates inputs and outputs.  Ids are initialised to 0: those beyond the tokens of a run are
+ * checked, too, and so have to be valid. */
 static int make_buffers(crescent_generator *g, struct cr_error *error)
 {
     const struct cr_engine *e = &g->model->engine;
@@ -44,7 +44,7 @@ static int make_buffers(crescent_generator *g, struct cr_error *error)
     return 0;
 }
 
-/* Compiles the graph, which this consumes, and finds its ports. */
+/* Compiles a graph, which the function takes over, and finds its ports. */
 static int open_generator(crescent_generator *g, const struct cr_continuation *made,
                           const crescent_config *config, struct cr_error *error)
 {
@@ -76,7 +76,7 @@ static int check_generation(const crescent_generation *how, const char *path,
                    path, how->context, how->least, how->chunk, INT32_MAX);
 }
 
-/* Opens a generator; a failure leaves nothing open. */
+/* Opens a generator; after a failure nothing is left open. */
 static int open_script(crescent_context *context, const struct cr_script_text *script,
                        const crescent_script *how, const crescent_config *config, const crescent_generation *generation,
                      crescent_generator **generator, struct cr_error *error)
@@ -112,7 +112,7 @@ int crescent_generator_open(crescent_context *context, const char *path, const c
                                generation, generator, guard.error));
 }
 
-/* Does the same for a script in memory. */
+/* Opens a generator as crescent_generator_open does, for a script in memory. */
 int crescent_generator_open_text(crescent_context *context, const char *name, const char *text,
                                  size_t length, const crescent_script *how,
                                  const crescent_config *config,
@@ -163,7 +163,8 @@ static const char *path_of(const crescent_generator *g)
 
 /* ---- feeding ---- */
 
-/* Checks the room and all ids, before the first token is fed. */
+/* Fails if the tokens do not fit the context, or if an id is invalid; called before the first token
+ * is fed. */
 static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n,
                       struct cr_error *error)
 {
@@ -183,7 +184,8 @@ static int check_feed(const crescent_generator *g, const int32_t *ids, int64_t n
     return cr_check_weights(g->model, error);
 }
 
-/* Runs the model on tokens first .. first + n - 1 of each text. */
+/* Runs the model on tokens first .. first + n - 1 of each text; the ids of texts are `stride`
+ * apart. */
 static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_t first, int64_t n)
 {
     int32_t *tokens = g->inputs.data[g->ports.ids];
@@ -193,7 +195,8 @@ static int run(crescent_generator *g, const int32_t *ids, int64_t stride, int64_
     return crescent_run(g->model, (const void *const *)g->inputs.data, g->outputs.data);
 }
 
-/* Copies n rows of the last run's logits from `first` on, for each text. */
+/* Copies, for each text, n rows of the last run's logits from row `first` on to `to`; texts are
+ * `stride` apart there. */
 static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, float *to,
                       int64_t stride)
 {
@@ -204,7 +207,7 @@ static void copy_rows(const crescent_generator *g, int64_t first, int64_t n, flo
                (size_t)(n * g->ports.vocabulary) * sizeof *to);
 }
 
-/* Feeds tokens in chunks.  After a failed run the tokens of earlier runs remain. */
+/* Feeds tokens chunk by chunk.  If a run fails, the tokens of the runs before stay fed. */
 static int feed(crescent_generator *g, const int32_t *ids, int64_t n, float *logits)
 {
     for (int64_t first = 0; first < n; first += g->chunk) {
@@ -247,7 +250,8 @@ int crescent_generator_reset(crescent_generator *generator)
 
 /* ---- sampling ---- */
 
-/* Fails for invalid parameters, or if there are no logits yet. */
+/* Fails for invalid sampling parameters, or if no token was fed yet, so that there are no
+ * logits. */
 static int check_sampling(const crescent_generator *g, const crescent_sampling *how,
                           struct cr_error *error)
 {
@@ -263,8 +267,8 @@ static int check_sampling(const crescent_generator *g, const crescent_sampling *
     return 0;
 }
 
-/* Samples a token for each text.  The random stream is the number of the text, so that a single
- * text gets the same numbers as the first of several. */
+/* Samples a token for each text.  The random stream of a text is its index, so that a single text
+ * gets the same random numbers as the first of several texts. */
 static int choose(crescent_generator *g, const crescent_sampling *how, int32_t *ids,
                   struct cr_error *error)
 {

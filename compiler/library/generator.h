@@ -4,22 +4,23 @@
 
 #include "handles.h"
 
-/* The graph of a model that generates. */
+/* The graph of a model that generates text, and its limits. */
 struct cr_continuation {
     crescent_graph *graph;
-    int64_t context; /* the most positions of a text */
-    int64_t chunk;   /* the most tokens of a run */
-    bool can_grow;   /* nothing fixes `context`: it may be larger */
+    int64_t context; /* the most tokens of a text, prompt included */
+    int64_t chunk;   /* the most tokens that one run reads */
+    bool can_grow;   /* neither the caller nor the model fixes `context`, so a larger one is
+                        possible */
 };
 
-/* A script: a path, and its text if that is in memory. */
+/* A script: a path, and its text if the script is in memory. */
 struct cr_script_text {
     const char *path, *text;
     size_t length;
 };
 
-/* Runs a script with the requested number of positions, or with the model's, and makes its graph
- * incremental unless it is already.  After a failure nothing is left allocated. */
+/* Runs a script for the requested number of positions, or by default for the model's, and makes its
+ * graph incremental unless it is so already.  After a failure nothing is left allocated. */
 int cr_continuation_open(crescent_context *context, const struct cr_script_text *script,
                          const crescent_script *how, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error);

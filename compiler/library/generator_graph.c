@@ -10,7 +10,8 @@
 #include "generator.h"
 #include "installed_files.h"
 
-/* Tokens of a prompt in one run; if the logits of all of them are kept, fewer, to save memory. */
+/* The most prompt tokens of one run.  Fewer if the logits of all of them are kept, to save
+ * memory. */
 enum { CHUNK = 512, CHUNK_OF_LOGITS = 128 };
 
 /* Returns the node of an op with that name, or CR_NONE. */
@@ -22,14 +23,15 @@ static cr_id find_node(const struct cr_graph *g, enum cr_op op, const char *name
     return CR_NONE;
 }
 
-/* True if the script's graph is incremental already: it has the state and the length for that. */
+/* True if the script's graph is incremental already: it has the state and the length of incremental
+ * graphs. */
 static bool goes_on(const struct cr_graph *g)
 {
     return find_node(g, CR_OP_state, CR_AT) != CR_NONE && cr_find_length(g, CR_TOKENS) != CR_NONE;
 }
 
-/* Sets *tokens to the second axis of the ids: the number of tokens, or the bound of their
- * length. */
+/* Sets *tokens to the second size of the input ids: the number of tokens, or the bound of the
+ * tokens' length. */
 static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_error *error)
 {
     const struct cr_graph *g = graph->graph;
@@ -44,7 +46,7 @@ static int find_tokens(const crescent_graph *graph, int64_t *tokens, struct cr_e
 
 /* ---- the number of positions ---- */
 
-/* Returns the number that an option of the script has, or 0. */
+/* Returns the value of a script option as a positive number, or 0. */
 static int64_t option_number(const struct cr_origin *o, const char *name)
 {
     const char *text = cr_origin_option(o, name);
@@ -53,7 +55,7 @@ static int64_t option_number(const struct cr_origin *o, const char *name)
     return text && !*end && value > 0 ? value : 0;
 }
 
-/* True if the caller set this option, not merely as a default. */
+/* True if the caller set the option `name` and did not merely give a default. */
 static bool is_set(const struct cr_origin *o, const char *name)
 {
     for (int i = 0; i < o->n_settings; i++)
@@ -62,7 +64,7 @@ static bool is_set(const struct cr_origin *o, const char *name)
     return false;
 }
 
-/* Ignored keys of a file of values. */
+/* The keys of a JSON file that are ignored. */
 struct keys {
     const char *const *items;
     int n;
@@ -76,7 +78,8 @@ static bool has_key(const struct keys *keys, const char *name)
     return false;
 }
 
-/* Reads the number of positions from a JSON file of values; 0 if it has none or is not JSON. */
+/* Reads the number of positions from a config.json; sets it to 0 if the file has none or is not
+ * JSON. */
 static int config_positions(const char *config, const struct keys *ignored, int64_t *positions,
                             struct cr_error *error)
 {
@@ -105,9 +108,9 @@ static bool has_rope_type(const struct cr_origin *o, const char *type)
     return found && strcmp(found, type) == 0;
 }
 
-/* Finds the number of positions that a model was trained for, in its options and its file of
- * values; 0 if it is in neither.  For LongRoPE it is the original number, since longer texts
- * have other frequencies. */
+/* Finds the number of positions that a model was trained for, in the script's options and in its
+ * config.json; sets it to 0 if neither has it.  For LongRoPE it is the original number of
+ * positions, since longer texts use other frequencies. */
 static int model_positions(const struct cr_origin *o, int64_t *positions, struct cr_error *error)
 {
     const struct keys ignored = {(const char *const *)o->ignored, o->n_ignored};
@@ -123,7 +126,7 @@ static int model_positions(const struct cr_origin *o, int64_t *positions, struct
     return 0;
 }
 
-/* Runs the script again with another value for an option, which it must declare. */
+/* Runs the script again with another value for an option, which the script must declare. */
 static int set_option(crescent_context *context, crescent_graph **graph, const char *name,
                       int64_t value, struct cr_error *error)
 {
@@ -149,7 +152,8 @@ static int fail_positions(int64_t positions, struct cr_error *error)
     return cr_fail(error, "context %" PRId64 ": %.900s", positions, why.text);
 }
 
-/* Sets the option `name` to the number of positions; `asked`: the caller asked for that number. */
+/* Runs the script again with the option `name` set to the number of positions; `asked`: the caller
+ * asked for it. */
 static int set_positions(crescent_context *context, crescent_graph **graph, const char *name,
                          int64_t positions, bool asked, struct cr_error *error)
 {
@@ -157,10 +161,10 @@ static int set_positions(crescent_context *context, crescent_graph **graph, cons
     return status && asked ? fail_positions(positions, error) : status;
 }
 
-/* ---- incremental scripts, and others ---- */
+/* ---- scripts that are incremental, and others ---- */
 
-/* Takes a script that is incremental itself.  It determines the number of positions, unless it has
- * an option `context`. */
+/* Uses a script that is incremental itself.  The script determines the number of positions, unless
+ * it has an option `context`. */
 static int take_as_it_is(crescent_context *context, const crescent_generation *generation,
                          struct cr_continuation *made, struct cr_error *error)
 {
@@ -180,8 +184,9 @@ static int take_as_it_is(crescent_context *context, const crescent_generation *g
     return 0;
 }
 
-/* Fails for a context beyond max_position_embeddings with dynamic frequencies: there each new token
- * changes the frequencies of all tokens, but cached keys have the old ones. */
+/* Fails for a context beyond max_position_embeddings if rotary frequencies are dynamic: then each
+ * new token would change the frequencies of all tokens, but cached keys have the earlier
+ * frequencies. */
 static int check_positions(const struct cr_origin *o, int64_t context, struct cr_error *error)
 {
     int64_t most = option_number(o, "max_position_embeddings");
@@ -192,8 +197,8 @@ static int check_positions(const struct cr_origin *o, int64_t context, struct cr
                    context, most);
 }
 
-/* If a script has one position, runs it again with T = 2: the pass that makes it incremental finds
- * the token axis by its size, and other axes may have size 1, too. */
+/* If T is 1, runs the script again with T = 2.  The pass that makes graphs incremental finds the
+ * token axis by its size, and other axes may have size 1, too. */
 static int avoid_single(crescent_context *context, crescent_graph **graph, int64_t positions,
                         struct cr_error *error)
 {
@@ -202,9 +207,9 @@ static int avoid_single(crescent_context *context, crescent_graph **graph, int64
     return set_positions(context, graph, "T", 2, false, error);
 }
 
-/* Turns the graph of a whole text into one for incremental decoding: it reads tokens in chunks and
- * keeps keys and values in a cache.  The script's option T becomes the number of positions of the
- * cache. */
+/* Turns the graph of a whole text into one for incremental decoding, which reads tokens in chunks
+ * and keeps keys and values in a cache.  The script's option T becomes the number of positions in
+ * the cache. */
 static int make_incremental(crescent_context *context, const crescent_generation *generation,
                             struct cr_continuation *made, struct cr_error *error)
 {
@@ -232,8 +237,8 @@ static int make_incremental(crescent_context *context, const crescent_generation
     return crescent_graph_incremental(made->graph, &how);
 }
 
-/* True if a script that failed runs without the number of positions that was asked for.  Keeps the
- * error. */
+/* True if a script that failed with the requested number of positions runs without it.  Does not
+ * change the error. */
 static bool runs_without(crescent_context *context, const char *path, const crescent_script *how,
                          struct cr_error *error)
 {

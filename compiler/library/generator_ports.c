@@ -10,8 +10,8 @@
 #include "compiler/json/config_file.h"
 #include "gguf_model.h"
 
-/* Finds ids, their number and the logits.  Fails if there are other inputs, or if there are no
- * logits. */
+/* Finds the ports of the ids, of their number and of the logits.  Fails if there are other inputs,
+ * or no logits. */
 static int find_ports(struct cr_generator_ports *g, const struct cr_ports *p, const char *path,
                       struct cr_error *error)
 {
@@ -76,7 +76,7 @@ int cr_read_text_ends(struct cr_text_ends *ends, const struct cr_origin *o, int6
     if (!status && config)
         status = cr_config_integers(config, "bos_token_id", begin, CR_MAX_ENDS, &n, error);
     if (n > 0)
-        ends->begin = begin[0]; /* the first of several */
+        ends->begin = begin[0]; /* the first one if there are several */
     if (ends->begin >= vocabulary || ends->begin < 0)
         ends->begin = CRESCENT_NONE;
     return status;

@@ -12,7 +12,7 @@
 
 /* ---- settings ---- */
 
-/* The conversion of a file's metadata to options of a script. */
+/* The state of converting a file's metadata to options of a script. */
 struct reading {
     struct cr_gguf file;
     const struct cr_gguf_family *family;
@@ -33,7 +33,7 @@ static void set_integer(struct reading *r, const char *name, int64_t value)
     set(r, name, text);
 }
 
-/* Sets an option to the shortest decimal that gives the same float, as a person would write it. */
+/* Sets an option to the shortest decimal number that gives the same float. */
 static void set_real(struct reading *r, const char *name, double value)
 {
     char text[40];
@@ -60,7 +60,7 @@ static int wrong_value(const struct reading *r, const struct cr_gguf_value *valu
                    expected);
 }
 
-/* Reads a count.  It may be an array with one item for each layer, if all are equal. */
+/* Reads an integer.  It may be an array with an item for each layer, if all items are equal. */
 static int read_count(const struct reading *r, const struct cr_gguf_value *value, int64_t *out)
 {
     if (!cr_gguf_count(value, out) || *out > INT32_MAX)
@@ -75,7 +75,7 @@ static int read_real(const struct reading *r, const struct cr_gguf_value *value,
     return 0;
 }
 
-/* Reads a real number by name; leaves *out unchanged if there is none. */
+/* Reads the real number of a key; leaves *out unchanged if the file does not have the key. */
 static int find_real(const struct reading *r, const char *name, double *out)
 {
     const struct cr_gguf_value *value = find(r, name);
@@ -93,14 +93,15 @@ static bool is_text(const struct cr_gguf_value *value, const char *text)
 
 /* ---- keys ---- */
 
-/* The keys and their options, by the part of the key after the architecture. */
+/* The keys, without the architecture in front, and the options that they set. */
 static const struct row {
     const char *name;
-    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read elsewhere, or without effect on the
-                                                  model */
-    const char *options[CR_GGUF_NAMES];        /* by family; null: the key is refused */
+    enum { COUNT, REAL, NEUTRAL, OTHER } kind; /* OTHER: read by another function, or without effect
+                                                  on the model */
+    const char *options[CR_GGUF_NAMES];        /* by family: the option that the key sets; null if
+                                                  the family may not have the key */
     bool needed;
-    double neutral; /* NEUTRAL: the only value that is accepted */
+    double neutral; /* NEUTRAL: the only value that is accepted, as it has no effect */
 } rows[] = {
     {"block_count", COUNT,
      {"num_hidden_layers", "n_layer", "num_hidden_layers", "num_hidden_layers", "num_hidden_layers"}, true, 0},
@@ -131,7 +132,8 @@ static const struct row {
     {"rope.scaling.yarn_attn_factor", NEUTRAL, {"", NULL, NULL, NULL, NULL}, false, 1},
     {"rope.scaling.yarn_ext_factor", NEUTRAL, {"", NULL, NULL, NULL, NULL}, false, 1},
     {"tensor_data_layout", OTHER, {"", "", "", "", ""}, false, 0},
-    {"vocab_size", OTHER, {"", "", "", "", ""}, false, 0}, /* the embedding table determines it */
+    {"vocab_size", OTHER, {"", "", "", "", ""}, false, 0}, /* the size of the embedding table
+                                                              counts */
     {"attention.causal", NEUTRAL, {"", "", NULL, NULL, NULL}, false, 1},
     {"attention.causal", NEUTRAL, {NULL, NULL, "", "", ""}, false, 0},
     {"pooling_type", OTHER, {"", "", "", "", ""}, false, 0}, /* see sentence_transformers.h */
@@ -147,7 +149,7 @@ static const struct row {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-/* Fails for a value that changes results and that no script supports. */
+/* Fails if a value that no script supports would change results. */
 static int check_neutral(const struct reading *r, const struct row *row,
                          const struct cr_gguf_value *value)
 {
@@ -167,13 +169,13 @@ static int check_neutral(const struct reading *r, const struct row *row,
                    expected);
 }
 
-/* The option of the family for a row's key, or null. */
+/* Returns the option that a row's key sets in the family's script, or null. */
 static const char *option_of(const struct reading *r, const struct row *row)
 {
     return row->options[r->names];
 }
 
-/* Converts or checks a value as its row says. */
+/* Converts or checks the value of a key by the row of the key. */
 static int take_value(struct reading *r, const struct row *row, const struct cr_gguf_value *value)
 {
     const char *option = option_of(r, row);
@@ -194,7 +196,8 @@ static int take_value(struct reading *r, const struct row *row, const struct cr_
     return 0;
 }
 
-/* Returns the row of a key of the architecture, or null; of several the one with an option of the family. */
+/* Returns the row of a key of the architecture, or null.  If there are several, prefers one with an
+ * option for the family. */
 static const struct row *row_of(const struct reading *r, const struct cr_gguf_value *value)
 {
     size_t skip = strlen(r->family->name) + 1, n = value->key.length - skip;
@@ -206,8 +209,8 @@ static const struct row *row_of(const struct reading *r, const struct cr_gguf_va
     return found;
 }
 
-/* Reads all keys of the architecture; fails for unknown ones and for missing ones that are
- * needed. */
+/* Reads all keys of the architecture; fails for an unknown key, and for a needed key that is
+ * missing. */
 static int read_keys(struct reading *r)
 {
     const char *name = r->family->name;
@@ -234,8 +237,8 @@ static int read_keys(struct reading *r)
 
 /* ---- rotary positions ---- */
 
-/* Reads Llama 3's frequency factors, which are stored as a tensor, as factors of LongRoPE that hold
- * for contexts of any length. */
+/* Reads Llama 3's frequency factors, which the file has as a tensor, as factors of LongRoPE that
+ * hold for contexts of any length. */
 static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64_t positions)
 {
     struct cr_text text = {0};
@@ -270,7 +273,7 @@ static int read_factors(struct reading *r, const struct cr_gguf_tensor *t, int64
     return 0;
 }
 
-/* Reads YaRN's options; the defaults are the same as in llama.cpp. */
+/* Reads YaRN's options; the defaults are those of llama.cpp. */
 static int read_yarn(struct reading *r, double factor, int64_t positions)
 {
     const struct cr_gguf_value *original = find(r, "rope.scaling.original_context_length");
@@ -287,7 +290,7 @@ static int read_yarn(struct reading *r, double factor, int64_t positions)
     return 0;
 }
 
-/* Reads the scaling of positions: at most one kind, by name or by factors. */
+/* Reads the scaling of positions, which is either named by a key or given as factors. */
 static int read_scaling(struct reading *r, int64_t positions)
 {
     const struct cr_gguf_value *type = find(r, "rope.scaling.type");
@@ -322,7 +325,8 @@ static int check_unscaled(const struct reading *r)
     return type && !is_text(type, "none") ? wrong_value(r, type, "'none'") : 0;
 }
 
-/* Fails if only a part of each head is rotated, or if values have another size than keys. */
+/* Fails if rotary positions apply to a part of each head only, or if the head sizes of values and
+ * keys differ. */
 static int check_heads(struct reading *r, int64_t d)
 {
     static const char *const names[] = {"attention.value_length", "rope.dimension_count"};
@@ -356,7 +360,8 @@ static void set_bias(struct reading *r, const char *option, const char *tensor)
     set(r, option, has_tensor(r, tensor) ? "true" : "false");
 }
 
-/* Reads an encoder's options from its tensors: the kinds of segments, and which layers have biases. */
+/* Reads an encoder's options from its tensors: the number of segment types, and which layers have
+ * biases. */
 static int read_encoder(struct reading *r)
 {
     const struct cr_gguf_tensor *types = cr_gguf_find_tensor(&r->file, "token_types.weight");
@@ -380,7 +385,7 @@ static int read_encoder(struct reading *r)
     return 0;
 }
 
-/* Reads options from the tensors: the size of the vocabulary, whether the head shares the embedding
+/* Reads options from the tensors: the size of the vocabulary, whether the head uses the embedding
  * table, and which projections have biases. */
 static int read_tensors(struct reading *r)
 {
@@ -402,7 +407,7 @@ static int read_tensors(struct reading *r)
     return 0;
 }
 
-/* Checks that sizes agree, before a script builds a graph with them. */
+/* Checks that sizes fit each other, before a script builds a graph with them. */
 static int check_sizes(struct reading *r)
 {
     const struct cr_gguf_value *value = find(r, "attention.key_length");
@@ -423,7 +428,7 @@ static int check_sizes(struct reading *r)
     return check_heads(r, d) || (is_encoder(r) ? check_unscaled(r) : read_scaling(r, positions)) ? -1 : 0;
 }
 
-/* Fails for a file that is only one of several parts of a model. */
+/* Fails for a file that holds only one of several parts of a model. */
 static int check_whole(const struct reading *r)
 {
     const struct cr_gguf_value *value = cr_gguf_find(&r->file, "split.count");
@@ -462,7 +467,7 @@ void cr_gguf_model_free(struct cr_gguf_model *model)
     *model = (struct cr_gguf_model){0};
 }
 
-/* Reads the pooling that a file names; a reranker always takes the vector of the first token. */
+/* Reads the pooling that a file names.  A reranker always uses the first token's vector. */
 static int read_pooling(const struct cr_gguf *file, const struct cr_gguf_family *family,
                         struct cr_gguf_pooling *pooling, struct cr_error *error)
 {
@@ -492,7 +497,8 @@ int cr_gguf_read_pooling(struct cr_gguf_pooling *pooling, const char *path, stru
     return status;
 }
 
-/* Copies the names of the labels, or counts the rows of the last layer where the file has none. */
+/* Copies the names of the labels; if the file has none, sets *n to the number of rows of the last
+ * layer. */
 static int read_labels(const struct cr_gguf *file, const struct cr_gguf_family *family, char ***names, int *n,
                        struct cr_error *error)
 {

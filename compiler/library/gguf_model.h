@@ -7,28 +7,29 @@
 
 enum { CR_GGUF_SETTINGS = 32 };
 
-/* The script of a family, and the values of its options. */
+/* The script for a family, and the values of its options. */
 struct cr_gguf_model {
-    const char *family;                          /* like the model_type of a config.json */
+    const char *family;                          /* the family's name, as in the model_type of a
+                                                    config.json */
     crescent_setting settings[CR_GGUF_SETTINGS]; /* the values are owned by this struct */
     int n_settings;
 };
 
-/* Reads the options of the file's model.  Fails for a key that changes results and that no script
- * has an option for, and names it. */
+/* Reads the options of the file's model.  Fails for a key that changes results but has no script
+ * option; the message names it. */
 int cr_gguf_model_read(struct cr_gguf_model *model, const char *path, struct cr_error *error);
 void cr_gguf_model_free(struct cr_gguf_model *model);
 
-/* The pooling that makes the vector of a text, "mean" if the file names none. */
+/* The pooling that makes the vector of a text; "mean" if the file names none. */
 struct cr_gguf_pooling {
     const char *name;
-    bool ranks;        /* the model scores texts: a classifier or a reranker */
-    int64_t positions; /* of a text; 0: not given */
+    bool ranks;        /* the model computes scores of texts: it is a classifier or a reranker */
+    int64_t positions; /* the most tokens of a text, or 0 if the file does not tell */
 };
 
 int cr_gguf_read_pooling(struct cr_gguf_pooling *pooling, const char *path, struct cr_error *error);
 
-/* Reads the names of a classifier's labels, to be freed. */
+/* Reads the names of a classifier's labels; the caller frees them. */
 int cr_gguf_labels(const char *path, char ***names, int *n, struct cr_error *error);
 
 /* Reads the tokens that end a text, and the token that begins it, from the file's tokenizer. */

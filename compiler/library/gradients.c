@@ -1,9 +1,9 @@
 /*
- * gradients.c - adds the backward pass to a graph as further outputs; reads and writes files of
+ * gradients.c - adds the backward pass to a graph as additional outputs; reads and writes files of
  * gradients.
  *
- * Gradients and cotangents are named CR_GRADIENT or CR_COTANGENT and the tensor's name.  These have
- * a colon, so that no name in a script can equal them.
+ * A gradient's name is CR_GRADIENT followed by the tensor's name, a cotangent's name is
+ * CR_COTANGENT followed by it. The prefixes contain a colon, so no name in a script can equal them.
  */
 #include "compiler/ir/gradient.h"
 
@@ -24,8 +24,8 @@ struct seeds {
     int n, cap;
 };
 
-/* Adds a leaf with the shape of a node: an input with that name, or a constant of ones if the
- * name is null. */
+/* Adds a leaf with the shape of a node: an input named `name`, or a constant of ones if `name` is
+ * null. */
 static cr_id leaf_like(struct cr_graph *g, cr_id id, const char *name)
 {
     struct cr_attr attr = {.dtype = CR_F32, .rank = g->nodes[id].rank, .value = 1, .name = name};
@@ -33,7 +33,7 @@ static cr_id leaf_like(struct cr_graph *g, cr_id id, const char *name)
     return cr_must(g, name ? CR_OP_input : CR_OP_const, 0, NULL, &attr);
 }
 
-/* Adds a seed: ones, or an input that is the cotangent of `name`. */
+/* Adds the seed of a node: an input for the cotangent of `name`, or ones if `name` is null. */
 static void add_seed(struct seeds *s, cr_id id, const char *name)
 {
     char input[512];
@@ -51,7 +51,7 @@ static bool is_among(const char *const *names, int n, const char *name)
     return false;
 }
 
-/* Fails unless each name belongs to an f32 output or an f32 tapped value. */
+/* Fails unless each name is that of an f32 output or an f32 tapped value. */
 static int check_names(const crescent_graph *graph, const char *const *names, int n,
                        struct cr_error *error)
 {
@@ -70,7 +70,7 @@ static int check_names(const crescent_graph *graph, const char *const *names, in
     return 0;
 }
 
-/* Adds seeds for the named outputs and tapped values, one each. */
+/* Adds an input as the seed of each named output or tapped value. */
 static void add_named(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
                       struct cr_error *error)
 {
@@ -79,7 +79,8 @@ static void add_named(const crescent_graph *graph, struct seeds *s, const char *
             add_seed(s, cr_find_value(graph, NULL, names[i], error), names[i]);
 }
 
-/* Adds seeds for the named values, and ones for the script's other outputs. */
+/* Adds the seeds of the named values, which are inputs, and of the script's other outputs, which
+ * are ones. */
 static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *const *names, int n,
                      struct cr_error *error)
 {
@@ -102,7 +103,8 @@ static int add_seeds(const crescent_graph *graph, struct seeds *s, const char *c
 
 /* ---- gradients as outputs ---- */
 
-/* Lists every parameter, then every f32 input that is not a cotangent. */
+/* Lists the nodes that get a gradient: every parameter, then every f32 input that is not a
+ * cotangent. */
 static int find_wanted(const struct cr_graph *g, cr_id *wanted)
 {
     int n = 0;
@@ -116,7 +118,7 @@ static int find_wanted(const struct cr_graph *g, cr_id *wanted)
     return n;
 }
 
-/* Adds the gradients as outputs, in the order of find_wanted. */
+/* Adds the gradients of the nodes of find_wanted as outputs, in the same order. */
 static void add_outputs(struct cr_graph *g, const struct seeds *s)
 {
     char name[512];
@@ -132,8 +134,8 @@ static void add_outputs(struct cr_graph *g, const struct seeds *s)
     free(gradients);
 }
 
-/* Adds gradients.  A graph can have them only once: gradients of gradients would have the same
- * names. */
+/* Adds the gradients to a graph.  Fails if it has them already: gradients of gradients would have
+ * the same names. */
 static int add_gradients(crescent_graph *graph, const char *const *cotangents, int n,
                          struct cr_error *error)
 {
@@ -161,7 +163,7 @@ int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangent
 
 /* ---- files ---- */
 
-/* Writes the outputs that are gradients to a file; skips other outputs. */
+/* Writes the outputs that are gradients to a file, and no others. */
 static int put_gradients(const struct cr_engine *e, void *const *outputs, struct cr_writer *writer,
                          struct cr_error *error)
 {
@@ -196,7 +198,7 @@ int crescent_put_gradients(const crescent_model *model, void *const *outputs, cr
                           : put_gradients(&model->engine, outputs, &file->writer, guard.error));
 }
 
-/* Reads the gradient that a port corresponds to, as doubles. */
+/* Reads the gradient of a port's name and shape from a file, as doubles. */
 static int read_gradient(const struct cr_safetensors *file, const struct cr_port *port,
                          double *expected, struct cr_error *error)
 {
@@ -219,7 +221,7 @@ static int read_gradient(const struct cr_safetensors *file, const struct cr_port
     return status;
 }
 
-/* Reads all gradients, opening the file once. */
+/* Reads the gradients of all ports that are gradients from one file. */
 static int read_gradients(const struct cr_engine *e, const char *path, double *const *expected,
                           struct cr_error *error)
 {

@@ -18,7 +18,8 @@
 #include "runtime/select_runtime.h"
 #include "target_file.h"
 
-/* Returns the instruction set that a run uses, or null if the machine lacks it. */
+/* Returns the instruction set that a run with the option `isa` uses, or null if the machine lacks
+ * it. */
 static const char *isa_of(const char *isa)
 {
     const struct cr_runtime *rt = cr_runtime_select(isa);
@@ -59,7 +60,7 @@ static bool probe_path(const struct cr_host_processor *host, const char *isa, in
     return cr_cache_file(path, size, name);
 }
 
-/* Prints the first line of a file that a probe stored: everything the result depends on. */
+/* Prints the first line of a probe's file: everything that the probe's result depends on. */
 static void print_key(char *key, size_t size, const struct cr_host_processor *host, const char *isa,
                       int threads)
 {
@@ -70,7 +71,8 @@ static void print_key(char *key, size_t size, const struct cr_host_processor *ho
              (long long)host->l3_bytes);
 }
 
-/* Returns true if a probe's file was not written on a busy machine, or not long ago. */
+/* True if the file of a probe is still valid: it was written on an idle machine, or on a busy one
+ * less than ten minutes ago. */
 static bool is_recent(const struct cr_mapping *file, size_t key_length)
 {
     const double most = 600; /* seconds */
@@ -82,8 +84,8 @@ static bool is_recent(const struct cr_mapping *file, size_t key_length)
     return age >= 0 && age < most;
 }
 
-/* Reads a probe's file; returns false if its first line differs, if it is not a valid target, or if
- * the probe is due again. */
+/* Reads a probe's file.  Returns false if its first line is not `key`, if it is not a valid target,
+ * or if the probe has to be repeated. */
 static bool read_probe(struct cr_target *target, const char *path, const char *key)
 {
     struct cr_error ignored;
@@ -98,7 +100,8 @@ static bool read_probe(struct cr_target *target, const char *path, const char *k
     return is_read;
 }
 
-/* Stores the result of a probe.  A failure to write is ignored: the next process probes again. */
+/* Stores the result of a probe in a file.  Ignores failures to write: then the next process probes
+ * again. */
 static void keep_probe(const struct cr_target *target, char *path, const char *key, bool is_certain)
 {
     struct cr_error ignored;
@@ -118,7 +121,7 @@ static void keep_probe(const struct cr_target *target, char *path, const char *k
 
 struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threads)
 {
-    const double least = 1e8; /* multiplications and additions of a run */
+    const double least = 1e8; /* the multiplications and additions of a long run, at least */
     double work = 0;
     for (int i = 0; i < graph->n_nodes; i++) {
         const struct cr_node *node = &graph->nodes[i];
@@ -131,14 +134,14 @@ struct cr_use cr_use_of(const struct cr_graph *graph, const char *isa, int threa
     return (struct cr_use){.isa = isa, .threads = threads, .is_long = work >= least};
 }
 
-/* Returns the number of work items that attention is split into.  Few threads need few items;
- * each item then computes more of the heads that share keys. */
+/* Returns the number of work items that attention is split into.  For few threads there are few
+ * items, each of which computes more of the heads that share keys. */
 static int64_t attention_items_for(int threads)
 {
     return threads > 2 ? 2 * threads : 4;
 }
 
-/* Finds the target.  Sets *is_final to true if tuning or a probe determined it. */
+/* Finds the target of this machine.  Sets *is_final if tuning or a probe determined it. */
 static int find_target(const struct cr_use *use, const char *isa, struct cr_target *target,
                        bool *is_final, struct cr_error *error)
 {
@@ -167,13 +170,13 @@ static int find_target(const struct cr_use *use, const char *isa, struct cr_targ
     return 0;
 }
 
-/* Returns the target of this machine.  The context caches the target of the last use, so that
- * a probe runs once. */
+/* Returns the target of this machine.  The context caches the target of the last use, so that it is
+ * probed once. */
 int cr_host_target_for(crescent_context *context, const struct cr_use *use,
                        struct cr_target *target, struct cr_error *error)
 {
     const char *isa = isa_of(use->isa);
-    if (!isa) { /* an unknown instruction set is refused later, by the engine */
+    if (!isa) { /* the engine reports an unknown instruction set later */
         *target = cr_target_generic;
         return 0;
     }

@@ -7,7 +7,7 @@
 #include "handles.h"
 #include "imported_model.h"
 
-/* Writes and commits both files, or neither. */
+/* Writes both files under temporary names and commits both, or neither. */
 static int put_files(struct cr_import *import, struct cr_writer *script, struct cr_writer *weights,
                      struct cr_error *error)
 {
@@ -26,7 +26,7 @@ static int put_files(struct cr_import *import, struct cr_writer *script, struct 
                : 0;
 }
 
-/* Writes both files; a failure leaves neither. */
+/* Writes the script and the weights; after a failure neither file exists. */
 static int write_files(struct cr_import *import, const char *script, const char *weights,
                        struct cr_error *error)
 {
@@ -43,7 +43,7 @@ static int write_files(struct cr_import *import, const char *script, const char 
     return status;
 }
 
-/* Imports a file.  Settings are not optional here: an unknown one is an error. */
+/* Imports an ONNX file.  A setting that the model does not know is always an error here. */
 static int import_to(const char *path, const crescent_script *how, const char *script,
                      const char *weights, struct cr_error *error)
 {

@@ -57,7 +57,7 @@ bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name
 
 /* ---- weights ---- */
 
-/* A weight, as the source of a parameter's elements. */
+/* A weight of the file, from which a parameter's elements are read. */
 struct weight {
     const struct cr_import_weights *weights;
     int i;
@@ -81,7 +81,7 @@ static int fail_weight(const void *context, struct cr_error *error)
     return cr_import_weight_fail(w->weights, w->i, error);
 }
 
-/* Finds the weights of all parameters. */
+/* Finds the weight of each parameter; fails if one is missing. */
 static int find_weights(const struct cr_import_weights *w, const struct cr_engine *e,
                         struct weight *found, struct cr_error *error)
 {
@@ -94,8 +94,8 @@ static int find_weights(const struct cr_import_weights *w, const struct cr_engin
     return 0;
 }
 
-/* Hashes the first bytes of each weight in a file.  This replaces the hash of a header, which ONNX
- * files lack: the key has the names, shapes and places of the weights. */
+/* Hashes the first bytes of each weight in a file, in place of a header, which ONNX files lack.
+ * (The key of the cache has the names, shapes and offsets of the weights.) */
 static void hash_header(const struct cr_import_weights *w, int file, uint64_t hash[2])
 {
     enum { MOST = 64 };
@@ -108,7 +108,7 @@ static void hash_header(const struct cr_import_weights *w, int file, uint64_t ha
     }
 }
 
-/* Describes a weight, in a file or in memory, for the key of kept weights. */
+/* Describes a weight, in a file or in memory, for the key of the file in the cache. */
 static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int i)
 {
     const struct cr_st_tensor *t = &w->list.tensors[i];
@@ -121,7 +121,7 @@ static struct cr_kept_tensor kept_tensor(const struct cr_import_weights *w, int 
     return kept;
 }
 
-/* Maps the weights if they are in the cache. */
+/* Maps the packed weights from the cache if it has them. */
 static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
                       const struct weight *found, struct cr_kept *kept)
 {
@@ -139,7 +139,7 @@ static void find_kept(const struct cr_import_weights *w, struct cr_engine *e,
     free(tensors);
 }
 
-/* Returns a weight's elements: in memory, or read from its file. */
+/* Returns the elements of a weight: memory, or a function that reads them from the file. */
 static struct cr_contents contents_of(const struct weight *weight)
 {
     const struct cr_st_tensor *t = &weight->weights->list.tensors[weight->i];

@@ -11,18 +11,19 @@ struct cr_imported {
     struct cr_import import;
 };
 
-/* Imports a file.  Settings are sizes of its symbols and values of its inputs; any other fails
- * unless it is optional.  Null with an error on failure. */
+/* Imports a file.  Settings are sizes for its symbols and values of its inputs; another setting is
+ * an error unless it is optional.  Returns null with an error on failure. */
 struct cr_imported *cr_imported_open(const char *path, const struct cr_setting *settings, int n,
                                      const crescent_script *how, struct cr_error *error);
 struct cr_imported *cr_imported_refer(struct cr_imported *imported);
 void cr_imported_release(struct cr_imported *imported);
 
-/* True if the script was made with constant elements for an input, and no longer has that input. */
+/* True if an input of the ONNX file became a constant of the script, so that the script does not
+ * have it. */
 bool cr_imported_has_pinned(const struct cr_imported *imported, const char *name);
 
-/* Fills all parameters with the weights of the file.  With `kept`, weights in the cache are mapped
- * and not read; the caller frees it. */
+/* Sets all parameters to the weights of the file.  If `kept` is not null, packed weights in the
+ * cache are mapped instead; the caller frees `kept`. */
 int cr_imported_load(const struct cr_imported *imported, struct cr_engine *engine,
                      struct cr_kept *kept, struct cr_error *error);
 

@@ -1,5 +1,5 @@
-/* incremental_graph.c - makes a graph incremental: it continues from the keys and values of earlier
- * tokens; see crescent.h. */
+/* incremental_graph.c - makes a graph incremental, so that it continues from cached keys and values
+ * of earlier tokens; see crescent.h. */
 #include "compiler/ir/incremental.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static bool is_read(const struct cr_graph *g, cr_id id)
     return false;
 }
 
-/* Copies a graph without the inputs that held lengths, which nothing reads. */
+/* Copies a graph without those inputs of the graph `lengths` that held lengths, as nothing reads
+ * them any more. */
 static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr_graph *lengths)
 {
     struct cr_graph *to = cr_graph_successor(g);
@@ -47,7 +48,8 @@ static struct cr_graph *without_inputs(const struct cr_graph *g, const struct cr
     return to;
 }
 
-/* Fixes the lengths of a graph: one text, and the bounds of all other lengths. */
+/* Returns a copy of a graph without lengths: with one text, and all other lengths at their
+ * bounds. */
 static struct cr_graph *at_bounds(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     int64_t values[CR_MAX_LENGTHS];

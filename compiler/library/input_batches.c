@@ -9,7 +9,7 @@
 #include "compiler/ir/nearest_name.h"
 #include "handles.h"
 
-/* Returns the part of a file that holds batch number i. */
+/* Returns batch number i of an input's file. */
 static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *port, int64_t i)
 {
     struct cr_npy batch = feed->file;
@@ -23,7 +23,7 @@ static struct cr_npy batch_of(const struct cr_feed *feed, const struct cr_port *
     return batch;
 }
 
-/* Fails unless the file has the input's shape, or one more leading axis, which counts batches. */
+/* Fails unless the file has the input's shape, possibly with a leading axis that counts batches. */
 static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct cr_error *error)
 {
     const struct cr_npy *file = &feed->file;
@@ -39,7 +39,7 @@ static int check_shape(struct cr_feed *feed, const struct cr_port *port, struct 
                    cr_shape_text(expected, sizeof expected, port->rank, port->shape));
 }
 
-/* Reads each batch into `data`, and mixes it into a hash that is not null. */
+/* Reads each batch into `data` to check it, and mixes it into *hash unless that is null. */
 static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, void *data,
                          uint64_t *hash, struct cr_error *error)
 {
@@ -86,7 +86,7 @@ static int check_names(const struct cr_engine *e, const struct cr_feed_source *s
     return 0;
 }
 
-/* Returns the path of the last file for an input, or null. */
+/* Returns the path of the last file that the caller named for an input, or null. */
 static const char *path_of(const struct cr_feed_source *source, const char *name)
 {
     const char *path = NULL;

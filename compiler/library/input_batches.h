@@ -1,6 +1,6 @@
 /*
- * input_batches.h - batches of inputs: each input has a .npy file with the input's shape, or with
- * one more leading axis that counts batches.
+ * input_batches.h - batches of inputs.  Each input has a .npy file of the input's shape, possibly
+ * with a leading axis that counts batches.
  */
 #ifndef CR_INPUT_BATCHES_H
 #define CR_INPUT_BATCHES_H
@@ -21,35 +21,37 @@ struct cr_feeds {
     int n;
 };
 
-/* The files as the caller named them. */
+/* The files that the caller named. */
 struct cr_feed_source {
-    const char *option; /* the option for messages: "--input" */
+    const char *option; /* the command line's option for messages: "--input" */
     const crescent_input_file *files;
     int n_files;
-    const bool *is_state; /* by input: its value comes from the previous step, not from a file */
-    uint64_t *hash;       /* all data of the files is mixed into it; or null */
+    const bool *is_state; /* by input: it is state, whose value comes from the previous step and not
+                             from a file */
+    uint64_t *hash;       /* the data of all files are mixed into *hash; may be null */
 };
 
 /*
- * Opens the files and reads every batch once into data[input], so that errors are found before any
- * step.  The last of several files for an input counts.  The caller closes the feeds even after a
- * failure.
+ * Opens the files and reads every batch once into data[input], so that errors are found before the
+ * first step.  If several files are named for an input, the last one counts.  The caller closes the
+ * feeds, also after a failure.
  */
 int cr_feeds_open(struct cr_feeds *feeds, const struct cr_engine *engine,
                   const struct cr_feed_source *source, void *const *data, struct cr_error *error);
 void cr_feeds_close(struct cr_feeds *feeds);
 
-/* Returns the feed of an input, or null. */
+/* Returns the file of an input, or null. */
 const struct cr_feed *cr_feeds_find(const struct cr_feeds *feeds, int input);
 
-/* Returns the largest number of batches in a file, at least 1. */
+/* Returns the largest number of batches in any file, at least 1. */
 int64_t cr_feeds_batches(const struct cr_feeds *feeds);
 
-/* Copies a batch of each file to data[input]: the batch of this index, modulo their number. */
+/* Copies a batch of each file to data[input].  Its number is `index` modulo the file's number of
+ * batches. */
 int cr_feeds_take(const struct cr_feeds *feeds, const struct cr_engine *engine, int64_t index,
                   void *const *data, struct cr_error *error);
 
-/* Fails if no input has this name; `option` is for the message, or null. */
+/* Fails if the engine has no input of this name; `option` is named in the message, or null. */
 int cr_check_input_name(const struct cr_engine *engine, const char *option, const char *name,
                         struct cr_error *error);
 

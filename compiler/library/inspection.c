@@ -1,4 +1,5 @@
-/* inspection.c - a compilation that keeps its passes, kernels and C; see crescent.h. */
+/* inspection.c - a compilation that keeps its graphs after each pass, its kernels and its C; see
+ * crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +16,18 @@ struct crescent_inspection {
     crescent_context *context;
     struct cr_origin *origin;
     crescent_config config;
-    struct cr_module *module; /* after all passes; `program` was taken out of it */
+    struct cr_module *module; /* the result of all passes, without the program, which is in
+                                 `program` */
     struct cr_program *program;
     int64_t stage_began;
     crescent_stage *stages;
     int n_stages, cap_stages;
-    struct cr_graph **graphs; /* the distinct graphs after passes; they share strings and axes */
+    struct cr_graph **graphs; /* the graphs after passes, each different one once; they share
+                                 strings and axes */
     int n_graphs, cap_graphs;
-    crescent_output *outputs; /* their names are owned by this */
+    crescent_output *outputs; /* the inspection owns their names */
     int n_outputs;
-    int *first_call; /* by function: its first kernel in the module */
+    int *first_call; /* by function: the first kernel of the module that calls it */
     crescent_lines *lines;
     int n_lines, cap_lines;
     crescent_live_range *ranges;
@@ -33,8 +36,8 @@ struct crescent_inspection {
 
 /* ---- after each pass ---- */
 
-/* Returns a shallow copy with the same nodes and outputs.  It shares strings, so that nodes can be
- * compared by addresses. */
+/* Returns a copy of a graph's nodes and outputs.  It shares strings with the graph, so that nodes
+ * can be compared by addresses. */
 static struct cr_graph *keep_graph(const struct cr_graph *g)
 {
     struct cr_graph *kept = cr_graph_successor(g);
@@ -47,7 +50,7 @@ static struct cr_graph *keep_graph(const struct cr_graph *g)
     return kept;
 }
 
-/* True if two graphs have the same nodes with the same operands; kernels are ignored. */
+/* True if two graphs have the same nodes with the same operands; kernels may differ. */
 static bool same_graph(const struct cr_graph *a, const struct cr_graph *b)
 {
     if (a->n_nodes != b->n_nodes || a->n_operands != b->n_operands ||
@@ -71,7 +74,7 @@ static int count_functions(const struct cr_module *m)
     return n;
 }
 
-/* Fills the numbers that a module has at this stage. */
+/* Sets the counts of a stage from the module in its current form. */
 static void count_stage(crescent_stage *s, const struct cr_module *m)
 {
     const int64_t unit = sizeof(float);
@@ -90,7 +93,7 @@ static void count_stage(crescent_stage *s, const struct cr_module *m)
         s->statements += m->program->functions[i].n_body;
 }
 
-/* Appends a stage.  The time of copying the graph does not count for the next pass. */
+/* Appends a stage.  The time of copying the graph is not counted as time of the next pass. */
 static void keep_stage(crescent_inspection *in, const char *name, const char *doc,
                        const struct cr_module *m)
 {
@@ -110,7 +113,8 @@ static void after_pass(void *context, const struct cr_pass *pass, const struct c
 
 /* ---- after the last pass ---- */
 
-/* Finds the first kernel of each function; functions are numbered in that order. */
+/* Finds the first kernel that calls each function; functions are numbered in the order of these
+ * kernels. */
 static void find_first_calls(crescent_inspection *in)
 {
     int n = 0;
@@ -135,7 +139,8 @@ static void find_outputs(crescent_inspection *in)
     }
 }
 
-/* Lists the live ranges in the arena: the calls that write a buffer first and read it last. */
+/* Lists the live ranges of buffers in the arena: the call that first writes a buffer, and the call
+ * that last reads it. */
 static void find_ranges(crescent_inspection *in)
 {
     const struct cr_module *m = in->module;
@@ -161,7 +166,7 @@ static void find_ranges(crescent_inspection *in)
 
 /* ---- lines of C ---- */
 
-/* Converts offsets in a text to lines, counted from 1; fast for ascending offsets. */
+/* Converts offsets in a text to line numbers, counted from 1.  Fast if offsets ascend. */
 struct line_counter {
     const char *text;
     size_t at;
@@ -177,7 +182,7 @@ static int line_at(struct line_counter *c, size_t offset)
     return c->line;
 }
 
-/* Appends the lines of a span; span->end is one past it. */
+/* Appends an item for the lines of a span of the text; span->end is one past the last character. */
 static void add_lines(crescent_inspection *in, struct line_counter *c, crescent_lines_kind kind,
                       const struct cr_span *span, int number)
 {
@@ -194,7 +199,7 @@ static void add_node_lines(crescent_inspection *in, struct line_counter *c, int 
             add_lines(in, c, CRESCENT_LINES_NODE, &statements[s], f->calls[f->body[s].call].node);
 }
 
-/* Finds the lines of each kernel, of each call, and of each node in a kernel's first call. */
+/* Finds the lines of each kernel, of each call, and of each node in the first call of a kernel. */
 static void find_lines(crescent_inspection *in)
 {
     const struct cr_program *p = in->program;
@@ -203,7 +208,7 @@ static void find_lines(crescent_inspection *in)
     cr_spans_find(&spans, p);
     for (int i = 0; i < p->n_functions; i++) {
         struct cr_span span = spans.functions[i];
-        span.begin++; /* skip the empty line before it */
+        span.begin++; /* skips the empty line before the kernel */
         add_lines(in, &c, CRESCENT_LINES_KERNEL, &span, i);
     }
     for (int i = 0; i < p->n_steps; i++)
@@ -243,11 +248,11 @@ static int compile(crescent_inspection *in, const struct cr_graph *graph, struct
                          .kernels = -1,
                          .functions = -1,
                          .loops = -1};
-    in->module->settings.target = NULL; /* it pointed to the stack */
+    in->module->settings.target = NULL; /* the target is a local variable here */
     return 0;
 }
 
-/* Makes an inspection.  It needs kernels, so the backend must be tcc or cc. */
+/* Makes an inspection.  The backend must be tcc or cc, as others have no kernels. */
 static int inspect(const crescent_graph *graph, const crescent_config *config,
                    crescent_inspection **inspection, struct cr_error *error)
 {
@@ -283,7 +288,7 @@ int crescent_inspect(const crescent_graph *graph, const crescent_config *config,
     return cr_done(&guard, inspect(graph, config, inspection, guard.error));
 }
 
-/* Frees an inspection, even a partial one. */
+/* Frees an inspection, also an incomplete one. */
 void crescent_inspection_close(crescent_inspection *in)
 {
     if (!in)
@@ -331,7 +336,7 @@ crescent_node cr_public_node(const struct cr_graph *g, cr_id id)
                            .operands = cr_inputs(g, node)};
 }
 
-/* Returns CRESCENT_OK if an index is below n, else an error. */
+/* Returns CRESCENT_OK if 0 <= index < n, else reports an error about `what`. */
 static int check(const crescent_inspection *in, const char *what, int index, int n)
 {
     return cr_check_index(in->origin->path, what, index, n, &in->context->error);
@@ -401,7 +406,7 @@ int crescent_output_at(const crescent_inspection *inspection, int index, crescen
     return CRESCENT_OK;
 }
 
-/* Describes a kernel.  All calls of a function have the same kind, so the first call is
+/* Describes a kernel.  All calls of a function have the same kind, so the function's first call is
  * described. */
 int crescent_inspection_kernel_at(const crescent_inspection *inspection, int index,
                                   crescent_kernel *kernel, crescent_kernel_detail *detail)
@@ -426,7 +431,7 @@ int crescent_call_count(const crescent_inspection *inspection)
     return inspection ? inspection->module->n_kernels : 0;
 }
 
-/* Describes call number `index` of a run: one kernel of the module. */
+/* Describes call number `index` of a run, which is one kernel of the module. */
 int crescent_call_at(const crescent_inspection *inspection, int index, crescent_call *call)
 {
     CR_REQUIRE(inspection, call);

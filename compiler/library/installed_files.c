@@ -11,7 +11,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* Returns FOLDER/MIDDLE/SUB/PATH if it exists, else null; the caller frees it. */
+/* Returns the path FOLDER/MIDDLE/SUB/PATH if it exists, else null; the caller frees it. */
 static char *join(const char *folder, size_t length, const char *middle, const char *sub, const char *path)
 {
     size_t size = length + strlen(middle) + strlen(sub) + strlen(path) + 2;
@@ -23,7 +23,7 @@ static char *join(const char *folder, size_t length, const char *middle, const c
     return NULL;
 }
 
-/* True for a script, and for a folder with a config.json. */
+/* True if a path is a script, or a folder with a config.json. */
 static bool is_model(const char *path)
 {
     size_t n = strlen(path);
@@ -34,7 +34,8 @@ static bool is_model(const char *path)
     return config != NULL;
 }
 
-/* Returns FOLDER/MIDDLE/PATH, or the model FOLDER/MIDDLE/graphs/PATH, or null. */
+/* Returns FOLDER/MIDDLE/PATH or, for a model, FOLDER/MIDDLE/graphs/PATH, if it exists; else
+ * null. */
 static char *below(const char *folder, size_t length, const char *middle, const char *path)
 {
     char *found = join(folder, length, middle, "", path);
@@ -47,7 +48,7 @@ static char *below(const char *folder, size_t length, const char *middle, const 
     return NULL;
 }
 
-/* Searches the folders of a colon-separated list. */
+/* Searches for a path in the folders of a colon-separated list. */
 static char *in_list(const char *list, const char *path)
 {
     char *found = NULL;
@@ -59,11 +60,11 @@ static char *in_list(const char *list, const char *path)
     return found;
 }
 
-/* An address in this object, for dladdr. */
+/* an address in this object file, for dladdr */
 static const char anchor[] = "crescent";
 
-/* Finds the file that contains this code: the shared library, or else the program.  It asks
- * /proc, because argv[0] does not give the program's folder. */
+/* Sets `file` to the file that contains this code: the shared library, or else the program.  Asks
+ * /proc for the program, because argv[0] may lack its folder. */
 static bool own_file(char file[PATH_MAX])
 {
     Dl_info info;
@@ -80,8 +81,8 @@ static bool own_file(char file[PATH_MAX])
     return n > 0 || known;
 }
 
-/* For a module for Lua, TREE/lib/.../lua/5.4/crescent.so: searches TREE/share/lua/5.4/crescent,
- * where LuaRocks installs other files. */
+/* Searches TREE/share/lua/5.4/crescent for a file, if this code is the Lua module
+ * TREE/lib/.../lua/5.4/crescent.so: LuaRocks installs other files there. */
 static char *beside_module(const char *file, const char *path)
 {
     const char *lua = NULL, *lib = NULL, *end = strrchr(file, '/');
@@ -96,7 +97,7 @@ static char *beside_module(const char *file, const char *path)
     return below(file, (size_t)(lib - file), middle, path);
 }
 
-/* Searches share/crescent of each folder around this object's file, innermost first. */
+/* Searches share/crescent in each folder around the file with this code, innermost first. */
 static char *beside(const char *path)
 {
     char file[PATH_MAX], *slash;

@@ -1,4 +1,4 @@
-/* kept_tokenizer.c - tokenizers whose tables are kept in files; see kept_tokenizer.h. */
+/* kept_tokenizer.c - tokenizers whose tables are cached in files; see kept_tokenizer.h. */
 #include "kept_tokenizer.h"
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 /* ---- keys ---- */
 
-/* Adds an open file to the key; false if it has fewer than `least` bytes.  Of a GGUF file the first
- * bytes are hashed, as most of the rest are weights. */
+/* Adds an open file to the key of the cache; returns false if the file has fewer than `least`
+ * bytes.  Of a GGUF file only the first bytes are hashed, as most of the others are weights. */
 static bool add_source(struct cr_kept_key *key, const char *source, int fd, int64_t least)
 {
     const int64_t of_gguf = 1 << 20;
@@ -27,7 +27,7 @@ static bool add_source(struct cr_kept_key *key, const char *source, int fd, int6
     return cr_kept_hash_file(hash, fd, 0, (size_t)bytes) && cr_kept_add_source(key, source, fd, hash);
 }
 
-/* Makes the key of a tokenizer's image; its path is null if there is none to keep. */
+/* Makes the key of a tokenizer in the cache; its path is null if the tokenizer is not cached. */
 static void make_key(struct cr_kept_key *key, const char *path, int64_t least)
 {
     char source[CR_PATH_SIZE];
@@ -43,7 +43,7 @@ static void make_key(struct cr_kept_key *key, const char *path, int64_t least)
 
 enum { HASH_BYTES = 2 * sizeof(uint64_t) };
 
-/* Returns true if the contents of a kept file, an image and its hash, are as they were written. */
+/* True if a cached file is undamaged: the hash behind its image equals a new hash of the image. */
 static bool is_intact(int fd, size_t at, size_t bytes)
 {
     uint64_t hash[2] = {0}, written[2];
@@ -52,7 +52,7 @@ static bool is_intact(int fd, size_t at, size_t bytes)
            memcmp(hash, written, HASH_BYTES) == 0;
 }
 
-/* Maps the kept file, if there is one; returns the image in it, or null. */
+/* Maps the cached file if it exists; returns the image in it, or null. */
 static const void *map_image(const struct cr_kept_key *key, struct cr_kept_image *image, size_t *bytes)
 {
     const size_t at = cr_kept_at(key);
@@ -71,7 +71,8 @@ static const void *map_image(const struct cr_kept_key *key, struct cr_kept_image
     return (const char *)mapping + at;
 }
 
-/* Keeps the tables of a tokenizer.  A failure is ignored: the next process reads them again. */
+/* Writes the tables of a tokenizer to the cache.  Ignores failures: then the next process reads the
+ * tokenizer again. */
 static void keep(const struct cr_kept_key *key, struct cr_tokenizer *t, int64_t most)
 {
     struct cr_text contents = {0};
@@ -96,7 +97,7 @@ struct cr_tokenizer *cr_open_kept_tokenizer(const char *path, int64_t most, int6
         make_key(&key, path, least);
     const void *tables = key.path ? map_image(&key, image, &bytes) : NULL;
     struct cr_tokenizer *t = cr_tokenizer_open_image(path, tables, bytes, error);
-    if (tables && (!t || !cr_kept_is_current(&key))) { /* the file changed while it was read */
+    if (tables && (!t || !cr_kept_is_current(&key))) { /* the file has changed while it was read */
         cr_tokenizer_free(t);
         cr_free_kept_image(image);
         t = cr_tokenizer_open(path, error);

@@ -1,4 +1,4 @@
-/* loss_history.c - losses as sums over ever more steps; see loss_history.h. */
+/* loss_history.c - stores losses as sums over more and more steps; see loss_history.h. */
 #include "loss_history.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@ void cr_history_free(struct cr_history *h)
 
 /* ---- adding losses ---- */
 
-/* Adds pairs of neighbouring sums; their number is even, and all are complete. */
+/* Replaces each pair of neighbouring sums by their sum.  The number of sums is even, and all of
+ * them are complete. */
 static void halve_sums(struct cr_history *h)
 {
     for (int i = 0; i < h->n / 2; i++)
@@ -41,7 +42,7 @@ void cr_history_add(struct cr_history *h, double loss)
     h->steps++;
 }
 
-/* Keeps every second validation, including the last. */
+/* Keeps every second validation, including the last one. */
 static void thin_validations(struct cr_history *h)
 {
     for (int i = 0; i < h->n_validations / 2; i++)
@@ -75,7 +76,8 @@ struct cr_loss_point cr_history_point(const struct cr_history *h, int i)
 
 /* ---- texts ---- */
 
-/* Returns "FIRST WIDTH SUM SUM ..."; the number of steps is stored elsewhere. */
+/* Returns the text "FIRST WIDTH SUM SUM ...".  The number of steps is stored elsewhere in the
+ * checkpoint. */
 char *cr_history_losses_text(const struct cr_history *h)
 {
     size_t room = ((size_t)h->n + 2) * NUMBER_LENGTH;
@@ -86,7 +88,7 @@ char *cr_history_losses_text(const struct cr_history *h)
     return text;
 }
 
-/* Returns "STEP LOSS STEP LOSS ...". */
+/* Returns the text "STEP LOSS STEP LOSS ...". */
 char *cr_history_validations_text(const struct cr_history *h)
 {
     size_t room = (size_t)h->n_validations * 2 * NUMBER_LENGTH + 1;
@@ -98,7 +100,8 @@ char *cr_history_validations_text(const struct cr_history *h)
     return text;
 }
 
-/* Reads the next finite number and moves *text past it; false at the end, or for anything else. */
+/* Reads the next finite number and moves *text past it; returns false at the end, or if no number
+ * follows. */
 static bool next_number(const char **text, double *number)
 {
     char *end;
@@ -108,14 +111,14 @@ static bool next_number(const char **text, double *number)
     return found;
 }
 
-/* Returns a number if it is an integer from 0 to `most`, else -1. */
+/* Returns a number as an integer if it is one from 0 to `most`, else -1. */
 static int64_t whole(double number, int64_t most)
 {
     bool good = number >= 0 && number <= (double)most && number == floor(number);
     return good ? (int64_t)number : -1;
 }
 
-/* Parses the text of cr_history_losses_text; the number of steps determines the number of sums. */
+/* Parses the text of cr_history_losses_text; the number of sums follows from `steps`. */
 static int parse_losses(struct cr_history *h, const char *text, int64_t steps)
 {
     double first, width, sum;

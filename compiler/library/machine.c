@@ -10,7 +10,7 @@
 
 enum { MEGABYTE = 1 << 20, MAX_THREADS = 256, TRIES = 4 };
 
-/* Returns four times the last-level cache, between 128 and 1024 MB. */
+/* Returns four times the size of the last-level cache, but at least 128 and at most 1024 MB. */
 static int64_t beyond_caches(void)
 {
     int64_t cache = -1, least = 128 * MEGABYTE, most = 1024 * (int64_t)MEGABYTE;
@@ -22,14 +22,15 @@ static int64_t beyond_caches(void)
 
 struct crescent_machine {
     crescent_context *context;
-    crescent_model *model; /* the model whose threads do the measuring */
+    crescent_model *model; /* measurements use this model's threads */
     char *buffer;
-    int64_t bytes;  /* a multiple of the caches' size */
-    int64_t filled; /* bytes written so far: unwritten pages all map to one zero page */
+    int64_t bytes;  /* the size of the buffer, a multiple of the caches' size */
+    int64_t filled; /* the first bytes, which were written; before that, all pages are mapped to one
+                       page of zeros */
 };
 
-/* Reserves address space; pages are allocated when they are filled.  Huge pages, if the system has
- * them, keep TLB misses out of the measurement. */
+/* Reserves address space for the buffer; pages are allocated when they are first written.  Huge
+ * pages, if the system has them, keep TLB misses out of the measurement. */
 static char *new_buffer(int64_t bytes, struct cr_error *error)
 {
     void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
@@ -45,7 +46,7 @@ static char *new_buffer(int64_t bytes, struct cr_error *error)
     return memory;
 }
 
-/* Fills the first `bytes` bytes of the buffer. */
+/* Writes the buffer up to `bytes` bytes, so that its pages exist. */
 static void fill(crescent_machine *m, int64_t bytes)
 {
     if (bytes > m->filled) {
@@ -54,7 +55,7 @@ static void fill(crescent_machine *m, int64_t bytes)
     }
 }
 
-/* Opens a machine, which measures with the threads and the runtime of its model. */
+/* Opens a machine that measures with the threads and the runtime of a model. */
 int crescent_machine_open(crescent_model *model, crescent_machine **machine)
 {
     if (machine)
@@ -84,14 +85,14 @@ void crescent_machine_close(crescent_machine *machine)
     free(machine);
 }
 
-/* The operations to do, and by thread the number done. */
+/* The operations to perform, and by thread the number of those performed. */
 struct operating {
     enum cr_arithmetic arithmetic;
     const char *isa;
     double *done;
 };
 
-/* Does the operations of one thread for each item. */
+/* A thread's part of the measurement: performs the operations once for each item. */
 static void operate_body(const void *args, long begin, long end, float *scratch)
 {
     const struct operating *o = args;
@@ -114,8 +115,8 @@ static double operating_speed(const struct cr_engine *e, enum cr_arithmetic arit
     return total / (double)time;
 }
 
-/* Returns the fastest of a few tries: they are short, so that one of them runs undisturbed even if
- * other programs use the processor. */
+/* Returns the largest rate of a few tries.  Tries are short, so that at least one of them is not
+ * disturbed even if other programs use the processor. */
 static double best_operating(const crescent_machine *m, enum cr_arithmetic arithmetic)
 {
     double best = 0;
@@ -138,13 +139,13 @@ double crescent_machine_products(const crescent_machine *m, const char *name)
     return m && arithmetic < CR_ARITHMETIC_COUNT ? best_operating(m, arithmetic) : 0;
 }
 
-/* A buffer to read, and how often. */
+/* The buffer to read, and the number of times to read it. */
 struct reading {
     const char *buffer;
     long times;
 };
 
-/* Reads items of CR_READ_STEP bytes. */
+/* A thread's part of the measurement: reads items of CR_READ_STEP bytes. */
 static void read_body(const void *args, long begin, long end, float *scratch)
 {
     const struct reading *r = args;
@@ -160,8 +161,8 @@ static double read_speed(const struct cr_engine *e, const struct reading *r, lon
     return (double)steps * CR_READ_STEP * (double)r->times / (double)(cr_clock() - start);
 }
 
-/* Returns the fastest of a few reads of `steps` steps.  A first read brings the data into the
- * caches, and short reads are repeated. */
+/* Returns the largest rate of a few reads of `steps` steps.  The first read brings the data into
+ * the caches.  Short reads are repeated. */
 static double best_reading(const crescent_machine *m, const char *from, long steps)
 {
     const struct cr_engine *e = &m->model->engine;
@@ -176,7 +177,8 @@ static double best_reading(const crescent_machine *m, const char *from, long ste
     return best;
 }
 
-/* Returns the fastest read of the whole buffer, in TRIES parts. */
+/* Returns the largest rate of reading the whole buffer, which exceeds the caches, in TRIES
+ * parts. */
 static double best_beyond(const crescent_machine *m)
 {
     double best = 0;
@@ -189,7 +191,7 @@ static double best_beyond(const crescent_machine *m)
     return best;
 }
 
-/* Measures reading `bytes` bytes; every thread reads at least one step. */
+/* Measures the rate of reading `bytes` bytes; every thread reads at least one step. */
 double crescent_machine_read(crescent_machine *m, int64_t bytes)
 {
     if (!m || bytes < 0)

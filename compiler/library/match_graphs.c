@@ -5,13 +5,15 @@
 
 #include "compiler/ir/mem.h"
 
-/* The place where a script built a node.  An input, a state or a parameter has a name, and this alone. */
+/* Identifies the place of a script that built a node.  Inputs, states and parameters are identified
+ * by op, rank and name only. */
 struct place {
     cr_id id;
     enum cr_op op;
     int rank;
     const char *name, *scope;
-    struct cr_text_line line, library; /* library: of the library's code that the line called, or zeros */
+    struct cr_text_line line, library; /* `library`: the line of graphs/lib that the script's line
+                                          called, or zeros */
 };
 
 /* Compares two texts, either of which may be null. */
@@ -25,7 +27,7 @@ static int compare_lines(const struct cr_text_line *a, const struct cr_text_line
     return a->line != b->line ? (a->line > b->line) - (a->line < b->line) : compare_texts(a->file, b->file);
 }
 
-/* Returns 0 if two nodes were built in the same place. */
+/* Compares places in a fixed order; returns 0 if both nodes were built in the same place. */
 static int compare_places(const struct place *a, const struct place *b)
 {
     int differ = a->op != b->op       ? (a->op > b->op) - (a->op < b->op)
@@ -36,7 +38,8 @@ static int compare_places(const struct place *a, const struct place *b)
     return differ ? differ : compare_texts(a->scope, b->scope);
 }
 
-/* Compares places of one graph; of nodes built in the same place, the one built first is less. */
+/* Compares places of one graph for sorting; of nodes built in the same place, the one built first
+ * is less. */
 static int compare_nodes(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
@@ -65,8 +68,9 @@ static struct place *sorted_places(const struct cr_graph *g)
     return places;
 }
 
-/* Pairs the first node of a place in one graph with the first one in the other, the second one with
- * the second one, and so on: map[node of g] = node of `other`, and back[node of `other`] = node of g. */
+/* Pairs the first node of a place in one graph with the first node of that place in the other
+ * graph, the second with the second, and so on: sets map[node of g] = node of `other`, and
+ * back[node of `other`] = node of g. */
 static void pair_places(const struct cr_graph *g, const struct cr_graph *other, cr_id *map, cr_id *back)
 {
     struct place *ours = sorted_places(g), *theirs = sorted_places(other);
@@ -83,8 +87,8 @@ static void pair_places(const struct cr_graph *g, const struct cr_graph *other, 
     free(theirs);
 }
 
-/* True if two nodes have the same axes, if their op has such, and if their operands match each other or
- * have no match. */
+/* True if two nodes reduce or permute the same axes, and if each pair of their operands is matched
+ * or has no match on either side. */
 static bool nodes_match(const struct cr_graph *g, const struct cr_graph *other, cr_id id, cr_id match,
                            const cr_id *map, const cr_id *back)
 {
@@ -101,7 +105,7 @@ static bool nodes_match(const struct cr_graph *g, const struct cr_graph *other, 
     return true;
 }
 
-/* Pairs outputs of the same entry, name, op and rank, unless one of them has a match. */
+/* Pairs outputs with the same entry, name, op and rank, if neither has a match yet. */
 static void pair_outputs(const struct cr_graph *g, const struct cr_graph *other, cr_id *map, cr_id *back)
 {
     for (int i = 0; i < g->n_outputs; i++)

@@ -1,4 +1,4 @@
-/* model_path.c - checks paths of models and explains wrong ones; see model_path.h. */
+/* model_path.c - checks paths of models and explains what is wrong with them; see model_path.h. */
 #include "model_path.h"
 
 #include <ctype.h>
@@ -20,7 +20,8 @@
 
 /* ---- missing files ---- */
 
-/* Finds the script in the same folder with the most similar name, as ", did you mean PATH?". */
+/* Writes ", did you mean PATH?" with the script in the same folder whose name is most similar, or
+ * "". */
 static void suggest_file(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -43,8 +44,8 @@ static void suggest_file(const char *path, char *buf, size_t size)
         closedir(dir);
 }
 
-/* True if the path with .lua appended is a script, here or installed; writes ", did you mean
- * PATH.lua?". */
+/* True if the path with .lua appended is a script, in the folder or installed.  Then writes ", did
+ * you mean PATH.lua?". */
 static bool with_ending(const char *path, char *buf, size_t size)
 {
     size_t room = strlen(path) + 5;
@@ -78,7 +79,8 @@ static bool is_hub_name(const char *path)
     return is;
 }
 
-/* Fails because a path names no file or folder; always returns -1. */
+/* Fails because a path names no file or folder; `reason` is the errno of the attempt.  Always
+ * returns -1. */
 static int fail_missing(const char *path, int reason, struct cr_error *error)
 {
     char near[512];
@@ -101,12 +103,12 @@ int cr_check_readable(const char *path, struct cr_error *error)
 
 /* ---- files of other kinds ---- */
 
-/* A kind of file other than a script, recognised by the end of its name or by its first bytes. */
+/* A kind of file other than a script, recognised by the end of the name or by the first bytes. */
 struct kind {
-    const char *end, *begin; /* one of them is null */
+    const char *end, *begin; /* the end of the name, or the first bytes; the other one is null */
     const char *what;
-    const char *expected; /* the input to give instead */
-    bool in_folder;       /* part of a model's folder, if config.json is beside it */
+    const char *expected; /* what the message says to give instead */
+    bool in_folder;       /* the file may be a part of a model's folder: config.json is beside it */
 };
 
 #define A_MODEL "a model: a script, a folder with config.json and weights, a GGUF or an ONNX file"
@@ -114,7 +116,8 @@ struct kind {
 #define FOR_WEIGHTS "a script, with --weights for this file"
 #define FOR_TEXT "a model; generate MODEL --prompt-file FILE goes on with a text"
 
-/* The kinds of files, by the end of the name or the first bytes.  The first row that matches counts. */
+/* The kinds of files, by the end of the name or the first bytes.  The first row that matches
+ * applies. */
 static const struct kind kinds[] = {
     {NULL, CR_LFS_BEGIN, "a pointer of Git LFS", "the file that it stands for (git lfs pull)", false},
     {".safetensors", NULL, "weights (safetensors)", FOR_WEIGHTS, true},
@@ -140,7 +143,7 @@ static const struct kind torch = {
     "a model whose weights are safetensors (in Python: safetensors.torch.save_file(tensors, path))", true};
 static const struct kind binary = {NULL, NULL, "a file that is no text", A_MODEL, false};
 
-/* Returns the kind of a file, or null if it may be a script.  Lua itself rejects bytecode. */
+/* Returns the kind of a file, or null if it may be a script.  (Lua itself rejects bytecode.) */
 static const struct kind *kind_of(const char *path)
 {
     char bytes[BEGIN];
@@ -162,7 +165,7 @@ static const struct kind *kind_of(const char *path)
     return n && *bytes != '\x1b' && memchr(bytes, '\0', n) ? &binary : NULL;
 }
 
-/* Writes the folder of a file if it has a config.json, else "". */
+/* Writes the folder of a file to `buf` if it has a config.json, else "". */
 static void own_folder(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/');

@@ -4,15 +4,16 @@
 
 #include "compiler/ir/error.h"
 
-/* Fails if a path cannot be read; the error suggests the intended one. */
+/* Fails if a path cannot be read; the message suggests a similar path that exists. */
 int cr_check_readable(const char *path, struct cr_error *error);
 
-/* Fails for an unreadable path, and for a file that its name or first bytes show to be no script:
- * weights, an array, a configuration, a text.  The error names the kind of file and the option that
- * takes it. */
+/* Fails if a path cannot be read, or if the file's name or first bytes show that it is not a script
+ * but weights, an array, a configuration or a text.  The message names the kind of file and the
+ * option that accepts it. */
 int cr_check_script_path(const char *path, struct cr_error *error);
 
-/* Fails for an unreadable path, and for a file other than a GGUF file, which has no tokenizer. */
+/* Fails if a path cannot be read, or if it is a file other than a GGUF file: such files have no
+ * tokenizer. */
 int cr_check_folder_path(const char *path, struct cr_error *error);
 
 /* Returns the kind of a file in words, such as "weights (safetensors)", or null if it may be a
