@@ -23,7 +23,7 @@ int crescent_pass_at(int index, crescent_pass *pass)
 
 /* ---- ops ---- */
 
-/* Returns the element types of an elementwise op or a reduction, for every rule. */
+/* Returns the element types that an op, elementwise or a reduction, accepts. */
 static const char *types_of(const struct cr_op_info *op)
 {
     switch (op->rule) {
@@ -50,7 +50,8 @@ int crescent_op_count(void)
     return CR_OP_COUNT;
 }
 
-/* Describes an op; columns for elementwise ops and reductions are empty for others. */
+/* Describes an op.  Columns that only elementwise ops and reductions have are empty for other
+ * ops. */
 int crescent_op_at(int index, crescent_op *op)
 {
     if (!op)
@@ -59,7 +60,8 @@ int crescent_op_at(int index, crescent_op *op)
         return cr_refuse(NULL, __func__, "no such op, expected one of the table");
     const struct cr_op_info *info = &cr_ops[index];
     bool elementwise = info->kind == CR_KIND_ELEMENTWISE, reduction = info->kind == CR_KIND_REDUCE;
-    bool is_row = elementwise || reduction; /* it has element types, and a row in gradients.def */
+    bool is_row = elementwise || reduction; /* the op has element types, and a row in
+                                               gradients.def */
     *op = (crescent_op){.name = info->name,
                         .elementwise = elementwise,
                         .reduction = reduction,

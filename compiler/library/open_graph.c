@@ -1,4 +1,4 @@
-/* open_graph.c - runs a script to get its graph, and adds outputs to that; see crescent.h. */
+/* open_graph.c - runs a script to get its graph, and adds outputs to the graph; see crescent.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 
 /* ---- the script ---- */
 
-/* Fails if the script's option got a seed that is too large for it. */
+/* Fails if the seed is too large for the script's option `seed`. */
 static int check_seed(const struct cr_origin *o, const char *text, struct cr_error *error)
 {
     const char *value = cr_origin_option(o, "seed");
@@ -34,8 +34,9 @@ static int check_seed(const struct cr_origin *o, const char *text, struct cr_err
                    o->path, text, INT32_MAX);
 }
 
-/* Runs the script, or the function on top of the stack of L.  A script with an option `seed` gets
- * the seed unless a setting overrides it; seed 0 leaves the script's default. */
+/* Runs the script or, if L is not null, the function on top of its stack.  If the script has an
+ * option `seed`, it gets the seed unless a setting overrides it; seed 0 leaves the script's
+ * default. */
 static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script *script,
                       struct cr_error *error)
 {
@@ -61,7 +62,7 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     free(settings);
     if (status)
         return -1;
-    o->options = script->options; /* the origin owns them now */
+    o->options = script->options; /* from now on the origin owns the options */
     o->n_options = script->n_options;
     script->options = NULL;
     script->n_options = 0;
@@ -71,8 +72,8 @@ static int run_script(struct cr_origin *o, struct lua_State *L, struct cr_script
     return -1;
 }
 
-/* Runs the script of an origin, which it takes ownership of, or a function of L if that is not
- * null. */
+/* Runs the script of an origin, which is taken over; or the function on top of the stack of L if
+ * that is not null. */
 static int open_graph(crescent_context *context, struct cr_origin *origin, struct lua_State *L,
                       crescent_graph **graph)
 {
@@ -86,7 +87,8 @@ static int open_graph(crescent_context *context, struct cr_origin *origin, struc
     }
     if (!origin->is_again)
         cr_keep_note(context, script.note);
-    if (!origin->is_again && !origin->imported) /* in an ONNX file, it is normal that nodes share weights */
+    if (!origin->is_again && !origin->imported) /* nodes of ONNX files often share weights, so that
+                                                   is no mistake */
         cr_keep_note(context, script.tied);
     free(script.note);
     free(script.tied);
@@ -125,7 +127,7 @@ static void free_settings(struct cr_origin *o)
     }
 }
 
-/* Appends settings; if a key is set several times, the last one counts. */
+/* Appends settings.  If several have the same key, the last one counts. */
 static void add_settings(struct cr_origin *o, const crescent_setting *settings, int n,
                          bool optional)
 {
@@ -171,7 +173,7 @@ static int check_script(const crescent_script *how, const char *path, struct cr_
                : 0;
 }
 
-/* Puts settings in front of the caller's, which override them. */
+/* Inserts settings before the caller's settings, which override them. */
 static void put_settings_first(struct cr_origin *o, const crescent_setting *settings, int n)
 {
     struct cr_setting *own = o->settings;
@@ -184,7 +186,7 @@ static void put_settings_first(struct cr_origin *o, const crescent_setting *sett
     free(own);
 }
 
-/* Opens a folder that has a table of the vectors of tokens in place of a network. */
+/* Opens a folder with a table of token vectors, without a network. */
 static int take_table(struct cr_origin *o, const char *folder, const struct cr_token_table *table,
                       struct cr_error *error)
 {
@@ -197,8 +199,8 @@ static int take_table(struct cr_origin *o, const char *folder, const struct cr_t
     return cr_take_family(o, folder, NULL, error);
 }
 
-/* Opens a folder.  Its config.json determines the script, unless the caller gives one, and its
- * options. */
+/* Opens a folder.  Its config.json determines the options and, unless the caller gives a script,
+ * the script. */
 static int take_folder(struct cr_origin *o, const char *folder, const char *script,
                        struct cr_error *error)
 {
@@ -215,8 +217,8 @@ static int take_folder(struct cr_origin *o, const char *folder, const char *scri
     return 0;
 }
 
-/* Opens a GGUF file.  Its metadata determine the script and its options; the caller's settings come
- * later and override them. */
+/* Opens a GGUF file.  Its metadata determine the script and its options; the caller's settings
+ * follow and override them. */
 static int take_gguf(struct cr_origin *o, const char *path, const char *script,
                      struct cr_error *error)
 {
@@ -229,7 +231,7 @@ static int take_gguf(struct cr_origin *o, const char *path, const char *script,
     return cr_take_family(o, path, script, error);
 }
 
-/* Imports an ONNX file as a script; the settings are the sizes of its symbols. */
+/* Imports an ONNX file as a script.  The settings are the sizes of the file's symbols. */
 static int take_onnx(struct cr_origin *o, const char *path, const crescent_script *how,
                      struct cr_error *error)
 {
@@ -238,11 +240,12 @@ static int take_onnx(struct cr_origin *o, const char *path, const crescent_scrip
         return -1;
     cr_keep_text(o, o->imported->import.text, o->imported->import.length);
     o->folder = cr_strdup(path);
-    free_settings(o); /* they are used up: the script has no options */
+    free_settings(o); /* import has used the settings; the script has no options */
     return 0;
 }
 
-/* Opens a folder or a file that contains a whole model; a script is read later. */
+/* Sets up an origin whose path is a folder or a file with a whole model.  For a script does
+ * nothing: it is read later. */
 static int take_model(struct cr_origin *o, const char *path, const crescent_script *how,
                       struct cr_error *error)
 {
@@ -262,7 +265,8 @@ static int take_model(struct cr_origin *o, const char *path, const crescent_scri
     return 0;
 }
 
-/* Returns the file of values for a path: config.json if that is a folder.  Takes over the path. */
+/* Returns the path of the file with values for options: config.json if `path` is a folder, else
+ * `path`, which is taken over. */
 static char *config_file(char *path)
 {
     if (!cr_is_folder(path))
@@ -272,7 +276,7 @@ static char *config_file(char *path)
     return file;
 }
 
-/* Copies the keys of the file of values that are to be ignored. */
+/* Copies the keys that are ignored in the file with values for options. */
 static void ignore_keys(struct cr_origin *o, const char *const *keys, int n)
 {
     o->ignored = cr_calloc((size_t)n, sizeof *o->ignored);
@@ -280,7 +284,8 @@ static void ignore_keys(struct cr_origin *o, const char *const *keys, int n)
         o->ignored[o->n_ignored] = cr_strdup(keys[o->n_ignored]);
 }
 
-/* Makes an origin with copies of the caller's strings: a validation runs the script again. */
+/* Makes an origin with copies of the caller's strings, as a validation runs the script again
+ * later. */
 static struct cr_origin *origin_of(const char *path, const crescent_script *how)
 {
     struct cr_origin *o = new_origin(path, how->seed, how->n_defaults + how->n_settings);
@@ -292,7 +297,7 @@ static struct cr_origin *origin_of(const char *path, const crescent_script *how)
     return o;
 }
 
-/* Fails if another rank has another model or other values for its options. */
+/* Fails if another rank has another model, or other values for the script's options. */
 static int compare_ranks(const crescent_context *context, const struct cr_origin *o, struct cr_error *error)
 {
     if (o->config && cr_compare_files(context, o->config, "settings", error))
@@ -300,7 +305,7 @@ static int compare_ranks(const crescent_context *context, const struct cr_origin
     return o->folder ? cr_compare_files(context, o->folder, "contents", error) : 0;
 }
 
-/* Opens a graph from a text, or from a path if `text` is null. */
+/* Opens a graph from a script `text` or, if that is null, from `path`. */
 static int open_origin(crescent_context *context, const char *path, const char *text, size_t length,
                        const crescent_script *script, crescent_graph **graph)
 {
@@ -451,7 +456,7 @@ int crescent_graph_option_at(const crescent_graph *graph, int index, crescent_se
 
 /* ---- the sources ---- */
 
-/* Returns a file as a text, or null; the caller frees it. */
+/* Returns the contents of a file as a string, or null; the caller frees it. */
 static char *read_text(const char *path)
 {
     char error[200];
@@ -464,7 +469,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* Returns the text of the built-in module with this path, or null; the caller frees it. */
+/* Returns the source of the built-in module with a path, or null; the caller frees it. */
 static char *builtin_text(const char *path)
 {
     const char *slash = strrchr(path, '/'), *found;
@@ -476,8 +481,8 @@ static char *builtin_text(const char *path)
     return text && strcmp(found, path) == 0 ? cr_strdup(text) : NULL;
 }
 
-/* Returns the text of a file of the script: in memory, on disk, or of a built-in module, in this
- * order. */
+/* Returns the source of a file that the script consists of.  Searches in memory, then on disk, then
+ * among built-in modules. */
 static char *source_of(const struct cr_origin *o, const char *file)
 {
     if (o->text && strcmp(file, o->path) == 0)
@@ -499,7 +504,7 @@ int crescent_graph_source(const crescent_graph *graph, const char *file, char **
 
 /* ---- tapped values as outputs ---- */
 
-/* Returns the node tapped under a name, or CR_NONE. */
+/* Returns the node that the script tapped under a name, or CR_NONE. */
 static cr_id find_tap(const struct cr_graph *g, const char *name)
 {
     for (int i = g->n_nodes - 1; i >= 0; i--)
@@ -508,7 +513,8 @@ static cr_id find_tap(const struct cr_graph *g, const char *name)
     return CR_NONE;
 }
 
-/* Lists all values that can become outputs: by node its tap or null, then the outputs. */
+/* Lists the names of all values that can become outputs: by node the name of its tap or null, then
+ * the outputs' names. */
 static const char **output_names(const crescent_graph *graph)
 {
     const struct cr_graph *g = graph->graph;
@@ -520,7 +526,8 @@ static const char **output_names(const crescent_graph *graph)
     return names;
 }
 
-/* Fails, and suggests the value with the most similar name, or else the first output. */
+/* Fails because there is no value `name`; suggests the value with the most similar name, or else
+ * the first output. */
 static int no_such_value(const crescent_graph *graph, const char *asked, const char *name,
                          struct cr_error *error)
 {
@@ -555,7 +562,7 @@ cr_id cr_find_value(const crescent_graph *graph, const char *asked, const char *
     return id;
 }
 
-/* Makes a tapped value the last output.  The graph must have a single, unnamed entry. */
+/* Adds a tapped value as the last output.  The graph must have a single, unnamed entry. */
 static int tap(crescent_graph *graph, const char *name, const char *asked, struct cr_error *error)
 {
     cr_id id = cr_find_value(graph, asked, name, error);

@@ -1,9 +1,9 @@
 /*
- * option_sizes.c - expresses sizes of a graph as products of the options of its script.
+ * option_sizes.c - expresses sizes in a graph as products of the script's options.
  *
- * The script is run again with one option doubled (or tripled, halved): sizes that double with it
- * are proportional to it.  So a size never gets the name of an option that only happens to have its
- * value.
+ * Runs the script again with one option doubled (or tripled, or halved): sizes that double as well
+ * are proportional to the option.  So a size that happens to equal an option's value does not get
+ * the option's name.
  */
 #include "option_sizes.h"
 
@@ -18,8 +18,8 @@
 #include "match_graphs.h"
 
 enum {
-    MAX_VALUE = 1 << 24, /* of an option that is a size */
-    MAX_NODES = 50000    /* of a graph whose sizes get names */
+    MAX_VALUE = 1 << 24, /* the largest option that is taken for a size */
+    MAX_NODES = 50000    /* the most nodes of a graph whose sizes get names */
 };
 
 /* The changes of an option to try, in this order: value * times / by. */
@@ -27,21 +27,22 @@ static const struct {
     int64_t times, by;
 } changes[] = {{2, 1}, {3, 1}, {1, 2}, {1, 3}};
 
-/* The numbers by which the size of an axis may exceed a product of options, in the order in which they are
- * tried: the tokens of a picture are its patches and one more, the distances of T tokens are 2 * T - 1. */
+/* The numbers by which an axis may exceed a product of options, in the order in which they are
+ * tried.  Examples: an image has one token more than it has patches; T tokens have 2 * T - 1
+ * distances. */
 static const int excess[] = {0, 1, -1};
 
 enum { FITS = sizeof excess / sizeof *excess };
 
-/* The known factors of an axis's size less each excess. */
+/* The powers of options in an axis's size minus an item of `excess`, for each item. */
 struct axis {
     struct fit {
-        bool fails; /* it changes with an option, and not in proportion */
+        bool fails; /* the number changes with an option, but not in proportion */
         signed char power[CR_MAX_OPTION_NAMES];
     } fits[FITS];
 };
 
-/* The search for sizes: the script's graph, and by node its axes. */
+/* The search for sizes: the script's graph, and its axes by node. */
 struct search {
     const crescent_graph *graph;
     const struct cr_graph *g;
@@ -49,7 +50,7 @@ struct search {
     struct cr_named_sizes *sizes;
 };
 
-/* Sets *value to an option that may be a size. */
+/* Sets *value to the value of an option; returns true if it may be a size. */
 static bool is_size(const struct cr_script_option *option, int64_t *value)
 {
     char *end;
@@ -59,8 +60,9 @@ static bool is_size(const struct cr_script_option *option, int64_t *value)
            strcmp(option->name, "seed") != 0;
 }
 
-/* Returns the graph of the script with n options changed, made incremental for chunks of so many tokens
- * unless `chunk` is 0.  Returns null if the script or the pass refuses.  Keeps the error of the context. */
+/* Returns the script's graph with n options changed.  Unless `chunk` is 0, makes it incremental for
+ * chunks of that many tokens.  Returns null if the script or the pass refuses that.  Does not
+ * change the context's error. */
 static crescent_graph *run(const crescent_graph *graph, const struct cr_setting *changes, int n, int64_t chunk)
 {
     crescent_graph *again = NULL;
@@ -76,7 +78,7 @@ static crescent_graph *run(const crescent_graph *graph, const struct cr_setting 
     return again;
 }
 
-/* Runs the script with one option changed, or with another chunk if `name` is null. */
+/* Runs the script with one option changed or, if `name` is null, with another chunk. */
 static crescent_graph *run_changed(const struct search *s, const char *name, int64_t value)
 {
     char text[32];
@@ -86,7 +88,7 @@ static crescent_graph *run_changed(const struct search *s, const char *name, int
     return run(s->graph, &(struct cr_setting){name, text, false}, 1, s->graph->chunk);
 }
 
-/* True if `more` begins with the nodes of g, compared by op and rank only. */
+/* True if `more` begins with the nodes of g; compares op and rank only. */
 static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
@@ -96,8 +98,8 @@ static bool has_nodes_of(const struct cr_graph *more, const struct cr_graph *g)
     return true;
 }
 
-/* Sets the power of an option's name in a size: with the option changed by the factor times / by,
- * the size is `changed`. */
+/* Sets the power of an option in a size, given that the size becomes `changed` when the option is
+ * multiplied by times / by of change number `change`.  Sets `fails` if no power fits. */
 static void set_power(struct fit *fit, int name, int64_t size, int64_t changed, int change)
 {
     int64_t times = changes[change].times, by = changes[change].by;
@@ -114,7 +116,8 @@ static void set_power(struct fit *fit, int name, int64_t size, int64_t changed, 
         fit->fails = true;
 }
 
-/* Compares a node with the same node after an option has changed; true if a size differs. */
+/* Compares the sizes of a node with the sizes of its match after an option was changed; returns
+ * true if a size differs. */
 static bool compare(struct search *s, cr_id id, const struct cr_node *other, int name, int change)
 {
     bool differs = false;
@@ -128,7 +131,7 @@ static bool compare(struct search *s, cr_id id, const struct cr_node *other, int
 }
 
 /* Compares all nodes that have a match in the changed graph.  Returns true if a size differs; then
- * nothing is known of the sizes of nodes without a match. */
+ * nodes without a match are marked as unknown. */
 static bool compare_all(struct search *s, const struct cr_graph *other, int name, int change)
 {
     int n;
@@ -144,7 +147,7 @@ static bool compare_all(struct search *s, const struct cr_graph *other, int name
     return differs;
 }
 
-/* True if a length has the name, which is a variable in the functions of the kernels. */
+/* True if a length has this name: in the functions of kernels it is a variable. */
 static bool is_length(const struct search *s, const char *name)
 {
     bool found = false;
@@ -156,8 +159,8 @@ static bool is_length(const struct search *s, const char *name)
     return found;
 }
 
-/* True if a name may be used for a size: no size of the table, no length and no macro of <limits.h> has
- * it. */
+/* True if a name is free to be used for a size: no size in the table, no length and no macro of
+ * <limits.h> has that name. */
 static bool is_free(const struct search *s, const char *name)
 {
     bool is_free = !is_length(s, name) && strcmp(name, "MAX_INPUT") != 0 && strcmp(name, "MAX_CANON") != 0;
@@ -166,8 +169,9 @@ static bool is_free(const struct search *s, const char *name)
     return is_free;
 }
 
-/* Writes the name of an option in capitals.  It begins with OPTION_ if C might have a macro of that name, and
- * with MAX_ if the option is the bound of a length. */
+/* Adds a name, the option's in capitals.  It begins with OPTION_ if C might have a macro of that
+ * name, and with MAX_ if the option is the bound of a length.  Returns false if the name is not
+ * free. */
 static bool name_option(struct search *s, const char *option)
 {
     static const char *const macros[] = {"EOF", "NULL", "NAN", "INFINITY", "HUGE", "HUGE_VAL", "BUFSIZ",
@@ -184,8 +188,9 @@ static bool name_option(struct search *s, const char *option)
     return is_free(s, name);
 }
 
-/* Runs with an option of this value changed, by the change after which the most nodes have a match, the
- * first of several; *change is its index.  Returns null if the script takes none. */
+/* Runs the script with an option, whose value is `value`, changed.  Chooses the first change after
+ * which the most nodes have a match, and sets *change to its index.  Returns null if the script
+ * accepts no change. */
 static crescent_graph *change_value(const struct search *s, const char *option, int64_t value, int *change)
 {
     crescent_graph *best = NULL;
@@ -208,8 +213,8 @@ static crescent_graph *change_value(const struct search *s, const char *option, 
     return best;
 }
 
-/* Changes an option of this value and compares the graphs.  If a size differs, the last name written is
- * kept, and sizes have it as a factor.  A null option stands for the chunk of an incremental graph. */
+/* Changes an option and compares the graphs.  If a size differs, keeps the name added last: it is a
+ * factor of such sizes.  If `option` is null, changes the chunk of an incremental graph instead. */
 static void try_value(struct search *s, const char *option, int64_t value)
 {
     int name = s->sizes->n_names, change = 0;
@@ -221,7 +226,7 @@ static void try_value(struct search *s, const char *option, int64_t value)
     crescent_graph_close(changed);
 }
 
-/* Finds the sizes that an option is a factor of, and names it if there are any. */
+/* Finds the sizes that an option is a factor of; if there are any, the option gets a name. */
 static void try_option(struct search *s, const struct cr_script_option *option)
 {
     int64_t value;
@@ -229,16 +234,16 @@ static void try_option(struct search *s, const struct cr_script_option *option)
         try_value(s, option->name, value);
 }
 
-/* Names the chunk of an incremental graph, which is no option of the script. */
+/* Gives the chunk of an incremental graph a name, although it is not an option of the script. */
 static void try_chunk(struct search *s)
 {
     if (s->graph->chunk && s->sizes->n_names < CR_MAX_OPTION_NAMES && name_option(s, "chunk"))
         try_value(s, NULL, s->graph->chunk);
 }
 
-/* Returns the named size of an axis that has this value, or 0.  It is a product of options, plus the first
- * `excess` for which the product changes in proportion to the options.  A product to which an excess is added
- * must not be divided by a number. */
+/* Returns the number of the named size of an axis with size `value`, or 0.  The named size is a
+ * product of options plus the first `excess` for which the product changes in proportion to the
+ * options.  A product with an added excess must not have a divisor. */
 static int size_of_axis(struct search *s, const struct axis *axis, int64_t value)
 {
     int i = 0;
@@ -254,8 +259,8 @@ static int size_of_axis(struct search *s, const struct axis *axis, int64_t value
     return s->sizes->sizes[product - 1].divisor > 1 ? 0 : cr_size_sum(s->sizes, &product, 1, excess[i]);
 }
 
-/* Adds sizes of the script's nodes to the table: of all nodes if the graph to compile has the same
- * nodes, else of parameters only. */
+/* Adds the sizes of the script's nodes to the table: those of all nodes if the graph to compile has
+ * the same nodes, else only those of parameters. */
 static void add_facts(struct search *s)
 {
     bool same = has_nodes_of(s->graph->graph, s->g);
@@ -270,7 +275,8 @@ static void add_facts(struct search *s)
     }
 }
 
-/* Returns the table of a graph without options: the bounds of lengths have names, such as MAX_BATCH. */
+/* Returns the table for a graph without options: only the bounds of lengths have names, such as
+ * MAX_BATCH. */
 static struct cr_named_sizes *find_bounds(const crescent_graph *graph)
 {
     struct search s = {.graph = graph, .g = graph->graph, .sizes = cr_named_sizes_new()};

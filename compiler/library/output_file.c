@@ -1,4 +1,4 @@
-/* output_file.c - atomic writing of files, and reading of .npy files; see crescent.h. */
+/* output_file.c - writes files atomically, and reads .npy files; see crescent.h. */
 #include "output_file.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- writing ---- */
 
-/* Opens a file for writing.  It keeps a copy of the path for the writer's errors. */
+/* Opens a file for writing; the writer keeps a copy of the path for its error messages. */
 static int open_file(crescent_context *context, const char *path, crescent_file **file,
                      struct cr_error *error)
 {
@@ -51,7 +51,7 @@ int crescent_file_put(crescent_file *file, const void *bytes, size_t n)
     return cr_done(&guard, status);
 }
 
-/* Checks a port, which the caller may have made himself. */
+/* Fails if a port, which the caller may have filled in himself, is invalid. */
 static int check_port(const crescent_port *port, struct cr_error *error)
 {
     int64_t n = 1;
@@ -111,7 +111,7 @@ void crescent_file_close(crescent_file *file)
 
 /* ---- reading ---- */
 
-/* Reads a .npy file; fails unless it has the port's shape. */
+/* Reads a .npy file into `tensor`, as doubles; fails unless it has the port's shape. */
 static int read_npy(const char *path, const crescent_port *port, double *tensor,
                     struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* output_file.h - a file that a caller of crescent.h writes. */
+/* output_file.h - the handle of a file that a caller of crescent.h writes. */
 #ifndef CR_LIBRARY_FILES_H
 #define CR_LIBRARY_FILES_H
 
@@ -9,10 +9,10 @@ struct crescent_file {
     crescent_context *context;
     char *path;
     struct cr_writer writer;
-    bool closed; /* committed or failed: nothing can be written any more */
+    bool closed; /* committed or failed, so that nothing can be written any more */
 };
 
-/* Fails if a file is closed. */
+/* Fails if a file is closed already. */
 int cr_file_check(const crescent_file *file, struct cr_error *error);
 
 #endif

@@ -7,8 +7,8 @@
 #include "handles.h"
 #include "imported_model.h"
 
-/* Marks all parameters as given, or after a failure none: some may come from another file than the
- * rest. */
+/* After a load with this status, marks all parameters as given; after a failure marks none, since
+ * some may already have values of another file than the rest.  Returns the status. */
 static int all_given(crescent_model *m, int status)
 {
     memset(m->given, !status, (size_t)m->engine.n_params);
@@ -46,7 +46,8 @@ static int check_paths(const crescent_model *m, const char *const *paths, int n,
     return 0;
 }
 
-/* Reports tensors that the model does not have, then fails if the rule forbids them. */
+/* Describes in `surplus` the tensors of the files that the model does not have; fails if the rule
+ * forbids such tensors. */
 static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule rule,
                         crescent_surplus *surplus, struct cr_error *error)
 {
@@ -61,8 +62,8 @@ static int take_surplus(const struct cr_surplus *found, crescent_surplus_rule ru
                    found->count);
 }
 
-/* Adds an option to the error for a missing tensor of the pooler, with which the folder opens: it
- * selects the head of the class in config.json, or leaves out the pooler. */
+/* If the error is about a missing tensor of the pooler, adds to it the options with which the
+ * folder opens: one omits the pooler, another selects the head of the class in config.json. */
 static void name_head(const crescent_model *m, struct cr_error *error)
 {
     static const char *const heads[][2] = {{"ForMaskedLM", "masked_lm=true"},
@@ -78,7 +79,8 @@ static void name_head(const crescent_model *m, struct cr_error *error)
     free(class);
 }
 
-/* Fails if another rank has other files, but for the model's own, which were compared when it was opened. */
+/* Fails if another rank has other weight files.  Skips the model's own folder, which was compared
+ * when the model was opened. */
 static int compare_paths(const crescent_model *m, const char *const *paths, int n, struct cr_error *error)
 {
     for (int i = 0; i < n; i++)
@@ -88,7 +90,7 @@ static int compare_paths(const crescent_model *m, const char *const *paths, int 
     return 0;
 }
 
-/* Loads weights from files; an imported model reads the weights in its own file through the
+/* Loads weights from files.  An imported model reads the weights in its own file through the
  * import. */
 static int load(crescent_model *m, const char *const *paths, int n, crescent_surplus_rule rule,
                 crescent_surplus *surplus, struct cr_error *error)
@@ -152,7 +154,7 @@ int crescent_draw_weights(crescent_model *model, int64_t seed)
 static int set(crescent_model *m, int index, const float *tensor, struct cr_error *error)
 {
     const struct cr_contents contents = {.data = tensor};
-    cr_kept_free(&m->kept); /* the model's weights now differ from the files */
+    cr_kept_free(&m->kept); /* the cached file holds the files' weights, not these */
     if (check_number(m, index, error) || cr_engine_set_param(&m->engine, index, &contents, error))
         return -1;
     m->given[index] = true;
@@ -201,8 +203,8 @@ int crescent_write_cache(crescent_model *model, int64_t *written)
 
 /* ---- reading back ---- */
 
-/* Makes the engine keep parameters.  Fails if any has values already: the engine did not keep
- * those. */
+/* Makes the engine keep the values of parameters.  Fails if any has values already, as the engine
+ * did not keep those. */
 static int keep(crescent_model *m, struct cr_error *error)
 {
     if (m->engine.tensors)

@@ -1,5 +1,5 @@
-/* port_sizes.c - the actual sizes of tensors whose axes are lengths, and arrays of these sizes; see
- * crescent.h. */
+/* port_sizes.c - the actual sizes of tensors whose axes are lengths, and tensors of these sizes;
+ * see crescent.h. */
 #include "compiler/exec/run_sizes.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "handles.h"
 #include "input_batches.h"
 
-/* Returns by input the path of its last file. */
+/* Returns, by input, the path of the last file that the caller named for it, or null. */
 static const char **paths_of(const struct cr_engine *e, const crescent_input_file *files, int n,
                              struct cr_error *error)
 {
@@ -40,7 +40,7 @@ int crescent_read_inputs(const crescent_model *model, const crescent_input_file 
     return cr_done(&guard, status);
 }
 
-/* Fails if a run would refuse the lengths. */
+/* Fails if a run would refuse the values of the lengths. */
 static int check_held(const crescent_model *m, const void *const *inputs, struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
@@ -54,7 +54,8 @@ static int check_held(const crescent_model *m, const void *const *inputs, struct
     return 0;
 }
 
-/* Returns a port with its actual sizes; reads only the tensors of lengths. */
+/* Returns a port with the actual sizes of its axes; of the inputs, reads only tensors that hold
+ * lengths. */
 int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, int index,
                         const void *const *inputs, crescent_port *port)
 {
@@ -69,7 +70,7 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
     return cr_done(&guard, status ? -1 : 0);
 }
 
-/* Sets *box to the subarray of a port's tensor that a run with these sizes uses.  Fails in the
+/* Sets *box to the part of a port's tensor that a run with the sizes `sized` uses.  Fails in the
  * name of `function` if the sizes exceed the port. */
 static int subarray_of(const crescent_port *port, const crescent_port *sized, size_t width,
                        const char *function, struct cr_subarray *box)

@@ -13,7 +13,7 @@ _Static_assert((int)CRESCENT_F32 == (int)CR_F32 && (int)CRESCENT_I32 == (int)CR_
                    (int)CRESCENT_BOOL == (int)CR_BOOL,
                "types have the same numbers");
 
-/* Returns the rest of a name after a prefix, or null. */
+/* Returns the part of a name behind a prefix, or null if the name does not begin with it. */
 static const char *behind(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -30,7 +30,7 @@ const char *cr_gradient_of(const char *output)
     return behind(output, CR_GRADIENT);
 }
 
-/* Converts a port to the type of crescent.h. */
+/* Converts a port to the struct of crescent.h. */
 static crescent_port public_port(const struct cr_port *port)
 {
     const char *of = cr_gradient_of(port->name);
@@ -42,7 +42,7 @@ static crescent_port public_port(const struct cr_port *port)
     return out;
 }
 
-/* Returns the ports of a kind and their number. */
+/* Returns the ports of one kind, and sets *n to their number. */
 static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kind kind, int *n)
 {
     const struct cr_engine *e = &m->engine;
@@ -64,7 +64,7 @@ static const struct cr_port *ports_of(const crescent_model *m, crescent_port_kin
     return NULL;
 }
 
-/* Sets by axis 1 + the input that holds its length, or 0. */
+/* Sets lengths[axis] of a port to 1 + the input that holds the length of the axis, or to 0. */
 static void add_lengths(const struct cr_engine *e, const signed char *axes, crescent_port *port)
 {
     for (int a = 0; a < port->rank; a++)
@@ -79,7 +79,7 @@ int crescent_port_count(const crescent_model *model, crescent_port_kind kind)
     return n;
 }
 
-/* Fails because there is no port with that number. */
+/* Fails because there is no port with the number `index`. */
 static int no_such_port(crescent_context *context, const char *path, crescent_port_kind kind,
                         int index, int n)
 {
@@ -88,7 +88,7 @@ static int no_such_port(crescent_context *context, const char *path, crescent_po
                    index, (int)kind, n);
 }
 
-/* Returns a port of a model, with the shape that the script gives it. */
+/* Returns a port of a model, with the shape that the script declares. */
 int crescent_port_at(const crescent_model *model, crescent_port_kind kind, int index,
                      crescent_port *port)
 {
@@ -118,7 +118,7 @@ int crescent_port_find(const crescent_model *model, crescent_port_kind kind, con
 
 /* ---- ports of a graph ---- */
 
-/* Returns the nodes of an op, in order; the caller frees them. */
+/* Returns the nodes of an op, in the graph's order; the caller frees the array. */
 static cr_id *nodes_of(const struct cr_graph *g, enum cr_op op, int *n)
 {
     cr_id *ids = NULL;
@@ -148,7 +148,7 @@ const char *cr_public_output(const crescent_graph *graph, int index)
     return kept;
 }
 
-/* Returns the node of port number `index`, which must exist. */
+/* Returns the node of port number `index` of a kind; the port must exist. */
 static const struct cr_node *port_node(const crescent_graph *graph, crescent_port_kind kind,
                                        int index)
 {
@@ -170,7 +170,7 @@ int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind ki
                                      : 0;
 }
 
-/* Returns a port of a graph, made from its node. */
+/* Returns a port of a graph, filled from its node. */
 int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind, int index,
                            crescent_port *port)
 {
@@ -188,7 +188,7 @@ int crescent_graph_port_at(const crescent_graph *graph, crescent_port_kind kind,
     return CRESCENT_OK;
 }
 
-/* ---- any port ---- */
+/* ---- ports of any origin ---- */
 
 int64_t crescent_port_elements(const crescent_port *port)
 {

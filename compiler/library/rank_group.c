@@ -17,7 +17,8 @@ int crescent_join(crescent_context *context)
     return cr_done(&guard, cr_ranks_open(&context->ranks, guard.error));
 }
 
-/* Returns a hash of the formats of a graph's parameters, and of what else makes a rank's kernels others. */
+/* Returns a hash of what makes a rank's kernels differ besides the graph: formats of parameters,
+ * and options of the configuration. */
 static uint64_t hash_settings(const struct cr_graph *g, const crescent_config *c)
 {
     uint64_t hash = cr_hash_word((uint64_t)c->max_arena, c->backend == CRESCENT_REF);
@@ -30,7 +31,7 @@ static uint64_t hash_settings(const struct cr_graph *g, const crescent_config *c
     return hash;
 }
 
-/* The graph is compared as it is printed: addresses and orders in memory do not count. */
+/* Compares the printed graphs, in which addresses and the order in memory do not occur. */
 int cr_compare_graphs(const crescent_context *context, const struct cr_graph *graph, const crescent_config *config,
                       const char *path, struct cr_error *error)
 {

@@ -8,16 +8,16 @@
 
 #include "compiler/ir/mem.h"
 
-/* The state of reading a template: its source and the position.  `tag` is the start of the
+/* The state of reading a template: its source and the current position.  `tag` is the start of the
  * current expression. */
 struct reader {
     const char *at, *end, *start, *tag, *path, *instruction;
-    int line;   /* as of cr_read_ranking_prompt */
-    bool trims; /* the expression ended in -}}: spaces behind it do not count */
+    int line;   /* the line for messages, see cr_read_ranking_prompt */
+    bool trims; /* the last expression ended in -}}, which removes the spaces behind it */
     struct cr_error *error;
 };
 
-/* Fails with the line of the expression and its first characters. */
+/* Fails with a message that has the line of the current expression and its first characters. */
 static int fail(const struct reader *r)
 {
     int line = r->line ? r->line : 1, shown = 0;
@@ -39,7 +39,7 @@ static void skip_spaces(struct reader *r)
         r->at++;
 }
 
-/* Reads a word or a sign, if it is the next. */
+/* Reads a word or a sign if it comes next; returns false otherwise. */
 static bool takes(struct reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -50,7 +50,7 @@ static bool takes(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a word in quotes, if it is the next. */
+/* Reads a word in quotes if it comes next; returns false otherwise. */
 static bool take_quoted(struct reader *r, const char *word)
 {
     const char *before = r->at;
@@ -60,7 +60,7 @@ static bool take_quoted(struct reader *r, const char *word)
     return good;
 }
 
-/* Reads words that must follow one another, up to a null. */
+/* Reads the words of a list, which a null ends; returns false if one of them is missing. */
 static bool take_all(struct reader *r, const char *const *words)
 {
     for (; *words; words++)
@@ -69,8 +69,8 @@ static bool take_all(struct reader *r, const char *const *words)
     return true;
 }
 
-/* Reads a string in ' or ", in which \n is the end of a line, and \ comes before \, ' and ".
- * Returns false if there is none. */
+/* Reads a string in ' or ", with the escapes \n, \\, \' and \". Returns false if no string comes
+ * next. */
 static bool take_string(struct reader *r, struct cr_text *out)
 {
     skip_spaces(r);
@@ -92,7 +92,7 @@ static bool take_string(struct reader *r, struct cr_text *out)
 
 /* ---- parts ---- */
 
-/* Appends text to the last part, if it is a text, or as another one. */
+/* Appends text to the last part if that is a text; otherwise adds a part. */
 static void add_text(struct cr_ranking_prompt *t, const char *bytes, size_t n)
 {
     struct cr_prompt_part *last = t->n ? &t->parts[t->n - 1] : NULL;
@@ -107,7 +107,8 @@ static void add_text(struct cr_ranking_prompt *t, const char *bytes, size_t n)
     *last = (struct cr_prompt_part){CR_PROMPT_TEXT, text.data};
 }
 
-/* Adds what a message holds; `otherwise` is the default, empty if there is none. */
+/* Adds the part for the content of a role's message.  For "system" that is the instruction or,
+ * without one, the text `otherwise`.  Returns false for an unknown role. */
 static bool add_message(struct reader *r, struct cr_ranking_prompt *t, const char *role, const char *otherwise)
 {
     bool is_query = strcmp(role, "query") == 0;
@@ -123,7 +124,7 @@ static bool add_message(struct reader *r, struct cr_ranking_prompt *t, const cha
     return true;
 }
 
-/* Reads a default, if there is one. */
+/* Reads a filter default(STRING) if it comes next; without it, *otherwise is empty. */
 static bool take_default(struct reader *r, struct cr_text *otherwise)
 {
     static const char *const words[] = {"default", "(", NULL};
@@ -131,7 +132,7 @@ static bool take_default(struct reader *r, struct cr_text *otherwise)
     return !takes(r, "|") || (take_all(r, words) && take_string(r, otherwise) && takes(r, ")"));
 }
 
-/* Reads the content of the first message of a role. */
+/* Reads the filters that select the content of the first message of a role. */
 static bool read_message(struct reader *r, struct cr_ranking_prompt *t)
 {
     static const char *const before[] = {"|", "selectattr", "(", NULL};
@@ -147,12 +148,12 @@ static bool read_message(struct reader *r, struct cr_ranking_prompt *t)
     return good;
 }
 
-/* Reads an expression and the braces around it. */
+/* Reads an expression, including the braces around it. */
 static int read_expression(struct reader *r, struct cr_ranking_prompt *t)
 {
     struct cr_text text = {0};
     bool good = takes(r, "{{");
-    takes(r, "-"); /* read_text has dropped the spaces before it */
+    takes(r, "-"); /* the spaces before it were removed by read_text */
     if (good && takes(r, "messages"))
         good = read_message(r, t);
     else if (good && (good = take_string(r, &text)))
@@ -162,7 +163,7 @@ static int read_expression(struct reader *r, struct cr_ranking_prompt *t)
     return good && takes(r, "}}") ? 0 : fail(r);
 }
 
-/* Reads text up to the next brace that opens an expression or the end. */
+/* Reads text up to the next tag or the end; adds it as a part. */
 static void read_text(struct reader *r, struct cr_ranking_prompt *t)
 {
     if (r->trims)
@@ -192,7 +193,7 @@ static int check(const struct cr_ranking_prompt *t, const struct reader *r)
                          r->path, r->line ? r->line : 1, found[CR_PROMPT_QUERY], found[CR_PROMPT_DOCUMENT]);
 }
 
-/* Jinja drops a newline at the end of a source. */
+/* A newline at the end of the source is dropped, as Jinja does. */
 int cr_read_ranking_prompt(struct cr_ranking_prompt *t, const char *source, size_t n, const char *instruction,
                           const char *path, int line, struct cr_error *error)
 {

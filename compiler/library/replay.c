@@ -1,8 +1,8 @@
 /*
  * replay.c - computes a run again in double precision, node by node; see crescent.h.
  *
- * It iterates over the graph that kernels were made from.  For each node it computes the exact
- * value, from the inputs on, and the local value, from the results that earlier kernels stored.
+ * It iterates over the graph that the kernels were made from.  For each node it computes the exact
+ * value from the inputs, and the local value from the results that earlier kernels stored.
  */
 #include <float.h>
 #include <math.h>
@@ -15,11 +15,11 @@
 #include "compiler/ir/mem.h"
 #include "handles.h"
 
-/* The values of a graph's leaves, in its order. */
+/* The values of a graph's parameters and inputs, in the graph's order. */
 struct leaves {
     const float **params;
     const void **inputs;
-    void **own; /* memory owned here: parameters after rounding, then states */
+    void **own; /* memory that is freed with the struct: rounded parameters and copies of states */
     int n_params, n_inputs, n_own;
 };
 
@@ -27,21 +27,23 @@ struct crescent_replay {
     crescent_context *context;
     crescent_model *model;
 
-    /* the last run; all zero before one */
+    /* the last run; all zero before the first run */
     crescent_replay_kind kind;
     struct cr_graph *bounded;     /* the graph of the stored values, with lengths at their bounds */
-    struct cr_fixed fixed;        /* the same graph with the lengths of this run as fixed sizes,
-                                     if it has lengths */
-    const struct cr_graph *graph; /* the graph to iterate over */
-    struct cr_graph *plain;       /* a copy without arithmetics */
+    struct cr_fixed fixed;        /* `bounded` with the lengths fixed at this run's values; empty if
+                                     there are no lengths */
+    const struct cr_graph *graph; /* `bounded`, or the graph of `fixed`: the one to iterate over */
+    struct cr_graph *plain;       /* a copy of `graph` in which all products are in f32
+                                     arithmetic */
     struct leaves leaves;
-    float **kept;                 /* by stored item: its value, row-major */
-    int *item;                    /* by node: its first item, or CR_NONE */
-    int *also;                    /* by item: the next item of the same node, or CR_NONE */
-    struct cr_interpreter exact;  /* everything in double precision */
-    struct cr_interpreter local;  /* interprets a node from stored values; the other two
-                                     interpreters share its last_use */
-    struct cr_interpreter bounds; /* of the errors of `local` */
+    float **kept;                 /* by stored item: the value that a kernel stored, row-major */
+    int *item;                    /* by node: the first item that holds its value, or CR_NONE */
+    int *also;                    /* by item: the next item that holds the same node's value, or
+                                     CR_NONE */
+    struct cr_interpreter exact;  /* computes each node from the inputs on, in double precision */
+    struct cr_interpreter local;  /* computes each node from stored values; the other interpreters
+                                     use its last_use */
+    struct cr_interpreter bounds; /* computes bounds of the errors of `local` */
     cr_id at;                     /* the current node, or CR_NONE */
     int at_item;                  /* the current item of that node, or CR_NONE */
 };
@@ -50,7 +52,7 @@ struct crescent_replay {
 
 static void forget(crescent_replay *r);
 
-/* Opens a replay; a failure leaves nothing open. */
+/* Opens a replay; after a failure nothing is left open. */
 static int open_replay(const crescent_graph *graph, const crescent_config *config,
                        crescent_replay **replay, struct cr_error *error)
 {
@@ -99,8 +101,8 @@ crescent_model *crescent_replay_model(const crescent_replay *replay)
 
 struct keeping {
     const struct cr_engine *engine;
-    float **kept; /* by item */
-    int next;     /* index of the next item */
+    float **kept; /* by item: a copy of its value */
+    int next;     /* the index of the next item */
 };
 
 static size_t bytes_of(const struct cr_stored_nodes *stored, int item)
@@ -109,7 +111,7 @@ static size_t bytes_of(const struct cr_stored_nodes *stored, int item)
     return (size_t)cr_elements(node->rank, node->shape) * sizeof(float);
 }
 
-/* Returns the address of a stored value; elements are float or int32_t. */
+/* Returns the address of a stored value, whose elements are float or int32_t. */
 static const void *find(const struct cr_engine *e, const struct cr_storage *at)
 {
     switch (at->space) {
@@ -123,7 +125,7 @@ static const void *find(const struct cr_engine *e, const struct cr_storage *at)
     }
 }
 
-/* Copies the values that a call has completed, before another call overwrites them. */
+/* Copies the values that a kernel's call has completed, before a later call overwrites them. */
 static void keep(void *context, const struct cr_watched_call *call)
 {
     struct keeping *k = context;
@@ -133,7 +135,7 @@ static void keep(void *context, const struct cr_watched_call *call)
                bytes_of(stored, k->next));
 }
 
-/* Allocates memory for all stored values, after a check of the total. */
+/* Checks that all stored values fit the memory, then allocates it. */
 static int make_room(crescent_replay *r, struct cr_error *error)
 {
     const struct cr_stored_nodes *stored = &r->model->engine.stored;
@@ -159,7 +161,8 @@ static void *own(struct leaves *l, const struct cr_port *port, struct cr_error *
     return memory;
 }
 
-/* Adds a parameter: as products read it, or unrounded. */
+/* Adds a parameter to the leaves: rounded, as products read it, or unrounded if the model itself is
+ * replayed. */
 static int take_param(crescent_replay *r, struct cr_node *node, struct cr_error *error)
 {
     const struct cr_engine *e = &r->model->engine;
@@ -181,7 +184,7 @@ static int take_param(crescent_replay *r, struct cr_node *node, struct cr_error 
     return 0;
 }
 
-/* Adds an input, or a copy of a state, because the run replaces it. */
+/* Adds an input to the leaves; of a state, which the run replaces, a copy. */
 static int take_input(crescent_replay *r, const struct cr_node *node, const void *const *inputs,
                       struct cr_error *error)
 {
@@ -200,7 +203,8 @@ static int take_input(crescent_replay *r, const struct cr_node *node, const void
     return 0;
 }
 
-/* Collects parameters and inputs in the graph's order, and sets the arithmetics of parameters. */
+/* Collects the values of parameters and inputs in the graph's order, and sets the arithmetics of
+ * parameters. */
 static int take_leaves(crescent_replay *r, const void *const *inputs, struct cr_error *error)
 {
     struct cr_graph *g = r->bounded = cr_graph_copy(r->model->engine.stored.graph);
@@ -219,7 +223,8 @@ static int take_leaves(crescent_replay *r, const void *const *inputs, struct cr_
 
 /* ---- the graph to iterate over ---- */
 
-/* Fixes the lengths at their values in this run, and packs stored values to these sizes. */
+/* Makes a graph with the lengths of this run as sizes, and packs the stored values to these
+ * sizes. */
 static int fix_sizes(crescent_replay *r, struct cr_error *error)
 {
     const struct cr_stored_nodes *stored = &r->model->engine.stored;
@@ -231,7 +236,8 @@ static int fix_sizes(crescent_replay *r, struct cr_error *error)
     return 0;
 }
 
-/* Finds the items of each node.  If a length equals its bound, two stored nodes may become one. */
+/* Finds the stored items of each node.  Nodes may become one node, with several items, when a
+ * length equals its bound. */
 static void find_items(crescent_replay *r)
 {
     const struct cr_stored_nodes *stored = &r->model->engine.stored;
@@ -248,7 +254,8 @@ static void find_items(crescent_replay *r)
     }
 }
 
-/* Finds the last use of each value; nodes that no output or stored value depends on are dead. */
+/* Finds the last use of each value.  Nodes that no output and no stored value depends on get no
+ * last use and are skipped. */
 static void find_last_uses(crescent_replay *r)
 {
     const struct cr_graph *g = r->graph;
@@ -263,7 +270,7 @@ static void find_last_uses(crescent_replay *r)
                 last[cr_in(g, id, i)] = id;
 }
 
-/* Opens the three interpreters, which share their params and inputs only. */
+/* Opens the three interpreters.  They share parameters and inputs, but have their own values. */
 static void open_walk(crescent_replay *r)
 {
     const struct cr_graph *g = r->graph;
@@ -284,7 +291,7 @@ static void open_walk(crescent_replay *r)
     r->at = r->at_item = CR_NONE;
 }
 
-/* Frees the last run. */
+/* Frees the data of the last run. */
 static void forget(crescent_replay *r)
 {
     if (r->plain) {
@@ -310,7 +317,7 @@ static void forget(crescent_replay *r)
 
 /* ---- the run ---- */
 
-/* Fails if an input is null: the interpreter does not check. */
+/* Fails if an input is null, which the interpreter does not check. */
 static int check_inputs(const crescent_model *m, const void *const *inputs, struct cr_error *error)
 {
     for (int i = 0; i < m->engine.n_inputs; i++)
@@ -320,7 +327,7 @@ static int check_inputs(const crescent_model *m, const void *const *inputs, stru
     return 0;
 }
 
-/* Runs the model.  Leaves are copied before the run, which replaces states. */
+/* Runs the model.  Copies the leaves first, since the run replaces states. */
 static int run(crescent_replay *r, const void *const *inputs, void *const *outputs,
                struct cr_error *error)
 {
@@ -337,7 +344,7 @@ static int run(crescent_replay *r, const void *const *inputs, void *const *outpu
     return 0;
 }
 
-/* Runs the model and begins the walk.  After a failed run no nodes can be read. */
+/* Runs the model and begins to iterate over the nodes.  After a failed run no nodes can be read. */
 int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
                         const void *const *inputs, void *const *outputs)
 {
@@ -353,7 +360,7 @@ int crescent_replay_run(crescent_replay *replay, crescent_replay_kind kind,
     return cr_done(&guard, status);
 }
 
-/* ---- the walk ---- */
+/* ---- iterating over the nodes ---- */
 
 static void row_saturate(const struct cr_row_walk *walk, int64_t n, double *const *at,
                          const int64_t *step)
@@ -366,7 +373,7 @@ static void row_saturate(const struct cr_row_walk *walk, int64_t n, double *cons
     }
 }
 
-/* Replaces values beyond the range of floats by infinity, as in kernels. */
+/* Replaces values beyond the range of floats by infinity, as float arithmetic in kernels does. */
 static void saturate(const struct cr_view *view, const struct cr_node *node)
 {
     const struct cr_row_walk walk = {.rank = node->rank,
@@ -391,7 +398,7 @@ static int compute(crescent_replay *r, cr_id id)
     return cr_bound_node(&r->bounds, &r->local, id);
 }
 
-/* Replaces the local value by the value that the kernel stored, whose error bound is 0. */
+/* Replaces a node's local value by the value that a kernel stored; its error bound is 0. */
 static int adopt(crescent_replay *r, cr_id id, const float *kept)
 {
     const struct cr_node *node = &r->graph->nodes[id];
@@ -414,8 +421,8 @@ static void drop(crescent_replay *r, cr_id id)
     cr_view_drop(&r->bounds, &r->bounds.values[id]);
 }
 
-/* Leaves the current node: its stored value replaces the local one, and values that are not read
- * later are freed. */
+/* Leaves the current node: replaces its local value by the stored one, and frees values that are
+ * not read later. */
 static int leave(crescent_replay *r)
 {
     cr_id id = r->at;
@@ -439,7 +446,7 @@ static crescent_values values_of(const struct cr_view *view)
     return values;
 }
 
-/* Describes the current node and item. */
+/* Describes the current node and item; `again`: an earlier item of the same node was described. */
 static void describe(const crescent_replay *r, bool again, crescent_replayed *value)
 {
     const struct cr_engine *e = &r->model->engine;
@@ -461,7 +468,7 @@ static void describe(const crescent_replay *r, bool again, crescent_replayed *va
     value->stored = r->kept[r->at_item];
 }
 
-/* Moves to the next item of the same node, or to the next node. */
+/* Moves on to the next item of the same node or, if there is none, to the next node. */
 static int next(crescent_replay *r, crescent_replayed *value)
 {
     int also = r->at_item >= 0 ? r->also[r->at_item] : CR_NONE;
@@ -485,7 +492,7 @@ static int next(crescent_replay *r, crescent_replayed *value)
     return 0;
 }
 
-/* Moves to the next node; a failure ends the walk. */
+/* Moves on to the next node or item; after a failure no more nodes can be read. */
 int crescent_replay_next(crescent_replay *replay, crescent_replayed *value)
 {
     CR_REQUIRE(replay, value);

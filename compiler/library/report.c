@@ -37,8 +37,7 @@ static bool calls(const struct cr_function *f, enum cr_callee callee)
     return false;
 }
 
-/* Counts the functions that read packed weights, and those among them that round the left
- * operand. */
+/* Counts the functions that read packed weights, and those of them that round the left operand. */
 static void count_products(crescent_report *r, const struct cr_program *p)
 {
     for (int i = 0; i < p->n_functions; i++) {
@@ -75,7 +74,7 @@ crescent_report cr_report_of(const struct cr_program *p)
     return r;
 }
 
-/* Returns the report that was made when the program was compiled, with what its engine knows. */
+/* Returns the report that was made at compilation, completed by what the engine knows. */
 int crescent_report_of(const crescent_model *model, crescent_report *report)
 {
     CR_REQUIRE(model, report);
@@ -106,7 +105,7 @@ crescent_kernel cr_public_kernel(const struct cr_program *program, int index)
                              .bytes_to_l2 = k->traffic.to_l2};
 }
 
-/* Describes a kernel; the interpreter has none. */
+/* Describes a kernel; the interpreter has no kernels. */
 int crescent_kernel_at(const crescent_model *model, int index, crescent_kernel *kernel)
 {
     CR_REQUIRE(model, kernel);

@@ -14,7 +14,8 @@ static int check_input(const crescent_model *m, int index, struct cr_error *erro
     return cr_check_index(m->engine.path, "input", index, m->engine.n_inputs, error);
 }
 
-/* Finds an input.  An input that was made a constant of the script exists, but has no index. */
+/* Finds an input by its name.  An input that became a constant of the script counts as found, but
+ * has no index. */
 int crescent_input_find(const crescent_model *model, const char *name, const char *asked,
                         int *index)
 {
@@ -52,7 +53,7 @@ int crescent_read_input(const crescent_model *model, int index, const char *path
 
 /* ---- checks before a run ---- */
 
-/* Entries first .. end - 1 of a model. */
+/* The entries first .. end - 1 of a model. */
 struct entries {
     int first, end;
 };
@@ -62,7 +63,7 @@ static struct entries all_entries(const crescent_model *m)
     return (struct entries){0, m->engine.n_entries};
 }
 
-/* Fails if the tensor of a port is null.  Checks the n ports that `number` lists or, if `number` is
+/* Fails if a port's tensor is null.  Checks the n ports that `number` lists or, if `number` is
  * null, the first n ports. */
 static int check_tensors(const crescent_model *m, const struct cr_port *ports, const int *number,
                          int n, const void *const *tensors, struct cr_error *error)
@@ -74,7 +75,7 @@ static int check_tensors(const crescent_model *m, const struct cr_port *ports, c
     return 0;
 }
 
-/* Checks all ids, since kernels read a table's rows without checking bounds. */
+/* Fails if an id is out of range.  Kernels read the rows of a table without checking bounds. */
 static int check_ids(const crescent_model *m, const int *number, int n, const void *const *inputs,
                      struct cr_error *error)
 {
@@ -88,7 +89,7 @@ static int check_ids(const crescent_model *m, const int *number, int n, const vo
 }
 
 /* Checks weights, tensors and ids, and that all ranks run with the same inputs.  A run of all
- * entries needs all tensors, a run of one only its own. */
+ * entries needs all tensors, a run of one entry only those of the entry. */
 static int check_run(const crescent_model *m, struct entries entries, const void *const *inputs,
                      void *const *outputs, struct cr_error *error)
 {
@@ -107,8 +108,8 @@ static int check_run(const crescent_model *m, struct entries entries, const void
 
 /* ---- runs ---- */
 
-/* Runs entries in order.  Kernels skip writes outside of a tensor, so the offsets are checked
- * before each entry, with the values that the states have then. */
+/* Runs entries in order.  Kernels skip writes outside of a tensor, so offsets are checked before
+ * each entry, with the values that states have at that time. */
 static int run_entries(struct cr_engine *e, struct entries entries, const void *const *inputs,
                        void *const *outputs, struct cr_error *error)
 {
@@ -126,7 +127,7 @@ static int run(crescent_model *m, struct entries entries, const void *const *inp
            run_entries(&m->engine, entries, inputs, outputs, error);
 }
 
-/* Runs a model of one entry several times; all is checked before the first. */
+/* Runs a model of one entry several times; checks everything before the first run. */
 int cr_run_many(crescent_model *m, const struct cr_tensors *runs, int n, struct cr_error *error)
 {
     const struct cr_engine *e = &m->engine;
@@ -144,7 +145,8 @@ int crescent_run(crescent_model *model, const void *const *inputs, void *const *
     return cr_done(&guard, run(model, all_entries(model), inputs, outputs, guard.error));
 }
 
-/* Finds an entry by its name. */
+/* Finds an entry by its name.  If there is none, fails with a message that names one of the model's
+ * entries. */
 static int find_entry(const crescent_model *m, const char *name, struct entries *entries,
                       struct cr_error *error)
 {
@@ -215,34 +217,37 @@ int crescent_reset_states(crescent_model *model)
 /* ---- kernel by kernel ---- */
 
 /*
- * Emitted code starts the kernel of a call through the member `parallel` of the runtime's table,
- * and passes on the pool it was given.  So a copy of the table with another `parallel` sees each
- * call, in the order of program->sequence, while the code is unchanged.  Exchanges go through a copy
- * of the ranks with another `gather_blocks`.
+ * The state of a watched run.  Emitted code starts the kernel of a call through the member
+ * `parallel` of the runtime's table, and passes the pool that it was given.  So a copy of the table
+ * with another `parallel` is notified of each call, in the order of program->sequence, while the
+ * code is unchanged.  Exchanges between ranks are watched through a copy of the ranks with another
+ * `gather_blocks`.
  */
 struct watched {
     struct cr_runtime rt;
     const struct cr_engine *engine;
     const struct cr_watch *watch;
-    int at; /* position in the sequence */
+    int at; /* the index in program->sequence of the next call */
 };
 
-/* True if emitted code starts kernel number `at` of the sequence with rt->parallel. */
+/* True if emitted code starts kernel number `at` of program->sequence by rt->parallel, and not as
+ * an exchange. */
 static bool is_seen(const struct cr_program *program, int at)
 {
     enum cr_step_kind step = program->kernels[program->sequence[at]].step;
     return cr_step_kinds[step].traits & CR_STEP_PARALLEL;
 }
 
-/* The ranks of a watched run: the table that emitted code is given, and the engine's own. */
+/* The ranks that emitted code of a watched run is given, and the engine's ranks, which do the
+ * work. */
 struct watched_ranks {
     struct cr_ranks ranks;
     struct cr_ranks *own;
     struct watched *watched;
 };
 
-/* Replaces ranks->gather_blocks.  An exchange may consist of several calls, so its number in the sequence is left
- * only by the next kernel. */
+/* Replaces ranks->gather_blocks.  An exchange may make several calls with the same number in the
+ * sequence; the next kernel advances it. */
 static void watched_gather(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
 {
     struct watched_ranks *r = (struct watched_ranks *)(void *)ranks;
@@ -256,7 +261,7 @@ static void watched_gather(struct cr_ranks *ranks, void *to, const void *from, l
     w->watch->called(w->watch->context, &call);
 }
 
-/* Replaces rt->parallel.  Emitted code never reads the pool that it was given, so the "pool" is a
+/* Replaces rt->parallel.  Emitted code passes the pool on without reading it, so `pool` points to a
  * struct watched. */
 static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
@@ -271,7 +276,7 @@ static void watched_parallel(struct cr_pool *pool, long items, long shares, cr_b
     w->watch->called(w->watch->context, &call);
 }
 
-/* Runs a copy of the engine with another table of functions and another pool. */
+/* Runs a copy of the engine in which runtime table and pool are replaced by the watched run's. */
 int cr_run_watched(crescent_model *m, const void *const *inputs, void *const *outputs,
                    const struct cr_watch *watch, struct cr_error *error)
 {
@@ -310,10 +315,10 @@ int crescent_run_traced(crescent_model *model, const void *const *inputs, void *
     return cr_done(&guard, cr_run_watched(model, inputs, outputs, &watch, guard.error));
 }
 
-/* The total time of each kernel's calls. */
+/* The total time of the calls of each kernel. */
 struct times {
     const struct cr_program *program;
-    double *ns; /* by kernel */
+    double *ns; /* by kernel: nanoseconds */
 };
 
 static void add_time(void *context, const struct cr_watched_call *call)

@@ -38,7 +38,7 @@ int cr_list_state(const crescent_trainer *t, struct cr_st_tensor *tensors)
     return n;
 }
 
-/* Metadata that PyTorch's own files have. */
+/* Metadata that files written by PyTorch have. */
 static const struct cr_st_metadata format = {"format", "pt"};
 
 /* Returns a key such as "crescent.option.lr"; the caller frees it. */
@@ -50,7 +50,7 @@ static char *option_key(const char *name)
     return key;
 }
 
-/* The contents of a file.  It owns all keys and values of the metadata but the first. */
+/* The contents of a checkpoint file.  Owns all keys and values of the metadata except the first. */
 struct contents {
     struct cr_st_tensor *tensors;
     struct cr_st_metadata *metadata;
@@ -67,7 +67,7 @@ static void free_contents(struct contents *c)
     free(c->tensors);
 }
 
-/* Adds metadata; takes over key and value, which were allocated. */
+/* Adds an item of metadata; takes over key and value, which the caller allocated. */
 static void add_metadata(struct contents *c, char *key, char *value)
 {
     c->metadata[c->n_metadata++] = (struct cr_st_metadata){key, value};
@@ -80,7 +80,7 @@ static char *number_text(int64_t number)
     return cr_strdup(text);
 }
 
-/* Returns contents of parameters only, with room for `more` metadata. */
+/* Returns contents with the parameters only, and room for `more` items of metadata. */
 static struct contents params_of(const struct cr_engine *e, int more)
 {
     struct contents c = {.n_tensors = e->n_params, .n_metadata = 1};
@@ -91,7 +91,7 @@ static struct contents params_of(const struct cr_engine *e, int more)
     return c;
 }
 
-/* Returns contents of parameters, state, and metadata of the training. */
+/* Returns contents with the parameters, the state, and the metadata of a training. */
 static struct contents state_of(const crescent_trainer *t)
 {
     const struct cr_origin *o = t->model->origin;
@@ -107,7 +107,7 @@ static struct contents state_of(const crescent_trainer *t)
     return c;
 }
 
-/* Returns the index of an element that is NaN or, unless `infinity` allows it, infinite; else
+/* Returns the index of the first element that is NaN or, unless `infinity` is true, infinite; else
  * -1. */
 static int64_t find_bad(const float *data, int64_t n, bool infinity)
 {
@@ -117,7 +117,8 @@ static int64_t find_bad(const float *data, int64_t n, bool infinity)
     return -1;
 }
 
-/* Returns the first value of output i, which replaces a parameter or an input, that must not be saved. */
+/* Returns the first value that must not be saved in the parameter or input that output i
+ * replaces. */
 static struct cr_bad_value find_bad_value(const crescent_trainer *t, int i)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -133,8 +134,8 @@ static struct cr_bad_value find_bad_value(const crescent_trainer *t, int i)
     return cr_is_shared_input(t, input) ? cr_first_bad(t, input, own) : own;
 }
 
-/* Fails if a value that steps update is not finite.  States may be infinite, such as a smallest
- * loss so far before the first step. */
+/* Fails if a parameter or state that steps update has a NaN, or a parameter an infinity.  States
+ * may be infinite, such as the smallest loss so far before the first step. */
 static int check_values(const crescent_trainer *t, const char *path, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -153,7 +154,7 @@ static int check_values(const crescent_trainer *t, const char *path, struct cr_e
     return 0;
 }
 
-/* Fails unless the options' values are UTF-8, as JSON requires. */
+/* Fails unless the values of all options are UTF-8, as JSON requires. */
 static int check_options(const struct cr_origin *o, struct cr_error *error)
 {
     for (int i = 0; i < o->n_options; i++) {
@@ -171,12 +172,13 @@ static int check_options(const struct cr_origin *o, struct cr_error *error)
 
 /* ---- writing ---- */
 
-/* A file to be written.  Of several ranks the first one writes it, and gathers the shares of the others. */
+/* A file that is being written.  Of several ranks, rank 0 writes it, and gathers the other ranks'
+ * shares. */
 struct file {
-    const crescent_trainer *trainer; /* null: a model alone */
+    const crescent_trainer *trainer; /* the training, or null for a model alone */
     const struct contents *contents;
     struct cr_writer writer;
-    void *whole; /* gathers the shares of one tensor after another; null: none is shared */
+    void *whole; /* memory for gathering one shared tensor at a time; null if none is shared */
 };
 
 static bool is_writer(const struct file *f)
@@ -184,7 +186,7 @@ static bool is_writer(const struct file *f)
     return !f->trainer || crescent_ranks_of(f->trainer->context).rank == 0;
 }
 
-/* Returns the status of the rank that writes. */
+/* Gives all ranks the status of the rank that writes the file, and returns it. */
 static int agree(const struct file *f, const char *path, int status, struct cr_error *error)
 {
     if (!f->trainer || !f->trainer->accumulation.ranks)
@@ -195,7 +197,7 @@ static int agree(const struct file *f, const char *path, int status, struct cr_e
     return status;
 }
 
-/* Allocates memory for the largest tensor that is shared. */
+/* Allocates memory for the largest shared tensor. */
 static int make_whole(struct file *f, struct cr_error *error)
 {
     int64_t most = 0;
@@ -209,7 +211,7 @@ static int make_whole(struct file *f, struct cr_error *error)
     return most && !f->whole ? -1 : 0;
 }
 
-/* Opens the file and writes its header; a failure leaves nothing open. */
+/* Opens the file and writes its header; after a failure nothing is left open. */
 static int begin(struct file *f, const char *path, struct cr_error *error)
 {
     const struct contents *c = f->contents;
@@ -223,7 +225,7 @@ static int begin(struct file *f, const char *path, struct cr_error *error)
     return -1;
 }
 
-/* Writes the tensors.  All ranks call it. */
+/* Writes the tensors.  All ranks call it, as shares are gathered. */
 static void put_tensors(struct file *f)
 {
     for (int i = 0; i < f->contents->n_tensors; i++) {
@@ -238,7 +240,7 @@ static void put_tensors(struct file *f)
     }
 }
 
-/* Gives the file its final name or, with `only_check`, removes it. */
+/* Gives the file its final name; with `only_check` removes it instead. */
 static int end(struct file *f, const char *path, bool only_check, struct cr_error *error)
 {
     struct cr_writer *writer = &f->writer;
@@ -251,7 +253,8 @@ static int end(struct file *f, const char *path, bool only_check, struct cr_erro
     return 0;
 }
 
-/* Writes a file; a check does everything except for the commit.  All ranks of a training call it. */
+/* Writes a file; with `only_check`, does everything except giving it its final name.  All ranks of
+ * a training call it. */
 static int put(const crescent_trainer *t, const char *path, const struct contents *c, bool only_check,
                struct cr_error *error)
 {
@@ -281,7 +284,7 @@ int crescent_save_weights(const crescent_model *model, const char *path)
     return cr_done(&guard, status ? status : write_weights(&model->engine, path, guard.error));
 }
 
-/* Fails unless the training has a valid state to write. */
+/* Fails unless the training has a state that may be written. */
 static int check_state(const crescent_trainer *t, const char *path, struct cr_error *error)
 {
     if (cr_check_started(t, error) || cr_check_weights(t->model, error))

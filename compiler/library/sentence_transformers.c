@@ -1,4 +1,5 @@
-/* sentence_transformers.c - the files of sentence-transformers; see sentence_transformers.h. */
+/* sentence_transformers.c - reads the files of sentence-transformers; see
+ * sentence_transformers.h. */
 #include "sentence_transformers.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 
 enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
 
-/* Opens FOLDER/NAME. Returns 1, 0 if there is no such file, or -1 with an error.  `path` must
+/* Opens FOLDER/NAME.  Returns 1, 0 if there is no such file, or -1 with an error.  `path` must
  * outlive the document. */
 static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
                      struct cr_error *error)
@@ -32,7 +33,7 @@ static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *fo
     return cr_document_read_small(d, path, MOST_BYTES, error) ? -1 : 1;
 }
 
-/* Does the same for a file that must be an object. */
+/* Does the same as open_file for a file that must contain a JSON object. */
 static int open_object(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
                        struct cr_error *error)
 {
@@ -52,7 +53,7 @@ static void set(char **text, const char *value)
 
 /* ---- pooling ---- */
 
-/* Appends a module to the list; a Normalize before it is part of the list, too. */
+/* Appends a module to the list of modules, after a Normalize that was read before it. */
 static void add_module(struct cr_sentence *s, const char *module)
 {
     struct cr_text list = {0};
@@ -66,8 +67,8 @@ static void add_module(struct cr_sentence *s, const char *module)
     s->normalize = false;
 }
 
-/* Keys of a pooling's config.json, and their kinds, in the order in which vectors of several follow one
- * another. */
+/* The keys of a Pooling's config.json and their kinds of pooling.  If several are set, their
+ * vectors are concatenated in this order. */
 static const char *const poolings[][2] = {
     {"pooling_mode_cls_token", "cls"},
     {"pooling_mode_max_tokens", "max"},
@@ -78,7 +79,8 @@ static const char *const poolings[][2] = {
 };
 enum { N_POOLINGS = sizeof poolings / sizeof *poolings };
 
-/* Adds a kind of pooling: the first one is the option `pooling`, others are modules "+ KIND". */
+/* Adds a kind of pooling: the first one is the option `pooling`, further ones are modules "+
+ * KIND". */
 static void add_pooling(struct cr_sentence *s, const char *kind, bool is_first)
 {
     char module[40];
@@ -90,7 +92,7 @@ static void add_pooling(struct cr_sentence *s, const char *kind, bool is_first)
     add_module(s, module);
 }
 
-/* Adds a kind by its name. */
+/* Adds a kind of pooling by its name; fails for an unknown name. */
 static int add_named_pooling(struct cr_sentence *s, const struct cr_document *d, const char *name, bool is_first,
                              struct cr_error *error)
 {
@@ -104,7 +106,7 @@ static int add_named_pooling(struct cr_sentence *s, const struct cr_document *d,
                    d->path, name);
 }
 
-/* Reads a list of names. */
+/* Reads a JSON list of names of poolings. */
 static int read_pooling_list(struct cr_sentence *s, const struct cr_document *d, int list, struct cr_error *error)
 {
     int first = d->values[list].first;
@@ -120,7 +122,7 @@ static int read_pooling_list(struct cr_sentence *s, const struct cr_document *d,
     return 0;
 }
 
-/* Reads flags; without any the pooling is the mean. */
+/* Reads the flags of kinds of pooling.  If none is set, the default stays, the mean. */
 static int read_pooling_flags(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     int found = 0;
@@ -134,7 +136,7 @@ static int read_pooling_flags(struct cr_sentence *s, const struct cr_document *d
     return 0;
 }
 
-/* Reads the size of a token's vector, which has two names. */
+/* Reads the size of a token's vector, for which files use two keys. */
 static int read_token_size(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     static const char *const keys[] = {"word_embedding_dimension", "embedding_dimension"};
@@ -152,7 +154,7 @@ static int read_token_size(struct cr_sentence *s, const struct cr_document *d, s
     return 0;
 }
 
-/* Reads a member `pooling_mode`, a name or a list of names, or else flags. */
+/* Reads the kinds of pooling: a member `pooling_mode`, a name or a list of names, or else flags. */
 static int read_pooling(struct cr_sentence *s, const struct cr_document *d, const char *module,
                         struct cr_error *error)
 {
@@ -170,7 +172,7 @@ static int read_pooling(struct cr_sentence *s, const struct cr_document *d, cons
     return mode ? add_named_pooling(s, d, mode, true, error) : read_pooling_flags(s, d, error);
 }
 
-/* The number of poolings whose vectors are appended. */
+/* Returns the number of kinds of pooling whose vectors are concatenated. */
 static int count_poolings(const struct cr_sentence *s)
 {
     int n = 1;
@@ -219,9 +221,9 @@ void cr_set_pooling(struct cr_sentence *s, const char *kind)
     }
 }
 
-/* ---- modules after it ---- */
+/* ---- modules after the pooling ---- */
 
-/* Notes a layer of weights, which takes a vector of `size` numbers. */
+/* Records that there is a layer with weights, which takes a vector of `size` numbers. */
 static void note_layer(struct cr_sentence *s, int64_t size)
 {
     if (!s->has_layers)
@@ -229,14 +231,15 @@ static void note_layer(struct cr_sentence *s, int64_t size)
     s->has_layers = true;
 }
 
-/* True if a text has only characters that names of folders consist of, and no separator of
- * lists. */
+/* True if a text consists only of characters that are allowed in names of folders; separators of
+ * lists are not. */
 static bool is_plain(const char *text)
 {
     return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")];
 }
 
-/* True for the path of a folder inside: plain names with a slash between two. */
+/* True if a path is that of a folder inside the model's folder: plain names separated by single
+ * slashes. */
 static bool is_inner_path(const char *path)
 {
     char plain[PATH_SIZE];
@@ -248,22 +251,23 @@ static bool is_inner_path(const char *path)
     return is_plain(plain);
 }
 
-/* Puts the name that a module's parameters begin with: its folder, with dots as separators. */
+/* Writes the prefix of the names of a module's parameters: its folder, with dots as separators. */
 static void put_module_name(struct cr_text *out, const char *path)
 {
     for (const char *c = path; *c; c++)
         cr_put(out, "%c", *c == '/' ? '.' : *c);
 }
 
-/* The config.json of a module Dense: a linear layer applied to the vector, and its activation. */
+/* The config.json of a module Dense: a linear layer applied to the vector, followed by an
+ * activation. */
 struct dense {
     int64_t in, out;
-    bool bias, residual; /* residual: what the layer takes is added, through a matrix of its own if the
-                          * sizes differ */
+    bool bias, residual; /* `residual`: the layer's input is added to its output, multiplied by
+                            another matrix if the sizes differ */
     const char *activation, *takes, *gives;
 };
 
-/* Fails unless the Dense is one that embedding.vector supports, as far as its file says. */
+/* Fails if the file of a Dense describes a layer that embedding.vector does not support. */
 static int check_dense(const struct dense *dense, const char *path, struct cr_error *error)
 {
     enum { MOST = 1 << 20 };
@@ -279,7 +283,8 @@ static int check_dense(const struct dense *dense, const char *path, struct cr_er
                          dense->activation);
 }
 
-/* Reads a Dense into the list: FOLDER IN OUT ACTIVATION BIAS, and "residual" if it has one. */
+/* Reads a Dense and adds it to the list of modules: FOLDER IN OUT ACTIVATION BIAS, and "residual"
+ * if it is set. */
 static int read_dense(struct cr_sentence *s, const struct cr_document *d, const char *module,
                       struct cr_error *error)
 {
@@ -309,7 +314,7 @@ static int read_dense(struct cr_sentence *s, const struct cr_document *d, const 
     return 0;
 }
 
-/* Reads a LayerNorm into the list: LayerNorm FOLDER DIMENSION. */
+/* Reads a LayerNorm and adds it to the list of modules: LayerNorm FOLDER DIMENSION. */
 static int read_layer_norm(struct cr_sentence *s, const struct cr_document *d, const char *module,
                            struct cr_error *error)
 {
@@ -332,7 +337,7 @@ static int read_layer_norm(struct cr_sentence *s, const struct cr_document *d, c
 
 /* ---- reranking decoders ---- */
 
-/* Reads the template from chat_template.jinja or tokenizer_config.json. */
+/* Reads the prompt's template from chat_template.jinja or tokenizer_config.json. */
 static int read_template(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE], message[300];
@@ -358,7 +363,7 @@ static int read_template(struct cr_sentence *s, const char *folder, struct cr_er
     return status;
 }
 
-/* Sets the tokens; `no` may be CR_NO_VALUE. */
+/* Sets the ids of the answer tokens; `no` may be CR_NO_VALUE. */
 static void set_score(struct cr_sentence *s, int64_t yes, int64_t no)
 {
     char text[48];
@@ -369,7 +374,7 @@ static void set_score(struct cr_sentence *s, int64_t yes, int64_t no)
     set(&s->score, text);
 }
 
-/* Reads the tokens of a LogitScore. */
+/* Reads the answer tokens from the file of a LogitScore. */
 static int read_logit_score(struct cr_sentence *s, const struct cr_document *d, const char *module,
                             struct cr_error *error)
 {
@@ -406,7 +411,7 @@ int cr_check_vectors(const struct cr_sentence *s, const char *folder, struct cr_
                : 0;
 }
 
-/* True for a class of transformers whose models have labels. */
+/* True if models of a class of transformers have labels. */
 static bool has_labels(const char *class)
 {
     static const char suffix[] = "ForSequenceClassification";
@@ -482,7 +487,7 @@ int cr_set_yes_no_reranker(struct cr_sentence *s, const char *folder, int yes, i
 typedef int read_config(struct cr_sentence *s, const struct cr_document *d, const char *module,
                         struct cr_error *error);
 
-/* Reads the config.json of a module's folder, which must be there. */
+/* Reads the config.json in a module's folder by the function `read`; fails if it does not exist. */
 static int read_folder(struct cr_sentence *s, const char *folder, const char *module, read_config *read,
                        struct cr_error *error)
 {
@@ -536,8 +541,8 @@ static int take_logit_score(struct cr_sentence *s, const char *folder, const cha
     return read_folder(s, folder, path, read_logit_score, error);
 }
 
-/* Takes a Normalize of the vector of a text.  Its file, which older versions do not write, may name vectors of tokens
- * instead. */
+/* Reads a Normalize of the text's vector.  Its file, which older versions do not write, may say
+ * that it normalizes the vectors of tokens; that is refused. */
 static int take_normalize(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
 {
     char file[PATH_SIZE], name[PATH_SIZE];
@@ -559,20 +564,20 @@ static int take_normalize(struct cr_sentence *s, const char *folder, const char 
     return status;
 }
 
-/* A Dropout changes vectors only in a training. */
+/* Ignores a Dropout, which changes vectors only in training. */
 static int take_dropout(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
 {
     (void)s, (void)folder, (void)path, (void)error;
     return 0;
 }
 
-/* The kinds of modules, and where each may stand in the list. */
+/* Where a module may stand in the list, relative to the Pooling. */
 enum module_place { CR_ANYWHERE, CR_BEFORE_POOLING, CR_BEHIND_POOLING };
 
 static const struct module_kind {
     const char *name;
     enum module_place place;
-    bool may_be_own; /* it may lie in the folder itself */
+    bool may_be_own; /* its path may be the model's folder itself */
     int (*read)(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error);
 } module_kinds[] = {
     {"Transformer", CR_BEFORE_POOLING, true, take_transformer},
@@ -585,7 +590,8 @@ static const struct module_kind {
     {"Dropout", CR_ANYWHERE, true, take_dropout},
 };
 
-/* Reads a module by the end of its type, as "sentence_transformers.models.Pooling". */
+/* Reads a module of modules.json.  The last part of its type, such as
+ * "sentence_transformers.models.Pooling", is its kind. */
 static int read_module(struct cr_sentence *s, const struct cr_document *d, int module,
                        const char *folder, struct cr_error *error)
 {
@@ -611,7 +617,7 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
                    d->path, cr_value_line(d, module), name, path);
 }
 
-/* Reads modules.json, if the folder has one. */
+/* Reads modules.json if the folder has it. */
 static int read_modules(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -634,7 +640,7 @@ static int read_modules(struct cr_sentence *s, const char *folder, struct cr_err
 
 /* ---- other files ---- */
 
-/* Reads an integer of a file, if both are there. */
+/* Reads an integer from a JSON file; leaves *out unchanged if there is no such file or key. */
 static int read_number(const char *folder, const char *file, const char *key, int64_t *out,
                        struct cr_error *error)
 {
@@ -651,8 +657,8 @@ static int read_number(const char *folder, const char *file, const char *key, in
     return status;
 }
 
-/* Reads the settings of the module Transformer, from the first of the files that may have them: older
- * versions named the file after the family. */
+/* Reads the settings of the module Transformer from the first file of a list that exists: older
+ * versions named the file after the model's family. */
 static int read_transformer(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     static const char *const files[] = {
@@ -680,15 +686,15 @@ static int read_transformer(struct cr_sentence *s, const char *folder, struct cr
     return status;
 }
 
-/* True for torch.nn.modules.linear.Identity. */
+/* True if an activation is torch.nn.modules.linear.Identity. */
 static bool is_identity(const char *activation)
 {
     const char *dot = strrchr(activation, '.');
     return strcmp(dot ? dot + 1 : activation, "Identity") == 0;
 }
 
-/* Finds the prompt of a role among the prompts: it has the role's name, or another one that stands
- * for a document.  *text stays NULL without one. */
+/* Finds the prompt of a role: its name is the role, or for documents another usual name.  Leaves
+ * *text null if there is none. */
 static int find_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
                        struct cr_error *error)
 {
@@ -700,8 +706,8 @@ static int find_prompt(const struct cr_document *d, int prompts, const char *rol
     return 0;
 }
 
-/* Sets *text to the prompt of the role, or without a role to the one that default_prompt_name names; to NULL if there
- * is none.  The prompts "query" and "document" need not be there. */
+/* Sets *text to the prompt of `role`; if that is null, to the prompt that default_prompt_name
+ * names; to NULL if there is none.  The prompts "query" and "document" may be missing. */
 static int choose_prompt(const struct cr_document *d, int prompts, const char *role, const char **text,
                          struct cr_error *error)
 {
@@ -717,7 +723,8 @@ static int choose_prompt(const struct cr_document *d, int prompts, const char *r
     return role && prompts >= 0 ? find_prompt(d, prompts, role, text, error) : 0;
 }
 
-/* Reads truncate_dim, the numbers of a vector that are kept, which makes a module at the end: Truncate N. */
+/* Reads truncate_dim, the number of a vector's elements that are kept, as a last module: Truncate
+ * N. */
 static int read_truncation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     char module[40];
@@ -735,8 +742,8 @@ static int read_truncation(struct cr_sentence *s, const struct cr_document *d, s
     return 0;
 }
 
-/* Reads the prompt of a role, or the default one; if scores are the logits, by activation_fn; and the size of
- * vectors. */
+/* Reads config_sentence_transformers.json: the prompt of a role or the default one; truncate_dim;
+ * and activation_fn, which tells whether scores are the logits. */
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
@@ -760,7 +767,7 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
     return status;
 }
 
-/* Reads model_max_length of the tokenizer, which is 10^30 where it has no limit. */
+/* Reads model_max_length from the tokenizer's settings; 10^30 means that there is no limit. */
 static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -775,7 +782,8 @@ static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_e
     return status;
 }
 
-/* Reads pad_token of the tokenizer, a string or an object that has it as its content. */
+/* Reads pad_token from the tokenizer's settings: a string, or an object whose `content` is the
+ * string. */
 static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -797,8 +805,8 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
                                      folder);
 }
 
-/* Sets the pooling of a folder without modules.json: CLIP and SigLIP have a vector of their
- * own; other models get the mean over tokens.  model2vec has a table. */
+/* Sets the pooling of a folder without modules.json.  CLIP and SigLIP models compute a vector
+ * themselves; models of model2vec have a table; for all other models it is the mean over tokens. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
     char path[PATH_SIZE];
@@ -819,7 +827,7 @@ static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_e
     return is_siglip ? read_pad(s, folder, error) : status;
 }
 
-/* Reads the pooling of a GGUF file; such a file has neither prompts nor layers after the
+/* Reads the pooling from a GGUF file.  Such a file has neither prompts nor layers after the
  * pooling. */
 static int read_gguf(struct cr_sentence *s, const char *path, struct cr_error *error)
 {
@@ -885,8 +893,8 @@ int cr_lower_sentence_limit(struct cr_sentence *s, int64_t asked, int64_t positi
     return 0;
 }
 
-/* Fills the settings of the script.  A reranking decoder gets the option `score`, and a
- * classifier `classes`, in place of `pooling`. */
+/* Fills in the settings of the script.  A reranking decoder gets the option `score`, and a
+ * classifier gets `classes`, in place of `pooling`. */
 static void settings_of(struct cr_sentence_settings *out, const struct cr_sentence *s)
 {
     int n = 0;
@@ -926,7 +934,8 @@ crescent_script cr_sentence_script(struct cr_sentence_settings *of_files, const 
 
 /* ---- classifiers ---- */
 
-/* Returns the number below n that a text is, without sign and leading zeros, or -1. */
+/* Returns the number from 0 to n - 1 that a text represents, without sign and leading zeros, or
+ * -1. */
 static int label_number(const char *text, int n)
 {
     char plain[24];
@@ -935,7 +944,7 @@ static int label_number(const char *text, int n)
     return number >= 0 && number < n && strcmp(text, plain) == 0 ? (int)number : -1;
 }
 
-/* Reads id2label, {"0": NAME, ...}: each number below the count once. */
+/* Reads id2label, {"0": NAME, ...}, which must have each number below its count once. */
 static int read_names(struct cr_sentence *s, const struct cr_document *d, int names, struct cr_error *error)
 {
     s->n_labels = d->values[names].count;
@@ -950,7 +959,7 @@ static int read_names(struct cr_sentence *s, const struct cr_document *d, int na
     return 0;
 }
 
-/* Names the labels as transformers does where no file has names. */
+/* Sets names LABEL_0, LABEL_1, ..., as transformers does if a file gives none. */
 static void number_labels(struct cr_sentence *s, int n)
 {
     s->n_labels = n;
@@ -962,8 +971,8 @@ static void number_labels(struct cr_sentence *s, int n)
     }
 }
 
-/* Reads how probabilities are computed from logits: by a sigmoid if there is one label or
- * several labels may hold, unless a reranker says that its scores are the logits. */
+/* Reads how probabilities are computed from logits.  It is a sigmoid if there is one label, or if
+ * several labels may apply.  If the activation is Identity, scores are the logits. */
 static int read_activation(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     const char *problem = "", *activation = "";
@@ -978,7 +987,7 @@ static int read_activation(struct cr_sentence *s, const struct cr_document *d, s
     return 0;
 }
 
-/* Reads the names or the number of the labels of config.json; a reranking decoder has one label. */
+/* Reads the names or the number of labels from config.json; a reranking decoder has one label. */
 static int count_labels(struct cr_sentence *s, const struct cr_document *d, struct cr_error *error)
 {
     enum { MOST_LABELS = 100000 };

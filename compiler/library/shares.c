@@ -10,7 +10,7 @@
 #include "runtime/ranks.h"
 #include "training.h"
 
-/* ---- which are shared ---- */
+/* ---- the tensors that are shared ---- */
 
 static bool differ(const struct cr_port *a, const struct cr_port *b)
 {
@@ -74,7 +74,8 @@ static int64_t begin_of(const struct crescent_trainer *t, const struct cr_port *
     return cr_share_begin(whole->rank, whole->shape, rank, ranks_of(t)->count);
 }
 
-/* Returns the first element of those that a rank gives to others; see cr_owned_begin. */
+/* Returns the first element of the rows that a rank owns, that is, sends to other ranks; see
+ * cr_owned_begin. */
 static int64_t owned_of(const struct crescent_trainer *t, const struct cr_port *whole, int rank)
 {
     return cr_owned_begin(whole->rank, whole->shape, rank, ranks_of(t)->count);

@@ -1,20 +1,21 @@
-/* sum_parts.c - passes parts of sums from rank to rank; see sum_parts.h. */
+/* sum_parts.c - sends parts of sums from rank to rank; see sum_parts.h. */
 #include "sum_parts.h"
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/shard/share_states.h"
 #include "training.h"
 
-/* Returns the rank that adds up, in a node of the tree, the rows that rank `owner` keeps after the whole sum.
- * That is the owner if it runs micro-batches of the node.  Otherwise rows are assigned to the node's ranks
- * round-robin: if the left and the right part have equally many ranks, a power of two, each row is sent once. */
+/* Returns the rank that adds up, in a node of the tree, the rows that rank `owner` will have after
+ * the last addition. It is the owner if it runs micro-batches of the node.  Otherwise rows are
+ * assigned to the node's ranks round-robin.  If both subtrees have the same number of ranks, a
+ * power of two, each row is sent once. */
 static int holder(struct cr_rank_range ranks, int owner)
 {
     bool is_own = owner >= ranks.first && owner <= ranks.last;
     return is_own ? owner : ranks.first + owner % (ranks.last - ranks.first + 1);
 }
 
-/* The range of elements, in an output of the entry micro_batch, of the rows that a rank owns. */
+/* The elements of the rows that a rank owns in an output of the entry micro_batch. */
 struct rows {
     int64_t begin, end;
 };
@@ -27,7 +28,8 @@ static struct rows owned_rows(const struct crescent_trainer *t, int output, int 
                          cr_owned_begin(port->rank, port->shape, rank + 1, ranks)};
 }
 
-/* Adds the message that moves rows of an output between two ranks to the list, if this rank sends or receives it. */
+/* Adds to the list the message that moves rows of an output between two ranks, if this rank sends
+ * or receives it. */
 static void pass_rows(struct crescent_trainer *t, int level, int output, struct rows rows, int from,
                       int to)
 {
@@ -43,7 +45,7 @@ static void pass_rows(struct crescent_trainer *t, int level, int output, struct 
                             .is_received = own == to};
 }
 
-/* Exchanges the listed messages, and empties the list. */
+/* Sends and receives the listed messages, and empties the list. */
 static void exchange(struct crescent_trainer *t)
 {
     struct cr_accumulation *a = &t->accumulation;
@@ -77,7 +79,8 @@ void cr_join_sum_parts(struct crescent_trainer *t, struct cr_rank_range left,
                 add_rows(t, level, i, owned_rows(t, i, owner));
 }
 
-/* Lists the messages by which each rank gets the rows of its share that others own. */
+/* Lists the messages that complete each rank's share of an output by the rows that other ranks
+ * own. */
 static void complete_shares(struct crescent_trainer *t, int output)
 {
     const struct cr_port *port = &cr_trainer_engine(t)->outputs[output];

@@ -1,9 +1,11 @@
 /*
- * sum_parts.h - how the ranks of a training pass on sums of gradients of which each rank has some rows.
+ * sum_parts.h - how the ranks of a training add up gradients so that each rank gets some rows of
+ * the sums.
  *
- * A node of the tree of micro-batches is added up by the ranks of its leaves together: each of them adds some rows, in
- * the order of the tree.  In the end a rank has the rows that it owns (share_states.h).  In place of one rank that
- * receives whole sums, all ranks receive parts at the same time.
+ * The ranks that run the leaves of a node in the tree of micro-batches add up the node together:
+ * each of them adds some rows, in the order of the tree.  In the end a rank has the rows that it
+ * owns (share_states.h).  So all ranks receive parts of sums at the same time, instead of one rank
+ * that receives whole sums.
  */
 #ifndef CR_SUM_PARTS_H
 #define CR_SUM_PARTS_H
@@ -15,13 +17,13 @@ struct cr_rank_range {
     int first, last;
 };
 
-/* Adds up a node of the tree.  The ranks `left` have parts of its left sum, in the block of `level`; the ranks `right`
- * have parts of its right sum, in the block of level + 1.  All of them get parts of the result, in the block of
- * `level`. */
+/* Adds up a node of the tree.  The ranks `left` have parts of the left subtree's sum in the block
+ * of `level`; the ranks `right` have parts of the right subtree's sum in the block of level + 1.
+ * Afterwards all of them have parts of the node's sum in the block of `level`. */
 void cr_join_sum_parts(struct crescent_trainer *trainer, struct cr_rank_range left,
                        struct cr_rank_range right, int level);
 
-/* After the tree: gives this rank all rows of the sums that its update reads. */
+/* Call after the last addition.  Gives this rank all rows of the sums that its update reads. */
 void cr_complete_sums(struct crescent_trainer *trainer);
 
 #endif

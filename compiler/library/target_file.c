@@ -1,4 +1,4 @@
-/* target_file.c - targets in files; see target_file.h. */
+/* target_file.c - reads targets from files; see target_file.h. */
 #include "target_file.h"
 
 #include "compiler/files/mapping.h"

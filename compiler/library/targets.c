@@ -1,4 +1,4 @@
-/* targets.c - finds targets by name, for this machine, or in a file; see crescent.h. */
+/* targets.c - finds targets: by name, for this machine, or in a file; see crescent.h. */
 #include "targets.h"
 
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "host_target.h"
 #include "target_file.h"
 
-enum { OWN_NAMES = 2 }; /* generic and host; the table of processors follows */
+enum { OWN_NAMES = 2 }; /* the names "generic" and "host", which come before the table of
+                           processors */
 
 static const struct {
     const char *name, *about;
@@ -22,14 +23,14 @@ static const struct {
 
 /* ---- by name ---- */
 
-/* Adds to an error that the environment named the target. */
+/* Adds to an error message that the environment variable named the target. */
 static int name_variable(struct cr_error *error)
 {
     struct cr_error text = *error;
     return cr_fail(error, "CRESCENT_TARGET: %.600s", text.text);
 }
 
-/* Fails for an unknown name; lists all names and suggests the most similar. */
+/* Fails for an unknown target; the message lists all names and suggests the most similar one. */
 static int fail_name(const char *name, struct cr_error *error)
 {
     const char *names[64];
@@ -69,7 +70,7 @@ int cr_choose_target(crescent_context *context, const char *name, const struct c
 
 /* ---- listing ---- */
 
-/* Describes a target: first those such as "host", then processors. */
+/* Describes a target: first "generic" and "host", then the processors of the table. */
 int crescent_target_at(int index, crescent_target *target)
 {
     if (!target)
@@ -85,8 +86,8 @@ int crescent_target_at(int index, crescent_target *target)
     return CRESCENT_OK;
 }
 
-/* Prints a target; *text is null after a failure.  For "host", prints the target for a large
- * model on one thread. */
+/* Prints a target as text; *text is null after a failure.  For "host", prints the target for a
+ * large model on one thread. */
 int crescent_target_text(crescent_context *context, const char *name, char **text)
 {
     CR_REQUIRE_CONTEXT(context, name && text);

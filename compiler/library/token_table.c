@@ -8,7 +8,7 @@
 #include "compiler/exec/weight_files.h"
 #include "compiler/json/config_file.h"
 
-/* True if a folder has no config.json, or one of model2vec. */
+/* True if a folder has no config.json, or one whose model_type is model2vec. */
 static bool may_have_table(const char *folder)
 {
     char *path = cr_path_in(folder, "config.json");
@@ -33,8 +33,9 @@ static int count_tensors(const struct cr_weight_files *files)
     return n;
 }
 
-/* Takes the table of open files, if it is their only tensor.  model2vec may save fewer rows than tokens, with the row of each token
- * and a factor for it. */
+/* Finds the table among the tensors of open files; returns 1 if it is their only tensor.  Fails for
+ * a table of model2vec with fewer rows than tokens, which comes with tensors for the row of each
+ * token and a factor. */
 static int take_table(struct cr_token_table *table, const struct cr_weight_files *files, const char *folder,
                       struct cr_error *error)
 {

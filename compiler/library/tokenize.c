@@ -17,7 +17,7 @@ struct crescent_tokenizer {
     crescent_context *context;
     struct cr_tokenizer *tokenizer;
     struct cr_kept_image image;
-    int references; /* held by its owner and by streams */
+    int references; /* held by the tokenizer's owner and by streams */
 };
 
 static void release(crescent_tokenizer *t)
@@ -31,11 +31,11 @@ static void release(crescent_tokenizer *t)
 }
 
 /* Opens the tokenizer of a file or folder, which may be an installed one.  For a file of another
- * kind the error names that, rather than a syntax error in JSON. */
+ * kind, the error names the kind instead of a syntax error in JSON. */
 static struct cr_tokenizer *open_installed(const char *path, int64_t cache_bytes, struct cr_kept_image *image,
                                            struct cr_error *error)
 {
-    const int64_t least = 1 << 18; /* smaller files are read in some milliseconds */
+    const int64_t least = 1 << 18; /* smaller files are read within milliseconds */
     char *found = cr_find_installed(path);
     const char *end = strrchr(found, '.');
     struct cr_tokenizer *tokenizer = cr_open_kept_tokenizer(found, cache_bytes, least, image, error);
@@ -48,7 +48,7 @@ static struct cr_tokenizer *open_installed(const char *path, int64_t cache_bytes
     return tokenizer;
 }
 
-/* Opens a tokenizer.  The handle is made last, so that a failure has nothing to free. */
+/* Opens a tokenizer.  Creates the handle last, so that after a failure there is nothing to free. */
 int crescent_tokenizer_open(crescent_context *context, const char *path,
                             crescent_tokenizer **tokenizer)
 {
@@ -121,7 +121,7 @@ int crescent_end_at(const crescent_tokenizer *t, int index)
 
 /* ---- encoding and decoding ---- */
 
-/* Encodes a text; *ids is allocated even if there are no tokens. */
+/* Encodes a text; *ids is allocated even if the text has no tokens. */
 int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t length,
                     crescent_framing framing, int32_t **ids, size_t *n)
 {
@@ -138,7 +138,7 @@ int crescent_encode(crescent_tokenizer *tokenizer, const char *text, size_t leng
     return CRESCENT_OK;
 }
 
-/* Encodes a text or a pair; ids and segments share one block. */
+/* Encodes a text or a pair of texts; ids and segments are in one allocation. */
 int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *text,
                          crescent_encoding *encoding)
 {
@@ -171,7 +171,7 @@ int64_t crescent_tokenizer_limit(const crescent_tokenizer *t)
     return t ? t->tokenizer->truncation.most : 0;
 }
 
-/* Decodes ids; the text is null-terminated, even if it is empty. */
+/* Decodes ids; the text is null-terminated, also if it is empty. */
 int crescent_decode(crescent_tokenizer *tokenizer, const int32_t *ids, size_t n,
                     crescent_specials specials, char **text, size_t *length)
 {
@@ -194,10 +194,10 @@ struct crescent_text_stream {
     crescent_tokenizer *tokenizer;
     struct cr_decoder *decoder;
     struct cr_text text;
-    size_t given; /* bytes of the text that the last call returned */
+    size_t given; /* the number of bytes of `text` that the last call returned */
 };
 
-/* Opens a stream, which holds a reference to its tokenizer. */
+/* Opens a stream; it holds a reference to its tokenizer. */
 int crescent_text_stream_open(crescent_tokenizer *tokenizer, crescent_specials specials,
                               crescent_text_stream **stream)
 {
@@ -223,7 +223,7 @@ void crescent_text_stream_close(crescent_text_stream *s)
     free(s);
 }
 
-/* Returns how many of n bytes remain without an incomplete UTF-8 character at the end. */
+/* Returns n without the bytes of an incomplete UTF-8 character at the end of the text. */
 static size_t without_part(const char *text, size_t n)
 {
     size_t back = 0;
@@ -236,7 +236,7 @@ static size_t without_part(const char *text, size_t n)
     return lead < 0xf8 && bytes > back + 1 ? n - 1 - back : n;
 }
 
-/* Removes the bytes that the last call returned. */
+/* Removes the bytes that the last call returned from the buffer. */
 static void forget(crescent_text_stream *s)
 {
     if (s->given)

@@ -1,4 +1,4 @@
-/* training.c - opens a training, takes its data, and starts it; see training.h. */
+/* training.c - opens a training, sets its data, and starts it; see training.h. */
 #include "training.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- opening ---- */
 
-/* Finds the outputs that crescent_trainer_status reads. */
+/* Finds the outputs loss, lr and tokens, which crescent_trainer_status reads. */
 static int find_numbers(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -24,7 +24,7 @@ static int find_numbers(crescent_trainer *t, struct cr_error *error)
     return 0;
 }
 
-/* Allocates memory for those outputs that do not share the memory of a parameter or an input. */
+/* Allocates memory for the outputs that do not use the memory of a parameter or an input. */
 static int new_outputs(crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -43,8 +43,8 @@ static int new_outputs(crescent_trainer *t, struct cr_error *error)
     return status;
 }
 
-/* Keeps the parameters.  Those over which a step may store their next values are kept where its kernels
- * read them, which spares a copy. */
+/* Makes the engine keep the parameters.  If a step may overwrite a parameter in place with its next
+ * value, it is kept where kernels read it, which saves a copy. */
 static int keep_params(crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -65,7 +65,7 @@ static int new_inputs(crescent_trainer *t, struct cr_error *error)
     return status;
 }
 
-/* Checks the ports, then allocates memory. */
+/* Finds the training's ports, then allocates memory. */
 static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -85,7 +85,7 @@ static int prepare(crescent_trainer *t, int micro_batches, struct cr_error *erro
     return keep_params(t, error);
 }
 
-/* Keeps the entries of a step over micro-batches; of another graph, chooses its only entry. */
+/* Keeps all entries of a step over micro-batches; of any other graph, chooses the only entry. */
 static int choose_step(struct cr_graph *graph, const char *path, struct cr_error *error)
 {
     return cr_has_micro_batches(graph) ? 0 : cr_choose_entry(graph, "", path, error);
@@ -96,7 +96,7 @@ int crescent_trainer_micro_batches(const crescent_trainer *trainer)
     return trainer && trainer->next_state.micro_batches ? trainer->next_state.micro_batches : 1;
 }
 
-/* Opens a training; a failure leaves nothing open. */
+/* Opens a training; after a failure nothing is left open. */
 static int open_trainer(const crescent_graph *graph, const crescent_config *config,
                         crescent_trainer **trainer, struct cr_error *error)
 {
@@ -129,7 +129,7 @@ int crescent_trainer_open(const crescent_graph *graph, const crescent_config *co
     return cr_done(&guard, open_trainer(graph, config, trainer, guard.error));
 }
 
-/* Frees a training, even one whose opening failed half way. */
+/* Frees a training, also one whose opening failed halfway. */
 void crescent_trainer_close(crescent_trainer *t)
 {
     if (!t)
@@ -158,7 +158,7 @@ crescent_model *crescent_trainer_model(crescent_trainer *trainer)
 
 /* ---- data ---- */
 
-/* Fails for an input that a step over micro-batches sets by itself. */
+/* Fails if a step over micro-batches sets input i itself, so that the caller must not. */
 static int check_data(const crescent_trainer *t, int i, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -182,7 +182,8 @@ static int check_files(const crescent_trainer *t, const crescent_input_file *fil
     return 0;
 }
 
-/* Opens the files of inputs.  After a failure they are closed, and other files may be given. */
+/* Opens the files of inputs.  After a failure they are closed, and the caller may name other
+ * files. */
 static int feed(crescent_trainer *t, const crescent_input_file *files, int n,
                 struct cr_error *error)
 {
@@ -208,7 +209,7 @@ int crescent_trainer_feed(crescent_trainer *trainer, const crescent_input_file *
     return cr_done(&guard, feed(trainer, files, n, guard.error));
 }
 
-/* Copies an input from memory; ids are checked. */
+/* Copies the value of an input from memory; checks ids. */
 static int set_input(crescent_trainer *t, int i, const void *tensor, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -240,8 +241,8 @@ int crescent_trainer_set_input(crescent_trainer *trainer, int index, const void 
     return cr_done(&guard, set_input(trainer, index, tensor, guard.error));
 }
 
-/* Draws the initial values of an input.  A rank that keeps a share of it draws all of it, and
- * copies its share. */
+/* Draws the initial value of an input.  A rank that has a share of the input draws the whole value
+ * and copies its share. */
 static int draw_input(crescent_trainer *t, int i, struct cr_error *error)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -259,7 +260,7 @@ static int draw_input(crescent_trainer *t, int i, struct cr_error *error)
     return 0;
 }
 
-/* Starts a training.  Inputs without data get their initial values; it fails for one that has
+/* Starts a training.  Inputs without data get their initial values; fails for an input that has
  * neither. */
 static int start(crescent_trainer *t, struct cr_error *error)
 {

@@ -34,8 +34,8 @@ int cr_check_started(const crescent_trainer *t, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Chooses the memory for each output of a step, or of its entry update.  An output that replaces a
- * parameter or an input may use its memory. */
+/* Chooses where a step, or its entry update, writes each output.  An output that replaces a
+ * parameter or an input may be written to the memory of it. */
 static void choose_result_memory(crescent_trainer *t)
 {
     const struct cr_engine *e = cr_trainer_engine(t);
@@ -51,8 +51,8 @@ static void choose_result_memory(crescent_trainer *t)
     }
 }
 
-/* Prepares the next step: packs the new parameters, and swaps each output that has its own
- * memory with the input that it replaces. */
+/* Prepares the next step: packs the new parameters; an output that replaces an input but has memory
+ * of its own is swapped with the input. */
 static void swap_results(crescent_trainer *t)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -67,7 +67,7 @@ static void swap_results(crescent_trainer *t)
     cr_engine_take_tensors(e, t->learned);
 }
 
-/* Returns the current value of port number i of a kind, or null with an error. */
+/* Returns the current value of port number i of a kind; null with an error if it has none. */
 static const void *current(const crescent_trainer *t, crescent_port_kind kind, int i,
                            struct cr_error *error)
 {
@@ -89,7 +89,7 @@ static const void *current(const crescent_trainer *t, crescent_port_kind kind, i
     return e->tensors[i];
 }
 
-/* Returns the value of a scalar output after the last step. */
+/* Returns the value that a scalar output had after the last step. */
 static double value_of(const crescent_trainer *t, int output)
 {
     if (output == CR_NONE || !t->has_step)
@@ -99,7 +99,7 @@ static double value_of(const crescent_trainer *t, int output)
     return whole ? (double)*(const int32_t *)data : (double)*(const float *)data;
 }
 
-/* Runs a step without micro-batches. */
+/* Runs a step of a script without micro-batches. */
 static int run_whole(crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = cr_trainer_engine(t);
@@ -119,7 +119,7 @@ static int run_parts(crescent_trainer *t, struct cr_error *error)
                                t->results, error);
 }
 
-/* Makes a step: runs the model, and makes its outputs the next inputs. */
+/* Makes a step: runs the model, and makes its outputs the inputs of the next step. */
 static int step(crescent_trainer *t, struct cr_error *error)
 {
     if (cr_check_started(t, error) || cr_check_weights(t->model, error) ||
@@ -157,7 +157,7 @@ int crescent_trainer_step(crescent_trainer *trainer)
 
 /* ---- status ---- */
 
-/* Returns the status; missing numbers are NAN. */
+/* Returns the status; numbers that the script does not output are NAN. */
 int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *status)
 {
     CR_REQUIRE(trainer, status);
@@ -178,7 +178,7 @@ int crescent_trainer_status(const crescent_trainer *trainer, crescent_training *
     return CRESCENT_OK;
 }
 
-/* Copies the value of a port; fails if it has none yet. */
+/* Copies the value of a port to `tensor`; fails if the port has no value yet. */
 static int get(const crescent_trainer *t, crescent_port_kind kind, int index, void *tensor,
                struct cr_error *error)
 {
@@ -217,7 +217,7 @@ int crescent_loss_count(const crescent_trainer *trainer, crescent_loss_kind kind
     return kind == CRESCENT_VALIDATION_LOSSES ? trainer->history.n_validations : trainer->history.n;
 }
 
-/* Returns a loss: the mean over some steps, or the loss of a validation. */
+/* Returns a point of the losses: the mean loss over some steps, or the loss of a validation. */
 int crescent_loss_at(const crescent_trainer *trainer, crescent_loss_kind kind, int index,
                      crescent_loss *loss)
 {

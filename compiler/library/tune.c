@@ -1,9 +1,9 @@
 /*
- * tune.c - finds sizes for a machine by measuring them; see crescent.h.
+ * tune.c - finds good sizes of tiles for a machine by measuring; see crescent.h.
  *
  * It changes one size after another, and keeps a change if runs are clearly faster with it.  The
- * best model so far and the changed one run alternately, so that other load affects both.  If the
- * program's text does not change, nothing is measured.
+ * best model so far and the changed one are run alternately, so that other load affects both.  If a
+ * change does not change the program's text, nothing is measured.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 #include "host_target.h"
 #include "targets.h"
 
-/* ---- candidates and contestants ---- */
+/* ---- candidates ---- */
 
 enum { MAX_VALUES = 6, SEED = 1 };
 
-/* Sizes and their candidates, most effective first; a 0 ends a row. */
+/* The sizes and the values to try, the most effective size first; a 0 ends a row. */
 static const struct candidates {
     const char *size;
     int64_t values[MAX_VALUES];
@@ -46,7 +46,7 @@ static const struct candidates {
 };
 enum { N_SIZES = sizeof table / sizeof *table };
 
-/* A model for one target, and memory for its outputs. */
+/* A model compiled for one target, and memory for its outputs. */
 struct contestant {
     struct cr_target target;
     crescent_model *model;
@@ -57,15 +57,15 @@ struct crescent_tuner {
     crescent_context *context;
     struct cr_origin *origin;
     struct cr_graph *graph;
-    crescent_config config; /* the tuner owns its strings */
+    crescent_config config; /* the tuner owns the strings */
     struct contestant best, first;
-    struct cr_buffers inputs, expected; /* expected: outputs of the very first run */
-    int size, value;                    /* position of the next candidate in the table */
+    struct cr_buffers inputs, expected; /* `expected`: the outputs of the very first run */
+    int size, value;                    /* the row and column in `table` of the next candidate */
     int64_t end_ns;
-    char *path; /* file that was written */
+    char *path; /* the file that the result is written to */
 };
 
-/* ---- contestants ---- */
+/* ---- contestants: models that are measured ---- */
 
 static void close_contestant(struct contestant *c)
 {
@@ -74,7 +74,7 @@ static void close_contestant(struct contestant *c)
     *c = (struct contestant){.model = NULL};
 }
 
-/* Compiles for a target; runs nothing. */
+/* Compiles a model for a target, without running it. */
 static int open_contestant(crescent_tuner *t, struct contestant *c, const struct cr_target *target,
                            struct cr_error *error)
 {
@@ -91,7 +91,7 @@ static int run(crescent_tuner *t, struct contestant *c, struct cr_error *error)
                          error);
 }
 
-/* Draws weights, allocates outputs, and runs once. */
+/* Draws weights, allocates outputs, and runs the model once. */
 static int warm_up(crescent_tuner *t, struct contestant *c, struct cr_error *error)
 {
     struct cr_engine *e = &c->model->engine;
@@ -101,7 +101,7 @@ static int warm_up(crescent_tuner *t, struct contestant *c, struct cr_error *err
     return run(t, c, error);
 }
 
-/* Fails unless a contestant's first run gives the same bits as the very first run. */
+/* Fails unless a contestant's first run gave the same bits as the very first run. */
 static int check_bits(const crescent_tuner *t, const struct contestant *c, struct cr_error *error)
 {
     const struct cr_engine *e = &c->model->engine;
@@ -116,7 +116,7 @@ static int check_bits(const crescent_tuner *t, const struct contestant *c, struc
 
 /* ---- measuring ---- */
 
-/* Measures a run, in nanoseconds. */
+/* Measures the time of one run, in nanoseconds. */
 static int measure(crescent_tuner *t, struct contestant *c, double *ns, struct cr_error *error)
 {
     int64_t start = cr_clock();
@@ -126,8 +126,8 @@ static int measure(crescent_tuner *t, struct contestant *c, double *ns, struct c
     return 0;
 }
 
-/* Runs `a` and `b` alternately until `end`, at least three times.  *ratio is the median of times of
- * `b` over `a`, *ns the median time of `a`. */
+/* Runs `a` and `b` alternately until the time `end`, at least three times each.  Sets *ratio to the
+ * median of the ratios time of `b` / time of `a`, and *ns to the median time of `a`. */
 static int compare(crescent_tuner *t, struct contestant *a, struct contestant *b, int64_t end,
                    double *ratio, double *ns, struct cr_error *error)
 {
@@ -158,8 +158,8 @@ static int draw_inputs(crescent_tuner *t, const struct cr_engine *e, struct cr_e
     return 0;
 }
 
-/* Compiles the initial target twice: as the best so far, and as the first, to be compared with the
- * best at the end. */
+/* Compiles the initial target twice: as `best`, and as `first`, which is compared with the best one
+ * at the end. */
 static int prepare(crescent_tuner *t, const struct cr_target *target, struct cr_error *error)
 {
     if (open_contestant(t, &t->first, target, error) ||
@@ -173,7 +173,7 @@ static int prepare(crescent_tuner *t, const struct cr_target *target, struct cr_
     return open_contestant(t, &t->best, target, error) || warm_up(t, &t->best, error) ? -1 : 0;
 }
 
-/* Opens a tuner; a failure leaves nothing open. */
+/* Opens a tuner; after a failure nothing is left open. */
 static int open_tuner(const crescent_graph *graph, const crescent_config *config, double seconds,
                       crescent_tuner **tuner, struct cr_error *error)
 {
@@ -213,7 +213,7 @@ int crescent_tuner_open(const crescent_graph *graph, const crescent_config *conf
     return cr_done(&guard, open_tuner(graph, config, seconds, tuner, guard.error));
 }
 
-/* Frees a tuner, even a partial one. */
+/* Frees a tuner, also an incomplete one. */
 void crescent_tuner_close(crescent_tuner *t)
 {
     if (!t)
@@ -240,7 +240,7 @@ static int find_size(const char *name)
     return i;
 }
 
-/* Returns the number of candidates from the next one on. */
+/* Returns the number of candidates that are left in the table. */
 static int candidates_left(const crescent_tuner *t)
 {
     int n = 0;
@@ -250,7 +250,8 @@ static int candidates_left(const crescent_tuner *t)
     return n;
 }
 
-/* Moves to the next candidate that differs from the best; returns false if there is none. */
+/* Moves on to the next candidate that differs from the best target; returns false if there is
+ * none. */
 static bool next_candidate(crescent_tuner *t, struct cr_target *target, crescent_trial *trial)
 {
     for (; t->size < N_SIZES; t->size++, t->value = 0) {
@@ -274,8 +275,8 @@ static bool same_text(const struct contestant *a, const struct contestant *b)
     return x->text_length == y->text_length && memcmp(x->text, y->text, x->text_length) == 0;
 }
 
-/* Measures a contestant against the best, for a share of the time that is left.  It becomes the
- * best if it is clearly faster. */
+/* Measures a contestant against the best one, for a share of the remaining time.  It becomes the
+ * best one if it is clearly faster. */
 static int contest(crescent_tuner *t, struct contestant *c, crescent_trial *trial,
                    struct cr_error *error)
 {
@@ -321,7 +322,7 @@ int crescent_tuner_next(crescent_tuner *tuner, crescent_trial *trial)
 
 /* ---- the result ---- */
 
-/* Writes a target to the tuner's file; a rehearsal does not give the file its name. */
+/* Writes a target to the tuner's file; with `rehearsal`, does not give the file its name. */
 static int write_target(const crescent_tuner *t, const struct cr_target *target, bool rehearsal,
                         struct cr_error *error)
 {
@@ -339,7 +340,8 @@ static int write_target(const crescent_tuner *t, const struct cr_target *target,
     return status;
 }
 
-/* Sets the file that the result is written to; if `path` is null, the tuned target of this machine. */
+/* Sets the file that the result is written to: `path` or, if that is null, the file of this
+ * machine's tuned target. */
 static int choose_file(crescent_tuner *t, const char *path, struct cr_error *error)
 {
     free(t->path);
@@ -357,8 +359,8 @@ int crescent_tuner_check_finish(crescent_tuner *tuner, const char *path)
     return cr_done(&guard, status);
 }
 
-/* Writes the better target and reports both times.  These are measured again here, since the ratios
- * of trials are biased: each winner was also lucky. */
+/* Writes the better one of the first and the best target, and reports both times.  Measures both
+ * again, since the ratios of the trials are biased: a winner was also lucky. */
 static int finish(crescent_tuner *t, const char *path, crescent_tuning *tuning,
                   struct cr_error *error)
 {

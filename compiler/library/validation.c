@@ -1,9 +1,9 @@
 /*
- * validation.c - the loss of a training on held-out data; see crescent.h.
+ * validation.c - computes the loss of a training on held-out data; see crescent.h.
  *
- * The same script is run again, with its option `validation` set to true if it declares one, and
- * `loss` is the only output of the graph: a forward pass.  It uses the current parameters and state
- * of the training, and updates nothing.
+ * The script is run again, with its option `validation` set to true if it declares one.  `loss` is
+ * the only output that is kept, so that the graph is a forward pass.  It uses the current
+ * parameters and state of the training, and updates nothing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,14 +21,15 @@
 struct cr_validation {
     crescent_model *model;
     struct cr_buffers inputs, outputs;
-    struct cr_feeds feeds; /* files of --validation-input */
-    int *param, *state;    /* by parameter, by input: the index of the training's one with the
+    struct cr_feeds feeds; /* the files of --validation-input */
+    int *param, *state;    /* by parameter and by input: the index of the training's port with the
                               same name, or CR_NONE */
 };
 
 /* ---- the graph ---- */
 
-/* Removes all outputs but `loss`; of a step over micro-batches the loss of one of them stays. */
+/* Removes all outputs but `loss`; of a step over micro-batches, keeps the loss of one
+ * micro-batch. */
 static int keep_loss(struct cr_graph *g, const char *path, struct cr_error *error)
 {
     if (cr_has_micro_batches(g))
@@ -60,8 +61,8 @@ static bool *mark_live(const struct cr_graph *g)
     return live;
 }
 
-/* Fails if the loss depends on random numbers: without an option for validation that is dropout, or
- * data drawn for training. */
+/* Fails if the loss depends on random numbers: either dropout in a script without an option for
+ * validation, or data drawn for training. */
 static int check_random(const struct cr_graph *g, const char *path, struct cr_error *error)
 {
     bool *live = mark_live(g);
@@ -79,7 +80,7 @@ static int check_random(const struct cr_graph *g, const char *path, struct cr_er
                    where->file, where->line, path);
 }
 
-/* Keeps only the loss; fails without data, or if the loss is random. */
+/* Keeps only the loss; fails if there is no data, or if the loss is random. */
 static int check_graph(crescent_graph *graph, int n_files, struct cr_error *error)
 {
     const char *path = graph->origin->path;
@@ -94,7 +95,7 @@ static int check_graph(crescent_graph *graph, int n_files, struct cr_error *erro
     return declared ? 0 : check_random(graph->graph, path, error);
 }
 
-/* Runs the script for validation and compiles its loss. */
+/* Runs the script for validation and compiles the loss. */
 static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_files,
                       struct cr_error *error)
 {
@@ -103,7 +104,7 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
     if (cr_graph_again(t->context, t->model->origin, &on, 1, &graph))
         return -1;
     crescent_config config = t->model->config;
-    config.format = "f32"; /* the format of training, also if the file has others */
+    config.format = "f32"; /* training is in f32, whatever formats the file has */
     int status = check_graph(graph, n_files, error);
     if (!status) {
         status = cr_compile_graph(t->context, graph->origin, graph->graph, &config, CR_TO_TRAIN, &v->model, error);
@@ -115,7 +116,8 @@ static int open_model(struct cr_validation *v, const crescent_trainer *t, int n_
 
 /* ---- shared with the training ---- */
 
-/* Returns the training's port of the same name, shape and type, or CR_NONE with an error. */
+/* Returns the training's port with the same name, shape and type; CR_NONE with an error if there is
+ * none. */
 static int find_same(const struct cr_port *ports, int n, const struct cr_port *port,
                      const char *path, struct cr_error *error)
 {
@@ -142,7 +144,7 @@ static int find_params(struct cr_validation *v, const crescent_trainer *t, struc
     return 0;
 }
 
-/* Finds the inputs that are states of the training, whose values they share. */
+/* Finds the inputs that are states of the training; they use its values. */
 static int find_state(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
 {
     const struct cr_engine *e = &v->model->engine, *from = cr_trainer_engine(t);
@@ -161,8 +163,8 @@ static int find_state(struct cr_validation *v, const crescent_trainer *t, struct
 
 /* ---- data ---- */
 
-/* Fills an input with its initial values.  Fails if the training has data for it: then it needs a
- * file here. */
+/* Sets an input without a file to its initial values.  Fails if the training reads data for it:
+ * then validation needs a file, too. */
 static int start_input(struct cr_validation *v, const crescent_trainer *t, int i,
                        struct cr_error *error)
 {
@@ -179,7 +181,7 @@ static int start_input(struct cr_validation *v, const crescent_trainer *t, int i
     return 0;
 }
 
-/* Fails if another rank validates by other data. */
+/* Fails if another rank has other validation data. */
 static int compare_data(const crescent_trainer *t, uint64_t hash, struct cr_error *error)
 {
     int other = t->accumulation.ranks ? cr_ranks_compare(t->accumulation.ranks, hash) : -1;
@@ -189,7 +191,7 @@ static int compare_data(const crescent_trainer *t, uint64_t hash, struct cr_erro
                    "for all ranks", cr_trainer_engine(t)->path, other);
 }
 
-/* Opens the files, then fills other inputs with their initial values. */
+/* Opens the files, then sets the other inputs to their initial values. */
 static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
                       const crescent_input_file *files, int n, struct cr_error *error)
 {
@@ -209,7 +211,7 @@ static int open_feeds(struct cr_validation *v, const crescent_trainer *t,
 
 /* ---- opening ---- */
 
-/* Prepares a validation.  The script is checked before the files are read. */
+/* Prepares a validation.  Checks the script before it reads the files. */
 static int prepare(struct cr_validation *v, const crescent_trainer *t,
                    const crescent_input_file *files, int n, struct cr_error *error)
 {
@@ -224,7 +226,7 @@ static int prepare(struct cr_validation *v, const crescent_trainer *t,
     return open_feeds(v, t, files, n, error);
 }
 
-/* Opens the validation.  A failure leaves the training unchanged, without a validation. */
+/* Opens a validation.  After a failure the training is unchanged and has no validation. */
 static int open_validation(crescent_trainer *t, const crescent_input_file *files, int n,
                            struct cr_error *error)
 {
@@ -264,7 +266,7 @@ void cr_validation_close(struct cr_validation *v)
 
 /* ---- validating ---- */
 
-/* Sets all parameters from the training, packed for this engine's kernels. */
+/* Sets all parameters to the training's values, packed for this engine's kernels. */
 static int take_params(struct cr_validation *v, const crescent_trainer *t, struct cr_error *error)
 {
     struct cr_engine *e = &v->model->engine;
@@ -276,7 +278,7 @@ static int take_params(struct cr_validation *v, const crescent_trainer *t, struc
     return 0;
 }
 
-/* Computes the loss of a batch. */
+/* Computes the loss of batch number `index`. */
 static int run_batch(struct cr_validation *v, const void *const *inputs, int64_t index,
                      double *loss, struct cr_error *error)
 {
@@ -288,7 +290,7 @@ static int run_batch(struct cr_validation *v, const void *const *inputs, int64_t
     return 0;
 }
 
-/* Computes the mean loss of all batches; returns CRESCENT_STOPPED if `stop` asks for it. */
+/* Computes the mean loss of all batches; returns CRESCENT_STOPPED if `stop` returns true. */
 static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (*stop)(void *),
                        void *argument, double *loss, struct cr_error *error)
 {
@@ -311,7 +313,7 @@ static int run_batches(struct cr_validation *v, const crescent_trainer *t, int (
     return status;
 }
 
-/* Validates; records the loss once for each step. */
+/* Computes the validation loss, and records it once for each step. */
 static int validate(crescent_trainer *t, int (*stop)(void *), void *argument, double *loss,
                     struct cr_error *error)
 {
