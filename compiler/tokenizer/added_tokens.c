@@ -19,7 +19,7 @@
 
 #include "added_tokens.inc"
 
-/* Refuses a token that the vocabulary has with another id, or whose id it has for another text. */
+/* Refuses a token if the vocabulary has its text under another id, or another text under its id. */
 static int check(const struct cr_added_token *token, const struct cr_vocabulary *v,
                  const char *path, struct cr_error *error)
 {
@@ -77,7 +77,7 @@ const struct cr_added_token *cr_find_added(const struct cr_added *a, int32_t id)
 
 /* ---- the tries ---- */
 
-/* Stores the normalized text of a token. */
+/* Sets `shown` to the token's text as the normalizers change it. */
 static int normalize(struct cr_added_token *token, const struct cr_text_parts *normalizers,
                      struct cr_error *error)
 {
@@ -91,8 +91,9 @@ static int normalize(struct cr_added_token *token, const struct cr_text_parts *n
     return status;
 }
 
-/* True if decoding hides a token together with special ones.  Hugging Face's library hides a token whose shown text
- * is the text of a special token; so a special token whose text normalizing changes is not hidden. */
+/* True if decoding hides a token when it hides special tokens.  As in Hugging Face's library, it
+ * does if the text that decoding shows for the token is the text of a special token.  So a special
+ * token whose text the normalizers change is not hidden. */
 static bool is_hidden(const struct cr_added *a, const struct cr_added_token *token)
 {
     const char *text = token->shown ? token->shown : token->text;
@@ -108,8 +109,8 @@ static struct cr_added_rule rule_of(const struct cr_added_token *token)
                                                  (token->rstrip ? CR_ADDED_RSTRIP : 0)};
 }
 
-/* Adds special tokens to the tries first.  The total growth of all normalized tokens is limited
- * like that of a text. */
+/* Adds special tokens to the tries before the others.  Limits the total length to which the
+ * normalizers may extend the texts of all tokens, in the same way as for an input text. */
 int cr_index_added(struct cr_added *a, const struct cr_text_parts *normalizers,
                    struct cr_error *error)
 {

@@ -5,7 +5,7 @@
 
 #include "emitted_parts.h"
 
-/* Accents are stripped where text is lower-cased, unless the file says something else. */
+/* The default of strip_accents is the value of lowercase. */
 int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document *d, int object,
                             const char *where, struct cr_error *error)
 {
@@ -19,7 +19,8 @@ int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document 
     return cr_read_bool(d, object, where, "strip_accents", &bert->strips_accents, error);
 }
 
-/* Lists the stages of the settings, in order; returns their number. */
+/* Lists the normalization stages that the settings switch on, in their order; returns their
+ * number. */
 static int stages_of(const struct cr_bert *bert, enum cr_stage_kind kinds[4])
 {
     int n = 0;

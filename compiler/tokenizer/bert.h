@@ -4,8 +4,9 @@
 
 #include "tokenizer_part.h"
 
-/* BertNormalizer: removes control characters and makes all white space a space, puts spaces around
- * Chinese characters, strips accents, and lower-cases, each if its settings say so. */
+/* BertNormalizer.  Each step can be switched off: it removes control characters and replaces
+ * white space by spaces; puts spaces around Chinese characters; strips accents; converts to
+ * lower case. */
 int cr_read_bert_normalizer(struct cr_text_part *part, const struct cr_document *document,
                             int object, const char *where, struct cr_error *error);
 int cr_normalize_bert(const struct cr_text_part *part, const char *text, size_t n,

@@ -17,9 +17,9 @@
 #include "piece_hash.inc"
 #include "symbols.inc"
 
-/* ---- making ---- */
+/* ---- building ---- */
 
-/* Finds the id of a token of a merge; fails if the vocabulary does not have it. */
+/* Finds the id of a token that a merge names; fails if the vocabulary does not have it. */
 static int find_token(const struct cr_bpe *bpe, const char *text, size_t length, int32_t *id,
                       const char *path, struct cr_error *error)
 {
@@ -31,8 +31,8 @@ static int find_token(const struct cr_bpe *bpe, const char *text, size_t length,
                    path, cr_show(text, length).text, bpe->n_merges);
 }
 
-/* Finds the id of the concatenation of two tokens.  Vocabularies list these tokens in the order
- * of the merges, so the id after the last one found is tried first. */
+/* Finds the id of the token that two tokens concatenate to.  Vocabularies usually list these tokens
+ * in the order of the merges, so the id after the last one found is tried first. */
 static int find_both(const struct cr_bpe *bpe, const char *left, size_t left_length,
                      const char *right, size_t right_length, int32_t *id, const char *path,
                      struct cr_error *error)
@@ -75,7 +75,8 @@ int cr_add_merge(struct cr_bpe *bpe, const char *left, size_t left_length, const
     return 0;
 }
 
-/* Returns the slot of a pair, or the free slot where it belongs. */
+/* Returns the slot of a pair of tokens in the hash table of merges, or the free slot to store it
+ * in. */
 static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
 {
     uint32_t at = cr_merge_hash(left, right) & bpe->mask;
@@ -87,8 +88,8 @@ static uint32_t slot_of(const struct cr_bpe *bpe, int32_t left, int32_t right)
     return at;
 }
 
-/* True if a token is a single character with the affixes of that position in a piece; stores the
- * character in *character. */
+/* True if a token consists of a single character and the prefix or suffix that tokens have at
+ * `position`; sets *character. */
 static bool is_letter(const struct cr_bpe *bpe, int position, int32_t id, uint32_t *character)
 {
     size_t before = position & CR_CONTINUES ? bpe->prefix_length : 0;
@@ -106,7 +107,7 @@ static bool is_letter(const struct cr_bpe *bpe, int position, int32_t id, uint32
     return true;
 }
 
-/* Builds the hash table of the tokens that are a single character at a position in a piece
+/* Builds the hash table of the tokens that consist of a single character at a position in a piece
  * (CR_CONTINUES, CR_ENDS). */
 static void index_letters(struct cr_bpe *bpe, int position)
 {
@@ -127,15 +128,15 @@ static void index_letters(struct cr_bpe *bpe, int position)
                 (struct cr_letter){character, id};
 }
 
-/* Returns the position of a character that determines its token: only positions with an affix
- * are distinguished. */
+/* Returns which table of letters applies to a character: positions are distinguished only if they
+ * have a prefix or suffix. */
 static int position_of(const struct cr_bpe *bpe, bool continues, bool ends)
 {
     return (continues && bpe->prefix_length > 0 ? CR_CONTINUES : 0) |
            (ends && bpe->suffix_length > 0 ? CR_ENDS : 0);
 }
 
-/* Builds the hash tables of pairs and of letters. */
+/* Builds the hash tables of merges and of letters. */
 static void make_tables(struct cr_bpe *bpe)
 {
     uint32_t size = 4;
@@ -177,8 +178,8 @@ uint32_t cr_hash_piece(const char *text, size_t n)
 
 /* ---- encoding ---- */
 
-/* Makes room for the symbols of a piece of n bytes, at most one for each, and one more for the end.  The bytes
- * of affixes may be tokens, too. */
+/* Allocates memory for the symbols of a piece of n bytes: at most one for each byte, and one for
+ * the end.  With byte fallback, the bytes of prefixes and the suffix may become symbols, too. */
 static void make_room(const struct cr_bpe *bpe, struct cr_bpe_work *work, size_t n)
 {
     if (bpe->byte_fallback)
@@ -192,7 +193,8 @@ static void make_room(const struct cr_bpe *bpe, struct cr_bpe_work *work, size_t
     work->ids = cr_calloc(work->room, sizeof *work->ids);
 }
 
-/* Adds the tokens of all bytes, and returns true; or returns false if one has none. */
+/* Appends the token of each byte of all parts.  Returns false, and appends nothing, if a byte has
+ * no token. */
 static bool add_bytes(const struct cr_bpe *bpe, struct cr_symbols *s, const char *const parts[3],
                       const size_t lengths[3])
 {
@@ -205,8 +207,8 @@ static bool add_bytes(const struct cr_bpe *bpe, struct cr_symbols *s, const char
     return true;
 }
 
-/* Adds the tokens of a character that is no token together with its affixes: one for each byte of both, or the
- * unknown token.  `text` has the bytes of the character. */
+/* Appends tokens for a character that does not form a token with its prefix and suffix: one for
+ * each byte of all three, or the unknown token.  `text` has the `bytes` bytes of the character. */
 static void add_affixed_bytes(const struct cr_bpe *bpe, const struct cr_bpe_tables *tables, struct cr_symbols *s,
                               int position, const char *text, size_t bytes)
 {
@@ -217,10 +219,10 @@ static void add_affixed_bytes(const struct cr_bpe *bpe, const struct cr_bpe_tabl
         cr_add_unknown(tables, s);
 }
 
-/* Stands for the unknown token that is missing: no merge has it. */
+/* Stands for an unknown token that is not in the vocabulary; no merge contains it. */
 enum { MISSING = INT32_MAX };
 
-/* Appends ids; returns false if one is of the unknown token that is missing. */
+/* Appends ids; returns false if one of them is MISSING. */
 static bool append(struct cr_ids *ids, const int32_t *items, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

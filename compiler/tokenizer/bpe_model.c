@@ -9,13 +9,13 @@
 
 /* ---- tokenizer.json ---- */
 
-/* A merge is "LEFT RIGHT" or ["LEFT", "RIGHT"]. */
+/* Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"]. */
 static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge,
                       struct cr_error *error)
 {
     const struct cr_json_value *value = &d->values[merge];
     if (value->kind == CR_JSON_STRING && strncmp(value->text, "#version", strlen("#version")) == 0)
-        return 0; /* the first line of a merges.txt */
+        return 0; /* skips the first line of a merges.txt, which has the version */
     if (value->kind == CR_JSON_STRING) {
         const char *space = strchr(value->text, ' ');
         if (space && !strchr(space + 1, ' '))
@@ -33,10 +33,10 @@ static int read_merge(struct cr_bpe *bpe, const struct cr_document *d, int merge
                    d->path, cr_kind_of_value(d, merge), bpe->n_merges);
 }
 
-enum { MOST_PREFIX = 32 }; /* bytes of a prefix with byte_fallback */
+enum { MOST_PREFIX = 32 }; /* the most bytes of a prefix with byte_fallback */
 
-/* Reads the prefix and the suffix of tokens.  With byte_fallback each byte of a prefix may become a token, so a
- * prefix has at most MOST_PREFIX bytes. */
+/* Reads the prefix and the suffix of tokens.  With byte_fallback each byte of a prefix may become a
+ * token, so the prefix is limited to MOST_PREFIX bytes. */
 static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
@@ -51,7 +51,7 @@ static int read_affixes(struct cr_bpe *bpe, const struct cr_document *d, int mod
                : 0;
 }
 
-/* Refuses an option that makes ids random. */
+/* Refuses the option dropout, which makes ids random. */
 static int refuse_dropout(const struct cr_document *d, int model, struct cr_error *error)
 {
     int dropout = cr_member(d, model, "dropout");
@@ -61,8 +61,8 @@ static int refuse_dropout(const struct cr_document *d, int model, struct cr_erro
                : 0;
 }
 
-/* Reads the id of the unknown token.  A model may have none, or one that is no token: then texts that need it are
- * refused. */
+/* Reads the unknown token.  A model may have none, or one that is not in the vocabulary; in the
+ * latter case texts that need it are refused. */
 static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
@@ -76,7 +76,7 @@ static int read_unknown(struct cr_bpe *bpe, const struct cr_document *d, int mod
     return 0;
 }
 
-/* Reads the model; merges come last, since they name tokens of the vocabulary. */
+/* Reads the model.  Merges are read last, as they refer to tokens of the vocabulary. */
 static int read_bpe(struct cr_tokenizer *t, const struct cr_document *d, int model,
                     struct cr_error *error)
 {
@@ -105,7 +105,7 @@ static void index_bpe(struct cr_tokenizer *t)
     cr_index_bpe(&t->bpe);
 }
 
-/* Encodes a piece of text.  Frees the working memory after a long one. */
+/* Encodes a piece of text.  Frees the working memory if the piece was long. */
 static int encode_bpe(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
                       struct cr_error *error)
 {
@@ -126,7 +126,7 @@ static void release_bpe(struct cr_tokenizer *t)
 
 /* ---- in emitted C ---- */
 
-/* True if each byte has a token, so that no character is unknown. */
+/* True if each byte has a token, so that no character can be unknown. */
 static bool has_all_bytes(const struct cr_vocabulary *v)
 {
     bool all = true;
@@ -140,13 +140,15 @@ static bool has_all_bytes(const struct cr_vocabulary *v)
     return all;
 }
 
-/* True if a token is decoded to the bytes that its letters stand for, as emitted C compares them with a piece. */
+/* True if decoding turns a token's letters back into bytes, so that emitted C can compare the token
+ * with a piece of text. */
 static bool decodes_letters(const struct cr_text_parts *decoders)
 {
     return decoders->n == 1 && strcmp(decoders->items[0].kind->type, "ByteLevel") == 0;
 }
 
-/* Chooses how emitted C encodes a piece: by its bytes or its characters; as a whole first, if merges may be ignored. */
+/* Chooses the function that encodes a piece in emitted C: by bytes or by characters.  If the model
+ * ignores merges for tokens, it looks for the whole piece first. */
 static int list_bpe(const struct cr_tokenizer *t, struct cr_shape *s, struct cr_error *error)
 {
     if (t->bpe.missing && !(s->byte_level && has_all_bytes(&t->vocabulary)))

@@ -3,14 +3,14 @@
 
 #include <stdint.h>
 
-enum { FIRST = 0x100, LAST = 0x143 }; /* the characters of invisible bytes */
+enum { FIRST = 0x100, LAST = 0x143 }; /* the characters that represent invisible bytes */
 
 static bool is_visible(unsigned byte)
 {
     return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-/* Returns the character of a byte; characters of invisible bytes are numbered from FIRST on. */
+/* Returns the character that represents a byte; for invisible bytes these count from FIRST on. */
 static unsigned letter_of(unsigned byte)
 {
     if (is_visible(byte))
@@ -18,7 +18,7 @@ static unsigned letter_of(unsigned byte)
     return byte < 0x21 ? FIRST + byte : byte < 0xa1 ? FIRST + 0x21 + byte - 0x7f : LAST;
 }
 
-/* Returns the byte of a letter, or -1. */
+/* Returns the byte that a character represents, or -1. */
 static int byte_of(unsigned letter)
 {
     if (letter < FIRST)

@@ -38,8 +38,8 @@ const struct cr_cut_row cr_cut_rows[CR_CUT_KINDS] = {
     [CR_CUT_SCRIPTS] = {"cr_piece_by_script", NULL, {.piece = cr_piece_by_script}},
 };
 
-/* Characters of class 2 are matches, each a separate one; text of class 1 is between matches.
- * With `invert`, the text is the match. */
+/* A character of class 2 is a match of its own; characters of class 1 are the text between matches.
+ * With `invert`, that text counts as the match. */
 struct cr_cutter cr_cutter_of(enum cr_cut_kind kind, enum cr_behavior behavior, bool invert)
 {
     struct cr_cutter cutter = cr_cut_rows[kind].cutter;

@@ -12,7 +12,7 @@ struct cr_decoder {
     enum cr_specials specials;
     struct cr_decoding *states;
     struct cr_text_state text;
-    bool begun; /* some token was shown */
+    bool begun; /* a token was shown already */
 };
 
 struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *t, enum cr_specials specials)
@@ -32,7 +32,8 @@ void cr_decoder_free(struct cr_decoder *d)
     free(d);
 }
 
-/* Decodes one token.  An added token that is searched in normalized text is shown normalized. */
+/* Decodes one token.  An added token that is searched for in normalized text is shown
+ * normalized. */
 int cr_decoder_add(struct cr_decoder *d, int32_t id, struct cr_text *out, struct cr_error *error)
 {
     const struct cr_tokenizer *t = d->tokenizer;
@@ -58,7 +59,7 @@ int cr_decoder_end(struct cr_decoder *d, struct cr_text *out, struct cr_error *e
     return cr_decode_end(&d->tokenizer->decoders, d->states, out, error);
 }
 
-/* Returns the number of ids without those that the post-processors put after the text. */
+/* Returns n, less the ids that post-processors put after a text if the list ends in them. */
 static size_t without_frame(const struct cr_tokenizer *t, const int32_t *ids, size_t n)
 {
     size_t after = (size_t)t->frame.n_after;

@@ -14,7 +14,8 @@
 
 #include "stripping.inc"
 
-/* Decodes byte letters.  A token with any other letter is copied unchanged. */
+/* Decodes letters that represent bytes.  A token with a character that is not such a letter is
+ * copied unchanged. */
 static int byte_level(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                       size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -40,7 +41,7 @@ static int hex(char c)
                                   : -1;
 }
 
-/* Decodes <0xHH> to that byte; returns false for another token. */
+/* Decodes a token <0xHH> to the byte; returns false for any other token. */
 static bool is_byte(const char *text, size_t n, char *byte)
 {
     if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || hex(text[3]) < 0 || hex(text[4]) < 0)
@@ -81,7 +82,8 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* Strips at most `start` of the character at the beginning of each token, `stop` at its end. */
+/* Removes at most `start` copies of the character at the begin of each token, and at most `stop` at
+ * its end. */
 static int strip(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                  size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -113,7 +115,7 @@ static int read_bpe(struct cr_text_part *part, const struct cr_document *d, int 
                             : cr_fail(error, "%s: %s: found an empty suffix, expected some text", d->path, where);
 }
 
-/* Replaces each suffix by a space, in the last token by nothing. */
+/* Replaces each suffix by a space; in the last token, removes it. */
 static int bpe(const struct cr_text_part *part, struct cr_decoding *state, const char *text, size_t n,
                struct cr_text *out, struct cr_error *error)
 {
@@ -131,14 +133,13 @@ static int bpe(const struct cr_text_part *part, struct cr_decoding *state, const
 
 /* ---- in emitted C ---- */
 
-/* Accepts a part that decodes a token to the same bytes whatever precedes it. */
+/* Accepts a part if it decodes a token to the same bytes whatever token precedes it. */
 static int shape_token(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     return part->gathers || part->joins ? cr_refuse_shape(s, part->kind->type, NULL, error) : 0;
 }
 
-/* Accepts a Strip after a Fuse only if it removes nothing but spaces at the beginning of the
- * text. */
+/* Accepts a Strip behind a Fuse only if all it removes are spaces at the beginning of the text. */
 static int shape_strip(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     if (!part->fused)
@@ -175,7 +176,8 @@ static bool is_one_character(const char *text, size_t length)
     return text && length > 0 && cr_utf8(text, text + length) == length;
 }
 
-/* True if a part after a Fuse gives the same bytes for a text and for its pieces in order. */
+/* True if a part behind a Fuse gives the same bytes whether it gets the text as a whole or in
+ * pieces. */
 static bool takes_pieces(const struct cr_text_part *part)
 {
     size_t length = 0;
@@ -221,7 +223,7 @@ static int decode_gathered(const struct cr_text_part *part, struct cr_decoding *
     return part->kind->decode(part, state, text->data ? text->data : "", text->length, &state->out, error);
 }
 
-/* Decodes the token that was held back, if there is one, and holds back this one. */
+/* Decodes the token that was held back, if there is one, and then holds back this one. */
 static int decode_held(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                        size_t n, struct cr_error *error)
 {
@@ -235,8 +237,8 @@ static int decode_held(const struct cr_text_part *part, struct cr_decoding *stat
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error);
 
-/* Passes the bytes that decoder i has gathered on to those after it: as one token if they are UTF-8, else each as a
- * token of its own. */
+/* Passes the bytes that decoder i has gathered to the decoders behind it: as one token if they are
+ * valid UTF-8, else each byte as a token of its own. */
 static int decode_bytes(const struct cr_text_parts *decoders, struct cr_decoding *states, int i, struct cr_text *out,
                         struct cr_error *error)
 {
@@ -249,7 +251,7 @@ static int decode_bytes(const struct cr_text_parts *decoders, struct cr_decoding
     return status;
 }
 
-/* Runs a text through decoder i and those after it, and appends the result to `out`. */
+/* Runs a text through decoder i and all decoders behind it, and appends the result to `out`. */
 static int decode_from(const struct cr_text_parts *decoders, struct cr_decoding *states, int i,
                        const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {

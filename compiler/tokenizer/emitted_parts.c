@@ -1,4 +1,4 @@
-/* emitted_parts.c - how emitted C replaces parts; see emitted_parts.h. */
+/* emitted_parts.c - describes the parts of a tokenizer for emitted C; see emitted_parts.h. */
 #include "emitted_parts.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ bool cr_shape_space(struct cr_shape *s, const struct cr_text_part *part)
     return bytes == part->length;
 }
 
-/* Lets each part add its settings by the row of its kind. */
+/* Calls, for each part, the function of its kind that describes it; `expected` names the supported
+ * kinds in messages. */
 static int read_parts(struct cr_shape *s, const struct cr_text_parts *parts, const char *expected,
                       struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* encode.c - encodes text to ids; see tokenizer.h. */
+/* encode.c - converts text to ids; see tokenizer.h. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -6,7 +6,7 @@
 
 #include "leading.inc"
 
-/* Normalizes each piece of `in` that is not a token, and splits it at the added tokens that are
+/* Normalizes each piece of `in` that is not a token, and cuts it at those added tokens that are
  * searched for in normalized text. */
 static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces *in,
                             struct cr_pieces *out, struct cr_error *error)
@@ -29,7 +29,8 @@ static int normalize_pieces(const struct cr_tokenizer *t, const struct cr_pieces
     return status;
 }
 
-/* Appends the ids of tokens, and of the pieces between them by the model. */
+/* Appends the ids of all pieces.  Pieces that are tokens have one already; the model encodes the
+ * others. */
 static int encode_pieces(struct cr_tokenizer *t, const struct cr_pieces *pieces,
                          struct cr_ids *ids, struct cr_error *error)
 {
@@ -44,7 +45,7 @@ static int encode_pieces(struct cr_tokenizer *t, const struct cr_pieces *pieces,
     return status;
 }
 
-/* Encodes a text without special ids around it. */
+/* Encodes a text, without special ids around it. */
 static int encode_text(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
                        struct cr_error *error)
 {
@@ -73,7 +74,8 @@ static void put(struct cr_encoding *e, int32_t id, int32_t type)
     *CR_PUSH(e->types.items, e->types.n, e->types.cap) = type;
 }
 
-/* Lays out the ids of both texts as the template says, without the special ids unless `framed`. */
+/* Puts the ids of both texts into the order that a template prescribes.  Special ids are added only
+ * if `framed` is true. */
 static void lay(const struct cr_template *template, bool framed, const struct cr_ids texts[2],
                 struct cr_encoding *e)
 {
@@ -86,7 +88,7 @@ static void lay(const struct cr_template *template, bool framed, const struct cr
     }
 }
 
-/* Cuts the texts so that they and the special ids fit. */
+/* Truncates the texts so that their ids and the special ids together are within the limit. */
 static int cut(const struct cr_encoding_request *r, const struct cr_template *template,
                struct cr_ids texts[2], struct cr_encoding *e, struct cr_error *error)
 {

@@ -1,4 +1,4 @@
-/* end_tokens.c - the ids that end a text; see end_tokens.h. */
+/* end_tokens.c - reads the ids of the tokens that end a text; see end_tokens.h. */
 #include "end_tokens.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ int cr_join_path(char path[CR_PATH_SIZE], const char *folder, const char *name,
                    CR_PATH_SIZE);
 }
 
-/* Reads {"eos_token_id": 2} or {"eos_token_id": [2, 3]}. */
+/* Reads the member {"eos_token_id": 2} or {"eos_token_id": [2, 3]} of a file. */
 static int read_ids(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     enum { MOST = 64 };
@@ -35,7 +35,7 @@ static int read_ids(struct cr_tokenizer *t, const char *path, struct cr_error *e
     return 0;
 }
 
-/* Reads {"eos_token": "</s>"} or {"eos_token": {"content": "</s>"}}. */
+/* Reads the member {"eos_token": "</s>"} or {"eos_token": {"content": "</s>"}} of a document. */
 static int take_token(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     int member = cr_member(d, 0, "eos_token");
