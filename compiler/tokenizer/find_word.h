@@ -1,5 +1,5 @@
-/* find_word.h - looks up the tokens of a vocabulary, for the .inc files that emitted C contains,
- * too: there word_table.inc takes its place. */
+/* find_word.h - looks up a text in a vocabulary, for the .inc files that are also copied into
+ * emitted C.  There word_table.inc takes the place of this file. */
 #ifndef CR_FIND_WORD_H
 #define CR_FIND_WORD_H
 

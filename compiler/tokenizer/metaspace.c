@@ -1,4 +1,4 @@
-/* metaspace.c - spaces as a visible character, and back; see metaspace.h. */
+/* metaspace.c - replaces spaces by a visible character, and back; see metaspace.h. */
 #include "metaspace.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "visible_space.inc"
 
-/* Reads `prepend_scheme`, or the add_prefix_space of older files. */
+/* Reads `prepend_scheme`, or `add_prefix_space` of older files. */
 static int read_scheme(struct cr_text_part *part, const struct cr_document *d, int object,
                        const char *where, struct cr_error *error)
 {
@@ -49,8 +49,8 @@ int cr_read_metaspace(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* Replaces spaces, and prepends the replacement if the scheme says so; then cuts the text before
- * each replacement. */
+/* Replaces spaces, and puts the replacement before the text if the scheme demands it; then cuts the
+ * text before each replacement. */
 int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                      struct cr_pieces *out, struct cr_error *error)
 {
@@ -76,7 +76,8 @@ int cr_cut_metaspace(const struct cr_text_part *part, const char *text, size_t n
     return status;
 }
 
-/* Turns replacements into spaces; the first token loses them if encoding prepends one. */
+/* Turns replacements back into spaces; removes those of the first token if encoding puts one before
+ * a text. */
 int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *state,
                         const char *text, size_t n, struct cr_text *out, struct cr_error *error)
 {
@@ -94,8 +95,8 @@ int cr_decode_metaspace(const struct cr_text_part *part, struct cr_decoding *sta
     return 0;
 }
 
-/* Adds the replacement of spaces, and the cut before each replacement, to the stages of emitted
- * C. */
+/* Adds to the description for emitted C the replacement of spaces, and the cut before each
+ * replacement. */
 int cr_list_metaspace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     const struct cr_cut_row *row = &cr_cut_rows[CR_CUT_CHARACTER];

@@ -1,5 +1,5 @@
-/* metaspace.h - Metaspace, a pre-tokenizer and a decoder: spaces as a visible character, mostly
- * U+2581. */
+/* metaspace.h - Metaspace, a pre-tokenizer and a decoder: represents spaces by a visible character,
+ * mostly U+2581. */
 #ifndef CR_METASPACE_H
 #define CR_METASPACE_H
 

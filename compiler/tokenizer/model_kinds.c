@@ -10,8 +10,8 @@ static const struct cr_model_kind *const kinds[] = {&cr_bpe_model, &cr_wordpiece
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* Returns the type of a model that does not name it, as files of older versions do: by the members
- * that only this kind has. */
+/* Returns the type of a model whose file does not name it, as in older versions.  It follows from
+ * members that only one kind has. */
 static const char *type_by_members(const struct cr_document *d, int model)
 {
     int vocabulary = cr_member(d, model, "vocab");

@@ -42,9 +42,9 @@ static int replace(const struct cr_text_part *part, const char *text, size_t n, 
     return cr_put_replaced(part, text, n, out, leading, error);
 }
 
-/* True if a pattern is a character, or \\s for white space, with a minimum of repetitions, such
- * as " {2,}" or "\\s+".  Sets the position of the character, which is empty for white space, and
- * the minimum. */
+/* True if a pattern is a character, or \\s for white space, repeated a minimum number of times,
+ * such as " {2,}" or "\\s+".  Sets *character to the character, whose length *bytes is 0 for white
+ * space, and *least to the minimum. */
 static bool is_run(const char *source, size_t n, const char **character, size_t *bytes, int *least)
 {
     static const char meta[] = ".[]()*?+{}|^$";
@@ -68,7 +68,7 @@ static bool is_run(const char *source, size_t n, const char **character, size_t 
     return *least >= 1 && *least <= 9;
 }
 
-/* Lists a Replace of a string, or of runs of a character. */
+/* Lists for emitted C a Replace of a string, or of runs of a character. */
 static int list_replace(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     struct cr_listed_stage stage = {.kind = CR_REPLACED, .to = part->content, .n_to = part->length};
@@ -129,7 +129,7 @@ static int read_strip(struct cr_text_part *part, const struct cr_document *d, in
     return 0;
 }
 
-/* Strips white space. */
+/* Removes white space at the begin, the end, or both. */
 static int strip(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                  size_t *leading, struct cr_error *error)
 {

@@ -1,14 +1,14 @@
-/* onig_class.c - classes of characters in brackets; see onig_class.h. */
+/* onig_class.c - translates classes of characters in brackets; see onig_class.h. */
 #include "onig_class.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters as PCRE2 writes them. */
+/* A class of characters in PCRE2's syntax. */
 struct class {
-    struct cr_text inside; /* between brackets */
-    struct cr_text others; /* "|A|B": alternatives of one character that brackets cannot express */
-    bool has_cases;        /* it has letters beyond ASCII whose other case differs */
+    struct cr_text inside; /* the part that can stand between brackets */
+    struct cr_text others; /* it may contain letters beyond ASCII that have another case */
+    bool has_cases;        /* some letters beyond ASCII are in the class and have another case */
 };
 
 static void free_class(struct class *c)
@@ -23,7 +23,8 @@ static void put_text(struct cr_text *out, const struct cr_text *text)
     cr_put_bytes(out, text->data ? text->data : "", text->length);
 }
 
-/* Appends a pattern that matches one character of a class, or one outside it if `negated`. */
+/* Appends a pattern that matches one character of a class or, if `negated`, one character outside
+ * it. */
 static void put_class(struct cr_text *out, const struct class *c, bool negated)
 {
     bool plain = c->others.length == 0;
@@ -53,8 +54,8 @@ struct item {
     struct cr_onig_set set;
 };
 
-/* Returns the length of the name of a POSIX bracket, [:NAME:], with its ^; 0 if none begins
- * here. */
+/* Returns the length of NAME in a POSIX bracket [:NAME:] that begins here, including a ^; 0 if none
+ * begins here. */
 static size_t posix_name(const struct cr_onig_reader *r)
 {
     const char *at = r->text + r->at, *end = r->text + r->n;
@@ -96,7 +97,7 @@ static int take_escape(struct cr_onig_reader *r, struct item *item)
     return cr_onig_escape(r, true, &item->code);
 }
 
-/* Reads one item of a class; fails if the pattern ends here. */
+/* Reads one item of a class; fails at the end of the pattern. */
 static int take_item(struct cr_onig_reader *r, struct item *item)
 {
     if (r->at == r->n)
@@ -119,12 +120,13 @@ static int take_item(struct cr_onig_reader *r, struct item *item)
 
 /* ---- a class ---- */
 
-/* A class that is being read.  The last item is not in `class` yet, since it may begin a range. */
+/* A class that is being read.  The last item is not in `class` yet, since it may be the begin of a
+ * range. */
 struct filling {
     struct cr_onig_reader *reader;
     struct class class;
-    enum { NOTHING, VALUE, PROPERTY, RANGE, WHOLE } last; /* what was read last; WHOLE: a complete
-                                                               * range, or a class in brackets */
+    enum { NOTHING, VALUE, PROPERTY, RANGE, WHOLE } last; /* the item read last; WHOLE: a complete
+                                                             range, or a class in brackets */
     uint32_t value;
 };
 
@@ -134,7 +136,7 @@ static void add_value(struct filling *f)
         cr_onig_put_code(&f->class.inside, f->value);
 }
 
-/* Adds one character: the end of a range, or a possible beginning of one. */
+/* Adds one character, which ends a range or may begin one. */
 static int add_code(struct filling *f, uint32_t code)
 {
     const struct cr_onig_reader *r = f->reader;
@@ -163,7 +165,7 @@ static int fail_range(const struct filling *f)
                    f->reader->where);
 }
 
-/* Adds a set; if it cannot be written in brackets, as a separate alternative. */
+/* Adds a named set; if it cannot be written between brackets, adds it as a separate alternative. */
 static int add_set(struct filling *f, const struct cr_onig_set *set)
 {
     if (f->last == RANGE)
@@ -179,7 +181,8 @@ static int add_set(struct filling *f, const struct cr_onig_set *set)
     return 0;
 }
 
-/* Adds a -, which is a range or a character, depending on the items around; `next` follows it. */
+/* Adds a hyphen, which means a range or itself, depending on the items around it; `next` is the
+ * item behind it. */
 static int add_dash(struct filling *f, const struct item *next)
 {
     bool ends = next->kind == CLOSE || next->kind == AND;
@@ -193,7 +196,7 @@ static int add_dash(struct filling *f, const struct item *next)
 
 static int read_class(struct cr_onig_reader *r, struct class *class, bool *negated);
 
-/* Unites the class with a nested class. */
+/* Reads a nested class and adds its characters to the class. */
 static int add_class(struct filling *f)
 {
     struct class inner = {0};
@@ -213,7 +216,7 @@ static int add_class(struct filling *f)
     return status;
 }
 
-/* Ends one side of &&.  `all` is the intersection of the sides so far; it is empty at first. */
+/* Ends one operand of &&.  `all` is the intersection of the operands so far; empty at first. */
 static int end_side(struct filling *f, struct cr_text *all)
 {
     struct cr_text both = {0};
@@ -237,7 +240,7 @@ static int end_side(struct filling *f, struct cr_text *all)
     return 0;
 }
 
-/* Adds an item that is not a -. */
+/* Adds an item that is not a hyphen. */
 static int add_item(struct filling *f, const struct item *item, struct cr_text *all)
 {
     switch (item->kind) {
@@ -252,7 +255,7 @@ static int add_item(struct filling *f, const struct item *item, struct cr_text *
     }
 }
 
-/* Reads up to the ] of the class; a ] in front means itself. */
+/* Reads the class up to its ]; a ] at the very begin means itself. */
 static int fill_class(struct filling *f, struct cr_text *all)
 {
     struct cr_onig_reader *r = f->reader;
@@ -277,8 +280,8 @@ static int fill_class(struct filling *f, struct cr_text *all)
     return 0;
 }
 
-/* Fails if PCRE2 would ignore case in another way: Oniguruma adds the other case to the class as
- * a whole, PCRE2 does so for ASCII only, and otherwise to each part. */
+/* Fails if PCRE2 would ignore case in another way than Oniguruma.  Oniguruma adds the other case to
+ * the class as a whole; PCRE2 does so only for ASCII, and otherwise for each part of the class. */
 static int check_cases(const struct cr_onig_reader *r, const struct class *class)
 {
     if (!r->ignore_case || (!class->has_cases && class->others.length == 0))
@@ -287,7 +290,7 @@ static int check_cases(const struct cr_onig_reader *r, const struct class *class
                    r->where);
 }
 
-/* Reads a class after its [; sets *negated if it begins with ^. */
+/* Reads a class behind its [; sets *negated if it begins with ^. */
 static int read_class(struct cr_onig_reader *r, struct class *class, bool *negated)
 {
     struct filling f = {.reader = r};

@@ -1,4 +1,5 @@
-/* onig_reader.c - characters, escapes and named sets of a regular expression; see onig_reader.h. */
+/* onig_reader.c - reads characters, escapes and named sets of a regular expression; see
+ * onig_reader.h. */
 #include "onig_reader.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static int digit_of(char c)
                                   : 99;
 }
 
-/* Reads at most `most` digits, of a number below 2^64, and returns how many there were. */
+/* Reads at most `most` digits in a base; returns how many there were.  *number stays below 2^64. */
 static int take_digits(struct cr_onig_reader *r, unsigned base, int most, uint64_t *number)
 {
     int n = 0;
@@ -68,7 +69,7 @@ static int fail_escape(const struct cr_onig_reader *r, char letter, const char *
     return cr_fail(r->error, "%s: found \\%c in a pattern, expected %s", r->where, letter, expected);
 }
 
-/* Reads {DIGITS}. */
+/* Reads a number in braces: {DIGITS}. */
 static int take_braces(struct cr_onig_reader *r, char letter, unsigned base, uint64_t *number)
 {
     int n = cr_onig_take(r, '{') ? take_digits(r, base, 11, number) : 0;
@@ -77,8 +78,8 @@ static int take_braces(struct cr_onig_reader *r, char letter, unsigned base, uin
                : fail_escape(r, letter, "digits of one character in braces after it");
 }
 
-/* Reads the next byte of a character that is written as several: \x and two digits, or \ and three
- * octal ones. */
+/* Reads the next byte of a character that is written as several escapes: \x and two digits, or \
+ * and three octal digits. */
 static bool take_byte(struct cr_onig_reader *r, bool hexadecimal, uint64_t *byte)
 {
     size_t begin = r->at;
@@ -89,7 +90,8 @@ static bool take_byte(struct cr_onig_reader *r, bool hexadecimal, uint64_t *byte
     return false;
 }
 
-/* Reads the rest of a character whose first byte is `first`; the bytes must be valid UTF-8. */
+/* Reads the remaining bytes of a character whose first byte is `first`; fails unless they are valid
+ * UTF-8. */
 static int take_bytes(struct cr_onig_reader *r, bool hexadecimal, uint64_t first, uint64_t *code)
 {
     char bytes[5] = {(char)first};
@@ -107,7 +109,7 @@ static int take_bytes(struct cr_onig_reader *r, bool hexadecimal, uint64_t first
     return 0;
 }
 
-/* Returns the control character of \n, \t, ..., or 0. */
+/* Returns the control character that \n, \t and so on stand for, or 0. */
 static char control_of(uint32_t letter, bool in_class)
 {
     static const char letters[] = "ntrfaev", meanings[] = "\n\t\r\f\a\033\v";
@@ -115,7 +117,7 @@ static char control_of(uint32_t letter, bool in_class)
     return at ? meanings[at - letters] : letter == 'b' && in_class ? '\b' : '\0';
 }
 
-/* An escaped letter without a meaning matches itself. \c, \C- and \M- (keys of a keyboard) are
+/* An escaped letter without a meaning matches itself.  \c, \C- and \M- (keys of a keyboard) are
  * errors. */
 int cr_onig_escape(struct cr_onig_reader *r, bool in_class, uint32_t *out)
 {
@@ -213,7 +215,7 @@ bool cr_onig_letter_set(struct cr_onig_set *set, char letter)
 
 /* ---- properties ---- */
 
-/* General categories; PCRE2 knows only the short names. */
+/* The general categories; PCRE2 has only the short names. */
 static const struct category {
     const char *name, *of;
 } categories[] = {
@@ -298,7 +300,8 @@ static const struct category {
     {"any", "Any"},
 };
 
-/* Other properties; PCRE2 has the same names.  Any name that is in neither list is a script. */
+/* Other properties, which have the same names in PCRE2.  A name that is in neither list is taken
+ * for a script. */
 static const char *const properties[] = {
     "alphabetic", "asciihexdigit", "cased", "caseignorable", "dash", "defaultignorablecodepoint",
     "diacritic", "emoji", "emojicomponent", "emojimodifier", "emojimodifierbase",
@@ -325,7 +328,7 @@ static bool is_property(const char *name)
     return false;
 }
 
-/* Reads NAME} as lower case, without spaces, _ and -. */
+/* Reads NAME} and converts NAME to lower case without spaces, _ and -. */
 static int take_name(struct cr_onig_reader *r, char name[40])
 {
     size_t begin = r->at, n = 0;
@@ -346,7 +349,7 @@ static int take_name(struct cr_onig_reader *r, char name[40])
                    cr_show(r->text + begin, n).text);
 }
 
-/* Names of POSIX sets are accepted here, too; but "punct" is a category. */
+/* Names of POSIX sets are accepted as properties, too, but "punct" is the category. */
 int cr_onig_property(struct cr_onig_reader *r, bool negated, struct cr_onig_set *set)
 {
     char name[40], spelled[48];

@@ -1,4 +1,4 @@
-/* oniguruma.c - translates regular expressions of Oniguruma to PCRE2; see oniguruma.h. */
+/* oniguruma.c - translates regular expressions of Oniguruma to those of PCRE2; see oniguruma.h. */
 #include "oniguruma.h"
 
 #include <stdio.h>
@@ -14,14 +14,16 @@
 struct translation {
     struct cr_onig_reader reader;
     bool extended;             /* (?x): white space and comments are ignored */
-    bool dotall;               /* a dot matches a newline */
-    int groups;                /* number of groups without names */
-    bool names, references;    /* groups with names exist; \1 and so on occur */
-    uint32_t previous, before; /* the last character of the last item but one, and of the last
-                                  item, or 0; with (?i) one character can match both */
+    bool dotall;               /* a dot matches a newline, too */
+    int groups;                /* the number of groups without names */
+    bool names, references;    /* some groups have names; references such as \1 occur */
+    uint32_t previous, before; /* `before`: the last character of the last item; `previous`: the
+                                  same for the item before it; 0 if there is none.  With (?i) one
+                                  character can match two. */
 };
 
-/* The kind of an item of a sequence. */
+/* The kinds of items of a sequence: one that may be repeated; an anchor; one that matches
+ * nothing. */
 enum item { REPEATABLE, ANCHOR, NOTHING };
 
 static int read_alternatives(struct translation *t, struct cr_text *out);
@@ -34,8 +36,8 @@ static int fail_found(const struct translation *t, const char *found, const char
 
 /* ---- characters ---- */
 
-/* True if two characters may be the case variant of a single one, as ss is of the sharp s.  True
- * for some pairs that are not. */
+/* True if two characters may be the other case of a single character, as ss for the sharp s.  True
+ * also for some pairs that are not. */
 static bool may_fold_together(uint32_t first, uint32_t second)
 {
     static const char *const pairs[] = {"ss", "st", "ff", "fi", "fl"};
@@ -51,7 +53,8 @@ static bool may_fold_together(uint32_t first, uint32_t second)
     return first && (armenian || greek || first == 0x2bc || b == 0x2be || (b >= 0x300 && b < 0x370));
 }
 
-/* Appends a literal character. */
+/* Appends a literal character; fails if its other case has another number of characters and case is
+ * ignored. */
 static int put_literal(struct translation *t, uint32_t code, struct cr_text *out)
 {
     if (t->reader.ignore_case && (cr_folds_to_many(code) || may_fold_together(t->previous, code)))
@@ -64,8 +67,8 @@ static int put_literal(struct translation *t, uint32_t code, struct cr_text *out
 
 /* ---- escapes ---- */
 
-/* The superscripts and fractions of Latin-1: word characters for Oniguruma's \b and for \w outside
- * a class, but not for \w in a class. */
+/* The superscripts and fractions of Latin-1.  For Oniguruma they are word characters in \b, and in
+ * \w outside a class, but not in \w inside a class. */
 #define WORDS_ALONE "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 static void put_boundary(bool negated, struct cr_text *out)
@@ -77,14 +80,14 @@ static void put_boundary(bool negated, struct cr_text *out)
                after ? '!' : '=', set.inside, after == negated ? '!' : '=', set.inside, after ? ")" : "");
 }
 
-/* Appends a set outside a class; (?i) does not change it. */
+/* Appends a set that stands outside a class; (?i) does not change it. */
 static void put_set(const struct translation *t, const struct cr_onig_set *set, struct cr_text *out)
 {
     cr_put(out, "%s[%s%s%s]%s", t->reader.ignore_case ? "(?-i:" : "", set->negated ? "^" : "", set->inside,
            set->is_word ? WORDS_ALONE : "", t->reader.ignore_case ? ")" : "");
 }
 
-/* Escapes with a fixed translation. */
+/* The escapes with a fixed translation. */
 static const struct escape {
     char letter;
     const char *pcre2;
@@ -100,8 +103,8 @@ static const struct escape {
     {'R', "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])", REPEATABLE},
 };
 
-/* True if the digits are the octal code of a character and no reference to a group: a number of
- * more than one digit, above the number of groups. */
+/* True if digits behind a backslash are the octal code of a character and not a reference to a
+ * group: they are several digits, and their number is larger than the number of groups. */
 static bool is_octal(const struct translation *t)
 {
     const struct cr_onig_reader *r = &t->reader;
@@ -112,7 +115,7 @@ static bool is_octal(const struct translation *t)
     return at > r->at && number > t->groups && r->text[r->at - 1] < '8';
 }
 
-/* Reads an escape after its backslash. */
+/* Reads an escape behind its backslash. */
 static int read_escape(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -151,7 +154,7 @@ static int read_escape(struct translation *t, struct cr_text *out, enum item *it
 
 /* ---- groups ---- */
 
-/* Reads the rest of a group, whose beginning was written. */
+/* Reads the rest of a group, of which the begin has been written to `out`. */
 static int read_group(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -163,7 +166,7 @@ static int read_group(struct translation *t, struct cr_text *out)
     return status;
 }
 
-/* Reads the letters of (?imx-imx: or (?imx-imx), up to the : or ). */
+/* Reads the letters of (?imx-imx: or (?imx-imx), up to : or ). */
 static int read_options(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -187,7 +190,7 @@ static int read_options(struct translation *t, struct cr_text *out)
     return 0;
 }
 
-/* The state that options change. */
+/* The part of the state that options change. */
 struct options {
     bool ignore_case, dotall, extended;
 };
@@ -204,8 +207,8 @@ static void set_options(struct translation *t, struct options options)
     t->extended = options.extended;
 }
 
-/* Reads a group with options.  Options without a : hold up to the end of the enclosing group,
- * across its alternatives. */
+/* Reads a group with options.  Options without : apply up to the end of the enclosing group, across
+ * its alternatives. */
 static int read_optioned(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -224,7 +227,7 @@ static int read_optioned(struct translation *t, struct cr_text *out, enum item *
     return status;
 }
 
-/* Skips the name of a group and its end. */
+/* Skips the name of a group and the character `end` behind it. */
 static int skip_name(struct translation *t, char end)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -236,7 +239,7 @@ static int skip_name(struct translation *t, char end)
     return 0;
 }
 
-/* Reads a group after its (. */
+/* Reads a group behind its (. */
 static int read_parenthesis(struct translation *t, struct cr_text *out, enum item *item)
 {
     static const char *const looks[] = {"<=", "<!", "=", "!"};
@@ -289,7 +292,7 @@ struct repetition {
     bool interval, fixed, possessive, lazy;
 };
 
-/* Reads {2}, {2,}, {,3} or {2,3}; returns false if the characters are literal. */
+/* Reads {2}, {2,}, {,3} or {2,3}; returns false if the characters are to be taken literally. */
 static bool take_interval(struct cr_onig_reader *r, struct repetition *how)
 {
     size_t begin = r->at;
@@ -309,7 +312,7 @@ static bool take_interval(struct cr_onig_reader *r, struct repetition *how)
     return true;
 }
 
-/* Reads a repetition; returns false if there is none. {3,2} is a possessive {2,3}. */
+/* Reads a repetition; returns false if none follows.  {3,2} means {2,3}, possessive. */
 static bool take_repetition(struct cr_onig_reader *r, struct repetition *how)
 {
     *how = (struct repetition){.low = 0, .high = ENDLESS};
@@ -369,7 +372,7 @@ static int skip_comments(struct translation *t)
     return 0;
 }
 
-/* Reads one item; the pattern must not end here. */
+/* Reads one item; there must be one. */
 static int read_item(struct translation *t, struct cr_text *out, enum item *item)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -398,7 +401,7 @@ static int read_item(struct translation *t, struct cr_text *out, enum item *item
     }
 }
 
-/* Reads the repetitions after an item; each one repeats the result of the one before. */
+/* Reads the repetitions behind an item; each repeats the result of the one before. */
 static int read_repetitions(struct translation *t, struct cr_text *text, enum item item)
 {
     struct repetition how;
@@ -425,7 +428,7 @@ static int read_repetitions(struct translation *t, struct cr_text *text, enum it
     }
 }
 
-/* Reads one alternative. */
+/* Reads one alternative: a sequence of items. */
 static int read_sequence(struct translation *t, struct cr_text *out)
 {
     struct cr_onig_reader *r = &t->reader;
@@ -444,7 +447,7 @@ static int read_sequence(struct translation *t, struct cr_text *out)
     return status;
 }
 
-/* Reads alternatives up to a ) or the end, which is not consumed. */
+/* Reads alternatives up to a ) or the end of the pattern, which is not consumed. */
 static int read_alternatives(struct translation *t, struct cr_text *out)
 {
     uint32_t before = t->before;

@@ -1,4 +1,4 @@
-/* open.c - finds and reads the files of a tokenizer; see tokenizer.h. */
+/* open.c - finds the files of a tokenizer and reads them; see tokenizer.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,10 @@ static int read_sentencepiece(struct cr_tokenizer *t, const char *path, const ch
     return cr_read_sentencepiece(t, path, config, error);
 }
 
-/* The files of a tokenizer that has no tokenizer.json. */
+/* The layouts of folders without a tokenizer.json: the names of their files, and a function that
+ * reads them. */
 static const struct layout {
-    const char *vocabulary, *other; /* names of files; the latter may be "" */
+    const char *vocabulary, *other; /* `other` may be "" */
     int (*read)(struct cr_tokenizer *t, const char *vocabulary, const char *other,
                 const char *config, struct cr_error *error);
 } layouts[] = {
@@ -53,8 +54,8 @@ static const struct layout {
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Reads the files of the first layout whose vocabulary exists in the folder; if `only` is not
- * null, just the layout with that vocabulary. */
+/* Reads the files of the first layout whose vocabulary exists in the folder; if `only` is not null,
+ * considers only the layout with that vocabulary. */
 static int read_layout(struct cr_tokenizer *t, const char *folder, const char *only,
                        struct cr_error *error)
 {
@@ -74,8 +75,8 @@ static int read_layout(struct cr_tokenizer *t, const char *folder, const char *o
                    folder);
 }
 
-/* Reads the tokenizer.json of a folder, and the additions of tokenizer_config.json and
- * special_tokens_map.json beside it. */
+/* Reads the tokenizer.json of a folder, and the tokens that tokenizer_config.json and
+ * special_tokens_map.json beside it add. */
 static int read_json(struct cr_tokenizer *t, const char *folder, const char *json,
                      struct cr_error *error)
 {
@@ -89,8 +90,8 @@ static int read_json(struct cr_tokenizer *t, const char *folder, const char *jso
                : 0;
 }
 
-/* Reads the tokenizer at the path; writes the folder of its configuration files to `folder`, or
- * "". */
+/* Reads the tokenizer at `path`.  Writes the folder with its configuration files to `folder`, or ""
+ * if there is none. */
 static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_PATH_SIZE],
                       struct cr_error *error)
 {
@@ -117,7 +118,7 @@ static int read_files(struct cr_tokenizer *t, const char *path, char folder[CR_P
                                              : cr_read_tokenizer_json(t, path, error);
 }
 
-/* Fails if an id of a template is not a token's. */
+/* Fails if an id of a template does not belong to a token. */
 static int check_template(const struct cr_tokenizer *t, const struct cr_template *template,
                           const char *path, struct cr_error *error)
 {
@@ -129,8 +130,8 @@ static int check_template(const struct cr_tokenizer *t, const struct cr_template
     return 0;
 }
 
-/* Indexes the added tokens.  An error begins with the path, because the file is at fault, not a
- * text. */
+/* Indexes the added tokens.  An error message begins with the path, because the file is at fault
+ * and not a text. */
 static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_error why = {""};
@@ -139,7 +140,8 @@ static int index_added(struct cr_tokenizer *t, const char *path, struct cr_error
                : 0;
 }
 
-/* Computes everything that depends on the whole file: number of ids, frame, indices, end ids. */
+/* Computes everything that depends on the whole file: the number of ids, templates, indices, ids
+ * that end a text. */
 static int link(struct cr_tokenizer *t, const char *path, const char *folder,
                 struct cr_error *error)
 {
@@ -179,7 +181,7 @@ struct cr_tokenizer *cr_tokenizer_open_image(const char *path, const void *image
 {
     struct cr_tokenizer *t = cr_calloc(1, sizeof *t);
     char folder[CR_PATH_SIZE];
-    t->model = &cr_bpe_model; /* only a tokenizer.json can name another model */
+    t->model = &cr_bpe_model; /* the default; only a tokenizer.json can name another model */
     t->bpe.vocabulary = &t->vocabulary;
     if (strlen(path) >= CR_PATH_SIZE) {
         cr_fail(error, "%.100s...: a path of %zu bytes, expected fewer than %d", path, strlen(path),
