@@ -1,4 +1,4 @@
-/* padding.c - fills up the ids of texts; see padding.h. */
+/* padding.c - fills up the ids of texts to a length; see padding.h. */
 #include "padding.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
 
 enum { LONGEST = 1 << 20 };
 
-/* Reads {"Fixed": N}, or "BatchLongest": a text alone is the longest. */
+/* Reads the member `strategy`: {"Fixed": N}, or "BatchLongest".  For the latter, a single text is
+ * the longest of its batch. */
 static int read_strategy(struct cr_padding *p, const struct cr_document *d, int object, struct cr_error *error)
 {
     const char *name = "BatchLongest";
@@ -23,7 +24,7 @@ static int read_strategy(struct cr_padding *p, const struct cr_document *d, int 
                          d->path, name);
 }
 
-/* Stores the id and the segment of the token. */
+/* Sets the id and the segment of the padding token. */
 static int set_token(struct cr_padding *p, const struct cr_document *d, int64_t id, int64_t type,
                      struct cr_error *error)
 {
@@ -59,7 +60,7 @@ int cr_read_padding(struct cr_padding *p, const struct cr_document *d, struct cr
     return 0;
 }
 
-/* Adds n numbers on one side of a list. */
+/* Adds a number n times at one end of a list. */
 static void add(struct cr_ids *list, int32_t number, int n, bool left)
 {
     int before = list->n;

@@ -1,4 +1,4 @@
-/* pattern.c - patterns by PCRE2, by a string, by a scanner; see pattern.h. */
+/* pattern.c - finds patterns with PCRE2, as strings, or with scanners; see pattern.h. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdlib.h>
@@ -12,19 +12,20 @@
 #include "pattern.h"
 #include "scanner.h"
 
-/* Limits of PCRE2's matcher at one position of a text: steps, further steps for each byte of the
- * text, and KiB of memory.  A repetition takes a step for each byte and for each of its possible
- * ends.  A pattern with nested repetitions, whose steps double with each byte, soon exceeds the
- * limit. */
+/* Limits of PCRE2's matcher for one position of a text: steps, additional steps for each byte of
+ * the text, and KiB of memory.  A repetition takes a step for each byte and for each of its
+ * possible ends.  A pattern with nested repetitions, whose steps double with each byte, soon
+ * exceeds the limit. */
 enum { MATCH_LIMIT = 2000000, STEPS_OF_A_BYTE = 64, HEAP_LIMIT = 1 << 18 };
 
-/* From 10.40 on \p{Han} includes characters that the script shares with others. */
+/* From version 10.40 on, \p{Han} includes characters that the script shares with others. */
 enum { BARE_SCRIPTS = PCRE2_MAJOR == 10 && PCRE2_MINOR < 40 };
 
 struct cr_pattern {
     enum cr_scanner scanner;
     size_t digits;
-    char *literal, *source; /* a string, or the text of a regular expression; or null */
+    char *literal, *source; /* the string, or the text of the regular expression; the other one is
+                               null */
     size_t length;
     pcre2_code *code;
     pcre2_match_data *match;
@@ -37,7 +38,8 @@ struct cr_pattern {
 #define REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
-/* The patterns that scanners know; Llama 3's takes three digits together, Qwen 2's one. */
+/* The patterns for which there are scanners.  Llama 3's takes up to three digits together, Qwen 2's
+ * one. */
 static const struct known {
     const char *text;
     enum cr_scanner scanner;
@@ -80,8 +82,8 @@ enum cr_scanner cr_pattern_scanner(const struct cr_pattern *p, size_t *digits)
 
 /* ---- PCRE2 ---- */
 
-/* The settings for compiling a pattern: a newline is LF, independent of how PCRE2 was built.  Null
- * if memory is short. */
+/* Returns settings for compiling a pattern: a newline is LF, regardless of how PCRE2 was built.
+ * Returns null if memory is short. */
 static pcre2_compile_context *new_context(void)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -90,7 +92,7 @@ static pcre2_compile_context *new_context(void)
     return context;
 }
 
-/* Compiles a pattern with Oniguruma's meaning of ^ and $: begin and end of each line. */
+/* Compiles a pattern; ^ and $ match at the begin and end of each line, as in Oniguruma. */
 static int compile(struct cr_pattern *p, const struct cr_text *text, const char *where,
                    struct cr_error *error)
 {
@@ -199,7 +201,8 @@ void cr_put_all_characters(struct cr_text *all)
         cr_put_bytes(all, bytes, (size_t)cr_utf8_put(bytes, c));
 }
 
-/* Finds the runs of characters that a pattern of such runs matches; false if it cannot be run. */
+/* Finds in `all` the runs that a pattern for runs of characters matches; appends their first and
+ * last characters to *ranges.  Returns false if matching fails. */
 static bool find_runs(const struct cr_pattern *p, const struct cr_text *all, uint32_t **ranges, int *n)
 {
     int cap = 0, found;
@@ -248,14 +251,14 @@ static int find_literal(const struct cr_pattern *p, const char *text, size_t n, 
     return 1;
 }
 
-/* Returns the limit of the steps at one position of a text of n bytes. */
+/* Returns the limit of steps at one position of a text of n bytes. */
 static uint32_t most_steps(size_t n)
 {
     size_t most = (UINT32_MAX - MATCH_LIMIT) / STEPS_OF_A_BYTE;
     return (uint32_t)(MATCH_LIMIT + STEPS_OF_A_BYTE * (n < most ? n : most));
 }
 
-/* Finds a match of PCRE2; fails if it takes more steps than the length of the text allows. */
+/* Finds a match with PCRE2; fails if that takes more steps than most_steps allows. */
 static int find_regex(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                       struct cr_match *match, struct cr_error *error)
 {
@@ -275,7 +278,7 @@ static int find_regex(const struct cr_pattern *p, const char *text, size_t n, si
     return 1;
 }
 
-/* The match of a scanner always begins at `from`. */
+/* A scanner matches at every position, so its match begins at `from`. */
 int cr_pattern_find(const struct cr_pattern *p, const char *text, size_t n, size_t from,
                     struct cr_match *match, struct cr_error *error)
 {

@@ -1,7 +1,7 @@
 /* pattern_program.c - compiles regular expressions for emitted C; see pattern_program.h.
  *
- * It reads the expression of PCRE2 that oniguruma.c writes, whose repetitions are all {LOW,HIGH}.
- * An item is read again for each of its copies. */
+ * It reads the PCRE2 expression that oniguruma.c writes, in which all repetitions are {LOW,HIGH}.
+ * An item that is repeated is read and compiled once for each copy. */
 #include "pattern_program.h"
 
 #include <stdlib.h>
@@ -10,24 +10,24 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/text.h"
 
-/* A set whose characters were found: its expression, and its ranges in the program. */
+/* A set whose characters are known: its expression, and where its ranges are in the program. */
 struct known_set {
     char *text;
     int at, n;
 };
 
-/* The state of a compilation. */
+/* The state of compiling a pattern. */
 struct compiling {
     struct cr_pattern_program *program;
     const char *text;
-    struct cr_text all; /* all characters of Unicode; empty before the first set */
+    struct cr_text all; /* all characters of Unicode; empty until the first set is looked up */
     struct known_set *known;
     int n_known, known_cap;
-    const char *wrong; /* the part that is not supported, or null */
-    int depth;         /* nesting depth of look-aheads */
+    const char *wrong; /* describes the first part that is not supported, or null */
+    int depth;         /* the nesting depth of look-aheads */
 };
 
-/* A part of the expression, and the options that hold there, as "(?i-s)". */
+/* A part of the expression, and the options in effect there, in the form "(?i-s". */
 struct part {
     size_t begin, end;
     const char *options;
@@ -45,7 +45,7 @@ static void refuse(struct compiling *c, const char *what)
 
 /* ---- reading ---- */
 
-/* Returns the end of an escape, of which the backslash is at `at`. */
+/* Returns the end of the escape whose backslash is at `at`. */
 static size_t end_of_escape(const char *text, size_t at)
 {
     return text[at + 2] == '{' && strchr("xpPg", text[at + 1])
@@ -61,7 +61,7 @@ static size_t end_of_class(const char *text, size_t at)
     return at + 1;
 }
 
-/* Returns the end of the item at `at`, without its repetition. */
+/* Returns the end of the item at `at`, excluding its repetition. */
 static size_t end_of_item(const char *text, size_t at)
 {
     int depth = 0;
@@ -75,11 +75,11 @@ static size_t end_of_item(const char *text, size_t at)
 }
 
 struct repetition {
-    int low, high; /* high -1: without an end */
+    int low, high; /* `high` is -1 if there is no upper limit */
     bool lazy, possessive;
 };
 
-/* Reads the repetition at `at`, which is once if there is none; returns its end. */
+/* Reads the repetition at `at`, and returns its end.  Without one, sets it to exactly once. */
 static size_t read_repetition(const char *text, size_t at, struct repetition *how)
 {
     char *end;
@@ -105,7 +105,8 @@ static size_t end_of_alternative(const char *text, struct part part)
 
 enum group { PLAIN, OPTIONED, AHEAD, NOT_AHEAD, BEHIND, NOT_BEHIND, ATOMIC };
 
-/* Reads the beginning of the group of an item, and sets the part inside. */
+/* Returns the kind of group that an item is, and sets *inside to the part between its
+ * parentheses. */
 static enum group read_group(const char *text, struct part item, struct part *inside)
 {
     static const struct {
@@ -131,7 +132,7 @@ static enum group read_group(const char *text, struct part item, struct part *in
 
 static bool is_choice_single(const char *text, struct part part);
 
-/* True if an item matches one character, whatever stands around it. */
+/* True if an item matches exactly one character, independent of the text around it. */
 static bool is_single(const char *text, struct part item)
 {
     struct part inside;
@@ -146,7 +147,8 @@ static bool is_single(const char *text, struct part item)
            is_choice_single(text, inside);
 }
 
-/* True if a sequence is one such item after looks at the character. */
+/* True if a sequence is one item that matches exactly one character, possibly behind look-aheads at
+ * that character. */
 static bool is_sequence_single(const char *text, struct part part)
 {
     struct part inside;
@@ -159,7 +161,7 @@ static bool is_sequence_single(const char *text, struct part part)
             if (inside.begin < inside.end && !is_choice_single(text, inside))
                 return false;
             if (end == part.end)
-                return inside.begin == inside.end && group == NOT_AHEAD; /* (?!) matches nothing */
+                return inside.begin == inside.end && group == NOT_AHEAD; /* (?!) never matches */
             continue;
         }
         return read_repetition(text, end, &how) == end && end == part.end && is_single(text, item);
@@ -181,7 +183,7 @@ static bool is_choice_single(const char *text, struct part part)
 
 /* ---- operations ---- */
 
-/* Appends an operation and returns its number. */
+/* Appends an operation to the program and returns its index. */
 static int put(struct compiling *c, enum cr_pattern_code code, int a, int b)
 {
     struct cr_pattern_program *p = c->program;
@@ -193,7 +195,8 @@ static int put(struct compiling *c, enum cr_pattern_code code, int a, int b)
     return p->n - 1;
 }
 
-/* Appends the ranges of a set, unless they are there, and returns where they are. */
+/* Appends the ranges of a set to the program unless it contains them already; returns their
+ * index. */
 static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
 {
     struct cr_pattern_program *p = c->program;
@@ -207,10 +210,10 @@ static int put_ranges(struct compiling *c, const uint32_t *ranges, int n)
     return p->n_sets - 2 * n;
 }
 
-/* Returns the set of characters that an expression for one character matches; null if it matches
- * none. The set's ranges are appended to the program, unless an earlier item has the same
- * expression: finding a set takes milliseconds, since PCRE2 reads all characters, so the copies
- * of an item share a set. */
+/* Returns the set of characters that an expression for one character matches, or null if PCRE2
+ * refuses it.  Appends the set's ranges to the program.  Looking a set up takes milliseconds, since
+ * PCRE2 reads all characters, so the result is kept for items with the same expression, such as
+ * copies of a repeated item. */
 static const struct known_set *find_set(struct compiling *c, const struct cr_text *text)
 {
     int n = 0;
@@ -228,7 +231,8 @@ static const struct known_set *find_set(struct compiling *c, const struct cr_tex
     return &c->known[c->n_known - 1];
 }
 
-/* Appends an operation for the set of an item, or of all alternatives of a part. */
+/* Appends an operation `code` for the set of characters that a part, an item or alternatives,
+ * matches. */
 static void put_set(struct compiling *c, struct part part, enum cr_pattern_code code)
 {
     struct cr_text text = {0};
@@ -246,8 +250,8 @@ static void put_set(struct compiling *c, struct part part, enum cr_pattern_code 
 
 /* ---- compiling ---- */
 
-/* Sets the second target of a split, whose first target is the operation after it.  A lazy split
- * gives the second target priority. */
+/* Completes a split operation, whose one target is the operation behind it: `other` is the second
+ * target.  A lazy split gives the second target priority. */
 static void set_choice(struct compiling *c, int split, int other, bool lazy)
 {
     if (!c->wrong)
@@ -255,7 +259,7 @@ static void set_choice(struct compiling *c, int split, int other, bool lazy)
             (struct cr_pattern_op){CR_OP_SPLIT, lazy ? other : split + 1, lazy ? split + 1 : other};
 }
 
-/* Compiles a look-ahead assertion for the pattern `inside`. */
+/* Compiles a look-ahead for the pattern `inside`. */
 static void compile_look(struct compiling *c, struct part inside, bool negated)
 {
     enum { DEEPEST = 8 };
@@ -269,8 +273,8 @@ static void compile_look(struct compiling *c, struct part inside, bool negated)
     c->depth--;
 }
 
-/* Compiles \R, the atomic group (?>A|B) in which A is a newline of two characters: matches A, or
- * B where A does not match. */
+/* Compiles \R, the atomic group (?>A|B) in which A is a newline of two characters: matches A or,
+ * where A does not match, B. */
 static void compile_newline(struct compiling *c, struct part inside)
 {
     struct part first = inside, rest = inside;
@@ -286,7 +290,7 @@ static void compile_newline(struct compiling *c, struct part inside)
         c->program->ops[jump].a = c->program->n;
 }
 
-/* Compiles a group: alternatives, a look-ahead, a look-behind, or the newline of \R. */
+/* Compiles a group: alternatives, a look-ahead, a look-behind, or \R. */
 static void compile_group(struct compiling *c, struct part item)
 {
     static const char newline[] = "(?>\\r\\n|";
@@ -315,7 +319,7 @@ static void compile_group(struct compiling *c, struct part item)
     }
 }
 
-/* Compiles an item once. */
+/* Compiles an item once, without its repetition. */
 static void compile_item(struct compiling *c, struct part item)
 {
     static const struct {
@@ -340,7 +344,7 @@ static void compile_item(struct compiling *c, struct part item)
         refuse(c, "a reference, \\K or \\G");
 }
 
-/* Ends a possessive repetition: adds an assertion that fails if one more item could follow. */
+/* Ends a possessive repetition: adds a look-ahead that fails if the item matches once more. */
 static void put_not_followed(struct compiling *c, struct part item)
 {
     int look = put(c, CR_OP_LOOK, 0, 1);
@@ -350,13 +354,14 @@ static void put_not_followed(struct compiling *c, struct part item)
         c->program->ops[look].a = c->program->n;
 }
 
-/* True if the operations from `begin` on can reach the end without consuming a character. */
+/* True if the end of the program can be reached from operation `begin` without consuming a
+ * character. */
 static bool may_be_empty(const struct compiling *c, int begin)
 {
     const struct cr_pattern_program *p = c->program;
     bool reached[CR_MOST_OPS + 1] = {false};
     reached[begin] = true;
-    for (int round = begin; round < p->n; round++) /* splits may lead back */
+    for (int round = begin; round < p->n; round++) /* repeated, since splits may lead back */
         for (int i = begin; i < p->n; i++) {
             const struct cr_pattern_op *op = &p->ops[i];
             if (!reached[i] || op->code == CR_OP_SET || op->code == CR_OP_MATCH)
@@ -371,7 +376,7 @@ static bool may_be_empty(const struct compiling *c, int begin)
     return reached[p->n];
 }
 
-/* Compiles the unlimited repetitions of an item that follow the required ones. */
+/* Compiles the unlimited optional repetitions of an item, which follow the required ones. */
 static void compile_loop(struct compiling *c, struct part item, const struct repetition *how)
 {
     int split = put(c, CR_OP_SPLIT, 0, 0), begin = c->program->n;
@@ -384,8 +389,8 @@ static void compile_loop(struct compiling *c, struct part item, const struct rep
         put_not_followed(c, item);
 }
 
-/* Compiles up to `n` optional repetitions, X(?:X(?:X)?)?.  A possessive repetition ends only
- * where no further item matches, or after n. */
+/* Compiles up to `n` optional repetitions in the form X(?:X(?:X)?)?.  A possessive repetition ends
+ * only where the item does not match again, or after n. */
 static void compile_some(struct compiling *c, struct part item, const struct repetition *how, int n)
 {
     int splits[CR_MOST_OPS];
@@ -407,7 +412,7 @@ static void compile_some(struct compiling *c, struct part item, const struct rep
         c->program->ops[jump].a = c->program->n;
 }
 
-/* Compiles an item as often as its repetition says. */
+/* Compiles an item with its repetition. */
 static void compile_repeated(struct compiling *c, struct part item, const struct repetition *how)
 {
     if (how->possessive && !is_single(c->text, item))
@@ -432,7 +437,7 @@ static void compile_sequence(struct compiling *c, struct part part)
     }
 }
 
-/* Compiles alternatives, the first of which has priority. */
+/* Compiles alternatives; an earlier one has priority. */
 static void compile_choice(struct compiling *c, struct part part)
 {
     size_t end = end_of_alternative(c->text, part);

@@ -1,11 +1,12 @@
 /*
  * pattern_program.h - compiles a regular expression to a program for emitted C, which has no
- * library for them; run_pattern.inc runs it.
+ * library for regular expressions; run_pattern.inc runs the program.
  *
  * A part of the expression that matches exactly one character becomes a set, whose characters PCRE2
- * finds.  The rest becomes splits, jumps, look-arounds and anchors.  Not supported are references,
- * \K, \G, atomic groups, possessive repetitions of more than one character, look-behinds at more
- * than one character, and unlimited repetitions of a part that may match nothing.
+ * determines.  The rest becomes splits, jumps, look-arounds and anchors.  Not supported are
+ * references, \K, \G, atomic groups, possessive repetitions of more than one character,
+ * look-behinds at more than one character, and unlimited repetitions of a part that may match
+ * nothing.
  */
 #ifndef CR_PATTERN_PROGRAM_H
 #define CR_PATTERN_PROGRAM_H
@@ -19,8 +20,8 @@ struct cr_pattern_program {
     int n, cap, n_sets, sets_cap;
 };
 
-/* Compiles a pattern that is a regular expression or a string.  Returns false, and sets *what to
- * the part, if it is not supported. */
+/* Compiles a pattern that is a regular expression or a string.  If a part is not supported, returns
+ * false and sets *what to its description. */
 bool cr_compile_pattern(struct cr_pattern_program *program, const struct cr_pattern *pattern,
                         const char **what);
 void cr_free_pattern_program(struct cr_pattern_program *program);

@@ -1,4 +1,4 @@
-/* pieces.c - pieces of text, and how a pattern cuts it; see pieces.h. */
+/* pieces.c - pieces of text, and cutting text by a pattern; see pieces.h. */
 #include "pieces.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ void cr_free_pieces(struct cr_pieces *p)
 
 /* ---- cutting ---- */
 
-/* A match or the text between two; spans cover the whole text, matches to be removed included. */
+/* A match, or the text between two matches.  Spans cover the whole text, including matches that are
+ * removed. */
 struct span {
     size_t begin, end;
     bool is_match;
@@ -53,7 +54,8 @@ static void add_span(struct spans *s, size_t begin, size_t end, bool is_match)
     *CR_PUSH(s->items, s->n, s->cap) = (struct span){begin, end, is_match};
 }
 
-/* Finds all matches and the texts between them. */
+/* Finds all matches and the texts between them; `invert` makes matches of the texts and vice
+ * versa. */
 static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool invert,
                       const char *text, size_t n, struct cr_error *error)
 {
@@ -72,8 +74,8 @@ static int find_spans(struct spans *s, const struct cr_pattern *pattern, bool in
     return found;
 }
 
-/* Joins each match with the text before it, unless that is a match, too.  With `alike`, joins
- * adjacent spans that are both matches or both not. */
+/* Joins each match with the text before it, unless another match is before it.  With `alike`, joins
+ * adjacent spans instead that are both matches or both text. */
 static void join_forward(struct spans *s, bool alike)
 {
     int kept = 0;
@@ -90,7 +92,7 @@ static void join_forward(struct spans *s, bool alike)
     s->n = kept;
 }
 
-/* Joins each match with the text after it, unless that is a match, too. */
+/* Joins each match with the text behind it, unless another match is behind it. */
 static void join_backward(struct spans *s)
 {
     int kept = s->n;

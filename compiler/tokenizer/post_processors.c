@@ -18,7 +18,7 @@ static int check_id(int64_t id, const char *path, const char *where, struct cr_e
 
 /* ---- TemplateProcessing ---- */
 
-/* Appends an item; the ids of special tokens are checked to be positive by the caller. */
+/* Appends an item to a template.  The caller checks that ids of special tokens are positive. */
 static int add_item(struct cr_template *template, int64_t id, int64_t type, const char *path,
                     const char *where, struct cr_error *error)
 {
@@ -33,7 +33,7 @@ static int add_item(struct cr_template *template, int64_t id, int64_t type, cons
     return 0;
 }
 
-/* Appends the ids of a special token, named in the template. */
+/* Appends the ids of the special token `name` to a template. */
 static int add_special(struct cr_template *template, const struct cr_document *d, int specials,
                        const char *name, int64_t type, const char *where, struct cr_error *error)
 {
@@ -56,8 +56,8 @@ static int add_special(struct cr_template *template, const struct cr_document *d
     return 0;
 }
 
-/* Reads an item: {"SpecialToken": {"id": NAME, "type_id": N}} or {"Sequence": {"id": "A" or "B",
- * "type_id": N}}. */
+/* Reads an item of a template: {"SpecialToken": {"id": NAME, "type_id": N}} or {"Sequence": {"id":
+ * "A" or "B", "type_id": N}}. */
 static int read_item(struct cr_template *template, const struct cr_document *d, int item,
                      int specials, const char *where, struct cr_error *error)
 {
@@ -87,7 +87,7 @@ static int count_texts(const struct cr_template *template, int32_t text)
     return count;
 }
 
-/* Reads the template `name`, "single" or "pair". */
+/* Reads the template for a single text or for a pair; `name` is "single" or "pair". */
 static int read_list(struct cr_template *template, const struct cr_document *d, int object,
                      const char *where, const char *name, struct cr_error *error)
 {
@@ -101,7 +101,7 @@ static int read_list(struct cr_template *template, const struct cr_document *d, 
     return 0;
 }
 
-/* Fills the frame from the template of a single text. */
+/* Sets the frame, the ids before and after a text, from the template for a single text. */
 static void frame_single(struct cr_text_part *part)
 {
     struct cr_frame *f = &part->frame;
@@ -117,8 +117,8 @@ static void frame_single(struct cr_text_part *part)
     }
 }
 
-/* Reads both templates.  That of a text has the text once; one of a pair that does not have both texts once is left out,
- * so that pairs are refused and texts are not. */
+/* Reads both templates.  Fails unless "single" has the text exactly once.  A "pair" that does not
+ * have both texts exactly once is ignored, so that pairs are refused but single texts are not. */
 static int read_template(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
@@ -137,7 +137,7 @@ static int read_template(struct cr_text_part *part, const struct cr_document *d,
 
 /* ---- BertProcessing, RobertaProcessing ---- */
 
-/* Reads a member ["TEXT", ID]. */
+/* Reads a member ["TEXT", ID] into *out. */
 static int read_special(int32_t *out, const struct cr_document *d, int object, const char *where,
                         const char *name, struct cr_error *error)
 {
@@ -161,7 +161,7 @@ static void put_items(struct cr_template *template, const struct cr_template_ite
         *CR_PUSH(template->items, template->n, template->cap) = items[i];
 }
 
-/* Makes BERT's templates: [CLS] A [SEP] B [SEP].  B and the last [SEP] have type 1. */
+/* Makes BERT's templates: [CLS] A [SEP] B [SEP].  B and the last [SEP] get type 1. */
 static int read_bert(struct cr_text_part *part, const struct cr_document *d, int object,
                      const char *where, struct cr_error *error)
 {
@@ -177,7 +177,7 @@ static int read_bert(struct cr_text_part *part, const struct cr_document *d, int
     return 0;
 }
 
-/* Makes RoBERTa's templates: <s> A </s> </s> B </s>.  All ids have type 0. */
+/* Makes RoBERTa's templates: <s> A </s> </s> B </s>.  All ids get type 0. */
 static int read_roberta(struct cr_text_part *part, const struct cr_document *d, int object,
                         const char *where, struct cr_error *error)
 {
@@ -195,7 +195,7 @@ static int read_roberta(struct cr_text_part *part, const struct cr_document *d, 
 
 /* ---- the table ---- */
 
-/* ByteLevel changes only the offsets of tokens in the text, which are not computed here. */
+/* ByteLevel only changes the offsets of tokens in the text, which are not computed here. */
 static const struct cr_part_kind kinds[] = {
     {.type = "TemplateProcessing", .read = read_template},
     {.type = "ByteLevel"},
@@ -218,14 +218,14 @@ struct cr_frame cr_frame_of(const struct cr_text_parts *parts)
     return all;
 }
 
-/* Appends an item, unless it is an id that does not exist. */
+/* Appends an id to a template, unless it is CR_NO_TOKEN. */
 static void put_item(struct cr_template *template, int32_t id, int32_t type)
 {
     if (id != CR_NO_TOKEN)
         put_items(template, &(struct cr_template_item){id, type}, 1);
 }
 
-/* Items of texts are appended directly, since CR_FIRST_TEXT is not a token. */
+/* Appends the items for texts without put_item, since CR_FIRST_TEXT equals CR_NO_TOKEN. */
 void cr_add_pair_template(struct cr_text_parts *parts, const struct cr_pair_template *p)
 {
     static const struct cr_template_item a = {CR_FIRST_TEXT, 0};
@@ -242,14 +242,14 @@ void cr_add_pair_template(struct cr_text_parts *parts, const struct cr_pair_temp
     frame_single(part);
 }
 
-/* ---- of all parts ---- */
+/* ---- templates of all parts together ---- */
 
 static void copy_template(struct cr_template *to, const struct cr_template *from)
 {
     put_items(to, from->items, from->n);
 }
 
-/* Makes a template of a single text from the ids around it. */
+/* Makes the template of a single text from the ids of a frame. */
 static void single_of_frame(struct cr_template *single, const struct cr_frame *frame)
 {
     for (int i = 0; i < frame->n_before; i++)

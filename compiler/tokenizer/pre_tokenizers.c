@@ -30,7 +30,7 @@ static const struct {
     {"Contiguous", CR_CONTIGUOUS},
 };
 
-/* Reads the behavior; "Isolated" is the default. */
+/* Reads the member `behavior`; "Isolated" is the default. */
 static int read_behavior(struct cr_text_part *part, const struct cr_document *d, int object,
                          const char *where, struct cr_error *error)
 {
@@ -59,7 +59,7 @@ static int read_split(struct cr_text_part *part, const struct cr_document *d, in
                : 0;
 }
 
-/* Adds a cut by a scanner; the pieces of a scanner cover the whole text. */
+/* Lists for emitted C a cut by a scanner.  A scanner's pieces cover the whole text. */
 static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digits, struct cr_error *error)
 {
     static const char *const pieces[] = {[CR_SCAN_GPT2] = "cr_piece_by_gpt2",
@@ -67,7 +67,8 @@ static int list_scanner(struct cr_shape *s, enum cr_scanner scanner, size_t digi
     return cr_list_cut(s, &(struct cr_listed_cut){.cutter.digits = digits, .piece = pieces[scanner]}, error);
 }
 
-/* Lists a Split by any other pattern.  With `invert` text and matches change places. */
+/* Lists for emitted C a Split by a pattern without a scanner.  With `invert`, text and matches
+ * change roles. */
 static int list_pattern(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     struct cr_listed_cut cut = {.piece = "cr_piece_by_pattern", .pattern = part->pattern};
@@ -90,7 +91,7 @@ static int list_pattern(const struct cr_text_part *part, struct cr_shape *s, str
     return cr_list_cut(s, &cut, error);
 }
 
-/* Lists a Split by a pattern with a scanner, at a character, or by another pattern. */
+/* Lists for emitted C a Split: by a scanner, at a character, or by another pattern. */
 static int list_split(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t length, digits, bytes = 0;
@@ -165,8 +166,8 @@ static int read_byte_level(struct cr_text_part *part, const struct cr_document *
     return 0;
 }
 
-/* Cuts by GPT-2's pattern and writes bytes as letters.  With prefix_space a text that does not
- * begin with a space gets one. */
+/* Cuts by GPT-2's pattern and replaces bytes by their letters.  With prefix_space, puts a space
+ * before a text that does not begin with one. */
 static int byte_level(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                       struct cr_pieces *out, struct cr_error *error)
 {
@@ -219,7 +220,7 @@ static int read_fixed_length(struct cr_text_part *part, const struct cr_document
                                      d->path, where, (long long)part->start);
 }
 
-/* Cuts pieces of `start` characters; the last one may be shorter. */
+/* Cuts a text into pieces of `start` characters; the last one may be shorter. */
 static int fixed_length(const struct cr_text_part *part, const char *text, size_t n, size_t leading,
                         struct cr_pieces *out, struct cr_error *error)
 {
@@ -274,7 +275,7 @@ static const struct cr_part_kind kinds[] = {
 const struct cr_part_table cr_pre_tokenizers = {"pre_tokenizer", "pretokenizers", kinds,
                                                 sizeof kinds / sizeof *kinds};
 
-/* Cuts all pieces by a part; tokens stay. */
+/* Cuts all pieces that are not tokens by a part. */
 static int apply(const struct cr_text_part *part, const struct cr_pieces *in, struct cr_pieces *out,
                  struct cr_error *error)
 {

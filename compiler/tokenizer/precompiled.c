@@ -1,4 +1,4 @@
-/* precompiled.c - SentencePiece's normalizer; see precompiled.h. */
+/* precompiled.c - the normalizer Precompiled; see precompiled.h. */
 #include "precompiled.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static uint32_t word_at(const unsigned char *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* Copies the units in the machine's byte order, and the results with a zero behind them. */
+/* Copies the trie's units, converted to the machine's byte order, and the results, with an
+ * additional NUL at the end. */
 int cr_set_text_map(struct cr_text_map *map, const unsigned char *bytes, size_t n, const char *path,
                     struct cr_error *error)
 {
@@ -51,7 +52,7 @@ int cr_set_text_map(struct cr_text_map *map, const unsigned char *bytes, size_t 
     return 0;
 }
 
-/* Returns the 6 bits of a character of base64, or -1. */
+/* Returns the 6 bits that a character of base64 stands for, or -1. */
 static int base64_bits(char c)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -59,7 +60,7 @@ static int base64_bits(char c)
     return at ? (int)(at - alphabet) : -1;
 }
 
-/* Decodes base64 to at most n * 3 / 4 bytes; returns their number, or -1. */
+/* Decodes base64 to at most n * 3 / 4 bytes; returns their number, or -1 if it is invalid. */
 static int64_t decode_base64(const char *text, size_t n, unsigned char *out)
 {
     uint32_t bits = 0;
@@ -110,7 +111,7 @@ struct cr_map_tables cr_map_tables_of(const struct cr_text_map *map)
     return (struct cr_map_tables){map->units, map->results, map->n_units, map->n_results};
 }
 
-/* Appends the results of all parts of the text that the map has, and the other parts as they are. */
+/* Replaces all parts of the text for which the map has a result; copies the others. */
 int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, size_t n,
                              struct cr_text *out, size_t *leading, struct cr_error *error)
 {
@@ -129,9 +130,10 @@ int cr_normalize_precompiled(const struct cr_text_part *part, const char *text, 
 
 /* ---- in emitted C ---- */
 
-/* The state of a walk through the trie that computes `growth`: the largest ratio of a result's
- * length to the length of its text, if a space in the result has `space` bytes.  Texts have at
- * most `deepest` bytes, and `left` steps may still be taken. */
+/* The state of visiting all nodes of the trie to compute `growth`: the largest ratio of a
+ * result's length to the length of the text that it replaces, where a space in a result counts
+ * `space` bytes.  Texts have at most `deepest` bytes; after `left` more steps the computation is
+ * given up. */
 struct walk {
     const struct cr_text_map *map;
     size_t space, deepest;
@@ -150,8 +152,8 @@ static void take_result(struct walk *w, uint32_t value, size_t depth)
         w->growth = (double)made / (double)depth;
 }
 
-/* Visits the children of a unit, which lie at `at` XOR their byte; `depth` is the number of
- * bytes so far. */
+/* Visits the children of a unit: the one for a byte is at index `at` XOR the byte.  `depth` is the
+ * number of bytes up to the unit. */
 static void visit(struct walk *w, size_t at, size_t depth)
 {
     const struct cr_text_map *map = w->map;

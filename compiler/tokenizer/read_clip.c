@@ -1,5 +1,5 @@
-/* read_clip.c - CLIP's tokenizer from a vocabulary and merges, as diffusion models have it; see
- * readers.h. */
+/* read_clip.c - makes CLIP's tokenizer from a vocabulary and merges, the form in which diffusion
+ * models have it; see readers.h. */
 #include <string.h>
 
 #include "compiler/files/mapping.h"
@@ -8,12 +8,12 @@
 #define BEGIN "<|startoftext|>"
 #define END "<|endoftext|>"
 
-/* CLIP's pieces: words, single digits and runs of other characters.  The text between them has no
- * ids. */
+/* CLIP's pieces: words, single digits and runs of other characters.  Text between them is
+ * dropped. */
 static const char words[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d"
                             "|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
 
-/* Adds the parts that a tokenizer.json has. */
+/* Adds the parts that a tokenizer.json of CLIP lists. */
 static int add_parts(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_pattern *spaces = cr_pattern_regex("\\s+", 3, path, error);
@@ -40,9 +40,9 @@ static int add_parts(struct cr_tokenizer *t, const char *path, struct cr_error *
     return 0;
 }
 
-/* Adds a special token of the configuration with its flags, or updates the flags of a token that
- * was added before: several names may denote one token.  If `id` is not null, stores the token's
- * id there, and fails if the vocabulary lacks the token. */
+/* Adds a special token that the configuration names, with its flags.  Several names may have the
+ * same token; then its flags are updated.  If `id` is not null, sets *id to the token's id, and
+ * fails if the vocabulary lacks the token. */
 static int add_special(struct cr_tokenizer *t, const struct cr_document *d, const char *name,
                        const char *otherwise, int32_t *id, struct cr_error *error)
 {

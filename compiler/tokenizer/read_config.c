@@ -1,5 +1,5 @@
-/* read_config.c - reads the tokens that tokenizer_config.json and special_tokens_map.json add to a
- * tokenizer; see readers.h. */
+/* read_config.c - reads the tokens that tokenizer_config.json and special_tokens_map.json add to
+ * those of a tokenizer.json; see readers.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static int by_id(const void *a, const void *b)
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->place - y->place;
 }
 
-/* Equal ids keep the order of the file. */
+/* Sorts by id; entries with equal ids keep the order of the file. */
 int cr_read_listed(struct cr_listed **listed, const struct cr_document *d, struct cr_error *error)
 {
     int list = cr_member(d, 0, "added_tokens_decoder"), n = 0, cap = 0;
@@ -48,35 +48,37 @@ int cr_read_listed(struct cr_listed **listed, const struct cr_document *d, struc
 
 /* ---- tokens of a configuration ---- */
 
-/* The state of reading a configuration. */
+/* The state of reading one of the two files. */
 struct reading {
     struct cr_tokenizer *t;
     const struct cr_document *d;
     struct cr_error *error;
-    int n_words; /* number of tokens of the model's vocabulary */
-    bool is_map; /* the document is a special_tokens_map.json */
+    int n_words; /* the number of tokens in the model's vocabulary */
+    bool is_map; /* the file is special_tokens_map.json */
 };
 
-/* Names of special tokens; missing ones get their ids in this order. */
+/* The names of special tokens, in the order in which new ones get their ids. */
 static const char *const names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                     "pad_token", "cls_token", "mask_token"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
-/* Returns the id for a new token: behind the vocabulary and all added tokens. */
+/* Returns the id for a new token, which is behind those of the vocabulary and of all added
+ * tokens. */
 static int32_t next_id(const struct reading *r)
 {
     const struct cr_added *added = &r->t->added;
     return added->words.n > r->n_words ? added->words.n : r->n_words;
 }
 
-/* Returns the id of an existing token, or else the next free one. */
+/* Returns the id of the token with a text or, if there is none, the next free id. */
 static int32_t id_of(const struct reading *r, const char *text, size_t length)
 {
     int32_t id = cr_token_id(r->t, text, length);
     return id >= 0 ? id : next_id(r);
 }
 
-/* Returns a value that is a string, or its member "content"; CR_NO_VALUE if it is neither. */
+/* Returns the string that a value is or has as its member "content"; CR_NO_VALUE if there is
+ * none. */
 static int content_of(const struct reading *r, int value)
 {
     int content = cr_member(r->d, value, "content");
@@ -84,7 +86,7 @@ static int content_of(const struct reading *r, int value)
     return content >= 0 && r->d->values[content].kind == CR_JSON_STRING ? content : CR_NO_VALUE;
 }
 
-/* True if one of the named special tokens has the text of this one. */
+/* True if the file has a named special token with the text of `token`. */
 static bool has_name(const struct reading *r, const struct cr_added_token *token)
 {
     for (int i = 0; i < N_NAMES; i++) {
@@ -96,8 +98,8 @@ static bool has_name(const struct reading *r, const struct cr_added_token *token
     return false;
 }
 
-/* Adds a token of the list.  Fails if the file gives another id than the token would get, since
- * encoding would then produce ids that the file does not say. */
+/* Adds a token of added_tokens_decoder.  Fails if the file gives it another id than the tokenizer
+ * does, since encoding would then give ids that differ from the file. */
 static int take_listed(struct reading *r, const struct cr_listed *listed)
 {
     struct cr_added_token token;
@@ -125,7 +127,8 @@ static int take_list(struct reading *r)
     return status;
 }
 
-/* Adds a special token, a string or an object.  A token that was added before stays unchanged. */
+/* Adds a special token, which is a string or an object.  Does not change a token that was added
+ * before. */
 static int take_special(struct reading *r, int value, const char *name)
 {
     int content = content_of(r, value);
@@ -144,7 +147,7 @@ static int take_special(struct reading *r, int value, const char *name)
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->d->path, r->error);
 }
 
-/* Adds the named special tokens.  If both documents have one, the map's is taken. */
+/* Adds the named special tokens.  If both files have a name, special_tokens_map.json counts. */
 static int take_names(struct reading *config, struct reading *map)
 {
     for (int i = 0; i < N_NAMES; i++) {
@@ -158,7 +161,7 @@ static int take_names(struct reading *config, struct reading *map)
 
 static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
 
-/* Adds the tokens of lists[first] and the lists after it. */
+/* Adds the tokens in the members lists[first] and later ones. */
 static int take_lists(struct reading *r, int first)
 {
     for (int i = first; r->d && i < 2; i++) {
@@ -170,14 +173,14 @@ static int take_lists(struct reading *r, int first)
     return 0;
 }
 
-/* True if the document has one of the lists; additional_special_tokens of the map is ignored
- * then. */
+/* True if a file has one of the lists; if tokenizer_config.json has, additional_special_tokens of
+ * the other file is ignored. */
 static bool has_list(const struct reading *r)
 {
     return r->d && (cr_member(r->d, 0, lists[0]) >= 0 || cr_member(r->d, 0, lists[1]) >= 0);
 }
 
-/* Reads a document, if there is a path; its strings live as long as the tokenizer. */
+/* Reads a file unless the path is null.  Its strings live as long as the tokenizer. */
 static int open_document(struct reading *r, struct cr_document *d, const char *path)
 {
     if (!path)
@@ -214,7 +217,7 @@ int cr_read_config_tokens(struct cr_tokenizer *t, const char *config, const char
     return status;
 }
 
-/* ---- special tokens that a class knows ---- */
+/* ---- special tokens by their names ---- */
 
 const char *cr_special_of(const struct cr_document *d, const char *name, const char *otherwise)
 {

@@ -1,11 +1,10 @@
 /*
- * read_gguf.c - the tokenizer that a GGUF file's metadata describe; see readers.h.
+ * read_gguf.c - reads the tokenizer in the metadata of a GGUF file; see readers.h.
  *
- * There are four kinds: byte-level BPE with merges, called gpt2; SentencePiece's BPE, called llama,
- * whose tokens have scores: of all adjacent pairs that make a token, the one with the highest score
- * is merged first; of equal scores, the leftmost; SentencePiece's unigram model, called t5; and
- * WordPiece, called bert, whose words begin with a visible space, and whose other tokens have no
- * "##".
+ * There are four kinds.  gpt2 is byte-level BPE with merges.  llama is SentencePiece's BPE: its
+ * tokens have scores; of all adjacent pairs that form a token, the one with the highest score is
+ * merged first, and of equal scores the leftmost.  t5 is SentencePiece's unigram model.  bert is
+ * WordPiece; in the file its words begin with a visible space, and its other tokens lack the "##".
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,10 +21,10 @@
 #define KEY "tokenizer.ggml."
 #define SPACE "\xe2\x96\x81" /* U+2581 */
 
-/* Bounds the search for merges, which cuts each token at each of its characters. */
+/* Bounds the search for merges, which splits each token at each of its characters. */
 enum { LONGEST_TOKEN = 1024 };
 
-/* Types of tokens, by their numbers in files. */
+/* The types of tokens, by their numbers in the file. */
 enum token_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
 
 /* The state of reading a tokenizer. */
@@ -33,11 +32,11 @@ struct reading {
     struct cr_gguf file;
     struct cr_tokenizer *t;
     struct cr_error *error;
-    const struct cr_gguf_value *types, *scores; /* arrays by token, or null */
+    const struct cr_gguf_value *types, *scores; /* by token; null if the file has no such array */
     bool words;  /* the model is WordPiece */
     bool scored; /* the unigram model itself finds user-defined tokens, by their scores */
-    int separators; /* of a byte-level tokenizer of an encoder: number between the texts of a
-                     * pair; else 0 */
+    int separators; /* for an encoder with byte-level BPE: how many separators are between the texts
+                       of a pair; else 0 */
 };
 
 /* ---- values ---- */
@@ -49,7 +48,7 @@ static int wrong_value(const struct reading *r, const char *key, const char *exp
                    value ? cr_gguf_kind_of(value) : "nothing", key, expected);
 }
 
-/* Finds an array of n numbers, one per token; *array is null if the key is missing. */
+/* Finds an array with a number for each of n tokens; sets *array to null if the key is missing. */
 static int find_array(const struct reading *r, const char *key, uint64_t n,
                       const struct cr_gguf_value **array)
 {
@@ -59,7 +58,7 @@ static int find_array(const struct reading *r, const char *key, uint64_t n,
     return wrong_value(r, key, "an array of numbers, one for each token");
 }
 
-/* Finds an array of strings, which must exist. */
+/* Finds an array of strings; fails if the key is missing. */
 static int need_strings(const struct reading *r, const char *key,
                         const struct cr_gguf_value **array)
 {
@@ -69,7 +68,7 @@ static int need_strings(const struct reading *r, const char *key,
     return wrong_value(r, key, "an array of strings");
 }
 
-/* Finds a string; "" if the key is missing. */
+/* Reads a string to `out`; "" if the key is missing. */
 static int find_string(const struct reading *r, const char *key, char *out, size_t size)
 {
     const struct cr_gguf_value *value = cr_gguf_find(&r->file, key);
@@ -90,7 +89,7 @@ static int find_bool(const struct reading *r, const char *key, bool *out)
     return !value || cr_gguf_bool(value, out) ? 0 : wrong_value(r, key, "a boolean");
 }
 
-/* Finds the id of a token; -1 if the key is missing. */
+/* Reads the id of a token; sets *id to -1 if the key is missing. */
 static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, struct cr_error *error)
 {
     const struct cr_gguf_value *value = cr_gguf_find(file, key);
@@ -104,7 +103,7 @@ static int find_id(const struct cr_gguf *file, const char *key, int64_t *id, str
 
 /* ---- tokens ---- */
 
-/* Writes a token of WordPiece as vocab.txt has it, and a zero; returns its length. */
+/* Writes a token of WordPiece in the form that vocab.txt has, and a NUL; returns its length. */
 static size_t write_word(struct cr_gguf_string from, char *to)
 {
     bool special = from.length > 1 && from.text[0] == '[' && from.text[from.length - 1] == ']';
@@ -119,7 +118,7 @@ static size_t write_word(struct cr_gguf_string from, char *to)
     return length;
 }
 
-/* Copies a token's text and terminates it with a zero. */
+/* Copies a token's text and a NUL to `to`; fails if the text is too long or not valid UTF-8. */
 static int copy_text(const struct reading *r, struct cr_gguf_string from, char *to)
 {
     size_t at;
@@ -142,8 +141,8 @@ static enum token_type type_of(const struct reading *r, int32_t id)
     return type >= NORMAL && type <= BYTE ? (enum token_type)type : NORMAL;
 }
 
-/* Adds the token as an added token, too, if its type says so; those are found before anything
- * else. */
+/* If the token's type demands that it is found before anything else, makes it an added token,
+ * too. */
 static int add_found(const struct reading *r, const char *text, size_t length, int32_t id)
 {
     enum token_type type = type_of(r, id);
@@ -155,7 +154,7 @@ static int add_found(const struct reading *r, const char *text, size_t length, i
     return cr_add_added(&r->t->added, &token, &r->t->vocabulary, r->file.path, r->error);
 }
 
-/* Reads the tokens; their strings live as long as the tokenizer. */
+/* Reads the texts of all tokens; they live as long as the tokenizer. */
 static int read_tokens(struct reading *r)
 {
     const struct cr_gguf_value *tokens;
@@ -188,13 +187,14 @@ static int read_tokens(struct reading *r)
 
 /* ---- byte-level BPE ---- */
 
-/* Pre-tokenizers by their names in files; a null pattern is GPT-2's. */
+/* The pre-tokenizers, by their names in the file; a null pattern stands for GPT-2's. */
 static const struct cut {
     const char *name;
     struct cr_pattern *(*pattern)(void);
-    bool nfc, whole, begins; /* a piece that is a token is not split; texts begin with bos */
-    int separators;          /* of an encoder: number between the texts of a pair; 0: the model
-                              * is no encoder */
+    bool nfc, whole, begins; /* whole: a piece that is a token is not split; begins: texts begin
+                                with bos */
+    int separators;          /* for an encoder: how many separators are between the texts of a pair;
+                                0: the model is not an encoder */
 } cuts[] = {
     {"", NULL, false, false, false, 0},
     {"default", NULL, false, false, false, 0},
@@ -210,7 +210,7 @@ static const struct cut {
 };
 enum { N_CUTS = sizeof cuts / sizeof *cuts };
 
-/* Returns the pre-tokenizer that the file names, or null with an error. */
+/* Returns the row of the pre-tokenizer that the file names, or null with an error. */
 static const struct cut *find_cut(const struct reading *r)
 {
     char name[64];
@@ -225,7 +225,7 @@ static const struct cut *find_cut(const struct reading *r)
     return NULL;
 }
 
-/* A merge is "LEFT RIGHT"; a token has no space within. */
+/* Reads the merges, "LEFT RIGHT"; tokens contain no spaces. */
 static int read_merges(const struct reading *r)
 {
     const struct cr_gguf_value *merges;
@@ -247,8 +247,8 @@ static int read_merges(const struct reading *r)
     return 0;
 }
 
-/* Reads byte-level BPE.  The name of the pre-tokenizer decides whether the model is an encoder
- * (r->separators). */
+/* Reads byte-level BPE.  Sets r->separators from the name of the pre-tokenizer, which tells whether
+ * the model is an encoder, and *begins to whether texts begin with bos. */
 static int read_byte_level(struct reading *r, bool *begins)
 {
     bool prefix_space = false;
@@ -265,7 +265,7 @@ static int read_byte_level(struct reading *r, bool *begins)
 
 /* ---- SentencePiece ---- */
 
-/* Makes the merges from the scores and types of the tokens. */
+/* Derives the merges from the scores and types of the tokens. */
 static int add_scored_merges(const struct reading *r)
 {
     int n = r->t->vocabulary.n, status = 0;
@@ -289,7 +289,7 @@ static int add_scored_merges(const struct reading *r)
 }
 
 /* Adds the normalizers, pre-tokenizers and decoders that a tokenizer.json of the same tokenizer
- * would list. */
+ * lists. */
 static void add_space_parts(struct cr_tokenizer *t, bool prefix)
 {
     struct cr_text_part *part;
@@ -305,7 +305,8 @@ static void add_space_parts(struct cr_tokenizer *t, bool prefix)
     cr_add_space_decoders(t, true, prefix);
 }
 
-/* Reads SentencePiece's settings.  Fails for normalizers that do more than replace spaces. */
+/* Reads the settings of SentencePiece's BPE.  Fails if the normalizer does more than replace
+ * spaces. */
 static int read_sentence_piece(struct reading *r, bool *begins)
 {
     struct cr_bpe *bpe = &r->t->bpe;
@@ -327,7 +328,8 @@ static int read_sentence_piece(struct reading *r, bool *begins)
 
 /* ---- SentencePiece's unigram model ---- */
 
-/* Reads the scores.  Texts are searched for normal and user-defined tokens only. */
+/* Reads the scores.  Only normal and user-defined tokens keep a finite score, as only these are
+ * searched for in texts. */
 static int read_scores(const struct reading *r)
 {
     struct cr_unigram *u = &r->t->unigram;
@@ -348,7 +350,7 @@ static int read_scores(const struct reading *r)
     return 0;
 }
 
-/* Adds SentencePiece's normalizer, which leaves user-defined tokens unchanged. */
+/* Adds SentencePiece's normalizer, which does not change user-defined tokens. */
 static int add_normalizer(const struct reading *r, const struct cr_spaces *spaces)
 {
     static const char key[] = KEY "precompiled_charsmap";
@@ -365,7 +367,8 @@ static int add_normalizer(const struct reading *r, const struct cr_spaces *space
     return map->n ? cr_set_text_map(&part->map, map->data, (size_t)map->n, r->file.path, r->error) : 0;
 }
 
-/* Reads the model, and the settings of its normalizer; the unknown token is T5's by default. */
+/* Reads the unigram model and the settings of its normalizer; the default of the unknown token is
+ * T5's. */
 static int read_unigram(struct reading *r, bool *begins)
 {
     struct cr_unigram *u = &r->t->unigram;
@@ -388,8 +391,8 @@ static int read_unigram(struct reading *r, bool *begins)
 
 /* ---- WordPiece ---- */
 
-/* True if no token but special ones has a capital letter: text is lower-cased then, and loses its
- * accents. */
+/* True if only special tokens have capital letters.  Then text is converted to lower case, and its
+ * accents are stripped. */
 static bool is_uncased(const struct reading *r)
 {
     for (int i = 0; i < r->t->vocabulary.n; i++) {
@@ -400,7 +403,7 @@ static bool is_uncased(const struct reading *r)
     return true;
 }
 
-/* Adds the parts that a tokenizer.json of BERT has. */
+/* Adds the parts that a tokenizer.json of BERT lists. */
 static void add_word_parts(struct cr_tokenizer *t, bool uncased)
 {
     cr_add_part(&t->normalizers, &cr_normalizers, "BertNormalizer")->bert =
@@ -412,7 +415,7 @@ static void add_word_parts(struct cr_tokenizer *t, bool uncased)
     decoder->cleanup = t->has_decoder = true;
 }
 
-/* Reads the unknown token, and adds parts that fit the words. */
+/* Reads the unknown token of a WordPiece model, and adds its parts. */
 static int read_word_pieces(struct reading *r, bool *begins)
 {
     int64_t unknown;
@@ -443,7 +446,7 @@ int cr_gguf_end_ids(const struct cr_gguf *file, struct cr_ids *ids, struct cr_er
     return 0;
 }
 
-/* Puts the id of a key before or after all texts. */
+/* Adds a part that puts the token of a key before all texts or, if `behind`, after them. */
 static int frame(const struct reading *r, const char *key, bool behind)
 {
     struct cr_text_parts *parts = &r->t->post_processors;
@@ -460,7 +463,8 @@ static int frame(const struct reading *r, const char *key, bool behind)
     return 0;
 }
 
-/* Adds the begin and end ids.  The file decides, or else the default of its kind of tokenizer. */
+/* Adds the tokens at the begin and end of texts.  If the file does not tell whether there is a
+ * begin token, `begins` counts. */
 static int read_frame(const struct reading *r, bool begins)
 {
     bool ends = false, parts = false;
@@ -478,8 +482,8 @@ static int read_frame(const struct reading *r, bool begins)
                : 0;
 }
 
-/* Finds the first of the keys, which end with null, that has the id of a token; or else takes the
- * token of that text.  Fails if there is none. */
+/* Finds the token whose id one of the keys gives; the keys are ended by null.  If the file has none
+ * of them, finds the token with the text.  Fails if there is none. */
 static int find_special(const struct reading *r, const char *const *keys, const char *text, int32_t *out)
 {
     int64_t id = -1;
@@ -492,8 +496,8 @@ static int find_special(const struct reading *r, const char *const *keys, const 
     return id >= 0 && id < r->t->vocabulary.n ? 0 : wrong_value(r, keys[0], "the id of a token, which is put around texts");
 }
 
-/* Adds the ids that an encoder puts before and after a text or a pair; the file may lack them.
- * Segment ids are BERT's: 0 for the first text, 1 for the second. */
+/* Adds the tokens that an encoder puts around a text or a pair; the file may lack them. Segments
+ * are BERT's: 0 for the first text, 1 for the second. */
 static int read_pair_frame(const struct reading *r, bool begins)
 {
     static const char *const first[] = {KEY "bos_token_id", KEY "cls_token_id", NULL},
@@ -501,7 +505,7 @@ static int read_pair_frame(const struct reading *r, bool begins)
                                                     KEY "eos_token_id", NULL},
                              *const pieces_last[] = {KEY "eos_token_id", NULL};
     struct cr_pair_template pair = {.cls = -1, .sep = -1, .second_type = r->words};
-    const bool brackets = r->words || r->separators == 1; /* the names are BERT's */
+    const bool brackets = r->words || r->separators == 1; /* the special tokens have BERT's names */
     bool ends = true;
     if (find_bool(r, KEY "add_bos_token", &begins) || find_bool(r, KEY "add_eos_token", &ends) ||
         (begins && find_special(r, first, brackets ? "[CLS]" : "<s>", &pair.cls)) ||
@@ -512,7 +516,7 @@ static int read_pair_frame(const struct reading *r, bool begins)
     return 0;
 }
 
-/* Adds the special ids around a text: those of an encoder, if the model is one. */
+/* Adds the special tokens around a text, as an encoder or as another model has them. */
 static int read_byte_frame(const struct reading *r, bool begins)
 {
     return r->separators ? read_pair_frame(r, begins) : read_frame(r, begins);
@@ -520,7 +524,7 @@ static int read_byte_frame(const struct reading *r, bool begins)
 
 /* ---- files ---- */
 
-/* The kinds of tokenizers, by their names in files. */
+/* The kinds of tokenizers, by their names in the file. */
 static const struct kind {
     const char *name;
     int (*read)(struct reading *r, bool *begins);
@@ -542,7 +546,7 @@ static const struct kind *find_kind(const char *name)
     return NULL;
 }
 
-/* Reads tokens first: merges, scores and the ids around texts refer to them. */
+/* Reads the tokens first, as merges, scores and special tokens refer to them. */
 static int read_all(struct reading *r)
 {
     char model[64];

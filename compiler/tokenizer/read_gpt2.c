@@ -1,4 +1,4 @@
-/* read_gpt2.c - a vocabulary and merges in two files, as of GPT-2; see readers.h. */
+/* read_gpt2.c - reads a vocabulary and merges from two files, as GPT-2 has them; see readers.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
     return status;
 }
 
-/* Reads lines "LEFT RIGHT"; a line #version is skipped. */
+/* Reads merges, a line "LEFT RIGHT" for each; skips a line that begins with #version. */
 static int read_merges(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_mapping mapping;
@@ -48,7 +48,7 @@ static int read_merges(struct cr_tokenizer *t, const char *path, struct cr_error
     return status;
 }
 
-/* Adds <|endoftext|>, GPT-2's only special token, if it is in the vocabulary. */
+/* Adds <|endoftext|>, GPT-2's only special token, if the vocabulary has it. */
 static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     static const char text[] = "<|endoftext|>";
@@ -59,11 +59,11 @@ static int add_end(struct cr_tokenizer *t, const char *path, struct cr_error *er
     return cr_add_added(&t->added, &end, &t->vocabulary, path, error);
 }
 
-/* ---- how text is cut ---- */
+/* ---- the classes of tokenizer_config.json ---- */
 
-/* A tokenizer_class of tokenizer_config.json with such files: the pattern that cuts before
- * ByteLevel (null: GPT-2's), whether text is normalized to NFC, and a function that adds the
- * parts and tokens of the class instead, or null. */
+/* A tokenizer_class with such files: the pattern that cuts text before ByteLevel does (null:
+ * GPT-2's), whether text is normalized to NFC, and a function that adds other parts and tokens
+ * instead, or null. */
 static const struct class
 {
     const char *name;
@@ -96,7 +96,7 @@ void cr_add_byte_level_parts(struct cr_tokenizer *t, struct cr_pattern *pattern,
     t->has_decoder = true;
 }
 
-/* Adds the parts that a tokenizer.json of such a tokenizer would have. */
+/* Adds the parts that a tokenizer.json of a class lists. */
 static void add_parts(struct cr_tokenizer *t, const struct class *class, bool prefix_space)
 {
     cr_add_byte_level_parts(t, class->pattern ? class->pattern() : NULL, class->nfc, prefix_space);
@@ -112,7 +112,7 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
     return status;
 }
 
-/* Adds the special tokens and parts of a class of byte-level BPE, as the configuration says. */
+/* Adds the special tokens and parts of a class, with the settings of the configuration. */
 static int add_class(struct cr_tokenizer *t, const struct class *class, const struct cr_document *d,
                      struct cr_error *error)
 {
@@ -125,7 +125,7 @@ static int add_class(struct cr_tokenizer *t, const struct class *class, const st
     return 0;
 }
 
-/* Reads tokenizer_config.json, or uses the defaults of GPT-2 if there is none. */
+/* Reads tokenizer_config.json; without it, uses GPT-2's defaults. */
 static int read_config(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_document d;

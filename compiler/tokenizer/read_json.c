@@ -1,11 +1,11 @@
-/* read_json.c - tokenizer.json; see readers.h. */
+/* read_json.c - reads a tokenizer.json; see readers.h. */
 #include "compiler/ir/mem.h"
 #include "readers.h"
 
 /* ---- added tokens ---- */
 
-/* Special tokens are searched in the raw text, others in the normalized text, unless "normalized"
- * says otherwise. */
+/* If "normalized" is missing, special tokens are searched for in the raw text, others in the
+ * normalized text. */
 int cr_read_added_flags(struct cr_added_token *out, const struct cr_document *d, int object,
                         struct cr_error *error)
 {
@@ -37,7 +37,7 @@ int cr_read_added_token(struct cr_tokenizer *t, const struct cr_document *d, int
     return cr_add_added(&t->added, &token, &t->vocabulary, d->path, error);
 }
 
-/* Adds one token of the list; its id is a member. */
+/* Adds one token of added_tokens, whose id is a member. */
 static int read_listed(struct cr_tokenizer *t, const struct cr_document *d, int object,
                        struct cr_error *error)
 {
@@ -65,7 +65,7 @@ static int read_added(struct cr_tokenizer *t, const struct cr_document *d, struc
 
 /* ---- the document ---- */
 
-/* Stores where the document lists tokens and merges, for an image. */
+/* Stores where the document lists tokens and merges; a reader with an image skips them. */
 static void find_holes(struct cr_tokenizer *t, const struct cr_document *d)
 {
     static const char *const names[CR_TOKENIZER_HOLES] = {"vocab", "merges"};
@@ -77,7 +77,7 @@ static void find_holes(struct cr_tokenizer *t, const struct cr_document *d)
     }
 }
 
-/* Reads the model first: added tokens may not contradict its vocabulary. */
+/* Reads the model first, since added tokens may not contradict its vocabulary. */
 static int read_document(struct cr_tokenizer *t, const struct cr_document *d,
                          struct cr_error *error)
 {

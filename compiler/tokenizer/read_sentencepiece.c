@@ -1,8 +1,8 @@
 /*
- * read_sentencepiece.c - SentencePiece's tokenizer.model, a protocol buffer; see readers.h.
+ * read_sentencepiece.c - reads SentencePiece's tokenizer.model, a protocol buffer; see readers.h.
  *
  * Ids are those of SentencePiece, unless the class in tokenizer_config.json beside the file changes
- * them, as XLM-RoBERTa does.  The field numbers are those of its sentencepiece_model.proto.
+ * them, as XLM-RoBERTa's does.  Field numbers are those of sentencepiece_model.proto.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum { LONGEST_TOKEN = 1024, MOST_EXTRA_IDS = 100000 };
 enum piece_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
 enum model_type { UNIGRAM = 1, BPE = 2 };
 
-/* A token of the file, or one that the class adds. */
+/* A token of the file, or one that a class adds. */
 struct piece {
     const char *text;
     size_t length;
@@ -31,7 +31,7 @@ struct piece {
     enum piece_type type;
 };
 
-/* The contents of a file.  Members have the names of its fields. */
+/* The contents of a file; members are named like the file's fields. */
 struct file {
     const char *path;
     struct cr_tokenizer *t;
@@ -53,7 +53,7 @@ static int wrong(const struct file *f)
                    f->path);
 }
 
-/* Copies a text and terminates it with a zero; it lives as long as the tokenizer. */
+/* Returns a copy of a text, terminated by a NUL, that lives as long as the tokenizer. */
 static const char *keep(const struct file *f, const char *text, size_t n)
 {
     char *copy = *CR_PUSH(f->t->strings, f->t->n_strings, f->t->strings_cap) = cr_calloc(n + 1, 1);
@@ -71,7 +71,7 @@ static int check_text(const struct file *f, const struct piece *piece)
                    f->path, f->n, LONGEST_TOKEN);
 }
 
-/* Reads a token: its text is field 1, its score 2, its type 3. */
+/* Reads a token: field 1 is its text, field 2 its score, field 3 its type. */
 static int read_piece(struct file *f, struct cr_wire message)
 {
     struct piece piece = {.type = NORMAL};
@@ -95,7 +95,7 @@ static int read_piece(struct file *f, struct cr_wire message)
     return 0;
 }
 
-/* Reads the settings of training that matter for encoding. */
+/* Reads those settings of training that matter for encoding. */
 static int read_trainer(struct file *f, struct cr_wire message)
 {
     struct cr_wire_field field;
@@ -129,7 +129,8 @@ static int read_normalizer(struct file *f, struct cr_wire message)
     return found < 0 ? wrong(f) : 0;
 }
 
-/* Reads the file: tokens are field 1, the trainer's settings 2, the normalizer's 3. */
+/* Reads the file: field 1 has the tokens, field 2 the trainer's settings, field 3 the
+ * normalizer's. */
 static int read_message(struct file *f, struct cr_wire message)
 {
     struct cr_wire_field field;
@@ -154,13 +155,14 @@ static int read_message(struct file *f, struct cr_wire message)
 
 /* ---- classes ---- */
 
-/* A tokenizer class of transformers: the tokens around a text, or null, and its change of the
- * ids. */
+/* A tokenizer class of transformers: the tokens around a text, or null, and a function that changes
+ * ids or parts. */
 struct class
 {
     const char *name;
     const char *before, *after;
-    int separators; /* between the texts of a pair; 0: pairs are not known */
+    int separators; /* how many `after` tokens are between the texts of a pair; 0: pairs are not
+                       supported */
     int32_t second_type;
     int (*change)(struct file *f, const struct cr_document *d); /* may be null */
 };
@@ -170,7 +172,8 @@ static void add_piece(struct file *f, const char *text, enum piece_type type)
     *CR_PUSH(f->pieces, f->n, f->cap) = (struct piece){text, strlen(text), 0, type};
 }
 
-/* XLM-RoBERTa's ids: four special tokens, the tokens after the first three, and <mask>. */
+/* Changes the ids to XLM-RoBERTa's: four special tokens, the file's tokens without the first three,
+ * and <mask>. */
 static int change_xlm_roberta(struct file *f, const struct cr_document *d)
 {
     static const struct piece first[] = {
@@ -185,7 +188,7 @@ static int change_xlm_roberta(struct file *f, const struct cr_document *d)
     return 0;
 }
 
-/* T5 has special tokens <extra_id_99> to <extra_id_0> after all others. */
+/* Appends T5's special tokens <extra_id_99> to <extra_id_0>. */
 static int change_t5(struct file *f, const struct cr_document *d)
 {
     int64_t n = 100;
@@ -210,7 +213,7 @@ static void add_replace(struct cr_text_parts *normalizers, const char *from)
     part->length = 1;
 }
 
-/* ALBERT's text has plain quotation marks, no accents and small letters. */
+/* Adds ALBERT's normalizers: plain quotation marks, no accents, lower case. */
 static int change_albert(struct file *f, const struct cr_document *d)
 {
     struct cr_text_parts *parts = &f->t->normalizers;
@@ -229,7 +232,7 @@ static int change_albert(struct file *f, const struct cr_document *d)
     return 0;
 }
 
-/* DeBERTa has [MASK] after all others. */
+/* Appends DeBERTa's token [MASK]. */
 static int change_deberta(struct file *f, const struct cr_document *d)
 {
     (void)d;
@@ -263,7 +266,7 @@ static const struct class *find_class(const struct file *f, const struct cr_docu
     return class;
 }
 
-/* Finds a token that is put around texts; -1 for none. */
+/* Finds a token that is put around texts; *id is -1 if `text` is null. */
 static int find_special(const struct file *f, const char *text, int32_t *id)
 {
     *id = text ? cr_find_word(&f->t->vocabulary, text, strlen(text)) : -1;
@@ -272,7 +275,7 @@ static int find_special(const struct file *f, const char *text, int32_t *id)
                : cr_fail(f->error, "%s: found no token %s, which is put around texts, expected it", f->path, text);
 }
 
-/* Puts special tokens around texts, as the class says. */
+/* Puts the special tokens of a class around texts. */
 static int add_template(const struct file *f, const struct class *class)
 {
     struct cr_pair_template template = {.separators = class->separators, .second_type = class->second_type};
@@ -285,9 +288,9 @@ static int add_template(const struct file *f, const struct class *class)
 
 /* ---- the model ---- */
 
-/* Adds the tokens to the vocabulary.  Special tokens also become added tokens, which are found
- * in a text first.  A unigram model itself finds user-defined tokens, by their scores; for BPE,
- * normalized text is cut at user-defined tokens. */
+/* Adds the tokens to the vocabulary.  Special tokens also become added tokens, which are found in a
+ * text before anything else.  A unigram model itself finds user-defined tokens, by their scores;
+ * for BPE, normalized text is cut at user-defined tokens. */
 static int add_tokens(struct file *f)
 {
     struct cr_tokenizer *t = f->t;
@@ -314,7 +317,8 @@ static int32_t unknown_of(const struct file *f)
     return -1;
 }
 
-/* Sets the scores.  Texts are searched for normal and user-defined tokens only. */
+/* Sets the scores of a unigram model.  Only normal and user-defined tokens keep a finite score, as
+ * only these are searched for in texts. */
 static void set_unigram(struct file *f)
 {
     struct cr_unigram *u = &f->t->unigram;
@@ -337,7 +341,7 @@ static void set_unigram(struct file *f)
     u->single = true;
 }
 
-/* Makes the merges of a BPE model from its scores. */
+/* Derives the merges of a BPE model from its scores. */
 static int set_bpe(struct file *f)
 {
     struct cr_bpe *bpe = &f->t->bpe;
@@ -403,7 +407,7 @@ static int make(struct file *f, const struct cr_document *d)
                : 0;
 }
 
-/* Makes the tokenizer by the configuration, which may be missing. */
+/* Completes the tokenizer by the configuration at a path, which may be missing. */
 static int make_by_config(struct file *f, const char *config)
 {
     struct cr_document d;

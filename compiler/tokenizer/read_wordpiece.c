@@ -1,4 +1,5 @@
-/* read_wordpiece.c - a vocab.txt, one token a line, as BERT and its like have it; see readers.h. */
+/* read_wordpiece.c - reads a vocab.txt, one token a line, as BERT and similar models have it; see
+ * readers.h. */
 #include <string.h>
 
 #include "compiler/files/mapping.h"
@@ -7,14 +8,14 @@
 
 /* ---- the classes of tokenizer_config.json ---- */
 
-/* The special tokens of a class and the template of a pair; transformers knows them by the
- * class. */
+/* The special tokens of a class and the layout of a pair.  transformers has them in the code of the
+ * class, not in files. */
 struct class
 {
     const char *name;
     const char *cls, *sep, *pad, *mask;
-    int separators;     /* between the texts of a pair */
-    int32_t first_type; /* the segment of the first token */
+    int separators;     /* how many separators are between the texts of a pair */
+    int32_t first_type; /* the segment of the first special token */
 };
 
 #define BERT "[CLS]", "[SEP]", "[PAD]", "[MASK]", 1, 0
@@ -35,7 +36,7 @@ enum { N_CLASSES = sizeof classes / sizeof *classes };
 
 /* ---- vocab.txt ---- */
 
-/* Reads the tokens; a line's number from 0 on is its id. */
+/* Reads the tokens; the id of a token is the number of its line, counted from 0. */
 static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_error *error)
 {
     struct cr_mapping file;
@@ -59,9 +60,8 @@ static int read_vocabulary(struct cr_tokenizer *t, const char *path, struct cr_e
 
 /* ---- parts ---- */
 
-/* Adds the normalizer, the pre-tokenizer and the decoder of BERT, with the settings in document
- * `d`, if not null.  Accents are stripped if text is lower-cased, unless strip_accents says
- * otherwise. */
+/* Adds the normalizer, the pre-tokenizer and the decoder of BERT, with the settings in document `d`
+ * unless that is null.  The default of strip_accents is whether text is converted to lower case. */
 static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct cr_error *error)
 {
     struct cr_bert bert = {.clean = true, .chinese = true, .lowercase = true};
@@ -82,8 +82,8 @@ static int add_parts(struct cr_tokenizer *t, const struct cr_document *d, struct
     return 0;
 }
 
-/* Adds a special token if the vocabulary contains it.  If `id` is not null, stores its id there,
- * and fails if the vocabulary lacks it. */
+/* Adds a special token if the vocabulary has it.  If `id` is not null, sets *id to its id, and
+ * fails if the vocabulary lacks it. */
 static int add_special(struct cr_tokenizer *t, const char *text, bool lstrip, int32_t *id,
                        const char *path, struct cr_error *error)
 {
@@ -99,12 +99,13 @@ static int add_special(struct cr_tokenizer *t, const char *text, bool lstrip, in
                : cr_add_added(&t->added, &token, &t->vocabulary, path, error);
 }
 
-/* Adds the special tokens, and those around a text and between the texts of a pair. */
+/* Adds the special tokens of a class, and puts them around a text and between the texts of a
+ * pair. */
 static int add_specials(struct cr_tokenizer *t, const struct class *class,
                         const struct cr_document *d, const char *path, struct cr_error *error)
 {
     struct cr_pair_template pair = {.separators = class->separators, .first_type = class->first_type, .second_type = 1};
-    bool lstrip = class->separators == 2; /* MPNet's <mask> also matches the space before it */
+    bool lstrip = class->separators == 2; /* MPNet's <mask> includes the space before it */
     if (add_special(t, cr_special_of(d, "cls_token", class->cls), false, &pair.cls, path, error) ||
         add_special(t, cr_special_of(d, "sep_token", class->sep), false, &pair.sep, path, error) ||
         add_special(t, t->wordpiece.unknown, false, NULL, path, error) ||

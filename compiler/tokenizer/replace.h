@@ -4,16 +4,18 @@
 
 #include "tokenizer_part.h"
 
-/* Reads the pattern and the content of a Replace. */
+/* Reads the members `pattern` and `content` of a Replace. */
 int cr_read_replace(struct cr_text_part *part, const struct cr_document *document, int object,
                     const char *where, struct cr_error *error);
 
-/* Appends the text to `out` with the part's content in place of each match.  Fails if it grows past
- * cr_check_growth.  *leading becomes the number of leading bytes of the result. */
+/* Appends n bytes of text to `out`, with the part's content in place of each match.  Fails if the
+ * result is longer than cr_check_growth allows.  Converts *leading to the number of leading bytes
+ * of the result. */
 int cr_put_replaced(const struct cr_text_part *part, const char *text, size_t n,
                     struct cr_text *out, size_t *leading, struct cr_error *error);
 
-/* Read a string member into the part's content; the second requires exactly one character. */
+/* Read a string member as the part's content; the second function requires exactly one
+ * character. */
 int cr_read_content(struct cr_text_part *part, const struct cr_document *document, int object,
                     const char *where, const char *name, struct cr_error *error);
 int cr_read_character(struct cr_text_part *part, const struct cr_document *document, int object,
