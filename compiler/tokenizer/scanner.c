@@ -1,4 +1,4 @@
-/* scanner.c - the scanners as functions of this folder; see scanner.h. */
+/* scanner.c - compiles the scanners as functions for this folder; see scanner.h. */
 #include "scanner.h"
 
 #include <stdint.h>

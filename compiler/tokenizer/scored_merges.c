@@ -1,4 +1,4 @@
-/* scored_merges.c - the merges of SentencePiece's BPE; see scored_merges.h. */
+/* scored_merges.c - derives the merges of SentencePiece's BPE from scores; see scored_merges.h. */
 #include "scored_merges.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
 
-/* Adds all ways to cut a token into two others. */
+/* Adds a merge for each way to split a token into two tokens. */
 static int add_pairs(struct cr_bpe *bpe, int32_t id, const char *path, struct cr_error *error)
 {
     const struct cr_vocabulary *v = bpe->vocabulary;
@@ -33,8 +33,8 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Computes the level of each token: its rank by score.  The highest score has 0; equal scores share
- * a level. */
+/* Computes the level of each token, its rank by descending score, from 0 on; equal scores have the
+ * same level. */
 static void find_levels(const double *scores, int n, int32_t *levels)
 {
     struct scored *tokens = cr_calloc((size_t)n + 1, sizeof *tokens);

@@ -1,4 +1,4 @@
-/* segments.c - the segments that a tokenizer gives to a model; see segments.h. */
+/* segments.c - finds out whether a model gets segments from its tokenizer; see segments.h. */
 #include "segments.h"
 
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include "end_tokens.h"
 #include "readers.h"
 
-/* The classes that name token_type_ids among the inputs of a model.  A class that transformers does not know, and a
- * PreTrainedTokenizerFast, do not. */
+/* The tokenizer classes of transformers that list token_type_ids among the inputs of a model.
+ * PreTrainedTokenizerFast does not, nor does a class that transformers does not know. */
 static const char *const classes[] = {"BertTokenizer",       "ElectraTokenizer",  "MobileBertTokenizer",
                                       "SqueezeBertTokenizer", "ConvBertTokenizer", "LxmertTokenizer",
                                       "LayoutLMTokenizer",    "DebertaTokenizer",  "DebertaV2Tokenizer",
                                       "FNetTokenizer"};
 
-/* The families with an input of segments whose own class does not name it. */
+/* The families of models with an input for segments, but whose tokenizer class does not list it. */
 static const char *const families[] = {"albert", "rembert", "roformer", "roberta", "xlm-roberta", "camembert"};
 
 /* Opens a JSON file of the folder.  Returns 1, 0 if there is none, or -1 with an error. */
@@ -31,7 +31,7 @@ static int open_file(struct cr_document *d, char path[CR_PATH_SIZE], const char 
     return cr_document_read_zeros(d, path, error) ? -1 : 1;
 }
 
-/* Sets *given by the list of inputs.  Returns false if the file has none. */
+/* Sets *given from the member model_input_names.  Returns false if the file does not have it. */
 static bool read_names(bool *given, const struct cr_document *d)
 {
     int list = cr_member(d, 0, "model_input_names");
@@ -43,7 +43,7 @@ static bool read_names(bool *given, const struct cr_document *d)
     return true;
 }
 
-/* Sets *given by tokenizer_config.json; sets *known if the file says it. */
+/* Sets *given from tokenizer_config.json, and *known if the file determines it. */
 static int read_tokenizer_config(bool *given, bool *known, const char *folder, struct cr_error *error)
 {
     char path[CR_PATH_SIZE];
@@ -62,7 +62,7 @@ static int read_tokenizer_config(bool *given, bool *known, const char *folder, s
     return status;
 }
 
-/* Sets *given by the family. */
+/* Sets *given from model_type in config.json. */
 static int read_config(bool *given, const char *folder, struct cr_error *error)
 {
     char path[CR_PATH_SIZE];

@@ -28,7 +28,7 @@ static void put_space(const struct cr_stage *stage, struct cr_text *out)
     cr_put_bytes(out, space, strlen(space));
 }
 
-/* Appends a piece with its spaces as the stage writes them. */
+/* Appends a piece; spaces in it become the space that the stage writes. */
 static void put(const struct cr_stage *stage, const char *text, size_t n, struct cr_text *out)
 {
     for (size_t at = 0; at < n; at++) {
@@ -41,8 +41,8 @@ static void put(const struct cr_stage *stage, const char *text, size_t n, struct
     }
 }
 
-/* Puts the additional space after white space that is trimmed; a text of nothing else becomes
- * empty. */
+/* The additional space is put before the text after its white space was trimmed.  A text of white
+ * space only becomes empty. */
 static int normalize(const struct cr_text_part *part, const char *text, size_t n, struct cr_text *out,
                      size_t *leading, struct cr_error *error)
 {
@@ -53,7 +53,7 @@ static int normalize(const struct cr_text_part *part, const char *text, size_t n
     size_t length, begin = out->length;
     (void)error;
     bool begins = *leading > 0;
-    *leading = 0; /* no part after this one asks for it */
+    *leading = 0; /* no part behind this one needs it */
     if (!cr_begin_normal(&rest))
         return 0;
     if (part->spaces.prefix && begins)
@@ -65,8 +65,8 @@ static int normalize(const struct cr_text_part *part, const char *text, size_t n
     return 0;
 }
 
-/* Lists the stage.  It makes a text longer by its map, by visible spaces, and by the one in
- * front. */
+/* Lists the normalizer for emitted C.  The map, visible spaces and the space before the text can
+ * make a text longer. */
 static int list(const struct cr_text_part *part, struct cr_shape *s, struct cr_error *error)
 {
     size_t space = part->spaces.visible ? strlen("\342\226\201") : 1;

@@ -63,7 +63,7 @@ static bool is_ascii(const char *text, size_t n)
     return at == n;
 }
 
-/* ASCII is in all normal forms. */
+/* Copies text that is ASCII only, as it is in every normal form. */
 void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, size_t *leading)
 {
     const struct cr_stage_row *row = &cr_stage_rows[kind];

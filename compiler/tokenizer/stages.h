@@ -1,8 +1,9 @@
 /*
- * stages.h - the table of normalization stages: the result of each, and how long it is.
+ * stages.h - the table of normalization stages: the function of each, and a bound of its result's
+ * length.
  *
- * The library runs the stages without settings.  Emitted C gets a list of stages and cuts from the
- * rows of the kinds of parts (tokenizer_part.h).
+ * The library runs only stages without settings.  Emitted C has a list of stages and cuts, which
+ * the rows of the kinds of parts make (tokenizer_part.h).
  */
 #ifndef CR_STAGES_H
 #define CR_STAGES_H
@@ -23,7 +24,7 @@ enum cr_stage_kind {
     CR_BERT_APART,
     CR_BERT_UNMARKED,
     CR_NMT,
-    /* stages with settings, which only emitted C runs */
+    /* the following stages have settings; only emitted C runs them */
     CR_STRIPPED,
     CR_PREPENDED,
     CR_REPLACED,
@@ -33,19 +34,18 @@ enum cr_stage_kind {
     CR_STAGE_KINDS
 };
 
-/* The result of n bytes has at most n * up / down bytes, and computing it needs `work` * n
- * uint32_t of scratch memory.  For stages with settings, the settings determine the bound
- * instead. */
+/* The result for n bytes has at most n * up / down bytes; computing it needs n * `work` uint32_t of
+ * scratch memory.  For stages with settings, the bound follows from the settings instead. */
 struct cr_stage_row {
-    const char *function; /* in emitted C */
+    const char *function; /* its name in emitted C */
     size_t (*make)(const struct cr_stage *stage, struct cr_stage_text *t);
     int up, down, work;
 };
 
 extern const struct cr_stage_row cr_stage_rows[CR_STAGE_KINDS];
 
-/* Appends the result of a stage without settings for n bytes of text; *leading becomes the number of its
- * leading bytes. */
+/* Appends the result of a stage without settings for n bytes of text.  Converts *leading to the
+ * number of leading bytes of the result. */
 void cr_put_stage(struct cr_text *out, const char *text, size_t n, enum cr_stage_kind kind, size_t *leading);
 
 #endif

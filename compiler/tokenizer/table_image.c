@@ -1,19 +1,21 @@
-/* table_image.c - the large tables of a tokenizer as one block of bytes; see table_image.h. */
+/* table_image.c - stores the large tables of a tokenizer as one block of bytes; see
+ * table_image.h. */
 #include "table_image.h"
 
 #include <string.h>
 
-/* The numbers and sizes of the tables of an image. */
+/* The header of an image: numbers of items, and sizes of tables. */
 struct image_header {
-    uint64_t bytes; /* of the whole image */
+    uint64_t bytes; /* the size of the whole image */
     struct cr_json_hole holes[CR_TOKENIZER_HOLES];
     uint64_t n_texts;
     double unknown_score;
     int32_t n_tokens, n_merges, n_scores, has_levels, has_longest, n_slots, n_words, longest_token;
-    int32_t merge_slots, letter_slots[CR_POSITIONS]; /* 0: no table */
+    int32_t merge_slots, letter_slots[CR_POSITIONS]; /* the sizes of hash tables; 0: there is no
+                                                        such table */
 };
 
-/* Reads the numbers of a tokenizer. */
+/* Fills a header with the numbers of a tokenizer. */
 static void get_numbers(struct image_header *h, const struct cr_tokenizer *t)
 {
     const struct cr_bpe *bpe = &t->bpe;
@@ -51,19 +53,19 @@ static void set_numbers(struct cr_tokenizer *t, const struct image_header *h)
     t->unigram.n_scores = h->n_scores;
 }
 
-/* A table: the pointer to it, its size, and where it begins in the image. */
+/* A table: the tokenizer's pointer to it, its size, and its offset in the image. */
 struct table {
-    void *pointer; /* address of the tokenizer's pointer */
+    void *pointer; /* the address of the tokenizer's pointer */
     size_t bytes, at;
 };
 
 enum { MOST_TABLES = 16 };
 
-/* The tables in the order of the image. */
+/* The tables, in the order in which the image has them. */
 struct tables {
     struct table items[MOST_TABLES];
     int n;
-    size_t bytes; /* of the image up to here */
+    size_t bytes; /* the size of the image up to here */
 };
 
 static void add_table(struct tables *tables, void *pointer, size_t n, size_t item)
@@ -72,7 +74,7 @@ static void add_table(struct tables *tables, void *pointer, size_t n, size_t ite
     tables->bytes += (n * item + 7) / 8 * 8;
 }
 
-/* Lists the tables of a tokenizer that has the numbers of the header. */
+/* Lists the tables of a tokenizer whose numbers are those of the header. */
 static struct tables list_tables(struct cr_tokenizer *t, const struct image_header *h)
 {
     struct tables list = {.bytes = sizeof *h};
@@ -94,7 +96,7 @@ static struct tables list_tables(struct cr_tokenizer *t, const struct image_head
     return list;
 }
 
-/* Appends bytes, and zeros up to a multiple of 8. */
+/* Appends bytes, then zeros up to a multiple of 8. */
 static void put_padded(struct cr_text *out, const void *bytes, size_t n)
 {
     static const char zeros[8];
@@ -105,7 +107,7 @@ static void put_padded(struct cr_text *out, const void *bytes, size_t n)
 void cr_write_image(struct cr_text *out, struct cr_tokenizer *t)
 {
     struct image_header h;
-    memset(&h, 0, sizeof h); /* padding, too */
+    memset(&h, 0, sizeof h); /* also the padding, so that images are reproducible */
     get_numbers(&h, t);
     const struct tables list = list_tables(t, &h);
     h.bytes = list.bytes;
@@ -117,7 +119,7 @@ void cr_write_image(struct cr_text *out, struct cr_tokenizer *t)
     }
 }
 
-/* Sets the tokenizer's pointers to tables in an image, or to none. */
+/* Sets the tokenizer's pointers to the tables in an image or, if that is null, to null. */
 static void set_tables(const struct tables *list, const unsigned char *image)
 {
     for (int i = 0; i < list->n; i++) {

@@ -1,4 +1,4 @@
-/* The state before a token that is being decoded; zeros at the beginning. */
+/* The state of decoding a text between two tokens; zeros at the beginning. */
 #ifndef CR_TEXT_STATE
 #define CR_TEXT_STATE
 struct cr_text_state {
@@ -6,7 +6,7 @@ struct cr_text_state {
     int shown, begun;
 };
 
-/* Which special tokens are shown: all but those that encoding puts before the text, all, or
- * none. */
+/* Selects the special tokens that decoding shows: all but those that encoding puts before the text;
+ * all; or none. */
 enum cr_specials { CR_SPECIALS_WITHIN, CR_SPECIALS_ALL, CR_SPECIALS_NONE };
 #endif

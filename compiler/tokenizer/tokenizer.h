@@ -4,7 +4,7 @@
  *     text -> added tokens -> normalizers -> added tokens -> pre-tokenizers -> model (BPE, ...)
  *          -> ids -> post-processors
  *
- * Text is UTF-8, which may hold zeros.  A tokenizer is used by one thread at a time.
+ * Text is UTF-8, which may contain NULs.  Only one thread at a time may use a tokenizer.
  */
 #ifndef CR_TOKENIZER_H
 #define CR_TOKENIZER_H
@@ -22,22 +22,24 @@ enum { CR_TOKENIZER_HOLES = 2 };
 
 struct cr_tokenizer {
     struct cr_text_parts normalizers, pre_tokenizers, decoders, post_processors;
-    bool has_decoder; /* false: decoding puts spaces between tokens */
+    bool has_decoder; /* if false, decoding puts spaces between tokens */
     struct cr_vocabulary vocabulary;
     const struct cr_model_kind *model;
-    struct cr_bpe bpe; /* of a BPE model; the members below belong to other kinds of models */
+    struct cr_bpe bpe; /* used by a BPE model; the following members by the other kinds of models */
     struct cr_wordpiece wordpiece;
     struct cr_unigram unigram;
-    const char *unknown_word; /* text of the unknown token of a WordLevel model */
+    const char *unknown_word; /* the text of the unknown token of a WordLevel model */
     struct cr_added added;
-    struct cr_frame frame;             /* of a single text */
-    struct cr_template single, pair; /* the latter is empty if pairs are not known */
-    struct cr_truncation truncation; /* of the file */
-    struct cr_padding padding;       /* of the file */
+    struct cr_frame frame;             /* the ids around a single text */
+    struct cr_template single, pair; /* the layout of a single text and of a pair; the latter is
+                                        empty if pairs are not supported */
+    struct cr_truncation truncation; /* the setting in the file */
+    struct cr_padding padding;       /* the setting in the file */
     int n_ids;          /* the greatest id + 1 */
-    struct cr_ids ends; /* ids that end a text, from the configuration files */
-    struct cr_json_hole holes[CR_TOKENIZER_HOLES]; /* the lists of tokens and merges in tokenizer.json */
-    char **strings;     /* buffers that texts of tokens point into */
+    struct cr_ids ends; /* the ids of the tokens that end a text, from the configuration files */
+    struct cr_json_hole holes[CR_TOKENIZER_HOLES]; /* where tokenizer.json lists tokens and
+                                                      merges */
+    char **strings;     /* memory that texts of tokens point into */
     int n_strings, strings_cap;
     struct cr_bpe_work work;
 };
@@ -46,62 +48,62 @@ struct cr_tokenizer {
 enum { CR_LONGEST_TEXT = (1 << 28) - 1 };
 
 /*
- * Reads the tokenizer at `path`: a tokenizer.json, a GGUF file, or a folder with tokenizer.json,
- * with vocab.json and merges.txt, or with encoder.json and vocab.bpe.  Returns null with an error
- * that names the file.
+ * Reads the tokenizer at `path`: a tokenizer.json, a GGUF file, or a folder with a tokenizer.json
+ * or with the files of one of the layouts in open.c, such as vocab.json and merges.txt.  Returns
+ * null with an error that names the file.
  */
 struct cr_tokenizer *cr_tokenizer_open(const char *path, struct cr_error *error);
 void cr_tokenizer_free(struct cr_tokenizer *tokenizer);
 
-/* Makes the tokenizer put no ids around texts. */
+/* Makes the tokenizer put no special ids around texts. */
 void cr_add_no_special_ids(struct cr_tokenizer *tokenizer);
 
-/* Encodes a text and appends the ids; with `framed` also those that the post-processors put around
+/* Encodes a text and appends the ids; with `framed`, also those that the post-processors put around
  * it. */
 int cr_encode(struct cr_tokenizer *tokenizer, const char *text, size_t n, bool framed,
               struct cr_ids *ids, struct cr_error *error);
 
-/* A text or a pair of texts, and how long the ids may be. */
+/* A text or a pair of texts, and options for encoding them. */
 struct cr_encoding_request {
-    const char *text, *pair; /* the latter may be null */
+    const char *text, *pair; /* `pair` is null for a single text */
     size_t length, pair_length;
     bool framed;
-    int64_t most; /* maximum number of ids; 0: no limit */
+    int64_t most; /* the most ids; 0: no limit */
     const struct cr_truncation *truncation;
-    const struct cr_padding *padding; /* or null: nothing is added */
+    const struct cr_padding *padding; /* null: no padding is added */
 };
 
-/* The result: ids, the number of each id's segment, and whether ids were cut off.  The caller frees
+/* The result of encoding: ids, the segment of each, and whether ids were cut off.  The caller frees
  * the lists. */
 struct cr_encoding {
     struct cr_ids ids, types;
     bool truncated;
 };
 
-/* Encodes a text or a pair; the encoding is zero at first. */
+/* Encodes a text or a pair.  The caller sets *encoding to zero before. */
 int cr_encode_request(struct cr_tokenizer *tokenizer, const struct cr_encoding_request *request,
                       struct cr_encoding *encoding, struct cr_error *error);
 
-/* Returns the text of a token as in the file; null for an id without a token. */
+/* Returns the text of a token as the file has it; null if there is no token with the id. */
 const char *cr_token_text(const struct cr_tokenizer *tokenizer, int32_t id, size_t *length);
 
-/* Returns the id of the token with that text, or -1. */
+/* Returns the id of the token with a text, or -1. */
 int32_t cr_token_id(const struct cr_tokenizer *tokenizer, const char *text, size_t length);
 
-/* Decodes token after token. */
+/* Decodes ids one after another. */
 struct cr_decoder;
 
 struct cr_decoder *cr_decoder_new(const struct cr_tokenizer *tokenizer, enum cr_specials specials);
 void cr_decoder_free(struct cr_decoder *decoder);
 
-/* Append the text that is certain after an id, or after the end; it need not be whole characters.
- * An id without a token adds nothing. */
+/* Append the text that is certain after another id, and after the last one.  It may end within a
+ * character. An id without a token adds nothing. */
 int cr_decoder_add(struct cr_decoder *decoder, int32_t id, struct cr_text *out,
                    struct cr_error *error);
 int cr_decoder_end(struct cr_decoder *decoder, struct cr_text *out, struct cr_error *error);
 
-/* Decodes n ids and appends the text.  CR_SPECIALS_WITHIN leaves out the ids of the
- * post-processors. */
+/* Decodes n ids and appends the text.  CR_SPECIALS_WITHIN omits the ids that the post-processors
+ * put around a text. */
 int cr_decode(const struct cr_tokenizer *tokenizer, const int32_t *ids, size_t n,
               enum cr_specials specials, struct cr_text *out, struct cr_error *error);
 

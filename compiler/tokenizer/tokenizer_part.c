@@ -1,4 +1,5 @@
-/* tokenizer_part.c - reading parts of a tokenizer by their tables; see tokenizer_part.h. */
+/* tokenizer_part.c - reads the parts of a tokenizer by the tables of their kinds; see
+ * tokenizer_part.h. */
 #include "precompiled.h"
 #include "tokenizer_part.h"
 
@@ -18,7 +19,7 @@ static const struct cr_part_kind *find_kind(const struct cr_part_table *table, c
     return NULL;
 }
 
-/* Fails for a kind that the table does not have. */
+/* Fails for a kind that is not in the table. */
 static int refuse(const struct cr_part_table *table, const char *type, const char *path,
                   struct cr_error *error)
 {
@@ -55,7 +56,7 @@ static int read_sequence(struct cr_text_parts *parts, const struct cr_part_table
     return 0;
 }
 
-/* Reads a part by the row of its type; members of a Sequence go into the same list. */
+/* Reads a part by the row of its type; the members of a Sequence are added to the same list. */
 static int read_part(struct cr_text_parts *parts, const struct cr_part_table *table,
                      const struct cr_document *d, int object, struct cr_error *error)
 {

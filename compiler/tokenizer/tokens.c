@@ -1,7 +1,8 @@
-/* tokens.c - the tokens of a tokenizer, of the model and added ones; see tokenizer.h. */
+/* tokens.c - looks up the tokens of a tokenizer, those of its model and added ones; see
+ * tokenizer.h. */
 #include "tokenizer.h"
 
-/* Added tokens take precedence over the model's. */
+/* If both have an id, the added token takes precedence over the model's. */
 const char *cr_token_text(const struct cr_tokenizer *t, int32_t id, size_t *length)
 {
     const struct cr_vocabulary *const both[] = {&t->added.words, &t->vocabulary};

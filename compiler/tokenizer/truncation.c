@@ -1,4 +1,4 @@
-/* truncation.c - cuts the ids of texts that are too long; see truncation.h. */
+/* truncation.c - truncates the ids of texts that are too long; see truncation.h. */
 #include "truncation.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ int cr_read_truncation(struct cr_truncation *out, const struct cr_document *d,
                    d->path, strategy);
 }
 
-/* Keeps `most` ids. */
+/* Keeps the first `most` ids or, if `left` is true, the last ones. */
 static void keep(struct cr_ids *ids, int64_t most, bool left)
 {
     if (ids->n <= most)
@@ -46,7 +46,7 @@ static void keep(struct cr_ids *ids, int64_t most, bool left)
     ids->n = (int)most;
 }
 
-/* Fails for texts that the strategy does not allow to cut enough. */
+/* Fails because the strategy allows to cut only one text, and that is too short. */
 static int refuse(const struct cr_truncation *t, int64_t over, const struct cr_ids *text,
                   const struct cr_ids *pair, struct cr_error *error)
 {

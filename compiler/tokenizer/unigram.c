@@ -13,7 +13,7 @@
 
 #include "unigram.inc"
 
-/* ---- making ---- */
+/* ---- building ---- */
 
 int cr_add_unigram(struct cr_unigram *u, struct cr_vocabulary *v, const char *text, size_t length,
                    double score, const char *path, struct cr_error *error)
@@ -28,7 +28,7 @@ int cr_add_unigram(struct cr_unigram *u, struct cr_vocabulary *v, const char *te
     return 0;
 }
 
-/* Finds the longest token of each beginning, and the score of an unknown character. */
+/* Builds the table of the longest tokens, and sets the score of an unknown character. */
 static void make_tables(struct cr_unigram *u)
 {
     double least = INFINITY;
@@ -63,7 +63,8 @@ void cr_free_unigram(struct cr_unigram *u)
 
 /* ---- encoding ---- */
 
-/* Appends the ids of a part of the path; `parts` has room for one for each byte. */
+/* Appends the ids of one part of the path, a token or unknown text; `parts` has room for an id for
+ * each byte. */
 static int put_part(const struct cr_unigram_tables *t, const char *text, size_t n, int32_t *parts,
                     struct cr_ids *ids, struct cr_error *error)
 {

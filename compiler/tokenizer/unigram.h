@@ -1,6 +1,7 @@
 /*
- * unigram.h - the unigram language model of SentencePiece: of all ways to cut a text into tokens,
- * the one whose scores, logarithms of probabilities, have the greatest sum.
+ * unigram.h - the unigram language model of SentencePiece.  Of all ways to split a text into
+ * tokens, it chooses the one with the greatest sum of scores, which are logarithms of
+ * probabilities.
  *
  * Source: Kudo, "Subword regularization" (2018); the search is Viterbi's.
  */
@@ -19,23 +20,25 @@ struct cr_unigram {
     double unknown_score; /* the score of a character that is not a token; 0: 10 less than the
                              lowest score of a token */
     int32_t unknown;      /* the id of the unknown token, or -1 */
-    int32_t bytes[256];   /* by byte: the id of its token <0xHH>, if there is byte_fallback; else
+    int32_t bytes[256];   /* by byte: with byte_fallback, the id of the byte's token <0xHH>; else
                              -1 */
     bool byte_fallback;
-    bool single; /* sums are rounded to float32, as SentencePiece's are; Hugging Face's are of float64 */
-    uint32_t *longest; /* by hash of the first bytes of a token: the length of the longest token with that hash */
+    bool single; /* scores are added in float32, as in SentencePiece, and not in float64, as in
+                    Hugging Face's library */
+    uint32_t *longest; /* by a hash of a token's first bytes: the length of the longest token with
+                          that hash */
 };
 
-/* Adds a token; its id is the number of tokens before it. */
+/* Adds a token; its id is the number of tokens added before. */
 int cr_add_unigram(struct cr_unigram *unigram, struct cr_vocabulary *vocabulary, const char *text,
                    size_t length, double score, const char *path, struct cr_error *error);
 
-/* Builds the tables for encoding; called once, after all tokens were added. */
+/* Builds the tables for encoding.  Call it once, after all tokens were added. */
 void cr_index_unigram(struct cr_unigram *unigram);
 void cr_free_unigram(struct cr_unigram *unigram);
 
-/* Encodes a text and appends the ids.  Fails if a character is not a token and there is no
- * unknown token. */
+/* Encodes a text and appends the ids.  Fails if a character is not a token and there is no unknown
+ * token. */
 int cr_unigram_encode(const struct cr_unigram *unigram, const char *text, size_t n,
                       struct cr_ids *ids, struct cr_error *error);
 

@@ -9,14 +9,14 @@
 
 /* ---- scores ---- */
 
-/* A decimal number: digits * 10 ^ exponent. */
+/* A decimal number, digits * 10 ^ exponent. */
 struct decimal {
     uint64_t digits;
     int exponent;
 };
 
-/* Appends digits to a number as long as they fit in 64 bits; further digits only change the
- * exponent. Returns the end of the digits. */
+/* Appends decimal digits to a number as long as they fit in 64 bits; further digits only change the
+ * exponent.  Returns the end of the digits. */
 static const char *take_digits(const char *at, bool fraction, struct decimal *number)
 {
     for (; *at >= '0' && *at <= '9'; at++) {
@@ -31,12 +31,12 @@ static const char *take_digits(const char *at, bool fraction, struct decimal *nu
     return at;
 }
 
-/* Returns a score as the tokenizers library reads it: the digits are rounded to a double, which
- * is divided by a power of ten and rounded again.  The last bit may thus differ from the
- * correctly rounded score, and it decides between paths that are equally likely. */
+/* Returns a score as the tokenizers library reads it.  It rounds the digits to a double, divides
+ * that by a power of ten, and rounds again.  So the last bit may differ from the correctly rounded
+ * score; it decides between paths that are equally likely. */
 static double score_of(const struct cr_document *d, int value)
 {
-    enum { EXACT = 22 }; /* powers of ten up to this are doubles */
+    enum { EXACT = 22 }; /* powers of ten up to this one are exact doubles */
     struct decimal number = {0, 0};
     const char *at = (const char *)d->file.bytes + d->values[value].at;
     at += strspn(at, " \n\t\r");
@@ -57,7 +57,7 @@ static double score_of(const struct cr_document *d, int value)
 
 /* ---- reading ---- */
 
-/* Reads an entry ["TOKEN", SCORE]. */
+/* Reads a token ["TOKEN", SCORE]. */
 static int read_entry(struct cr_tokenizer *t, const struct cr_document *d, int entry,
                       struct cr_error *error)
 {
@@ -72,7 +72,7 @@ static int read_entry(struct cr_tokenizer *t, const struct cr_document *d, int e
                           score_of(d, score), d->path, error);
 }
 
-/* Reads the id of the unknown token; a model may have none. */
+/* Reads the id of the unknown token, which a model need not have. */
 static int read_unknown(struct cr_unigram *u, const struct cr_document *d, int model,
                         struct cr_error *error)
 {
@@ -86,7 +86,7 @@ static int read_unknown(struct cr_unigram *u, const struct cr_document *d, int m
     return 0;
 }
 
-/* Reads the list of tokens, whose places are their ids, and the settings. */
+/* Reads the list of tokens, whose indices are their ids, and the settings. */
 static int read_unigram(struct cr_tokenizer *t, const struct cr_document *d, int model,
                         struct cr_error *error)
 {

@@ -13,8 +13,8 @@
 enum { FIRST_SLOTS = 64, ID_BITS = 23 };
 _Static_assert(CR_MOST_IDS < 1 << ID_BITS, "an id + 1 fits a slot");
 
-/* The hash of a text: 8 bytes at a time, then two words of 4 that overlap, or up to 3 single
- * bytes. */
+/* Returns a hash of a text: of 8 bytes at a time, then of two overlapping words of 4 bytes, or of
+ * up to 3 single bytes. */
 static uint32_t hash_of(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -78,7 +78,7 @@ bool cr_has_both(const struct cr_vocabulary *v, int32_t id, const char *left, si
            memcmp(text + left_length, right, right_length) == 0;
 }
 
-/* Allocates zeroed memory for tokens with ids below n; the system provides pages of large blocks
+/* Allocates zeroed memory for tokens with ids below n.  The system provides pages of large blocks
  * only when they are written. */
 static void make_tokens(struct cr_vocabulary *v, int n)
 {
@@ -98,7 +98,7 @@ static void put_slot(struct cr_vocabulary *v, int32_t id)
     v->slots[at & (v->n_slots - 1)] = slot_of(v->tokens[id].hash, id);
 }
 
-/* Makes a table with slots for n words, at most half of them taken. */
+/* Makes a hash table of at least 2 * n slots, with the words of the old table. */
 static void make_slots(struct cr_vocabulary *v, uint32_t n)
 {
     uint32_t *old = v->slots;
@@ -123,14 +123,14 @@ void cr_reserve_words(struct cr_vocabulary *v, int n)
         make_slots(v, (uint32_t)n);
 }
 
-/* Copies a text and returns its token. */
+/* Copies a text to the vocabulary's texts and returns the token for it. */
 static struct cr_token copy_word(struct cr_vocabulary *v, const char *text, size_t length, uint32_t hash)
 {
     if (v->texts.length == 0)
         cr_put_bytes(&v->texts, "", 1);
     size_t at = v->texts.length;
     cr_put_bytes(&v->texts, text, length);
-    v->texts.length++; /* the NUL, too */
+    v->texts.length++; /* includes the NUL */
     return (struct cr_token){(uint32_t)at, (uint32_t)length, hash};
 }
 
@@ -173,7 +173,7 @@ void cr_free_vocabulary(struct cr_vocabulary *v)
     *v = (struct cr_vocabulary){0};
 }
 
-/* Keys are compared unescaped, so equal texts are found however JSON spells them. */
+/* Compares keys after unescaping, so that equal texts are found however JSON spells them. */
 int cr_read_vocabulary(struct cr_vocabulary *v, const struct cr_document *d, int object,
                        struct cr_error *error)
 {

@@ -18,7 +18,7 @@ static int read_word_level(struct cr_tokenizer *t, const struct cr_document *d, 
                : 0;
 }
 
-/* Appends the id of a piece as a whole, or of the unknown token. */
+/* Appends the id of a whole piece, or of the unknown token if the piece is not a token. */
 static int encode_word_level(struct cr_tokenizer *t, const char *text, size_t n, struct cr_ids *ids,
                              struct cr_error *error)
 {

@@ -15,13 +15,13 @@ int cr_read_wordpiece_decoder(struct cr_text_part *part, const struct cr_documen
                : 0;
 }
 
-/* Replacements of `cleanup`, made in this order. */
+/* The replacements that `cleanup` makes, in this order. */
 static const char *const cleanups[][2] = {
     {" .", "."},     {" ?", "?"},     {" !", "!"},           {" ,", ","},   {" ' ", "'"},    {" n't", "n't"},
     {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
 
-/* Replaces each `from` of a text by `to`, which is not longer, in place. */
+/* Replaces each occurrence of `from` in a text by `to`, which is not longer, in place. */
 static void replace_all(struct cr_text *text, const char *from, const char *to)
 {
     size_t length = strlen(from), made = 0;
@@ -37,7 +37,8 @@ static void replace_all(struct cr_text *text, const char *from, const char *to)
     text->length = made;
 }
 
-/* Puts a space in front of each token but the first, or removes its prefix; then tidies it up. */
+/* Puts a space before each token except the first, or removes the prefix if it has one.  With
+ * `cleanup`, tidies up the result. */
 int cr_decode_wordpiece(const struct cr_text_part *part, struct cr_decoding *state, const char *text,
                         size_t n, struct cr_text *out, struct cr_error *error)
 {
