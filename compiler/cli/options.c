@@ -18,12 +18,22 @@
 
 enum kind { FLAG, TEXT, BACKEND, LIST, PAIR, COUNT, SIZE, REAL };
 
+/*
+ * How ranks compare the values of an option: as they are, or a sum of these.
+ * FILES: the value names files, which may lie elsewhere on another machine.
+ * CONTENTS: the command line compares the contents of these files.  For other options it need not: the library compares
+ * models, weights and values for options, and texts are compared by their tokens.
+ * OWN: ranks may have other values: the option tells of their machine, and changes no bit.
+ */
+enum comparison { VALUE = 0, FILES = 1, CONTENTS = 2, OWN = 4, COMPARED = FILES | CONTENTS };
+
 /* A row of the table: an option, the kind of its value, the field that it sets, and the verbs
  * that accept it. */
 struct option_row {
     const char *name;
     int letter; /* letter of the short form, or 0 */
     enum kind kind;
+    unsigned comparison;
     const char *value; /* placeholder for the value in the help */
     unsigned verbs;
     size_t field;
@@ -37,220 +47,221 @@ struct option_row {
 enum { KEEPING = CR_VERB_RUN | CR_VERB_WEIGHTS | CR_VERB_ENCODERS | CR_VERB_TOKENIZE };
 
 static const struct option_row rows[] = {
-    {"set", 0, PAIR, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
+    {"set", 0, PAIR, VALUE, "KEY=VALUE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(set), 0, 0,
      "override an option the script declares (repeatable)"},
-    {"length", 0, PAIR, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
+    {"length", 0, PAIR, VALUE, "NAME=BOUND", CR_VERB_MODELS | CR_VERB_IMPORT, FIELD(length), 0, 0,
      "of an ONNX file: a symbolic size that stays a length, known when the model runs and at most "
      "the bound (repeatable)"},
-    {"script", 0, TEXT, "F.lua", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(script), 0, 0,
+    {"script", 0, TEXT, FILES, "F.lua", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(script), 0, 0,
      "of a folder or a GGUF file: the script that makes the model, in place of the one that its "
      "model_type chooses"},
-    {"config", 0, TEXT, "FILE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(config), 0, 0,
+    {"config", 0, TEXT, FILES, "FILE", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(config), 0, 0,
      "values for the script's options: a config.json or a folder that has one, or a Lua file that "
      "returns a table; --set overrides them"},
-    {"ignore-config", 0, LIST, "KEY", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
+    {"ignore-config", 0, LIST, VALUE, "KEY", CR_VERB_MODELS | CR_VERB_ENCODERS | CR_VERB_VARY, FIELD(ignore_config), 0, 0,
      "pass over a key of the config.json of --config or of the folder, whatever it says "
      "(repeatable)"},
-    {"entry", 0, TEXT, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
+    {"entry", 0, TEXT, VALUE, "NAME", CR_VERB_MODELS, FIELD(entry), 0, 0,
      "of a script that returns several entries, this one alone"},
-    {"weights", 0, LIST, "FILE|FOLDER",
+    {"weights", 0, LIST, FILES, "FILE|FOLDER",
      CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(weights), 0, 0,
      "read parameters by name, of safetensors or GGUF files (repeatable; the last file wins)"},
-    {"cache-weights", 0, SIZE, "BYTES", KEEPING, FIELD(cache_weights), 0, 0,
+    {"cache-weights", 0, SIZE, OWN, "BYTES", KEEPING, FIELD(cache_weights), 0, 0,
      "weights of 16 MiB and more are kept as the kernels read them, and tables of a tokenizer.json of 256 KiB "
      "and more, for the next run of the model, in files "
      "of $XDG_CACHE_HOME/crescent that take no more than so many bytes in all (or 512M, 20G; default 8G; 0: "
      "none are written or read)"},
-    {"strict", 0, FLAG, "", CR_VERB_COMPILING | CR_VERB_WEIGHTS, FIELD(strict), 0, 0,
+    {"strict", 0, FLAG, VALUE, "", CR_VERB_COMPILING | CR_VERB_WEIGHTS, FIELD(strict), 0, 0,
      "tensors of --weights that the model does not have are an error"},
-    {"input", 0, PAIR, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(input), 0, 0,
+    {"input", 0, PAIR, COMPARED, "NAME=F.npy", CR_VERB_COMPILING | CR_VERB_VARY | CR_VERB_IMPORT, FIELD(input), 0, 0,
      "read an input (repeatable); of train: one more axis in front counts batches, taken in turn"},
-    {"output", 0, PAIR, "NAME=F.npy", CR_VERB_RUN, FIELD(output), 0, 0,
+    {"output", 0, PAIR, FILES, "NAME=F.npy", CR_VERB_RUN, FIELD(output), 0, 0,
      "write an output or a tapped value (repeatable)"},
-    {"expect", 0, PAIR, "NAME=F.npy", CR_VERB_COMPARE, FIELD(expect), 0, 0,
+    {"expect", 0, PAIR, COMPARED, "NAME=F.npy", CR_VERB_COMPARE, FIELD(expect), 0, 0,
      "what an output or a tapped value should be (repeatable)"},
-    {"cotangent", 0, PAIR, "NAME=F.npy", CR_VERB_RUNNING, FIELD(cotangent), 0, 0,
+    {"cotangent", 0, PAIR, COMPARED, "NAME=F.npy", CR_VERB_RUNNING, FIELD(cotangent), 0, 0,
      "dL/d(output) for --grads, default ones (repeatable)"},
-    {"grads", 0, TEXT, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE |
+    {"grads", 0, TEXT, FILES, "F.safetensors", CR_VERB_RUNNING | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE |
                                      CR_VERB_EXPLAIN,
      FIELD(grads), 0, 0,
      "the backward pass, too: write the gradient of every parameter and float input; `none` "
      "writes no file (emit, dump, bench, tune and explain never do)"},
-    {"expect-grads", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
+    {"expect-grads", 0, TEXT, COMPARED, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_grads), 0, 0,
      "what the gradients should be"},
-    {"expect-taps", 0, TEXT, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_taps), 0, 0,
+    {"expect-taps", 0, TEXT, COMPARED, "F.safetensors", CR_VERB_COMPARE, FIELD(expect_taps), 0, 0,
      "what outputs and tapped values should be, by their names: the first that differs is named"},
-    {"taps", 0, FLAG, "", CR_VERB_COMPARE, FIELD(taps), 0, 0,
+    {"taps", 0, FLAG, VALUE, "", CR_VERB_COMPARE, FIELD(taps), 0, 0,
      "hold every value that kernels store against double precision, and name the first node that "
      "is further off than its operands' errors and roundings explain"},
-    {"backends", 0, TEXT, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
+    {"backends", 0, TEXT, VALUE, "LIST", CR_VERB_COMPARE, FIELD(backends), 0, 0,
      "backends to run, with commas between (default ref,tcc,cc; with --expect tcc)"},
-    {"backend", 0, BACKEND, "NAME",
+    {"backend", 0, BACKEND, VALUE, "NAME",
      CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_TEXTS | CR_VERB_VARY, FIELD(backend), 0, 0,
      "tcc: TinyCC in memory (default); cc: $CC or cc; standalone: the emitted file, by $CC or "
      "cc -O2; ref: the interpreter"},
-    {"threads", 0, COUNT, "N", CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
+    {"threads", 0, COUNT, OWN, "N", CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY,
      FIELD(threads), 1, 256,
      "size of the thread pool (default: the machine's cores)"},
-    {"isa", 0, TEXT, "NAME",
+    {"isa", 0, TEXT, OWN, "NAME",
      CR_VERB_COMPILING | CR_VERB_ENCODERS | CR_VERB_TUNE | CR_VERB_WEIGHTS | CR_VERB_VARY | CR_VERB_EMIT, FIELD(isa), 0, 0,
      "amx, vnni, avx512, avx2, neon or plain (default: the best there is); emit: a list of those that "
      "the file has, with commas between and plain among them (default: all)"},
-    {"seed", 0, COUNT, "N",
+    {"seed", 0, COUNT, VALUE, "N",
      CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
-    {"atol", 0, REAL, "X", CR_VERB_COMPARE, FIELD(atol), 0, 0,
+    {"atol", 0, REAL, VALUE, "X", CR_VERB_COMPARE, FIELD(atol), 0, 0,
      "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
-    {"rtol", 0, REAL, "X", CR_VERB_COMPARE, FIELD(rtol), 0, 0,
+    {"rtol", 0, REAL, VALUE, "X", CR_VERB_COMPARE, FIELD(rtol), 0, 0,
      "relative tolerance (default 1e-5; 0 if only --atol or --max-ulp is given)"},
-    {"max-ulp", 0, COUNT, "N", CR_VERB_COMPARE, FIELD(max_ulp), 0, INT64_MAX,
+    {"max-ulp", 0, COUNT, VALUE, "N", CR_VERB_COMPARE, FIELD(max_ulp), 0, INT64_MAX,
      "greatest distance of each element, counted in floats; alone it is the only test"},
-    {"after", 0, TEXT, "PASS", CR_VERB_DUMP, FIELD(after), 0, 0, "the pass to print after"},
-    {"target", 0, TEXT, "NAME|FILE",
+    {"after", 0, TEXT, VALUE, "PASS", CR_VERB_DUMP, FIELD(after), 0, 0, "the pass to print after"},
+    {"target", 0, TEXT, OWN | FILES, "NAME|FILE",
      (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_ENCODERS | CR_VERB_VARY | CR_VERB_TARGETS,
      FIELD(target), 0, 0,
      "the machine that loops are cut for (crescent targets lists them; default: host, for emit "
      "and dump generic); no bit of a result depends on it"},
-    {"skip", 0, LIST, "PASS", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY, FIELD(skip), 0, 0,
+    {"skip", 0, LIST, VALUE, "PASS", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY, FIELD(skip), 0, 0,
      "leave a pass out (repeatable)"},
-    {"max-arena", 0, SIZE, "BYTES", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY,
+    {"max-arena", 0, SIZE, VALUE, "BYTES", (CR_VERB_MODELS & ~CR_VERB_PARAMS) | CR_VERB_VARY,
      FIELD(max_arena), 1, 0,
      "compute values again rather than keep them, so that the arena has no more than so many "
      "bytes (or 512K, 64M, 2G); weights and scratch are apart"},
-    {"ranks", 0, COUNT, "N", CR_VERB_DUMP | CR_VERB_EMIT, FIELD(ranks), 1, 4096,
+    {"ranks", 0, COUNT, VALUE, "N", CR_VERB_DUMP | CR_VERB_EMIT, FIELD(ranks), 1, 4096,
      "cut the model for so many processes of MPI, of which dump shows the first one (docs/several-machines.md)"},
-    {"format", 0, TEXT, "RULES",
+    {"format", 0, TEXT, VALUE, "RULES",
      CR_VERB_RUNNING | CR_VERB_ENCODERS | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_PARAMS | CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(format), 0, 0,
      "how weights of products and tables are kept: NAME for all, or GLOB=NAME by their names, with "
      "commas between; the last rule that matches counts (default f32, of a GGUF file as its "
      "tensors are)"},
-    {"arithmetic", 0, TEXT, "RULES",
+    {"arithmetic", 0, TEXT, VALUE, "RULES",
      CR_VERB_RUNNING | CR_VERB_ENCODERS | CR_VERB_EMIT | CR_VERB_DUMP | CR_VERB_TUNE | CR_VERB_WEIGHTS |
          CR_VERB_EXPLAIN | CR_VERB_VARY,
      FIELD(arithmetic), 0, 0,
      "how products by such weights are summed: rules as for --format (default f32; int8: rows "
      "rounded to 8 bits, exact sums in blocks, for q8 and q4; bf16: rows rounded to "
      "bf16, as AMX multiplies them, for bf16)"},
-    {"out", 'o', TEXT, "FILE", CR_VERB_EMIT | CR_VERB_EMBED | CR_VERB_TUNE | CR_VERB_EXPLAIN | CR_VERB_IMPORT,
+    {"out", 'o', TEXT, FILES, "FILE", CR_VERB_EMIT | CR_VERB_EMBED | CR_VERB_TUNE | CR_VERB_EXPLAIN | CR_VERB_IMPORT,
      FIELD(out), 0, 0,
      "the file to write; of emit it ends in .c, of import in .lua, of embed in .npy, of explain it is the page"},
-    {"bench", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(bench), 0, 0,
+    {"bench", 0, FLAG, VALUE, "", CR_VERB_EXPLAIN, FIELD(bench), 0, 0,
      "measure each kernel, and the machine's limits"},
-    {"check", 0, FLAG, "", CR_VERB_EXPLAIN, FIELD(check), 0, 0,
+    {"check", 0, FLAG, VALUE, "", CR_VERB_EXPLAIN, FIELD(check), 0, 0,
      "hold what each kernel stores against the interpreter in double precision"},
-    {"against", 0, TEXT, "SETTING", CR_VERB_EXPLAIN, FIELD(against), 0, 0,
+    {"against", 0, TEXT, VALUE, "SETTING", CR_VERB_EXPLAIN, FIELD(against), 0, 0,
      "show another compilation beside this one: another script, or NAME=VALUE as for bench --vs"},
-    {"trace", 0, TEXT, "F.json", CR_VERB_EXPLAIN, FIELD(trace), 0, 0,
+    {"trace", 0, TEXT, FILES, "F.json", CR_VERB_EXPLAIN, FIELD(trace), 0, 0,
      "write the calls of one run, for Perfetto or chrome://tracing; measures as --bench does"},
-    {"train", 0, FLAG, "", CR_VERB_EMIT, FIELD(train), 0, 0,
+    {"train", 0, FLAG, VALUE, "", CR_VERB_EMIT, FIELD(train), 0, 0,
      "the script is a step of a training: write a function from state to state"},
-    {"generate", 0, FLAG, "", CR_VERB_EMIT, FIELD(generate), 0, 0,
+    {"generate", 0, FLAG, VALUE, "", CR_VERB_EMIT, FIELD(generate), 0, 0,
      "write a program that generates: model, tokenizer, choice of tokens, and a main"},
-    {"embed-text", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed_text), 0, 0,
+    {"embed-text", 0, FLAG, VALUE, "", CR_VERB_EMIT, FIELD(embed_text), 0, 0,
      "write a program that makes vectors of texts, or scores of labels: an encoder, its tokenizer, and a main"},
-    {"pack", 0, TEXT, "FILE", CR_VERB_EMIT, FIELD(pack), 0, 0,
+    {"pack", 0, TEXT, FILES, "FILE", CR_VERB_EMIT, FIELD(pack), 0, 0,
      "with --generate or --embed-text: write the weights, too, as its program maps them into memory"},
-    {"embed", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed), 0, 0,
+    {"embed", 0, FLAG, VALUE, "", CR_VERB_EMIT, FIELD(embed), 0, 0,
      "with one of these: the weights are in the program, by .incbin of the file of --pack "
      "(default: FILE.weights beside FILE.c)"},
-    {"embed-array", 0, FLAG, "", CR_VERB_EMIT, FIELD(embed_array), 0, 0,
+    {"embed-array", 0, FLAG, VALUE, "", CR_VERB_EMIT, FIELD(embed_array), 0, 0,
      "the same as an array, for compilers without .incbin, and small models"},
-    {"seconds", 0, REAL, "X", CR_VERB_BENCH | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(seconds), 0, 0,
+    {"seconds", 0, REAL, VALUE, "X", CR_VERB_BENCH | CR_VERB_TUNE | CR_VERB_EXPLAIN, FIELD(seconds), 0, 0,
      "how long to measure, for each --vs as long again (default 1; of tune 20)"},
-    {"per-kernel", 0, FLAG, "", CR_VERB_BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
-    {"vs", 0, LIST, "SETTING", CR_VERB_BENCH, FIELD(vs), 0, 0,
+    {"per-kernel", 0, FLAG, VALUE, "", CR_VERB_BENCH, FIELD(per_kernel), 0, 0, "measure each kernel, too"},
+    {"vs", 0, LIST, VALUE, "SETTING", CR_VERB_BENCH, FIELD(vs), 0, 0,
      "measure the model under another setting beside this one (repeatable)"},
-    {"compile-only", 0, FLAG, "", CR_VERB_BENCH, FIELD(compile_only), 0, 0,
+    {"compile-only", 0, FLAG, VALUE, "", CR_VERB_BENCH, FIELD(compile_only), 0, 0,
      "measure how long compiling takes, and run nothing"},
-    {"turns", 0, FLAG, "", CR_VERB_BENCH, FIELD(turns), 0, 0,
+    {"turns", 0, FLAG, VALUE, "", CR_VERB_BENCH, FIELD(turns), 0, 0,
      "measure for --seconds at each line of standard input; a line of JSON for each"},
-    {"steps", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(steps), 0, INT32_MAX, "how many steps to make"},
-    {"checkpoint", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(checkpoint), 0, 0,
+    {"steps", 0, COUNT, VALUE, "N", CR_VERB_TRAIN, FIELD(steps), 0, INT32_MAX, "how many steps to make"},
+    {"checkpoint", 0, TEXT, FILES, "F.safetensors", CR_VERB_TRAIN, FIELD(checkpoint), 0, 0,
      "write parameters and state at the end"},
-    {"every", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(every), 1, INT32_MAX,
+    {"every", 0, COUNT, VALUE, "N", CR_VERB_TRAIN, FIELD(every), 1, INT32_MAX,
      "write the checkpoint after every N steps, too"},
-    {"resume", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(resume), 0, 0,
+    {"resume", 0, TEXT, COMPARED, "F.safetensors", CR_VERB_TRAIN, FIELD(resume), 0, 0,
      "go on from a checkpoint, with its seed and the options that its script had"},
-    {"save", 0, TEXT, "F.safetensors", CR_VERB_TRAIN, FIELD(save), 0, 0,
+    {"save", 0, TEXT, FILES, "F.safetensors", CR_VERB_TRAIN, FIELD(save), 0, 0,
      "write the parameters alone at the end"},
-    {"loss-curve", 0, TEXT, "F.svg", CR_VERB_TRAIN, FIELD(loss_curve), 0, 0,
+    {"loss-curve", 0, TEXT, FILES, "F.svg", CR_VERB_TRAIN, FIELD(loss_curve), 0, 0,
      "draw the losses of the whole training (by gnuplot); F.png, too"},
-    {"log-scale", 0, FLAG, "", CR_VERB_TRAIN, FIELD(log_scale), 0, 0,
+    {"log-scale", 0, FLAG, VALUE, "", CR_VERB_TRAIN, FIELD(log_scale), 0, 0,
      "draw the losses of --loss-curve on a logarithmic axis"},
-    {"validate-every", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(validate_every), 1, INT32_MAX,
+    {"validate-every", 0, COUNT, VALUE, "N", CR_VERB_TRAIN, FIELD(validate_every), 1, INT32_MAX,
      "after every N steps, compute the loss on data that nothing is learned from"},
-    {"validation-input", 0, PAIR, "NAME=F.npy", CR_VERB_TRAIN, FIELD(validation_input), 0, 0,
+    {"validation-input", 0, PAIR, COMPARED, "NAME=F.npy", CR_VERB_TRAIN, FIELD(validation_input), 0, 0,
      "read an input of the validation (repeatable); its loss is the mean over all batches"},
-    {"log", 0, COUNT, "N", CR_VERB_TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
-    {"prompt", 0, TEXT, "TEXT", CR_VERB_GENERATE, FIELD(prompt), 0, 0, "the text to go on with"},
-    {"prompt-file", 0, TEXT, "F", CR_VERB_GENERATE, FIELD(prompt_file), 0, 0,
+    {"log", 0, COUNT, VALUE, "N", CR_VERB_TRAIN, FIELD(log), 1, INT32_MAX, "print a line every N steps"},
+    {"prompt", 0, TEXT, VALUE, "TEXT", CR_VERB_GENERATE, FIELD(prompt), 0, 0, "the text to go on with"},
+    {"prompt-file", 0, TEXT, FILES, "F", CR_VERB_GENERATE, FIELD(prompt_file), 0, 0,
      "the same from a file, - for standard input"},
-    {"prompt-ids", 0, TEXT, "1,2,3", CR_VERB_TEXTS, FIELD(prompt_ids), 0, 0,
+    {"prompt-ids", 0, TEXT, VALUE, "1,2,3", CR_VERB_TEXTS, FIELD(prompt_ids), 0, 0,
      "the text as ids of tokens"},
-    {"tokens", 0, COUNT, "N", CR_VERB_GENERATE, FIELD(tokens), 0, INT32_MAX,
+    {"tokens", 0, COUNT, VALUE, "N", CR_VERB_GENERATE, FIELD(tokens), 0, INT32_MAX,
      "tokens to generate at most (default: to the end of the text, or of the context)"},
-    {"temperature", 0, REAL, "X", CR_VERB_GENERATE, FIELD(temperature), 0, 0,
+    {"temperature", 0, REAL, VALUE, "X", CR_VERB_GENERATE, FIELD(temperature), 0, 0,
      "what logits are divided by before a token is drawn (default 0: the likeliest token)"},
-    {"top-k", 0, COUNT, "K", CR_VERB_GENERATE, FIELD(top_k), 0, INT32_MAX,
+    {"top-k", 0, COUNT, VALUE, "K", CR_VERB_GENERATE, FIELD(top_k), 0, INT32_MAX,
      "draw from the K likeliest tokens (default 0: from all)"},
-    {"top-p", 0, REAL, "P", CR_VERB_GENERATE, FIELD(top_p), 0, 0,
+    {"top-p", 0, REAL, VALUE, "P", CR_VERB_GENERATE, FIELD(top_p), 0, 0,
      "draw from the smallest set of the likeliest tokens whose mass reaches P (default 1: all)"},
-    {"ids", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_EMIT, FIELD(ids), 0, 0,
+    {"ids", 0, FLAG, VALUE, "", CR_VERB_GENERATE | CR_VERB_EMIT, FIELD(ids), 0, 0,
      "print the ids of the continuation on a line, with spaces between, and no text; of emit: "
      "write no tokenizer, so that ids are all that the program knows"},
-    {"logits", 0, TEXT, "F.npy", CR_VERB_GENERATE, FIELD(logits), 0, 0,
+    {"logits", 0, TEXT, FILES, "F.npy", CR_VERB_GENERATE, FIELD(logits), 0, 0,
      "write the logits [positions, vocabulary] of every token but the last"},
-    {"ignore-eos", 0, FLAG, "", CR_VERB_GENERATE, FIELD(ignore_eos), 0, 0,
+    {"ignore-eos", 0, FLAG, VALUE, "", CR_VERB_GENERATE, FIELD(ignore_eos), 0, 0,
      "go on behind a token that ends a text"},
-    {"context", 0, COUNT, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(context_size), 1, INT32_MAX,
+    {"context", 0, COUNT, VALUE, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(context_size), 1, INT32_MAX,
      "positions there is room for, those of the prompt included (default: the model's)"},
-    {"chunk", 0, COUNT, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
+    {"chunk", 0, COUNT, VALUE, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(chunk), 1, INT32_MAX,
      "tokens of the prompt that go through the model at a time; no bit of a result depends on it"},
-    {"stats", 0, FLAG, "", CR_VERB_GENERATE | CR_VERB_ENCODERS | CR_VERB_INSPECT, FIELD(stats), 0, 0,
+    {"stats", 0, FLAG, OWN, "", CR_VERB_GENERATE | CR_VERB_ENCODERS | CR_VERB_INSPECT, FIELD(stats), 0, 0,
      "say on stderr how long it took, also where that is no terminal; "
      "of inspect: read the tensors, and print their range, mean, deviation"},
-    {"all", 0, FLAG, "", CR_VERB_INSPECT, FIELD(all), 0, 0, "print a row for each tensor"},
-    {"kernels", 0, FLAG, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
+    {"all", 0, FLAG, VALUE, "", CR_VERB_INSPECT, FIELD(all), 0, 0, "print a row for each tensor"},
+    {"kernels", 0, FLAG, VALUE, "", CR_VERB_RUN, FIELD(kernels), 0, 0,
      "list the kernels that were compiled"},
-    {"markdown", 0, FLAG, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
-    {"onnx", 0, FLAG, "", CR_VERB_OPS, FIELD(onnx), 0, 0,
+    {"markdown", 0, FLAG, VALUE, "", CR_VERB_BENCH | CR_VERB_OPS, FIELD(markdown), 0, 0, "print Markdown"},
+    {"onnx", 0, FLAG, VALUE, "", CR_VERB_OPS, FIELD(onnx), 0, 0,
      "list the operators of ONNX files, and what they become"},
-    {"json", 0, FLAG, "",
+    {"json", 0, FLAG, VALUE, "",
      CR_VERB_COMPARE | CR_VERB_ENCODERS | CR_VERB_PARAMS | CR_VERB_BENCH | CR_VERB_EVALUATE | CR_VERB_INSPECT |
          CR_VERB_EXPLAIN,
      FIELD(json), 0, 0,
      "print the result as JSON"},
-    {"tokenizer", 0, TEXT, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_TEXTS | CR_VERB_EMIT,
+    {"tokenizer", 0, TEXT, COMPARED, "FILE|FOLDER", CR_VERB_TOKENIZE | CR_VERB_TEXTS | CR_VERB_EMIT,
      FIELD(tokenizer), 0, 0,
      "read the tokenizer from here, not from MODEL"},
-    {"text", 0, TEXT, "TEXT", CR_VERB_TOKENIZE | CR_VERB_EMBED | CR_VERB_CLASSIFY | CR_VERB_EVALUATE, FIELD(text), 0, 0, "the text"},
-    {"decode", 0, TEXT, "IDS", CR_VERB_TOKENIZE, FIELD(decode), 0, 0,
+    {"text", 0, TEXT, VALUE, "TEXT", CR_VERB_TOKENIZE | CR_VERB_EMBED | CR_VERB_CLASSIFY | CR_VERB_EVALUATE, FIELD(text), 0, 0,
+     "the text"},
+    {"decode", 0, TEXT, VALUE, "IDS", CR_VERB_TOKENIZE, FIELD(decode), 0, 0,
      "print the text of ids, with commas or spaces between; - reads them from standard input"},
-    {"plain", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(plain), 0, 0,
+    {"plain", 0, FLAG, VALUE, "", CR_VERB_TOKENIZE, FIELD(plain), 0, 0,
      "nothing is put around the text"},
-    {"pair", 0, TEXT, "TEXT", CR_VERB_TOKENIZE, FIELD(pair), 0, 0,
+    {"pair", 0, TEXT, VALUE, "TEXT", CR_VERB_TOKENIZE, FIELD(pair), 0, 0,
      "a second text beside the first, as a document beside a question"},
-    {"max-length", 0, COUNT, "N", CR_VERB_TOKENIZE | CR_VERB_ENCODERS | CR_VERB_EMIT, FIELD(max_length), 1, INT32_MAX,
+    {"max-length", 0, COUNT, VALUE, "N", CR_VERB_TOKENIZE | CR_VERB_ENCODERS | CR_VERB_EMIT, FIELD(max_length), 1, INT32_MAX,
      "cut longer texts, as the tokenizer says; ids around them count"},
-    {"segments", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(segments), 0, 0,
+    {"segments", 0, FLAG, VALUE, "", CR_VERB_TOKENIZE, FIELD(segments), 0, 0,
      "print the number of the segment of each id on a second line"},
-    {"query", 0, TEXT, "TEXT", CR_VERB_RANK, FIELD(query), 0, 0, "the question that documents answer"},
-    {"query", 0, FLAG, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(as_query), 0, 0,
+    {"query", 0, TEXT, VALUE, "TEXT", CR_VERB_RANK, FIELD(query), 0, 0, "the question that documents answer"},
+    {"query", 0, FLAG, VALUE, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(as_query), 0, 0,
      "put the prompt for queries in front of each text, if the folder has one"},
-    {"document", 0, FLAG, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(document), 0, 0,
+    {"document", 0, FLAG, VALUE, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(document), 0, 0,
      "put the prompt for documents, or passages, in front"},
-    {"pooling", 0, TEXT, "NAME", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(pooling), 0, 0,
+    {"pooling", 0, TEXT, VALUE, "NAME", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(pooling), 0, 0,
      "cls, mean, max, mean_sqrt_len_tokens, weightedmean or lasttoken (default: as modules.json says, or "
      "else mean)"},
-    {"normalize", 0, FLAG, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(normalize), 0, 0,
+    {"normalize", 0, FLAG, VALUE, "", CR_VERB_EMBED | CR_VERB_EMIT, FIELD(normalize), 0, 0,
      "make the length of each vector 1 (default: as modules.json says)"},
-    {"batch", 0, COUNT, "N", CR_VERB_ENCODERS, FIELD(batch), 1, 1 << 20,
+    {"batch", 0, COUNT, VALUE, "N", CR_VERB_ENCODERS, FIELD(batch), 1, 1 << 20,
      "texts that threads share, each by one thread (default: 32, or 4 of one thread); no bit depends on it"},
-    {"special", 0, FLAG, "", CR_VERB_TOKENIZE, FIELD(special), 0, 0,
+    {"special", 0, FLAG, VALUE, "", CR_VERB_TOKENIZE, FIELD(special), 0, 0,
      "print all special tokens of --decode"},
-    {"help", 'h', FLAG, "", CR_VERB_ALL, FIELD(help), 0, 0, "print this"},
+    {"help", 'h', FLAG, VALUE, "", CR_VERB_ALL, FIELD(help), 0, 0, "print this"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -411,23 +422,6 @@ struct cr_options cr_options_copy(const struct cr_options *o)
 
 /* ---- ranks ---- */
 
-/* True if an option's value names files, whose paths may differ between machines. */
-static bool names_files(const struct option_row *row)
-{
-    return strstr(row->value, "F.") || strstr(row->value, "FILE") || strcmp(row->value, "F") == 0;
-}
-
-/* True if ranks may have different values of an option: it describes a machine, and does not
- * change results. */
-static bool is_of_machine(const struct option_row *row)
-{
-    static const char *const names[] = {"threads", "isa", "target", "cache-weights", "stats"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= strcmp(row->name, names[i]) == 0;
-    return found;
-}
-
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; text && *text; text++)
@@ -440,7 +434,7 @@ static uint64_t hash_list(uint64_t hash, const struct option_row *row, const voi
 {
     const struct cr_list *list = field;
     const struct cr_pairs *pairs = field;
-    bool files = names_files(row);
+    bool files = row->comparison & FILES;
     int n = row->kind == LIST ? list->n : pairs->n;
     for (int i = 0; i < n; i++) {
         const char *value = row->kind == LIST ? list->items[i] : pairs->items[i].value;
@@ -471,20 +465,7 @@ static uint64_t hash_option(uint64_t hash, const struct option_row *row, const v
         break;
     }
     memcpy(&text, field, sizeof text);
-    return hash_text(hash, text && names_files(row) ? "file" : text);
-}
-
-/* True if an option names input files whose contents must be compared between ranks here.  For
- * other files that is done elsewhere: the library compares models, weights and values for
- * options; texts are compared by their tokens. */
-static bool is_compared(const struct option_row *row)
-{
-    static const char *const names[] = {"input",  "cotangent",        "expect",   "expect-grads", "expect-taps",
-                                        "resume", "validation-input", "tokenizer"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= strcmp(row->name, names[i]) == 0;
-    return found;
+    return hash_text(hash, text && row->comparison & FILES ? "file" : text);
 }
 
 /* Compares the contents of the files that an option names with those of rank 0. */
@@ -506,7 +487,8 @@ static int compare_option(const struct cr_options *o, const struct option_row *r
 int cr_options_compare_files(const struct cr_options *o, const struct cr_verb *verb, struct cr_error *error)
 {
     for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].verbs & verb->bit && is_compared(&rows[i]) && cr_passed(o, compare_option(o, &rows[i]), error))
+        if (rows[i].verbs & verb->bit && rows[i].comparison & CONTENTS &&
+            cr_passed(o, compare_option(o, &rows[i]), error))
             return -1;
     return 0;
 }
@@ -515,7 +497,7 @@ uint64_t cr_options_hash(const struct cr_options *o, const struct cr_verb *verb)
 {
     uint64_t hash = hash_text(0, verb->name);
     for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].verbs & verb->bit && !is_of_machine(&rows[i]))
+        if (rows[i].verbs & verb->bit && !(rows[i].comparison & OWN))
             hash = hash_option(hash, &rows[i], (const char *)o + rows[i].field);
     return hash;
 }
@@ -742,7 +724,7 @@ bool cr_option_of(const struct cr_verb *verb, int index, struct cr_option_about 
             continue;
         const char *value = row->kind == FLAG ? "" : row->value;
         *about = (struct cr_option_about){row->name, value, row->help, row->letter,
-                                          strstr(value, "F") != NULL};
+                                          (row->comparison & FILES) != 0};
         return true;
     }
     return false;
