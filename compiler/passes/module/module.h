@@ -217,7 +217,7 @@ struct cr_module {
     struct cr_buffer_offsets *starts; /* by kernel: the offsets that calls of its function pass;
                                          null if all are 0 */
     struct cr_loop *loops;
-    int n_loops, cap_loops;
+    int n_loops;
     struct cr_segment *segments;
     int n_segments, cap_segments;
 

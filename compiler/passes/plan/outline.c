@@ -36,6 +36,5 @@ void cr_pass_outline(struct cr_module *module)
     module->starts = functions.starts;
     module->loops = loops.items;
     module->n_loops = loops.n;
-    module->cap_loops = loops.cap;
     add_segments(module);
 }
