@@ -272,34 +272,35 @@ static int open_module(struct cr_weight_files *files, const char *folder, const 
     return status;
 }
 
+/* Returns the first value of the list in a modules.json, or CR_NO_VALUE. */
+static int first_module(const struct cr_document *d)
+{
+    return d->values[0].kind == CR_JSON_ARRAY ? d->values[0].first : CR_NO_VALUE;
+}
+
 /* Opens the weights of the modules that the modules.json of a folder lists. */
 static int open_modules_of(struct cr_weight_files *files, const char *folder, const char *asked,
                            struct cr_error *error)
 {
-    enum { MOST_BYTES = 1 << 24 };
     struct cr_document d;
-    char *path = cr_path_in(folder, MODULES);
-    int status = 0;
-    if (has_file(path) && (status = cr_document_read_small(&d, path, MOST_BYTES, error)) == 0) {
-        if (d.values[0].kind == CR_JSON_ARRAY)
-            for (int i = d.values[0].first; i >= 0 && !status; i = d.values[i].next)
-                status = open_module(files, folder, asked, &d, i, error);
-        cr_document_free(&d);
-    }
-    free(path);
+    int found = cr_document_read_optional(&d, folder, MODULES, false, error), status = 0;
+    if (found <= 0)
+        return found;
+    for (int i = first_module(&d); i >= 0 && !status; i = d.values[i].next)
+        status = open_module(files, folder, asked, &d, i, error);
+    cr_document_free(&d);
     return status;
 }
 
-/* True if the file modules.json lists a Transformer in the folder `inner`. */
-static bool holds_model(const char *modules, const char *inner)
+/* True if the modules.json of a folder lists a Transformer in the folder `inner`. */
+static bool holds_model(const char *folder, const char *inner)
 {
-    enum { MOST_BYTES = 1 << 24 };
     struct cr_error ignored;
     struct cr_document d;
     bool found = false;
-    if (!has_file(modules) || cr_document_read_small(&d, modules, MOST_BYTES, &ignored))
+    if (cr_document_read_optional(&d, folder, MODULES, false, &ignored) <= 0)
         return false;
-    for (int i = d.values[0].kind == CR_JSON_ARRAY ? d.values[0].first : -1; i >= 0; i = d.values[i].next) {
+    for (int i = first_module(&d); i >= 0; i = d.values[i].next) {
         const char *type = "", *path = "";
         if (cr_read_string(&d, i, "module", "type", &type, &ignored) == 0 &&
             cr_read_string(&d, i, "module", "path", &path, &ignored) == 0)
@@ -315,14 +316,12 @@ static int open_modules(struct cr_weight_files *files, const char *folder, struc
 {
     char *outer = cr_strdup(folder), *modules = cr_path_in(folder, MODULES), *slash;
     bool found = has_file(modules);
+    free(modules);
     while (!found && (slash = strrchr(outer, '/')) && slash > outer) {
         *slash = 0;
-        free(modules);
-        modules = cr_path_in(outer, MODULES);
-        found = holds_model(modules, folder + strlen(outer) + 1);
+        found = holds_model(outer, folder + strlen(outer) + 1);
     }
     int status = found ? open_modules_of(files, outer, folder, error) : 0;
-    free(modules);
     free(outer);
     return status;
 }

@@ -1,13 +1,16 @@
 /* document.c - parses a JSON file into an array of values; see document.h. */
 #include "document.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/files/json_value.h"
 #include "compiler/files/lfs.h"
 #include "compiler/files/utf8.h"
 #include "compiler/ir/mem.h"
+#include "compiler/ir/text.h"
 
 enum { MAX_DEPTH = 32, MAX_SIZE = 1 << 29 };
 
@@ -302,6 +305,23 @@ int cr_document_read_around(struct cr_document *d, const char *path, const struc
     return read_file(d, path, MAX_SIZE, true, holes, n, error);
 }
 
+int cr_document_read_optional(struct cr_document *d, const char *folder, const char *name, bool zeros,
+                              struct cr_error *error)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    struct cr_text path = {0};
+    cr_put(&path, "%s/%s", folder, name);
+    const bool missing = access(path.data, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    int status = !missing;
+    if (!missing && read_file(d, path.data, zeros ? MAX_SIZE : MOST_BYTES, zeros, NULL, 0, error))
+        status = -1;
+    if (status == 1)
+        d->own_path = path.data;
+    else
+        free(path.data);
+    return status;
+}
+
 char *cr_document_keep_strings(struct cr_document *d)
 {
     char *strings = d->strings;
@@ -313,6 +333,7 @@ void cr_document_free(struct cr_document *d)
 {
     free(d->values);
     free(d->strings);
+    free(d->own_path);
     cr_unmap_file(&d->file);
     *d = (struct cr_document){0};
 }

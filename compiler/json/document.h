@@ -54,6 +54,7 @@ double cr_real_of(const struct cr_json_value *value);
 
 struct cr_document {
     const char *path;
+    char *own_path; /* the same string if the document allocated it, else null */
     struct cr_json_value *values;
     int n, cap;
     char *strings; /* memory of all keys and texts */
@@ -70,6 +71,11 @@ int cr_document_read_small(struct cr_document *document, const char *path, size_
 /* Does the same as cr_document_read for a tokenizer's file, whose keys and texts may contain the
  * character 0. */
 int cr_document_read_zeros(struct cr_document *document, const char *path, struct cr_error *error);
+
+/* Reads a file of a folder.  Returns 1, 0 if there is no such file, or -1 with an error.  If `zeros`, the file is read
+ * by cr_document_read_zeros; otherwise it may have 16 MiB. */
+int cr_document_read_optional(struct cr_document *document, const char *folder, const char *name, bool zeros,
+                              struct cr_error *error);
 
 /* An array or object whose items need not be parsed again: `begin` and `end` are the offsets `at`
  * and `end` of its value in an earlier parse.  Offsets 0 and 0 mean no hole. */

@@ -18,29 +18,15 @@
 #include "folder_model_type.h"
 #include "gguf_model.h"
 
-enum { PATH_SIZE = 4096, MOST_BYTES = 1 << 24 };
+enum { PATH_SIZE = 4096 };
 
-/* Opens FOLDER/NAME.  Returns 1, 0 if there is no such file, or -1 with an error.  `path` must
- * outlive the document. */
-static int open_file(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
-                     struct cr_error *error)
+/* Opens a file of a folder that must be an object.  Returns 1, 0 if there is no such file, or -1 with an error. */
+static int open_object(struct cr_document *d, const char *folder, const char *name, struct cr_error *error)
 {
-    if (snprintf(path, PATH_SIZE, "%s/%s", folder, name) >= PATH_SIZE)
-        return cr_fail(error, "%.100s...: found a path of more than %d bytes, expected a shorter one", folder,
-                       PATH_SIZE);
-    if (access(path, F_OK) != 0)
-        return 0;
-    return cr_document_read_small(d, path, MOST_BYTES, error) ? -1 : 1;
-}
-
-/* Does the same as open_file for a file that must contain a JSON object. */
-static int open_object(struct cr_document *d, char path[PATH_SIZE], const char *folder, const char *name,
-                       struct cr_error *error)
-{
-    int found = open_file(d, path, folder, name, error);
+    int found = cr_document_read_optional(d, folder, name, false, error);
     if (found <= 0 || d->values[0].kind == CR_JSON_OBJECT)
         return found;
-    cr_fail(error, "%s:%d: found %s, expected an object", path, cr_value_line(d, 0), cr_kind_of_value(d, 0));
+    cr_fail(error, "%s:%d: found %s, expected an object", d->path, cr_value_line(d, 0), cr_kind_of_value(d, 0));
     cr_document_free(d);
     return -1;
 }
@@ -350,14 +336,14 @@ static int read_template(struct cr_sentence *s, const char *folder, struct cr_er
         cr_unmap_file(&file);
         return status;
     }
-    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, folder, "tokenizer_config.json", error);
     if (found < 0)
         return -1;
     int source = found ? cr_need_member(&d, 0, "tokenizer", "chat_template", CR_JSON_STRING, error)
                        : cr_fail(error, "%.300s: found no chat_template.jinja, expected it", folder);
     int status = source < 0 ? -1
                             : cr_read_ranking_prompt(&s->template, d.values[source].text, d.values[source].length,
-                                                    s->prompt, path, cr_value_line(&d, source), error);
+                                                    s->prompt, d.path, cr_value_line(&d, source), error);
     if (found)
         cr_document_free(&d);
     return status;
@@ -422,9 +408,8 @@ static bool has_labels(const char *class)
 void cr_name_class(const char *folder, struct cr_error *error)
 {
     struct cr_error before = *error, ignored = {0};
-    char path[PATH_SIZE];
     struct cr_document d;
-    if (!strstr(before.text, ": no tensor ") || open_object(&d, path, folder, "config.json", &ignored) <= 0)
+    if (!strstr(before.text, ": no tensor ") || open_object(&d, folder, "config.json", &ignored) <= 0)
         return;
     const char *class = cr_first_class(&d);
     if (class && !has_labels(class))
@@ -435,9 +420,8 @@ void cr_name_class(const char *folder, struct cr_error *error)
 
 int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_object(&d, path, folder, "config.json", error);
+    int found = open_object(&d, folder, "config.json", error);
     *is_reranker = false;
     if (found <= 0)
         return found;
@@ -449,9 +433,8 @@ int cr_is_yes_no_reranker(const char *folder, bool *is_reranker, struct cr_error
 
 int cr_has_classes(const struct cr_sentence *s, const char *folder, bool *has_classes, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = s->pools || s->ranks ? 0 : open_object(&d, path, folder, "config.json", error);
+    int found = s->pools || s->ranks ? 0 : open_object(&d, folder, "config.json", error);
     *has_classes = s->ranks;
     if (found <= 0)
         return found;
@@ -491,12 +474,13 @@ typedef int read_config(struct cr_sentence *s, const struct cr_document *d, cons
 static int read_folder(struct cr_sentence *s, const char *folder, const char *module, read_config *read,
                        struct cr_error *error)
 {
-    char path[PATH_SIZE], name[PATH_SIZE];
+    char name[PATH_SIZE];
     struct cr_document d;
     snprintf(name, sizeof name, "%.4000s/config.json", module);
-    int found = open_object(&d, path, folder, name, error);
+    int found = open_object(&d, folder, name, error);
     if (found <= 0)
-        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it, as modules.json names it", path);
+        return found < 0 ? -1 : cr_fail(error, "%s/%s: found no such file, expected it, as modules.json names it", folder,
+                                                name);
     int status = read(s, &d, module, error);
     cr_document_free(&d);
     return status;
@@ -545,18 +529,18 @@ static int take_logit_score(struct cr_sentence *s, const char *folder, const cha
  * that it normalizes the vectors of tokens; that is refused. */
 static int take_normalize(struct cr_sentence *s, const char *folder, const char *path, struct cr_error *error)
 {
-    char file[PATH_SIZE], name[PATH_SIZE];
+    char name[PATH_SIZE];
     const char *takes = "sentence_embedding", *gives = takes;
     struct cr_document d;
     snprintf(name, sizeof name, "%.4000s/config.json", path);
-    int found = *path ? open_object(&d, file, folder, name, error) : 0, status = found < 0 ? -1 : 0;
+    int found = *path ? open_object(&d, folder, name, error) : 0, status = found < 0 ? -1 : 0;
     if (found > 0) {
         status = cr_read_string(&d, 0, "Normalize", "module_input_name", &takes, error) ||
                          cr_read_string(&d, 0, "Normalize", "module_output_name", &gives, error)
                      ? -1
                      : 0;
         if (status == 0 && (strcmp(takes, "sentence_embedding") != 0 || strcmp(gives, "sentence_embedding") != 0))
-            status = cr_fail(error, "%s: found a Normalize from %.60s to %.60s, expected sentence_embedding for both", file,
+            status = cr_fail(error, "%s: found a Normalize from %.60s to %.60s, expected sentence_embedding for both", d.path,
                              takes, gives);
         cr_document_free(&d);
     }
@@ -620,20 +604,19 @@ static int read_module(struct cr_sentence *s, const struct cr_document *d, int m
 /* Reads modules.json if the folder has it. */
 static int read_modules(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_file(&d, path, folder, "modules.json", error), status = 0;
+    int found = cr_document_read_optional(&d, folder, "modules.json", false, error), status = 0;
     if (found <= 0)
         return found;
     if (d.values[0].kind != CR_JSON_ARRAY)
-        status = cr_fail(error, "%s:%d: found %s, expected an array of modules", path, cr_value_line(&d, 0),
+        status = cr_fail(error, "%s:%d: found %s, expected an array of modules", d.path, cr_value_line(&d, 0),
                          cr_kind_of_value(&d, 0));
     for (int i = status ? -1 : d.values[0].first; i >= 0 && status == 0; i = d.values[i].next)
         status = read_module(s, &d, i, folder, error);
     if (status == 0 && s->table && s->has_layers)
         status = cr_fail(error, "%s: found a StaticEmbedding and modules with weights of their own, expected only "
                                 "Normalize and Dropout behind it",
-                         path);
+                         d.path);
     cr_document_free(&d);
     return status;
 }
@@ -644,14 +627,13 @@ static int read_modules(struct cr_sentence *s, const char *folder, struct cr_err
 static int read_number(const char *folder, const char *file, const char *key, int64_t *out,
                        struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_object(&d, path, folder, file, error);
+    int found = open_object(&d, folder, file, error);
     if (found <= 0)
         return found;
     int status = cr_read_integer(&d, 0, "limit", key, out, error);
     if (status == 0 && *out < 0)
-        status = cr_fail(error, "%s:%d: found %s %lld, expected 0 or more tokens", path,
+        status = cr_fail(error, "%s:%d: found %s %lld, expected 0 or more tokens", d.path,
                          cr_value_line(&d, cr_member(&d, 0, key)), key, (long long)*out);
     cr_document_free(&d);
     return status;
@@ -667,12 +649,11 @@ static int read_transformer(struct cr_sentence *s, const char *folder, struct cr
         "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
         "sentence_xlnet_config.json"};
     enum { N = sizeof files / sizeof *files };
-    char path[PATH_SIZE];
     struct cr_document d;
     int found = 0;
     for (int i = 0; i < N && found == 0; i++) {
         found = read_number(folder, files[i], "max_seq_length", &s->max_length, error) ? -1 : 0;
-        found = found ? found : open_object(&d, path, folder, files[i], error);
+        found = found ? found : open_object(&d, folder, files[i], error);
     }
     if (found <= 0)
         return found;
@@ -747,9 +728,8 @@ static int read_truncation(struct cr_sentence *s, const struct cr_document *d, s
 static int read_prompt(struct cr_sentence *s, const char *folder, const char *role,
                        struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_object(&d, path, folder, "config_sentence_transformers.json", error);
+    int found = open_object(&d, folder, "config_sentence_transformers.json", error);
     if (found <= 0)
         return found;
     const char *text = NULL, *activation = "";
@@ -770,9 +750,8 @@ static int read_prompt(struct cr_sentence *s, const char *folder, const char *ro
 /* Reads model_max_length from the tokenizer's settings; 10^30 means that there is no limit. */
 static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
-    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, folder, "tokenizer_config.json", error);
     if (found <= 0)
         return found;
     double value = 0;
@@ -786,10 +765,9 @@ static int read_model_max(struct cr_sentence *s, const char *folder, struct cr_e
  * string. */
 static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
     const char *token = NULL;
-    int found = open_object(&d, path, folder, "tokenizer_config.json", error);
+    int found = open_object(&d, folder, "tokenizer_config.json", error);
     if (found < 0)
         return -1;
     int pad = found ? cr_member(&d, 0, "pad_token") : CR_NO_VALUE;
@@ -809,10 +787,9 @@ static int read_pad(struct cr_sentence *s, const char *folder, struct cr_error *
  * themselves; models of model2vec have a table; for all other models it is the mean over tokens. */
 static int choose_pooling(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
     const char *family = "";
-    int found = open_object(&d, path, folder, "config.json", error);
+    int found = open_object(&d, folder, "config.json", error);
     if (found <= 0)
         return found;
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
@@ -1011,16 +988,15 @@ static int count_labels(struct cr_sentence *s, const struct cr_document *d, stru
 
 int cr_read_labels(struct cr_sentence *s, const char *folder, struct cr_error *error)
 {
-    char path[PATH_SIZE];
     struct cr_document d;
     if (cr_is_gguf(folder)) {
         int status = cr_gguf_labels(folder, &s->labels, &s->n_labels, error);
         s->sigmoid = s->n_labels == 1;
         return status;
     }
-    int found = open_object(&d, path, folder, "config.json", error);
+    int found = open_object(&d, folder, "config.json", error);
     if (found <= 0)
-        return found < 0 ? -1 : cr_fail(error, "%s: found no such file, expected it", path);
+        return found < 0 ? -1 : cr_fail(error, "%s/config.json: found no such file, expected it", folder);
     int status = count_labels(s, &d, error);
     if (status == 0)
         status = read_activation(s, &d, error);

@@ -1,11 +1,9 @@
 /* segments.c - finds out whether a model gets segments from its tokenizer; see segments.h. */
 #include "segments.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "compiler/ir/mem.h"
-#include "end_tokens.h"
 #include "readers.h"
 
 /* The tokenizer classes of transformers that list token_type_ids among the inputs of a model.
@@ -18,20 +16,7 @@ static const char *const classes[] = {"BertTokenizer",       "ElectraTokenizer",
 /* The families of models with an input for segments, but whose tokenizer class does not list it. */
 static const char *const families[] = {"albert", "rembert", "roformer", "roberta", "xlm-roberta", "camembert"};
 
-/* Opens a JSON file of the folder.  Returns 1, 0 if there is none, or -1 with an error. */
-static int open_file(struct cr_document *d, char path[CR_PATH_SIZE], const char *folder, const char *name,
-                     struct cr_error *error)
-{
-    if (cr_join_path(path, folder, name, error))
-        return -1;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    fclose(file);
-    return cr_document_read_zeros(d, path, error) ? -1 : 1;
-}
-
-/* Sets *given from the member model_input_names.  Returns false if the file does not have it. */
+/* Sets *given by the list of inputs.  Returns false if the file has none. */
 static bool read_names(bool *given, const struct cr_document *d)
 {
     int list = cr_member(d, 0, "model_input_names");
@@ -46,10 +31,9 @@ static bool read_names(bool *given, const struct cr_document *d)
 /* Sets *given from tokenizer_config.json, and *known if the file determines it. */
 static int read_tokenizer_config(bool *given, bool *known, const char *folder, struct cr_error *error)
 {
-    char path[CR_PATH_SIZE];
     struct cr_document d;
     const char *class = NULL;
-    int found = open_file(&d, path, folder, "tokenizer_config.json", error);
+    int found = cr_document_read_optional(&d, folder, "tokenizer_config.json", true, error);
     if (found <= 0)
         return found;
     *known = read_names(given, &d);
@@ -65,10 +49,9 @@ static int read_tokenizer_config(bool *given, bool *known, const char *folder, s
 /* Sets *given from model_type in config.json. */
 static int read_config(bool *given, const char *folder, struct cr_error *error)
 {
-    char path[CR_PATH_SIZE];
     struct cr_document d;
     const char *family = "";
-    int found = open_file(&d, path, folder, "config.json", error);
+    int found = cr_document_read_optional(&d, folder, "config.json", true, error);
     if (found <= 0)
         return found;
     int status = cr_read_string(&d, 0, "config", "model_type", &family, error);
