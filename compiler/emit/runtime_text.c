@@ -133,6 +133,7 @@
     F(main_tools, "compiler/emit/standalone_main_tools.inc")                                       \
     F(main_files, "compiler/emit/standalone_main_files.inc")                                       \
     F(main_pieces, "compiler/emit/standalone_pieces.inc")                                          \
+    F(samples, "compiler/files/samples.h")                                                         \
     F(main_compare, "compiler/emit/standalone_compare.inc")                                        \
     F(main_compare_weights, "compiler/emit/standalone_compare_weights.inc")                        \
     F(main_ranks, "compiler/emit/standalone_main_ranks.inc")                                       \

@@ -13,23 +13,20 @@
 #include "compiler/exec/join_ranks.h"
 #include "compiler/exec/kept_file.h"
 #include "compiler/exec/weight_files.h"
+#include "compiler/files/samples.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/mem.h"
 #include "installed_files.h"
 
 /* ---- a file ---- */
 
-/* Mixes the contents of an open file into a hash: the whole file, or the pieces that
- * compare_files.h lists.  Skips bytes that cannot be read. */
+/* Mixes the contents of an open file, or its samples, into a hash.  Skips bytes that cannot be read. */
 static void hash_contents(uint64_t hash[2], int fd, size_t size)
 {
-    enum { WHOLE = 16 << 20, PIECE = 4096, PIECES = 256 };
-    const size_t first = size < WHOLE ? size : WHOLE, rest = size - first, n = rest < PIECE ? rest : PIECE;
-    cr_kept_hash_file(hash, fd, 0, first);
-    for (size_t i = 1; rest > 0 && i <= PIECES; i++)
-        cr_kept_hash_file(hash, fd, first + (rest - n) / PIECES * i, n);
-    if (rest > 0)
-        cr_kept_hash_file(hash, fd, size - n, n);
+    for (size_t i = 0; i < CR_SAMPLES; i++) {
+        const struct cr_file_sample sample = cr_get_sample(size, i);
+        cr_kept_hash_file(hash, fd, sample.at, sample.bytes);
+    }
 }
 
 /* Sets *hash to a hash of a file's contents, or to 0 if it is not a regular file, such as a pipe.

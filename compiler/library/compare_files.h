@@ -16,8 +16,8 @@
  * the files of its settings, its tokenizer and its weights are compared, also those in folders of
  * modules (1_Pooling).  Other files of the folder are ignored.
  *
- * Of a file of more than 16 MiB, the first 16 MiB are compared, and of the rest 256 pieces of 4 KiB
- * at equal distances.  A file that one rank lacks counts as a difference.
+ * Of a large file only the samples of files/samples.h are compared.  A file that one rank lacks counts
+ * as a difference.
  */
 int cr_compare_files(const crescent_context *context, const char *path, const char *what, struct cr_error *error);
 
