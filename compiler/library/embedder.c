@@ -254,7 +254,9 @@ int crescent_embedder_open(crescent_context *context, const char *path, const cr
         status = begin_reading(&e->reading, inner, &e->sentence, context->cache_bytes, guard.error);
     }
     if (status == 0) {
+        context->is_compared = strcmp(inner, folder) == 0;
         int model = open_parts(e, inner, how, config, options ? options : &none, guard.error);
+        context->is_compared = false;
         status = await_reading(&e->reading, guard.error) ? -1 : model;
     }
     free(folder);

@@ -30,6 +30,7 @@ struct crescent_context {
     struct cr_ranks *ranks; /* null before crescent_join */
     int64_t cache_bytes; /* the most bytes of files of packed weights in the cache; 0: such files
                             are not used */
+    bool is_compared; /* the files of the model being opened have been compared between ranks */
 };
 
 /* The source of a graph.  Shared by everything that is made from it. */

@@ -302,7 +302,7 @@ static int compare_ranks(const crescent_context *context, const struct cr_origin
 {
     if (o->config && cr_compare_files(context, o->config, "settings", error))
         return -1;
-    return o->folder ? cr_compare_files(context, o->folder, "contents", error) : 0;
+    return o->folder && !context->is_compared ? cr_compare_files(context, o->folder, "contents", error) : 0;
 }
 
 /* Opens a graph from a script `text` or, if that is null, from `path`. */
