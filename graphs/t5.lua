@@ -38,8 +38,7 @@ local function feed_forward(x)
         return (transformer.feed_forward(x, {d_ff = o.intermediate_size, bias = false,
             act = huggingface.activation(act), in_name = "wi", out_name = "wo"}))
     end
-    local glu = huggingface.gated(act) or function(gate, up) return huggingface.activation(act)(gate) * up end
-    return (transformer.gated_feed_forward(x, {d_ff = o.intermediate_size, bias = false, glu = glu,
+    return (transformer.gated_feed_forward(x, {d_ff = o.intermediate_size, bias = false, glu = huggingface.gated(act),
         gate_name = "wi_0", up_name = "wi_1", down_name = "wo"}))
 end
 

@@ -251,9 +251,10 @@ complains llama "found rope_type yarn without max_position_embeddings, expected 
 complains llama "rope_long_factor has 2 items, expected one for each of 4 frequencies" \
     --set rope_type=longrope --set rope_factor=2 --set rope_long_factor=1,2 \
     --set rope_original_max_position_embeddings=8
-refuses llama '{"hidden_act": "relu2"}' \
-    "option hidden_act: found 'relu2', expected silu or gelu or gelu_new or gelu_pytorch_tanh or \
-quick_gelu or relu or swish"
+refuses llama '{"hidden_act": "xielu"}' \
+    "option hidden_act: found 'xielu', expected silu or gelu or gelu_accurate or gelu_fast or gelu_new or \
+gelu_python or gelu_python_tanh or gelu_pytorch_tanh or leaky_relu or mish or quick_gelu or relu or relu2 or \
+relu6 or sigmoid or swish or tanh"
 
 # unknown SCRIPT JSON KEY VALUE: passes if a key that may change the numbers is refused.
 unknown() {

@@ -355,10 +355,21 @@ function huggingface.merge(defaults, own)
     return setmetatable(all, getmetatable(defaults))
 end
 
+-- x tanh(log(1 + e^x)) as a quotient; from 20 on it is x in f32 (Misra: Mish, 2019).
+local function mish(x)
+    local e = exp(minimum(x, 20))
+    local n = e * (e + 2)
+    return x * (n / (n + 2))
+end
+
 local activations = {
     gelu = nn.gelu, gelu_new = nn.gelu_tanh, gelu_pytorch_tanh = nn.gelu_tanh,
-    gelu_fast = nn.gelu_tanh, gelu_python = nn.gelu, quick_gelu = nn.quick_gelu, relu = nn.relu,
-    silu = nn.silu, swish = nn.silu, tanh = tanh,
+    gelu_accurate = nn.gelu_tanh, gelu_fast = nn.gelu_tanh, gelu_python = nn.gelu,
+    gelu_python_tanh = nn.gelu_tanh, quick_gelu = nn.quick_gelu,
+    leaky_relu = function(x) return where(gt(x, 0), x, 0.01 * x) end,
+    mish = mish, relu = nn.relu, relu2 = function(x) return nn.relu(x) ^ 2 end,
+    relu6 = function(x) return minimum(nn.relu(x), 6) end,
+    sigmoid = sigmoid, silu = nn.silu, swish = nn.silu, tanh = tanh,
 }
 
 -- The choices of an option that names an activation; the first is the default.
@@ -379,18 +390,12 @@ local function gate_by(act)
     return function(gate, up) return act(gate) * up end
 end
 
-local gated = {
-    silu = nn.swiglu, swish = nn.swiglu, gelu_pytorch_tanh = nn.geglu, gelu_new = nn.geglu,
-    gelu = gate_by(nn.gelu), quick_gelu = gate_by(nn.quick_gelu), relu = gate_by(nn.relu),
-}
+local gated = {}
+for name, act in pairs(activations) do gated[name] = gate_by(act) end
 
 -- The same for gated linear units.
 function huggingface.gated_activations(default)
-    local list = {default}
-    for name in pairs(gated) do
-        if name ~= default then table.insert(list, name) end
-    end
-    return list
+    return huggingface.activations(default)
 end
 
 function huggingface.gated(name)
