@@ -46,9 +46,8 @@ return (encoder.outputs(x, o, texts, {
         return (classify(pool(x, texts)))
     end,
     words = function(x)
-        if o.tie_word_embeddings then
-            return (scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02))
-        end
-        return (scope("lm_head", nn.linear, x, o.vocab_size, o.mlp_bias))
+        if not o.tie_word_embeddings then return (scope("lm_head", nn.linear, x, o.vocab_size, o.mlp_bias)) end
+        local words = scope("model.embed_tokens", nn.tied_head, x, o.vocab_size, 0.02)
+        return o.mlp_bias and words + param("lm_head.bias", {o.vocab_size}, {fill = 0}) or words
     end,
 }))

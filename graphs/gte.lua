@@ -46,6 +46,6 @@ x = scope("embeddings.LayerNorm", nn.layer_norm, x, norm)
 x = transformer.stack(x, "encoder.layer", o.num_hidden_layers, block)
 return (encoder.outputs(x, o, texts, {
     pooler = o.classes > 0 and encoder.pooler("pooler.dense"),
-    words = encoder.word_head(o, C, huggingface.activation(o.hidden_act), {
+    words = encoder.word_head(o, C, o.model_type == "gte" and nn.gelu or huggingface.activation(o.hidden_act), {
         dense = "lm_head.dense", norm = "lm_head.norm", decoder = "lm_head.decoder", bias = "lm_head.decoder.bias"}),
 }))

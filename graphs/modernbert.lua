@@ -87,6 +87,7 @@ return (encoder.outputs(x, o, texts, {
     tokens = function(x) return (classify(x, o.token_classes)) end,
     words = function(x)
         x = head(x)
+        if not o.tie_word_embeddings then return (scope("decoder", nn.linear, x, o.vocab_size, o.decoder_bias)) end
         prefix(o.name_prefix)
         local words = scope("embeddings.tok_embeddings", nn.tied_head, x, o.vocab_size, 0.02)
         prefix("")
