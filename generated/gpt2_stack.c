@@ -1772,30 +1772,30 @@ static int cr_main_run(const void *weights, const void *const *inputs,
 }
 
 /*
- * mapping.h - the bytes of a file, and messages of one line about it.
+ * mapping.h - the bytes of a file, and error messages of one line about it.
  *
- * A function that can fail for a reason outside the program returns 0 or -1 and
- * then leaves "PATH: what was found, what was expected" in error[size].
+ * A function that can fail for a reason outside the program returns 0 or -1 and then leaves
+ * "PATH: what was found, what was expected" in error[size].
  */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "numbers in files are taken as they are: this needs a little-endian machine"
 #endif
 
-/* Text from a file made fit for a message: escaped, shortened, in quotes. */
+/* Text from a file, prepared for a message: escaped, shortened, in quotes. */
 struct cr_shown {
     char text[96];
 };
 
-/* The contents of a file, readable until it is unmapped. */
+/* The contents of a file; readable until cr_unmap_file. */
 struct cr_mapping {
     const unsigned char *bytes;
     size_t size;
-    size_t mapped; /* the first so many bytes are mapped */
-    int handle; /* the file's descriptor + 1 while it is open; 0 if all bytes are in memory */
+    size_t mapped; /* number of bytes that are mapped, from the first on */
+    int handle; /* descriptor of the open file + 1; 0 if all bytes are in memory */
 };
 
-/* Maps the first n bytes in place of fewer. */
+/* Maps the first n bytes instead of fewer. */
 CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, char *error, size_t size);
 
 #include <errno.h>
@@ -1809,9 +1809,9 @@ CR_API int cr_map_more(struct cr_mapping *mapping, size_t n, const char *path, c
 #include <unistd.h>
 #endif
 
-enum { CR_SHOWN_PATH = 300 /* bytes of a path worth showing */ };
+enum { CR_SHOWN_PATH = 300 /* bytes of a path that messages show */ };
 
-/* Copies a path for a message: its last CR_SHOWN_PATH bytes, control characters as '?'. */
+/* Copies the last CR_SHOWN_PATH bytes of a path, with '?' for control characters. */
 static size_t cr_show_path(char *out, const char *path)
 {
     size_t length = strlen(path), n = 0;
@@ -1844,7 +1844,7 @@ CR_API int cr_file_fail(char *error, size_t size, const char *path, const char *
     return -1;
 }
 
-/* Anything but printable ASCII becomes \xNN, so that no file can steer a terminal. */
+/* Writes all but printable ASCII as \xNN, so that no file can control a terminal. */
 CR_API struct cr_shown cr_show(const char *text, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
@@ -1866,7 +1866,7 @@ CR_API struct cr_shown cr_show(const char *text, size_t length)
     return shown;
 }
 
-/* Sets the message for a failed cr_mapping_read; returns -1. */
+/* Sets the message after a cr_mapping_read that failed; returns -1. */
 CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, char *error,
                            size_t size)
 {
@@ -1880,7 +1880,7 @@ CR_API int cr_mapping_fail(const struct cr_mapping *mapping, const char *path, c
 #define O_CLOEXEC 0
 #endif
 
-/* Returns "a folder", "a pipe", ... by stat's st_mode; null for a regular file. */
+/* Returns "a folder", "a pipe", ... for the st_mode of stat; null for a regular file. */
 CR_API const char *cr_file_kind(unsigned mode)
 {
     return S_ISREG(mode)    ? NULL
@@ -1929,9 +1929,9 @@ static int cr_map_descriptor(struct cr_mapping *mapping, int fd, size_t n, const
     return -1;
 }
 
-/* O_NONBLOCK, so that the name of a pipe is refused and not waited for. */
-/* Maps the first n bytes of a file; for the others it takes no addresses (`ulimit -v` counts them), and only
- * cr_mapping_read reads them. */
+/* O_NONBLOCK, so that opening a pipe does not wait: a pipe is an error. */
+/* Maps the first n bytes of a file.  The others take no address space (`ulimit -v` limits it),
+ * and only cr_mapping_read reads them. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
@@ -1983,7 +1983,7 @@ CR_API void cr_unmap_file(struct cr_mapping *mapping)
     *mapping = (struct cr_mapping){0};
 }
 
-/* Reads the whole file into memory; a file that does not support seeking is not a regular file. */
+/* Reads the whole file into memory.  A file that cannot seek is not a regular file. */
 CR_API int cr_map_begin(struct cr_mapping *mapping, const char *path, size_t n, char *error, size_t size)
 {
     FILE *file = fopen(path, "rb");
@@ -2021,8 +2021,8 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
     return cr_map_begin(mapping, path, (size_t)-1, error, size);
 }
 /*
- * json.h - a strict reader of JSON text, one token at a time: the caller knows what has to come
- * next.  Nothing is allocated and nothing recurses, whatever the text.
+ * json.h - a strict reader of JSON text, one token at a time: the caller asks for the token that
+ * must come next.  It allocates nothing and does not recurse, whatever the text is.
  *
  * A function that reads a token skips white space first.  It returns 1 if it finds the expected
  * token.  Otherwise it returns 0 and, if the text is not JSON at all, sets `wrong`.
@@ -2030,14 +2030,13 @@ CR_API int cr_map_file(struct cr_mapping *mapping, const char *path, char *error
 
 struct cr_json {
     const char *begin, *at, *end;
-    const char *wrong; /* description of the error at `at`, or null */
-    int zeros;         /* strings may hold the character 0 */
+    const char *wrong; /* text of the error at `at`, or null */
+    int zeros;         /* strings may contain the character 0 */
 };
 
 /* utf8.h - characters in UTF-8; it is also copied into emitted C. */
 
-/* Returns the number of bytes of the character that begins at `at`, or 0 if it is not valid
- * UTF-8. */
+/* Returns the number of bytes of the character at `at`, or 0 if it is not valid UTF-8. */
 static inline size_t cr_utf8(const char *at, const char *end)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -2054,9 +2053,9 @@ static inline size_t cr_utf8(const char *at, const char *end)
     return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
 }
 
-/* utf8_put.h - writing characters in UTF-8; it is also copied into emitted C. */
+/* utf8_put.h - writes characters in UTF-8; it is also copied into emitted C. */
 
-/* Writes a character as UTF-8; returns its bytes. */
+/* Writes a character as UTF-8; returns the number of bytes. */
 static inline size_t cr_utf8_put(char *out, uint32_t code)
 {
     static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -2074,7 +2073,7 @@ static void cr_json_space(struct cr_json *json)
         json->at++;
 }
 
-/* Notes that a piece was expected; returns 0. */
+/* Sets the error text unless there is one already; returns 0. */
 static int cr_json_wrong(struct cr_json *json, const char *wrong)
 {
     if (!json->wrong)
@@ -2082,7 +2081,7 @@ static int cr_json_wrong(struct cr_json *json, const char *wrong)
     return 0;
 }
 
-/* Takes one of the characters {}[]:, */
+/* Reads the character c, one of {}[]:, */
 CR_API int cr_json_take(struct cr_json *json, char c)
 {
     cr_json_space(json);
@@ -2103,7 +2102,7 @@ CR_API int cr_json_next(struct cr_json *json, int i, char end)
     return json->wrong ? -1 : 1;
 }
 
-/* True if nothing but space is left. */
+/* True if only white space is left. */
 CR_API int cr_json_ended(struct cr_json *json)
 {
     cr_json_space(json);
@@ -2132,8 +2131,8 @@ static int32_t cr_json_hex(const char *at, const char *end)
     return code;
 }
 
-/* Decodes \uXXXX, where a pair of surrogates makes one character; returns the number of bytes
- * written, or 0. */
+/* Decodes \uXXXX, or two of them that are a surrogate pair, to UTF-8; returns the bytes written,
+ * or 0. */
 static size_t cr_json_unicode(struct cr_json *json, char *out)
 {
     int32_t code = cr_json_hex(json->at + 2, json->end), low = -1;
@@ -2153,7 +2152,7 @@ static size_t cr_json_unicode(struct cr_json *json, char *out)
     return cr_utf8_put(out, (uint32_t)code);
 }
 
-/* Decodes an escape; returns the bytes written, or 0. */
+/* Decodes an escape sequence; returns the number of bytes written, or 0. */
 static size_t cr_json_escape(struct cr_json *json, char *out)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -2168,9 +2167,9 @@ static size_t cr_json_escape(struct cr_json *json, char *out)
     return 1;
 }
 
-/* Reads a string: decodes it into `out`, terminated by a NUL.  `out` must have room for as many bytes
- * as are left of the text.  The string is valid UTF-8, and contains no NUL unless `zeros`.  Returns the
- * number of bytes written, with the NUL, or 0. */
+/* Reads a string and decodes it into `out`, with a NUL at the end.  `out` must have room for as
+ * many bytes as are left of the text.  The string is valid UTF-8, and contains no NUL unless
+ * `zeros`.  Returns the number of bytes written, with the NUL, or 0. */
 CR_API size_t cr_json_string(struct cr_json *json, char *out)
 {
     size_t n = 0, bytes;
@@ -2199,13 +2198,13 @@ CR_API size_t cr_json_string(struct cr_json *json, char *out)
 
 /* ---- numbers ---- */
 
-/* True if a fraction or an exponent begins here: the number is then not an integer. */
+/* True if a fraction or an exponent comes next, so that the number is not an integer. */
 static int cr_json_goes_on(const struct cr_json *json)
 {
     return json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
 }
 
-/* Reads an integer.  A number with a fraction or an exponent, and -0, does not count as an integer. */
+/* Reads an integer.  A number with a fraction or an exponent is not one, nor is -0. */
 CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
 {
     const char *begin, *digits;
@@ -2230,10 +2229,10 @@ CR_API int cr_json_integer(struct cr_json *json, int64_t *value)
     return 1;
 }
 /*
- * numbers.h - converts elements of files, which may be unaligned, to the program's types.
+ * numbers.h - converts elements of files, which may be unaligned, to C's types.
  *
- * F16 and BF16 become floats exactly, F64 rounds to nearest (to infinity if it is out of range),
- * and F32 keeps its bits.
+ * F16 and BF16 become floats exactly, F64 is rounded to nearest (to infinity if it is out of
+ * range), and F32 keeps its bits.
  */
 
 enum cr_number {
@@ -2247,7 +2246,7 @@ enum cr_number {
     CR_NUMBER_U8
 };
 
-/* Return one element of a floating-point or an integer type; `big`: of big-endian bytes. */
+/* Return one element of a floating-point or an integer type; big-endian if `big`. */
 CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *at);
 
 /* Returns the bytes of an element. */
@@ -2259,7 +2258,7 @@ CR_API size_t cr_number_width(enum cr_number type)
                                                             : 4;
 }
 
-/* The bits of an element, the first byte the lowest. */
+/* Returns the bits of an element as an integer. */
 static uint64_t cr_number_bits(const unsigned char *at, size_t width, int big)
 {
     uint64_t bits = 0;
@@ -2278,7 +2277,7 @@ static float cr_number_of_bits(uint32_t bits)
     return value;
 }
 
-/* Every binary16 is a binary32; a denormal is its 10 bits times 2^-24. */
+/* Converts a binary16 exactly; a denormal is its 10 bits times 2^-24. */
 static float cr_number_of_half(uint32_t half)
 {
     uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
@@ -2289,7 +2288,7 @@ static float cr_number_of_half(uint32_t half)
     return cr_number_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/* Returns one F64; `big`: of big-endian bytes. */
+/* Returns one element of type F64; big-endian if `big`. */
 CR_API double cr_number_double(int big, const unsigned char *at)
 {
     uint64_t bits = cr_number_bits(at, 8, big);
@@ -2309,7 +2308,7 @@ CR_API float cr_number_float(enum cr_number type, int big, const unsigned char *
     return cr_number_of_bits((uint32_t)cr_number_bits(at, 4, big));
 }
 
-/* Converts n contiguous little-endian elements of a floating-point type, by a loop for each type. */
+/* Converts n contiguous little-endian elements of a floating-point type. */
 CR_API void cr_numbers_floats(enum cr_number type, const unsigned char *from, int64_t n, float *out)
 {
     int64_t i;
@@ -2335,19 +2334,19 @@ enum { CR_NPY_MAX_RANK = 32, CR_NPY_HEADER = 1024 };
 enum cr_npy_type { CR_NPY_F4, CR_NPY_F8, CR_NPY_I4, CR_NPY_I8, CR_NPY_F2, CR_NPY_I1, CR_NPY_U1, CR_NPY_B1 };
 
 struct cr_npy {
-    const char *path; /* the caller's, until the file is closed */
+    const char *path; /* the caller's string; must outlive the open file */
     struct cr_mapping mapping;
     enum cr_npy_type type;
     int big; /* true if the elements are big-endian */
     int rank;
-    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* strides are in elements */
+    int64_t shape[CR_NPY_MAX_RANK], stride[CR_NPY_MAX_RANK]; /* `stride` counts elements */
     int64_t elements;
-    const unsigned char *data; /* may be unaligned */
+    const unsigned char *data; /* address of the data; may be unaligned */
 };
 
-/* Copy the elements to out[elements], in C order.  f32: of f2 and f4, and of f8, which is rounded to
- * nearest.  i32: of i1, u1, b1 (0 and 1) and i4, and of i8 if each element fits 32 bits.  They fail for
- * other types. */
+/* Copy the elements to out[elements], in C order.  f32 reads f2, f4, and f8, which it rounds to
+ * nearest; i32 reads i1, u1, b1 (0 and 1), i4, and i8 if each element fits 32 bits.  They fail
+ * for other types. */
 CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, size_t size);
 
 #include <inttypes.h>
@@ -2366,7 +2365,7 @@ static const struct {
 
 enum { CR_NPY_N_TYPES = sizeof cr_npy_types / sizeof *cr_npy_types };
 
-/* The header's text from `at` on; path and buffer of error messages. */
+/* The header's text from `at` on; the path and the buffer for error messages. */
 struct cr_npy_text {
     const char *at, *end;
     const char *path;
@@ -2383,7 +2382,7 @@ static const char *cr_npy_type_name(enum cr_npy_type type)
     return cr_npy_types[type].name;
 }
 
-/* The bytes of an element. */
+/* Returns the bytes of an element. */
 CR_API size_t cr_npy_width(enum cr_npy_type type)
 {
     return cr_number_width(cr_npy_types[type].number);
@@ -2397,7 +2396,7 @@ static void cr_npy_skip_space(struct cr_npy_text *t)
         t->at++;
 }
 
-/* Takes one character, and the space before it, if it comes next. */
+/* Skips white space, then reads the character c if it comes next. */
 static int cr_npy_take(struct cr_npy_text *t, char c)
 {
     cr_npy_skip_space(t);
@@ -2414,7 +2413,7 @@ static int cr_npy_expect(struct cr_npy_text *t, char c)
     return CR_NPY_FAIL(t, "found %s in the header, expected '%c'", cr_show(t->at, (size_t)(t->end - t->at)).text, c);
 }
 
-/* A string in single or double quotes, without escapes; numpy needs none. */
+/* Reads a string in single or double quotes without escapes, as numpy writes. */
 static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t *length)
 {
     char quote = cr_npy_take(t, '"') ? '"' : '\'';
@@ -2427,7 +2426,7 @@ static int cr_npy_read_string(struct cr_npy_text *t, const char **string, size_t
     return cr_npy_expect(t, quote);
 }
 
-/* An integer as Python writes it: no sign, no leading zero, no underscore. */
+/* Reads an integer as Python writes it: no sign, leading zero or underscore. */
 static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
 {
     const char *begin;
@@ -2445,7 +2444,7 @@ static int cr_npy_read_integer(struct cr_npy_text *t, int64_t *value)
     return 0;
 }
 
-/* A tuple: (), (2,), (2, 3) or (2, 3,), but not (2), which is a number. */
+/* Reads a tuple: (), (2,), (2, 3) or (2, 3,), but not (2), which is a number. */
 static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
 {
     int comma = 1;
@@ -2466,7 +2465,7 @@ static int cr_npy_read_shape(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
-/* A type such as "<f4".  The message about one that cannot be read says how to convert it. */
+/* Reads a type such as "<f4".  If it is not supported, the error says how to convert it. */
 static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
 {
     const char *string;
@@ -2487,7 +2486,7 @@ static int cr_npy_read_type(struct cr_npy_text *t, struct cr_npy *file)
                        cr_show(string, length).text);
 }
 
-/* True or False, as Python writes them. */
+/* Reads True or False. */
 static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
 {
     size_t room;
@@ -2500,7 +2499,7 @@ static int cr_npy_read_bool(struct cr_npy_text *t, int *value)
     return 0;
 }
 
-/* Reads one `key: value`; each key may come once. */
+/* Reads one `key: value`; each key may occur once. */
 static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *fortran, unsigned *seen)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -2520,8 +2519,8 @@ static int cr_npy_read_item(struct cr_npy_text *t, struct cr_npy *file, int *for
                     : cr_npy_read_shape(t, file);
 }
 
-/* Parses the header: a Python dict in which each of three keys occurs once (bits in `seen`),
- * followed by nothing but spaces. */
+/* Parses the header: a Python dict with three keys, each once (a bit of `seen`), and then only
+ * spaces. */
 static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *fortran)
 {
     int comma = 1;
@@ -2546,7 +2545,7 @@ static int cr_npy_read_dict(struct cr_npy_text *t, struct cr_npy *file, int *for
 
 /* ---- reading ---- */
 
-/* Finds the text of the header; the version says how wide its length is. */
+/* Finds the text of the header; the file's version determines the width of its length. */
 static int cr_npy_find_header(struct cr_npy_text *t, const struct cr_mapping *mapping)
 {
     const unsigned char *p = mapping->bytes;
@@ -2583,7 +2582,7 @@ CR_API int64_t cr_npy_bytes(enum cr_npy_type type, int rank, const int64_t *shap
     return bytes;
 }
 
-/* The strides of the elements.  They do not overflow for a shape without elements either. */
+/* Sets the strides of the elements.  They do not overflow in an empty array either. */
 static void cr_npy_set_strides(struct cr_npy *file, int fortran)
 {
     int64_t stride = 1;
@@ -2595,7 +2594,7 @@ static void cr_npy_set_strides(struct cr_npy *file, int fortran)
     }
 }
 
-/* Sets elements and data; the data has to fill the rest of the file. */
+/* Sets elements and data; the data must fill the rest of the file. */
 static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
 {
     int64_t width = (int64_t)cr_npy_width(file->type);
@@ -2611,8 +2610,8 @@ static int cr_npy_find_data(struct cr_npy_text *t, struct cr_npy *file)
     return 0;
 }
 
-/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
- * `path` is for messages. */
+/* Checks a file whose bytes are in memory.  The bytes belong to `file` if this succeeds, else to
+ * the caller. `path` is for messages. */
 CR_API int cr_npy_parse(struct cr_npy *file, const char *path, struct cr_mapping mapping,
                         char *error, size_t size)
 {
@@ -2660,7 +2659,7 @@ CR_API const unsigned char *cr_npy_at(const struct cr_npy *file, int64_t i)
     return file->data + (size_t)offset * cr_npy_width(file->type);
 }
 
-/* True if the elements are contiguous in C order. */
+/* True if the elements are contiguous in row-major order (C order). */
 static int cr_npy_in_order(const struct cr_npy *file)
 {
     int64_t stride = 1;
@@ -2700,8 +2699,8 @@ CR_API int cr_npy_read_f32(const struct cr_npy *file, float *out, char *error, s
 /* ---- the header that is written ---- */
 
 enum {
-    CR_NPY_GROWTH = 21 /* NumPy leaves room in the header for a first dimension of this many
-                          digits */
+    CR_NPY_GROWTH = 21 /* NumPy reserves room in the header for a first dimension of this many
+                        * digits */
 };
 
 /* Prints the header that numpy.save writes for little-endian elements in C order.  Returns its length,
@@ -2749,14 +2748,14 @@ enum cr_st_type {
 #undef CR_ST_ENUM
 };
 
-/* A tensor of a file, or one to be written. */
+/* A tensor of a file, or one to write. */
 struct cr_st_tensor {
     const char *name; /* UTF-8 */
     enum cr_st_type type;
     int rank;
     const int64_t *shape;
-    int64_t elements; /* set by the reader; the writer computes its own */
-    size_t bytes;     /* likewise */
+    int64_t elements; /* set by the reader; the writer computes it */
+    size_t bytes;     /* set by the reader; the writer computes it */
     const void *data; /* may be unaligned in a file */
 };
 
@@ -2765,19 +2764,20 @@ struct cr_st_metadata {
 };
 
 struct cr_safetensors {
-    const char *path; /* the caller's, until the file is closed */
+    const char *path; /* the caller's string; must outlive the open file */
     struct cr_mapping mapping;
-    struct cr_st_tensor *tensors;    /* in order of their names' bytes */
-    struct cr_st_metadata *metadata; /* in order of their keys' bytes */
+    struct cr_st_tensor *tensors;    /* sorted by the bytes of their names */
+    struct cr_st_metadata *metadata; /* sorted by the bytes of their keys */
     int n_tensors, n_metadata;
     char *strings;   /* the memory of names, keys and values */
-    int64_t *shapes; /* and of shapes */
+    int64_t *shapes; /* the memory of shapes */
 };
 
 enum {
-    CR_ST_PART = 16384,           /* bytes that are read at a time to be converted */
-    CR_ST_HEADER_MAX = 100000000, /* bytes; the cap of the format's first implementation */
-    CR_ST_VALUES_MAX = 2000000    /* JSON values in a header, of which a tensor has about seven */
+    CR_ST_PART = 16384,           /* bytes that are read at a time for conversion */
+    CR_ST_HEADER_MAX = 100000000, /* maximum bytes of a header, by the format's first reader */
+    CR_ST_VALUES_MAX = 2000000    /* maximum number of JSON values in a header; a tensor has about
+                                   * seven */
 };
 
 static const struct {
@@ -2791,16 +2791,17 @@ static const struct {
 
 enum { CR_ST_N_TYPES = sizeof cr_st_types / sizeof *cr_st_types };
 
-/* State of reading a header: its text, the file that is filled, the buffer of error messages. */
+/* State of parsing a header: its text, the file to fill, the buffer for the error. */
 struct cr_st_reader {
     struct cr_json json;
     struct cr_safetensors *file;
     char *string;           /* where the next string is stored */
-    int64_t *shape;         /* and the next shape */
+    int64_t *shape;         /* where the next shape is stored */
     size_t values, objects; /* upper bounds of the values and the objects in the header */
     const unsigned char *data;
     size_t data_size;
-    uint64_t data_end; /* where the last tensor ends, beyond data_size if the file is cut short */
+    uint64_t data_end; /* end of the last tensor's data; beyond data_size if the file is
+                        * truncated */
     char *error;
     size_t size;
 };
@@ -2819,8 +2820,8 @@ static struct cr_shown cr_st_show(const char *name)
     return cr_show(name, strlen(name));
 }
 
-/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if a count
- * overflows, or if the bits do not make up whole bytes. */
+/* Sets `elements` and `bytes` of a tensor from its shape and type.  Returns -1 if one overflows,
+ * or if the elements do not fill whole bytes. */
 CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 {
     int64_t elements = 1;
@@ -2841,8 +2842,8 @@ CR_API int cr_st_measure(struct cr_st_tensor *tensor)
 
 /* ---- the header ---- */
 
-/* Returns the name of a format that is sometimes taken for safetensors; null if the bytes are of
- * none. */
+/* Returns the name of another format that is sometimes taken for safetensors; null if the bytes
+ * have none. */
 static const char *cr_st_other_format(struct cr_mapping mapping)
 {
     static const struct {
@@ -2862,7 +2863,7 @@ static const char *cr_st_other_format(struct cr_mapping mapping)
     return NULL;
 }
 
-/* Finds header and data; the header has to be a JSON object from its first byte on. */
+/* Finds header and data; the header must be a JSON object from its first byte on. */
 static int cr_st_find_header(struct cr_st_reader *r)
 {
     struct cr_mapping mapping = r->file->mapping;
@@ -2906,7 +2907,7 @@ static void cr_st_count(struct cr_st_reader *r)
     }
 }
 
-/* Allocates memory for the names, shapes and tensors of the header. */
+/* Allocates memory for the header's names, shapes and tensors. */
 static int cr_st_make_room(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -2921,7 +2922,7 @@ static int cr_st_make_room(struct cr_st_reader *r)
     return 0;
 }
 
-/* Fails because the header is not valid JSON: with the reader's reason, or else `otherwise`. */
+/* Fails because the header is invalid: with the JSON reader's error, or else `otherwise`. */
 static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
 {
     return CR_ST_FAIL(r, "header is not valid JSON at byte %zu: %s",
@@ -2929,14 +2930,14 @@ static int cr_st_fail_json(struct cr_st_reader *r, const char *otherwise)
                       r->json.wrong ? r->json.wrong : otherwise);
 }
 
-/* True if a value of any type comes next: then its type is wrong, and the text is JSON. */
+/* True if any value comes next: then the text is JSON, but the value's type is wrong. */
 static int cr_st_is_value(struct cr_st_reader *r)
 {
     char c = r->json.at < r->json.end ? *r->json.at : '\0';
     return !r->json.wrong && c && strchr("\"[{-0123456789tfn", c);
 }
 
-/* Takes a string into the file's own memory, or returns null. */
+/* Reads a string into the file's own memory; returns it, or null. */
 static const char *cr_st_string(struct cr_st_reader *r)
 {
     char *string = r->string;
@@ -2945,8 +2946,8 @@ static const char *cr_st_string(struct cr_st_reader *r)
     return n ? string : NULL;
 }
 
-/* Takes the name of an object's item number i and its colon; null with *status 0 at the end of
- * the object, with *status -1 if something else comes next. */
+/* Reads the key of an object's member i and its colon.  Returns null with *status 0 at the end of
+ * the object, with *status -1 if anything else comes next. */
 static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 {
     int next = cr_json_next(&r->json, i, '}');
@@ -2960,7 +2961,7 @@ static const char *cr_st_key(struct cr_st_reader *r, int i, int *status)
 
 /* ---- a tensor in the header ---- */
 
-/* Reads the value of "dtype", the name of one of the types of the format. */
+/* Reads the value of "dtype": the name of one of the format's types. */
 static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     const char *type = cr_st_string(r);
@@ -2980,7 +2981,7 @@ static int cr_st_read_type(struct cr_st_reader *r, struct cr_st_tensor *tensor)
                       cr_st_show(tensor->name).text, cr_st_show(type).text);
 }
 
-/* Reads the value of "shape": integers from 0 on, stored after the shapes read before. */
+/* Reads the value of "shape": integers of at least 0, stored after all shapes so far. */
 static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     int next;
@@ -3000,7 +3001,7 @@ static int cr_st_read_shape(struct cr_st_reader *r, struct cr_st_tensor *tensor)
     return next < 0 ? cr_st_fail_json(r, "") : 0;
 }
 
-/* Takes [begin, end]. */
+/* Reads the value of "data_offsets": [begin, end]. */
 static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor *tensor,
                               int64_t offsets[2])
 {
@@ -3013,8 +3014,8 @@ static int cr_st_read_offsets(struct cr_st_reader *r, const struct cr_st_tensor 
     return CR_ST_FAIL(r, "data_offsets of tensor %s are not two integers", cr_st_show(tensor->name).text);
 }
 
-/* Places the tensor in the data; the shape must ask for exactly the bytes it gets.  If the tensor ends behind
- * the data, it has no place, and cr_st_check_places fails. */
+/* Sets the tensor's address; its shape must need exactly the bytes that it has.  A tensor that
+ * ends beyond the data gets no address; cr_st_check_places fails for it. */
 static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, const int64_t at[2])
 {
     struct cr_shown name = cr_st_show(tensor->name);
@@ -3031,7 +3032,7 @@ static int cr_st_place(struct cr_st_reader *r, struct cr_st_tensor *tensor, cons
     return 0;
 }
 
-/* Takes the object that describes a tensor: three fields, in any order, each once. */
+/* Reads the description of a tensor: three members, in any order, each once. */
 static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor)
 {
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
@@ -3065,7 +3066,7 @@ static int cr_st_read_tensor(struct cr_st_reader *r, struct cr_st_tensor *tensor
     return status != 0 ? -1 : cr_st_place(r, tensor, offsets);
 }
 
-/* Takes __metadata__, which maps strings to strings. */
+/* Reads __metadata__, an object whose values are strings. */
 static int cr_st_read_metadata(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -3117,7 +3118,7 @@ static int cr_st_read_header(struct cr_st_reader *r)
 
 /* ---- the whole ---- */
 
-/* Orders tensors by offset in the file; of two with the same start, the empty one comes first. */
+/* Orders tensors by offset in the file; an empty one precedes another with the same offset. */
 static int cr_st_by_place(const void *a, const void *b)
 {
     const struct cr_st_tensor *x = a, *y = b;
@@ -3139,7 +3140,7 @@ static int cr_st_by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* The tensors fill the data from end to end: no byte missing, no hole, no byte used twice. */
+/* Fails unless the tensors fill the data without gaps or overlaps. */
 static int cr_st_check_places(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -3166,7 +3167,7 @@ static int cr_st_check_places(struct cr_st_reader *r)
     return 0;
 }
 
-/* Sorts by name; no name may be there twice. */
+/* Sorts tensors by name; fails if a name occurs twice. */
 static int cr_st_check_names(struct cr_st_reader *r)
 {
     struct cr_safetensors *file = r->file;
@@ -3194,8 +3195,8 @@ static void cr_st_free(struct cr_safetensors *file)
     *file = (struct cr_safetensors){0};
 }
 
-/* Checks a file whose bytes are in memory.  They belong to `file` if this succeeds, else to the caller.
- * `path` is for messages. */
+/* Checks a file whose bytes are in memory.  The bytes belong to `file` if this succeeds, else to
+ * the caller. `path` is for messages. */
 CR_API int cr_safetensors_parse(struct cr_safetensors *file, const char *path,
                                 struct cr_mapping mapping, char *error, size_t size)
 {
@@ -3227,7 +3228,7 @@ static int cr_st_map(struct cr_mapping *mapping, const char *path, char *error, 
     return -1;
 }
 
-/* The file keeps the mapping until it is closed. */
+/* The open file keeps the mapping of the header. */
 CR_API int cr_safetensors_open(struct cr_safetensors *file, const char *path, char *error,
                                size_t size)
 {
@@ -3247,7 +3248,7 @@ CR_API void cr_safetensors_close(struct cr_safetensors *file)
     cr_st_free(file);
 }
 
-/* Returns the tensor of a name, or null. */
+/* Returns the tensor called `name`, or null. */
 CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensors *file,
                                                       const char *name)
 {
@@ -3257,7 +3258,7 @@ CR_API const struct cr_st_tensor *cr_safetensors_find(const struct cr_safetensor
 
 /* ---- elements ---- */
 
-/* Returns the corresponding type of numbers.h, or -1 if the type is no floating-point type. */
+/* Returns the same type of numbers.h; -1 if it is not a floating-point type. */
 static int cr_st_number(enum cr_st_type type)
 {
     return type == CR_ST_F32    ? CR_NUMBER_F32
@@ -3278,9 +3279,10 @@ CR_API int cr_safetensors_check(const struct cr_safetensors *file,
                         cr_st_show(tensor->name).text, cr_st_type_name(tensor->type));
 }
 
-/* Reads elements of f32 directly into `out`; converts others through a buffer on the stack. */
-/* Converts n elements, from number `first` on, of a tensor that cr_safetensors_check admits to floats.
- * Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the same time. */
+/* Reads f32 directly into `out`; converts other types through a buffer on the stack. */
+/* Converts n elements of a tensor, from element `first` on, to floats; cr_safetensors_check must
+ * accept the type. Reads as cr_mapping_read does; -1 if that fails.  Threads may call it at the
+ * same time. */
 CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tensor *tensor,
                       int64_t first, int64_t n, float *out)
 {
@@ -3333,14 +3335,14 @@ CR_API int cr_st_read(const struct cr_safetensors *file, const struct cr_st_tens
 #define O_NOFOLLOW 0
 #endif
 
-/* A new file is of mode 0666 less the umask.  Functions return 0, or -1 with errno set.  Every
- * draft has to be closed, also one that could not be opened. */
+/* A new file ("draft"); its mode is 0666 minus the umask.  Functions return 0, or -1 with errno
+ * set.  A draft must be closed, also if opening it failed. */
 struct cr_new_file {
-    int fd;           /* to write to */
+    int fd;           /* descriptor for writing */
     int named;        /* true while the file has the name `temporary` */
     char *temporary;  /* a path in the target's folder */
-    size_t folder;    /* the number of bytes before the file's name */
-    const char *path; /* the target; must outlive the draft */
+    size_t folder;    /* length of the folder's path at the start of `temporary` */
+    const char *path; /* the final path; must outlive the draft */
 };
 
 static void cr_new_file_name(struct cr_new_file *draft, int number)
@@ -3348,7 +3350,7 @@ static void cr_new_file_name(struct cr_new_file *draft, int number)
     snprintf(draft->temporary + draft->folder, 32, ".crescent-%d.tmp", number);
 }
 
-/* True if an open file of this user's has that name. */
+/* True if the open file is this user's and still has that name. */
 static int cr_new_file_is_named(int fd, const char *name)
 {
     struct stat file, found;
@@ -3356,7 +3358,7 @@ static int cr_new_file_is_named(int fd, const char *name)
            file.st_ino == found.st_ino && S_ISREG(found.st_mode) && found.st_uid == geteuid();
 }
 
-/* Removes a file that nobody is writing. */
+/* Removes a temporary file that no program is writing. */
 static void cr_new_file_sweep(const char *name)
 {
     int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -3391,7 +3393,7 @@ static int cr_new_file_create(struct cr_new_file *draft)
     return -1;
 }
 
-/* Opens a file that will be called `path`, and that gets the mode of an older one. */
+/* Opens a draft of the file at `path`; it gets the mode of the existing file, if any. */
 static int cr_new_file_open(struct cr_new_file *draft, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -3416,7 +3418,7 @@ static int cr_new_file_open(struct cr_new_file *draft, const char *path)
     return draft->fd < 0 ? -1 : 0;
 }
 
-/* Renames the file to its final name; this replaces an older file. */
+/* Gives the draft its final name, replacing an existing file. */
 static int cr_new_file_publish(struct cr_new_file *draft)
 {
     if (draft->named && rename(draft->temporary, draft->path) != 0)
@@ -3425,7 +3427,7 @@ static int cr_new_file_publish(struct cr_new_file *draft)
     return 0;
 }
 
-/* Closes the file, and removes it unless it was published.  errno stays. */
+/* Closes the draft, and removes the file unless it was published.  Keeps errno. */
 static void cr_new_file_close(struct cr_new_file *draft)
 {
     int reason = errno;
