@@ -90,8 +90,18 @@ static bool reads_elsewhere(const struct cr_kernel *k, int ref)
     return false;
 }
 
+/* True if a value is a gather whose row numbers are elements of operand `ref`. */
+static bool is_indexed_by(const struct cr_tiles *tiles, const struct cr_value *v, int ref)
+{
+    for (int a = 0; v->source == CR_GATHER && a < cr_value_args(v); a++)
+        if (reads_ref(&tiles->values[v->arg[a]], ref))
+            return true;
+    return false;
+}
+
 /* False for gathered rows and for operands of products, which are read at other addresses than the
- * result. */
+ * result; false for row numbers of gathers, which loops read on their own, not the runtime's
+ * functions. */
 bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
 {
     int ref = ref_of(k, state);
@@ -101,8 +111,9 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
         return false;
     for (int i = 0; i < k->program.n; i++) {
         const struct cr_value *v = &k->program.values[i];
-        if (reads_ref(v, ref) &&
-            (v->source == CR_GATHER || !same_place(k, &v->at, &k->results[result])))
+        if (is_indexed_by(&k->program, v, ref) ||
+            (reads_ref(v, ref) &&
+             (v->source == CR_GATHER || !same_place(k, &v->at, &k->results[result]))))
             return false;
     }
     return !k->program.n_more || reads_before(k, ref, result);
