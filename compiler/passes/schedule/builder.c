@@ -10,7 +10,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ir/unwind.h"
 
-enum { ALIGN = 16 }; /* floats: a cache line */
+enum { ALIGN = 16 }; /* floats in a cache line */
 
 /* ---- integer expressions ---- */
 
@@ -38,8 +38,8 @@ bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
     return e->op == CR_EXPR_NUMBER;
 }
 
-/* Returns the number that a variable stands for, or null.  Such a variable has no declaration: its
- * index is below CR_NONE. */
+/* Returns the number that a variable without a declaration stands for; null for any other variable.
+ * The index of a variable without a declaration is less than CR_NONE. */
 static const struct cr_known *known_value(const struct cr_builder *b, int var)
 {
     return var < CR_NONE ? &b->known[CR_NONE - 1 - var] : NULL;
@@ -58,7 +58,7 @@ cr_expr cr_field(struct cr_builder *b, int slot)
     return add_expr(b, (struct cr_expr_node){.op = CR_EXPR_FIELD, .a = slot});
 }
 
-/* Returns x op y of two numbers. */
+/* Returns the value of x op y. */
 static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
 {
     switch (op) {
@@ -88,8 +88,8 @@ static int64_t fold(enum cr_expr_op op, int64_t x, int64_t y)
     }
 }
 
-/* Returns the named size of the number x op y: the size of the operand that equals the result, or,
- * for 0 - y, of y; else 0. */
+/* Returns the named size that the folded number x op y has: that of the operand that equals the
+ * result or, for 0 - y, that of y; otherwise 0. */
 static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y)
 {
     const struct cr_expr_node *left = &b->f->exprs[x], *right = &b->f->exprs[y];
@@ -103,9 +103,9 @@ static int fold_size(const struct cr_builder *b, enum cr_expr_op op, cr_expr x, 
     return (op == CR_EXPR_ADD || op == CR_EXPR_SUB) && right->number == 0 ? left->size : 0;
 }
 
-/* Returns the result of an op with one constant operand, if it is `other`, the operand that is
- * not constant, or a constant; CR_NONE if the op has to be computed.  Operands of AND and OR are
- * 0 or 1. */
+/* Simplifies an op with one constant operand, `number`, which is the right one if `right`.  Returns
+ * `other`, the operand that is not constant, or a constant; CR_NONE if the op has to be computed.
+ * Operands of AND and OR are 0 or 1. */
 static cr_expr fold_half(struct cr_builder *b, enum cr_expr_op op, int64_t number, cr_expr other,
                          bool right)
 {
@@ -187,7 +187,7 @@ cr_expr cr_call_value(struct cr_builder *b, int call)
 
 /* ---- statements ---- */
 
-/* Returns the declaration of a variable of that name in the innermost open block; or null. */
+/* Returns the declaration of a variable named `name` in the innermost open block, or null. */
 static const struct cr_statement *find_let(const struct cr_builder *b, const char *name)
 {
     int depth = 0;
@@ -201,7 +201,7 @@ static const struct cr_statement *find_let(const struct cr_builder *b, const cha
     return NULL;
 }
 
-/* True if two expressions are the same tree of operators; an expression with a call never is. */
+/* True if two expressions are the same tree of operators.  Always false if they have a call. */
 static bool is_same_expr(const struct cr_function *f, cr_expr x, cr_expr y)
 {
     const struct cr_expr_node *s = &f->exprs[x], *t = &f->exprs[y];
@@ -235,7 +235,8 @@ int cr_let(struct cr_builder *b, const char *name, cr_expr value)
     return cr_let_noted(b, name, value, false, NULL);
 }
 
-/* Returns a variable without a declaration, an index below CR_NONE, whose value is this number. */
+/* Returns a variable with this constant value, which is not declared: its index is less than
+ * CR_NONE. */
 static int let_known(struct cr_builder *b, int64_t number, int size)
 {
     int i = 0;
@@ -390,7 +391,7 @@ struct cr_argument cr_by_value(int constant)
 
 const struct cr_argument cr_null = {.kind = CR_ARGUMENT_NULL, .number = CR_NONE};
 
-/* Returns an argument with the name of the value that its slot holds. */
+/* Returns an argument whose address has the name of the value that its slot holds. */
 static struct cr_argument name_held(const struct cr_builder *b, struct cr_argument argument)
 {
     bool plain = argument.kind == CR_ARGUMENT_ADDRESS && !argument.address.name;
@@ -418,7 +419,7 @@ void cr_do_call(struct cr_builder *b, int call)
     add_statement(b, (struct cr_statement){.kind = CR_STATEMENT_CALL, .call = call}, NULL);
 }
 
-/* ---- slots ---- */
+/* ---- slots of a function ---- */
 
 int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, int64_t elements,
                const char *note)
@@ -437,7 +438,7 @@ int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, in
     return f->n_slots - 1;
 }
 
-/* True if a local variable of the function's C has a name. */
+/* True if a local variable that the printer of C declares has this name. */
 static bool is_local(const struct cr_function *f, const char *name)
 {
     bool found = false;
@@ -461,7 +462,7 @@ int cr_name_value(struct cr_builder *b, int slot, const char *role)
     return f->n_names;
 }
 
-/* Names a further value of a slot.  The value that the slot had before gets the slot's own name. */
+/* If the slot held a value before, that value gets the slot's own name. */
 struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role)
 {
     struct cr_function *f = b->f;
@@ -479,7 +480,8 @@ void cr_hold(struct cr_builder *b, struct cr_address value)
     b->held[b->n_held++] = value;
 }
 
-/* Writes the name of a constant, such as "c_0_25", "c_m1", "c_1em05" or "i_m3". */
+/* Writes the name of a constant, such as "c_0_25", "c_m1", "c_1em05" or "i_m3" (m stands for
+ * minus). */
 static void name_constant(char *name, size_t size, enum cr_format format, double value)
 {
     char text[64];
@@ -492,7 +494,7 @@ static void name_constant(char *name, size_t size, enum cr_format format, double
     name[n] = 0;
 }
 
-/* True if a slot is a constant of this format and value.  All NaN are equal; 0 and -0 differ. */
+/* True if a slot is a constant of this format and value.  All NaN are equal; 0 and -0 are not. */
 static bool is_constant(const struct cr_slot *slot, enum cr_format format, double value)
 {
     return slot->kind == CR_SLOT_CONSTANT && slot->format == format &&
@@ -523,8 +525,8 @@ struct cr_address cr_start_of(int slot)
     return (struct cr_address){.slot = slot};
 }
 
-/* Before a term is appended: copies the terms of an address to the end of the pool if they are not
- * there, since they must be consecutive. */
+/* Prepares an address for another term: its terms must be consecutive, so copies them to the end of
+ * the pool unless they are there. */
 static void begin_terms(struct cr_builder *b, struct cr_address *address)
 {
     struct cr_function *f = b->f;
@@ -580,7 +582,7 @@ cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int ro
     cr_expr sum = CR_NONE;
     for (int i = 0; i < 2 * address.n_terms; i++) {
         struct cr_term term = b->f->terms[address.first_term + i % address.n_terms];
-        bool minus = i >= address.n_terms; /* negative terms come last */
+        bool minus = i >= address.n_terms; /* negative terms are added last */
         int64_t coef = minus ? -term.coef : term.coef;
         if (minus != (term.coef < 0))
             continue;

@@ -21,31 +21,33 @@ enum { CR_PANEL_FLOATS = CR_PANEL };
 
 enum { CR_MAX_KNOWN = 256, CR_MAX_OPEN = 64, CR_MAX_HELD = 4, CR_MAX_ITEM_PARTS = 4 };
 
-/* A block that the body has only if it needs one: neither a condition that always holds nor a loop
- * of one iteration is a statement, and a condition that never holds takes its block with it. */
+/* An open block.  A block whose condition always holds, and a loop with one iteration, are not
+ * printed as statements (PLAIN); a block whose condition never holds is removed with its contents
+ * (NEVER). */
 struct cr_open_block {
     enum { CR_BLOCK_STATEMENT, CR_BLOCK_PLAIN, CR_BLOCK_NEVER } kind;
-    int begin; /* NEVER: the number of statements before it */
+    int begin; /* for NEVER: the number of statements before the block */
 };
 
-/* The value of a variable that is a constant, and the named size that it is, or 0. */
+/* The value of a variable that is a constant, and its named size, or 0. */
 struct cr_known {
     int64_t number;
     int size;
 };
 
-/* A node as a view: the tensor in memory whose elements it has, and its strides there, 0 where it
- * has none. */
+/* A node as a view: the tensor in memory that has its elements, and the stride of each axis in that
+ * tensor; 0 for an axis without a stride. */
 struct cr_view_strides {
     cr_id of;
-    int64_t first; /* the position of its first element */
+    int64_t first; /* index of its first element in the tensor */
     int64_t stride[CR_MAX_RANK];
 };
 
-/* An axis, or a share of one, that is cut into parts of `step` elements; an item has one of them. */
+/* An axis, or a share of one, that items divide into parts of `step` elements; each item has one
+ * part. */
 struct cr_item_part {
     int64_t elements, step;
-    int size; /* the named size that `elements` is, or 0 */
+    int size; /* the named size of `elements`, or 0 */
 };
 
 struct cr_builder {
@@ -53,54 +55,65 @@ struct cr_builder {
     const struct cr_graph *g;
     const struct cr_kernel *k;
     const struct cr_target *target;
-    bool writes_over; /* a call may store a result over a state or an operand in the arena */
+    bool writes_over; /* true if a call may store a result over a state, or over an operand in the
+                         arena */
     struct cr_function *f;
     int ref[CR_MAX_REFS];       /* by ref: the slot of the tensor that the kernel reads */
-    int stream[CR_MAX_STREAMS]; /* slots of its random streams */
-    int weight;                 /* slot of its packed weights, or CR_NONE */
+    int stream[CR_MAX_STREAMS]; /* slots of the kernel's random streams */
+    int weight;                 /* slot of the kernel's packed weights, or CR_NONE */
     union {
-        int out; /* slot of its buffer */
-        int stored[CR_MAX_STORED]; /* slots of all nodes that it stores */
+        int out; /* slot of the kernel's buffer */
+        int stored[CR_MAX_STORED]; /* slots of all nodes that the kernel stores */
     };
-    int length[CR_MAX_LENGTHS]; /* slots of the lengths that its loops run to, or CR_NONE */
-    int of_row[CR_MAX_LENGTHS]; /* variables: the sizes that ragged lengths have for the item's row of the
-                                 * batch; CR_NONE before that row is known */
-    int outer[CR_MAX_ATOMS];    /* variables of its outer loops ... */
-    char outer_name[CR_MAX_ATOMS][24]; /* ... and their names */
-    int (*node_sizes)[CR_MAX_RANK]; /* by node: its named sizes (named_sizes.h); or null */
-    const struct cr_view_strides *views; /* by node, if there are node_sizes */
-    int atom_size[CR_MAX_ATOMS]; /* by atom: the named size that its extent is, or 0 */
-    int n_outer_ifs;            /* open conditions of outer loops that run to a length */
-    int64_t n_items;            /* the number of items if that is fixed and known; else 0 */
-    struct cr_item_part item_parts[CR_MAX_ITEM_PARTS]; /* besides the outer loops */
+    int length[CR_MAX_LENGTHS]; /* by length: the slot of its value if a loop runs to it, else
+                                   CR_NONE */
+    int of_row[CR_MAX_LENGTHS]; /* by length, if ragged: the variable with its value for the item's
+                                   row of the batch; CR_NONE before that row is known */
+    int outer[CR_MAX_ATOMS];    /* by outer loop: the variable of its counter ... */
+    char outer_name[CR_MAX_ATOMS][24]; /* ... and the counter's name */
+    int (*node_sizes)[CR_MAX_RANK]; /* by node: the named size of each axis (named_sizes.h); null if
+                                       sizes get no names */
+    const struct cr_view_strides *views; /* by node; null if node_sizes is null */
+    int atom_size[CR_MAX_ATOMS]; /* by atom: the named size of its extent, or 0 */
+    int n_outer_ifs;            /* number of open conditions, for outer loops that run to a
+                                   length */
+    int64_t n_items;            /* the number of items if it is fixed and known; else 0 */
+    struct cr_item_part item_parts[CR_MAX_ITEM_PARTS]; /* the axes that items divide, besides the
+                                                          outer loops */
     int n_item_parts;
-    struct cr_known known[CR_MAX_KNOWN]; /* values of variables that are constants; see cr_let */
+    struct cr_known known[CR_MAX_KNOWN]; /* the values of undeclared variables, which are constants;
+                                            see cr_let */
     int n_known;
-    struct cr_open_block open[CR_MAX_OPEN]; /* blocks that cr_end has not ended yet */
+    struct cr_open_block open[CR_MAX_OPEN]; /* the open blocks, innermost last */
     int n_open;
-    cr_expr items;              /* the number of items if it depends on lengths; else CR_NONE */
-    struct cr_address held[CR_MAX_HELD]; /* the values that slots hold; see cr_hold */
+    cr_expr items;              /* an expression for the number of items if that depends on lengths;
+                                   else CR_NONE */
+    struct cr_address held[CR_MAX_HELD]; /* the named values that slots hold at present; see
+                                            cr_hold */
     int n_held;
-    int n_temps;                /* temporaries of tile programs so far, to name them */
+    int n_temps;                /* number of temporaries of tile programs so far, used in their
+                                   names */
     const char *scope;          /* the scope of the last remark */
-    cr_id node;                 /* the value of cr_call.node in the calls that are made next */
+    cr_id node;                 /* the value of cr_call.node for calls that are added next */
 };
 
-/* Names the kernel's outer loops: by the role in its kind, such as "head"; by the length that a
- * loop runs to; or by the axis of the result, "axis1". */
+/* Names the counters of the kernel's outer loops: by the loop's role, such as "head"; by the length
+ * that the loop runs to; or by the axis of the result, such as "axis1". */
 void cr_name_loops(struct cr_builder *b);
 
-/* Returns, by node, the stored tensor that the node is a view of, and its strides there; the caller
- * frees it. */
+/* Returns a list by node: the stored tensor that the node is a view of, and its strides there.  The
+ * caller frees it. */
 struct cr_view_strides *cr_find_views(const struct cr_module *m);
 
-/* Sets atom_size, and after the body is built names its strides, if there are node_sizes. */
+/* cr_name_atoms sets atom_size; cr_name_strides, called after the body is built, names its strides.
+ * They do nothing if node_sizes is null. */
 void cr_name_atoms(struct cr_builder *b);
 void cr_name_strides(struct cr_builder *b);
 
 /* ---- integer expressions ---- */
 
-/* These fold constants: an operation on two numbers, and identities of 0 and 1. */
+/* These functions fold constants: an operation on two numbers, and operations with 0 or 1 that do
+ * nothing. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
 cr_expr cr_named_number(struct cr_builder *b, int64_t number, int size);
 cr_expr cr_var(struct cr_builder *b, int var);
@@ -109,53 +122,56 @@ cr_expr cr_binary(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y
 cr_expr cr_not(struct cr_builder *b, cr_expr x);
 cr_expr cr_select(struct cr_builder *b, cr_expr condition, cr_expr x, cr_expr y);
 
-/* Returns x op y, which is not folded if both are numbers, so that readers see of what names it is made. */
+/* Returns x op y, which is not folded if both are numbers, so that the C shows the names of
+ * both. */
 cr_expr cr_unfolded(struct cr_builder *b, enum cr_expr_op op, cr_expr x, cr_expr y);
 
-/* Element `index` of a slot of i32. */
+/* Returns element `index` of a slot of i32. */
 cr_expr cr_load(struct cr_builder *b, int slot, int64_t index);
 
-/* The element of a slot of i32 whose index is a variable. */
+/* Returns the element of a slot of i32 whose index is the value of variable `var`. */
 cr_expr cr_load_at(struct cr_builder *b, int slot, int var);
 
 /* Returns x + number, or x if the number is 0. */
 cr_expr cr_plus(struct cr_builder *b, cr_expr x, int64_t number);
 
-/* True if an expression is a number; then sets *number. */
+/* If an expression is a number, sets *number and returns true. */
 bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number);
 
-/* A variable's value minus another's. */
+/* Returns the value of variable `var` minus that of variable `origin`. */
 cr_expr cr_minus_var(struct cr_builder *b, int var, int origin);
 
 /* ---- statements ---- */
 
-/* Declares a variable.  Returns the variable of the same name and value if the block has one.  A
- * variable that is a constant number is not declared: the number is used instead. */
+/* Declares a variable and returns it.  If the innermost block has a variable of the same name and
+ * value, returns that one.  A variable with a constant value is not declared; the number is printed
+ * instead. */
 int cr_let(struct cr_builder *b, const char *name, cr_expr value);
 
-/* Declares a variable with a note for the reader, or null; `changes` allows cr_set later. */
+/* Like cr_let, with a note for readers of the C, or null.  If `changes`, cr_set may change the
+ * variable. */
 int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool changes,
                  const char *note);
 void cr_set(struct cr_builder *b, int var, cr_expr value);
 
-/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration; of a step of 1
- * that is 1. */
+/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration.  If step
+ * is 1, returns an undeclared variable with value 1. */
 int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last);
 
-/* Returns the number of a variable that has no declaration. */
+/* Returns an undeclared variable with a constant value. */
 int cr_let_number(struct cr_builder *b, int64_t number);
 
-/* Begins a loop from first to last (exclusive); `until`, or CR_NONE, is an additional condition.
- * Returns the counter. */
+/* Begins a loop from `first` to before `last`, which also ends if the condition `until` is false;
+ * `until` may be CR_NONE.  Returns the counter. */
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
                   int64_t step, cr_expr until);
-/* Begins the loop over the items of a call.  A kernel with a single item needs none; 0: their
- * number depends on a length. */
+/* Begins the loop over the items of a call; a kernel with a single item needs no loop.  If the
+ * number of items depends on a length, `items` is 0. */
 void cr_begin_item_loop(struct cr_builder *b, int64_t items);
 
 void cr_begin_if(struct cr_builder *b, cr_expr condition, const char *note);
 
-/* Begins a block without a statement of its own; cr_end ends it, too. */
+/* Begins a block that is not printed as a statement; cr_end ends it like any block. */
 void cr_begin_plain(struct cr_builder *b);
 void cr_end(struct cr_builder *b);
 void cr_remark(struct cr_builder *b, const char *note);
@@ -165,12 +181,15 @@ void cr_remark(struct cr_builder *b, const char *note);
 struct cr_argument cr_x(cr_expr number);
 struct cr_argument cr_n(struct cr_builder *b, int64_t number);
 struct cr_argument cr_at(struct cr_address address);
-struct cr_argument cr_at_if(struct cr_address address, cr_expr condition); /* else null */
-struct cr_argument cr_by_value(int constant); /* a constant's slot */
+struct cr_argument cr_at_if(struct cr_address address, cr_expr condition); /* the address if
+                                                                              `condition` holds,
+                                                                              else null */
+struct cr_argument cr_by_value(int constant); /* the value of a constant, whose slot is
+                                                 `constant` */
 extern const struct cr_argument cr_null;
 
-/* Adds a call and returns its index: for cr_call_value, or for cr_do_call, which makes it a
- * statement. */
+/* Adds a call and returns its index.  cr_do_call makes the call a statement; cr_call_value makes it
+ * an expression. */
 int cr_make_call(struct cr_builder *b, struct cr_call call, int n,
                  const struct cr_argument *arguments);
 void cr_do_call(struct cr_builder *b, int call);
@@ -182,12 +201,13 @@ void cr_do_call(struct cr_builder *b, int call);
     cr_do_call(b, cr_make_call(b, (struct cr_call){callee, format, 0, 0, 0, 0, 0},                 \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
-/* Appends a call of an elementwise op; bit i of `by_row`: operand i has one number for each row. */
+/* Appends a call of an elementwise op.  Bit i of `by_row` is set if operand i has one number a
+ * row. */
 #define CR_CALL_MAP(b, op, format, by_row, ...)                                                    \
     cr_do_call(b, cr_make_call(b, (struct cr_call){CR_CALLEE_MAP, format, op, by_row, 0, 0, 0},    \
                                CR_ARGUMENTS(__VA_ARGS__)))
 
-/* The expression of the value that a call returns. */
+/* Returns an expression with the value that a call returns. */
 cr_expr cr_call_value(struct cr_builder *b, int call);
 
 /* ---- slots and addresses ---- */
@@ -196,37 +216,38 @@ cr_expr cr_call_value(struct cr_builder *b, int call);
 int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, int64_t elements,
                const char *note);
 
-/* Gives a value in a slot of scratch a name like `role`, which no other has; returns its
+/* Gives a value in a scratch slot a unique name like `role`; returns its number, for
  * cr_address.name. */
 int cr_name_value(struct cr_builder *b, int slot, const char *role);
 
-/* Returns the address of a slot of scratch for a new value with a name like `role`, to be written
- * by the next call.  After cr_hold, calls that are made take the slot to hold this value. */
+/* Returns the address of a scratch slot for a new value named like `role`, which the next call
+ * writes.  After cr_hold, later calls use this name for the slot. */
 struct cr_address cr_new_value(struct cr_builder *b, int slot, const char *role);
 void cr_hold(struct cr_builder *b, struct cr_address value);
 
 /* Returns the slot of a constant; equal constants share a slot. */
 int cr_constant(struct cr_builder *b, enum cr_format format, double value);
 
-/* The address of the first element of a slot. */
+/* Returns the address of the first element of a slot. */
 struct cr_address cr_start_of(int slot);
 
-/* The address plus (var - origin) * coef; origin may be CR_NONE. */
+/* Returns the address plus (var - origin) * coef, where `origin` may be CR_NONE. */
 struct cr_address cr_offset(struct cr_builder *b, struct cr_address address, int var, int origin,
                             int64_t coef);
 
 /*
- * The address of the element of a slot at an affine index; the values of its row and column atoms
- * are variables (CR_NONE: 0).  Atoms that are neither of these nor an outer loop are 0.
+ * Returns the address of the element of a slot at an affine index.  row_var and col_var are the
+ * variables with the values of the row and column atoms; CR_NONE means 0.  Outer loops have the
+ * values of their counters, and other atoms are 0.
  */
 struct cr_address cr_element(struct cr_builder *b, int slot, const struct cr_affine *at,
                              int row_atom, int row_var, int col_atom, int col_var);
 
-/* The value of an affine index, as an integer expression. */
+/* Returns the value of an affine index as an integer expression; see cr_element. */
 cr_expr cr_affine_value(struct cr_builder *b, const struct cr_affine *at, int row_atom, int row_var,
                         int col_atom, int col_var);
 
-/* After the last statement: drops declarations of variables that nothing uses. */
+/* After the last statement: removes declarations of variables that nothing uses. */
 void cr_drop_unused(struct cr_builder *b);
 
 /* True if two addresses are equal. */

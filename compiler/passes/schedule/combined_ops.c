@@ -1,13 +1,13 @@
 #include "combined_ops.h"
 
-/* A program, and how its values are computed. */
+/* A program, the shapes of its values, and the runtime functions chosen for them. */
 struct search {
     const struct cr_tiles *tiles;
     const struct cr_tile_value *shapes;
     struct cr_combined *combined;
 };
 
-/* True if a value is a tile that the elementwise op `op` computes. */
+/* True if a value is a tile computed by the elementwise op `op`. */
 static bool is_step(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_value *v = &s->tiles->values[value];
@@ -15,7 +15,7 @@ static bool is_step(const struct search *s, int value, enum cr_op op)
            s->shapes[value].shape != CR_SHAPE_DIAGONAL;
 }
 
-/* True if a value is a tile with a single use that can be combined. */
+/* True if a value is a tile computed by `op` that only one other value reads, once. */
 static bool is_inner(const struct search *s, int value, enum cr_op op)
 {
     const struct cr_tiles *tiles = s->tiles;

@@ -12,7 +12,7 @@
 #include "compiler/passes/weights/formats.h"
 #include "schedule_parts.h"
 
-enum { WIDTH = 96 /* the longest line that fits after " * " */ };
+enum { WIDTH = 96 /* the longest line of a comment, after " * " */ };
 
 /* Appends an item to a list, on a new line if the current one is full. */
 static void put_item(struct cr_text *t, bool first, const char *item)
@@ -69,7 +69,7 @@ static void put_ops(struct cr_text *t, const char *title, const struct cr_tiles 
         cr_put(t, "\n");
 }
 
-/* Lists the nodes that are stored in addition to the root, by the names of their arguments. */
+/* Lists the nodes that are stored besides the root, by the names of their arguments. */
 static void put_stored(struct cr_text *t, const struct cr_builder *b)
 {
     for (int i = 1; i < b->k->n_stored; i++) {
@@ -90,7 +90,8 @@ static void put_weights(struct cr_text *t, const struct cr_builder *b)
            cr_arithmetics[cr_panel_arithmetic(b->g, matrix)].name);
 }
 
-/* Prints the factor of scores, as the root that it is if it is the usual one. */
+/* Prints the factor of scores, and that it is 1 / sqrt(n) if it is, where n is the extent of the
+ * sum. */
 static void put_factor(struct cr_text *t, const struct cr_builder *b, const char *name, double factor)
 {
     const int sum = b->k->k;
@@ -103,7 +104,8 @@ static void put_factor(struct cr_text *t, const struct cr_builder *b, const char
     cr_put(t, "\n");
 }
 
-/* Numbers that formulas of activations have, or products of them (Hendrycks & Gimpel 2016). */
+/* Numbers that occur in the formulas of activations, and products of such numbers (Hendrycks &
+ * Gimpel 2016). */
 static const struct known {
     double value;
     const char *formula;
@@ -120,7 +122,7 @@ static const struct known {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* Notes which of the known numbers a program has. */
+/* Sets has[i] for each known number i that a program has. */
 static void note_known(const struct cr_tiles *tiles, bool *has)
 {
     for (int i = 0; i < tiles->n; i++)
@@ -128,7 +130,7 @@ static void note_known(const struct cr_tiles *tiles, bool *has)
             has[j] |= tiles->values[i].source == CR_CONST && (float)tiles->values[i].number == (float)known[j].value;
 }
 
-/* Says what the known numbers of a kernel's programs are, once each. */
+/* Prints a line for each known number in a kernel's programs, which says what it is. */
 static void put_known(struct cr_text *t, const struct cr_kernel *k)
 {
     bool has[KNOWN] = {false}, first = true;
@@ -149,7 +151,8 @@ static void put_known(struct cr_text *t, const struct cr_kernel *k)
         cr_put(t, "\n");
 }
 
-/* Lists the ops of each program after its title, and factors and bounds of an attention. */
+/* Lists the ops of each program after its title; for an attention also the factor of scores and the
+ * bounds of keys. */
 static void put_programs(struct cr_text *t, const struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;

@@ -1,5 +1,5 @@
-/* describe_kernel.h - the description of a kernel in words: its equation, its line in the script,
- * its cost. */
+/* describe_kernel.h - describes a kernel in words: its equation, its line in the script, its
+ * cost. */
 #ifndef CR_DESCRIBE_KERNEL_H
 #define CR_DESCRIBE_KERNEL_H
 

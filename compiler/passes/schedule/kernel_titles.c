@@ -9,7 +9,7 @@
 #include "compiler/ir/mem.h"
 #include "title_parts.h"
 
-/* The own name of a node is its tap, else the name of its first output. */
+/* Sets the name of each node that has one of its own: its tap, or the name of its first output. */
 static void find_own_names(struct cr_titles *t)
 {
     for (int i = t->g->n_outputs - 1; i >= 0; i--) {
@@ -23,7 +23,7 @@ static void find_own_names(struct cr_titles *t)
         }
 }
 
-/* A node without a name takes the name of its first view, which may come from a view of that
+/* Gives a node without a name the name of its first view, which may in turn have got it from a
  * view. */
 static void find_names_of_views(struct cr_titles *t)
 {
@@ -40,9 +40,9 @@ static void find_names_of_views(struct cr_titles *t)
     free(view);
 }
 
-/* ---- titles of their own ---- */
+/* ---- unique titles ---- */
 
-/* The name of a function, and the kernel that the function was made for. */
+/* A function's name, and the kernel that the function was made for. */
 struct named_function {
     int kernel;
     char name[CR_FUNCTION_NAME];
@@ -60,8 +60,8 @@ static void name_function(const struct cr_titles *t, struct named_function *f)
     cr_function_name(f->name, t, t->m->kernels[f->kernel].root);
 }
 
-/* Adds a part to the titles of n functions that share a name.  A part that is equal for all of them is removed
- * again, except the op: a scope alone does not say what is computed in it. */
+/* Adds a part to the titles of n functions that share a name.  Removes it again if it is equal for
+ * all of them, unless it is the op: a scope alone does not tell what is computed. */
 static void add_part(struct cr_titles *t, struct named_function *functions, int n, unsigned part)
 {
     bool differ = part == CR_TITLE_OP;
@@ -76,7 +76,7 @@ static void add_part(struct cr_titles *t, struct named_function *functions, int 
     }
 }
 
-/* Adds a part to the titles of all functions that share one. */
+/* Adds a part to the titles of all functions that share a name with another one. */
 static void add_part_where_shared(struct cr_titles *t, struct named_function *functions, int n,
                                   unsigned part)
 {
@@ -90,8 +90,8 @@ static void add_part_where_shared(struct cr_titles *t, struct named_function *fu
     }
 }
 
-/* Adds parts to titles of functions until they differ, or until no part is left to add.  All kernels that a
- * function serves have its parts. */
+/* Adds parts to the titles of functions until they differ, or no part is left.  All kernels that
+ * share a function have the same parts. */
 static void tell_apart(struct cr_titles *t)
 {
     const struct cr_module *m = t->m;
@@ -115,7 +115,7 @@ static void tell_apart(struct cr_titles *t)
     free(functions);
 }
 
-/* Names of nodes first: tell_apart compares titles. */
+/* Names of nodes are set first, because tell_apart compares titles. */
 void cr_titles_find(struct cr_titles *titles, const struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;
@@ -145,7 +145,7 @@ void cr_titles_free(struct cr_titles *titles)
     cr_names_free(&titles->leaves);
 }
 
-/* Appends the name of a kernel's result, which may be null, else a scope. */
+/* Appends `name`, the name of a kernel's result, or if that is null the scope of the root. */
 static void put_name(struct cr_text *title, const struct cr_titles *t, cr_id root, const char *name)
 {
     const struct cr_node *node = &t->g->nodes[root];
@@ -163,7 +163,7 @@ static void put_name(struct cr_text *title, const struct cr_titles *t, cr_id roo
         cr_put(title, "%s", scope);
 }
 
-/* Appends the parts of a title that stand behind the name. */
+/* Appends the parts of a title that follow the name. */
 static void put_parts(struct cr_text *title, const struct cr_titles *t, cr_id root, unsigned parts)
 {
     const struct cr_kernel *k = &t->m->kernels[t->kernel[root]];

@@ -3,23 +3,23 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"
 
-/* Iterations begin .. end - 1 of a loop. */
+/* The locations of the iterations begin .. end - 1 of a loop. */
 struct stretch {
     const struct cr_loop *loop;
     const struct cr_location *at;
     int begin, end;
 };
 
-/* ---- what locations have in common ---- */
+/* ---- patterns of locations ---- */
 
-/* Returns the step of the offset in a port from the first iteration to the second; 0 if there is
- * only one. */
+/* Returns the difference of the offsets within a port between the first two iterations; 0 if there
+ * is only one. */
 static int64_t within_step(const struct stretch *s)
 {
     return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].within - s->at[s->begin].within;
 }
 
-/* True if the locations are of one space and, inside ports, at equal distances. */
+/* True if all locations are in one space and, inside ports, at equal distances. */
 static bool is_one_space(const struct stretch *s)
 {
     for (int i = s->begin; i < s->end; i++)
@@ -29,7 +29,7 @@ static bool is_one_space(const struct stretch *s)
     return true;
 }
 
-/* True if each offset is greater by `step` than the offset `period` iterations before it. */
+/* True if each offset is `step` greater than the offset `period` iterations before it. */
 static bool repeats(const struct stretch *s, int period, int64_t step)
 {
     for (int i = s->begin; i + period < s->end; i++)
@@ -38,8 +38,8 @@ static bool repeats(const struct stretch *s, int period, int64_t step)
     return true;
 }
 
-/* Returns by how much the offset grows from the first iteration to the second; 0 if there is one
- * only. */
+/* Returns the difference of the offsets between the first two iterations; 0 if there is only
+ * one. */
 static int64_t first_step(const struct stretch *s)
 {
     return s->end - s->begin < 2 ? 0 : s->at[s->begin + 1].offset - s->at[s->begin].offset;
@@ -50,7 +50,7 @@ static bool is_even(const struct stretch *s)
     return is_one_space(s) && repeats(s, 1, first_step(s));
 }
 
-/* True if two locations alternate. */
+/* True if the locations alternate between two. */
 static bool is_alternating(const struct stretch *s)
 {
     return is_one_space(s) && repeats(s, 2, 0);
@@ -61,9 +61,9 @@ static bool is_simple(const struct stretch *s)
     return is_even(s) || is_alternating(s);
 }
 
-/* Finds the longest stretch for which `is_fine` is true: all iterations, or all without the first,
- * the last, or both.  Returns false if there is none, or if fewer than `least` iterations would be
- * left. */
+/* Sets *rest to the longest stretch for which `is_fine` is true: all iterations, or all but the
+ * first, the last, or both.  Returns false if there is none, or if less than `least` iterations
+ * would remain. */
 static bool leave_out(struct stretch *rest, const struct stretch *all, int least,
                       bool (*is_fine)(const struct stretch *))
 {
@@ -77,7 +77,7 @@ static bool leave_out(struct stretch *rest, const struct stretch *all, int least
     return false;
 }
 
-/* ---- forms ---- */
+/* ---- forms of bindings ---- */
 
 static int layer_of(const struct stretch *s, int iteration)
 {
@@ -105,8 +105,8 @@ static void set_alternating(struct cr_binding *b, const struct stretch *s)
     b->alternate[!odd] = s->at[s->begin + 1].offset;
 }
 
-/* Makes the form of a table: appends the offsets to the program's table, in the order of the
- * layers. */
+/* Gives the binding the form of a table: appends the offsets to the program's table, in the order
+ * of the layers. */
 static void find_table(struct cr_program *program, struct cr_binding *b, const struct stretch *s)
 {
     bool up = s->loop->direction > 0;
@@ -125,7 +125,7 @@ void cr_find_form(struct cr_program *program, struct cr_binding *binding,
     const struct stretch all = {loop, locations, 0, loop ? loop->count : 1};
     struct stretch rest;
     bool found = leave_out(&rest, &all, 3, is_simple) || leave_out(&rest, &all, 1, is_one_space);
-    CR_CHECK(found); /* the pass outline makes no other loops */
+    CR_CHECK(found); /* one of the forms fits every loop of the pass outline */
     (void)found;
     binding->space = locations[rest.begin].space;
     binding->first_differs = rest.begin > all.begin;
@@ -175,7 +175,7 @@ struct cr_location cr_location_in(const struct cr_program *program,
     case CR_FORM_TABLE:
         at.offset = program->table[b->first_row + layer - b->first_layer];
         break;
-    case CR_FORM_RANKS: /* of rank 0 */
+    case CR_FORM_RANKS: /* the location on rank 0 */
         at.offset = program->table[b->first_row];
         break;
     }

@@ -1,4 +1,4 @@
-/* Names the counters of a kernel's outer loops, for readers of the C. */
+/* loop_names.c - names the counters of a kernel's outer loops, for readers of the C. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ static int axis_of(const struct cr_node *node, int64_t coef, int64_t extent)
     return CR_NONE;
 }
 
-/* Writes the name of a loop counter whose end is a length: for a length of one letter, such as T,
- * the letter in lower case, else NAME_index.  No other variable of a body has such a name. */
+/* Writes the name of the counter of a loop that ends at a length: for a length of one letter, such
+ * as T, the letter in lower case, else NAME_index.  No other variable of a body has such a name. */
 static void name_by_length(char name[24], const char *length)
 {
     char plain[17];
@@ -32,7 +32,8 @@ static void name_by_length(char name[24], const char *length)
         snprintf(name, 24, "%s_index", *plain ? plain : "length");
 }
 
-/* Returns what a loop runs over by the name of its extent: heads, or a batch; or null. */
+/* Returns a word for the things that a loop runs over, "head" or "batch", judged by the name of its
+ * extent; or null. */
 static const char *word_of_size(const struct cr_builder *b, int atom)
 {
     char text[512];
@@ -53,8 +54,8 @@ static bool is_used(const struct cr_builder *b, int i, const char *name)
     return false;
 }
 
-/* Writes the name of the counter of outer loop i.  No outer loop before it has that name: a body that reads
- * both counters would read one of them twice. */
+/* Writes the name of the counter of outer loop i.  It differs from the names of the outer loops
+ * before it, since the body may read both counters. */
 static void name_loop(const struct cr_builder *b, int i, char name[24])
 {
     const struct cr_kernel *k = b->k;

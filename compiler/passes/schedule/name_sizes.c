@@ -1,10 +1,10 @@
 /*
  * name_sizes.c - gives the numbers in a function's body the names of sizes, for readers of the C.
  *
- * A number gets its name from where it comes from, not from its value alone.  The extent of a loop
- * has the names of the axes, of a tensor or of a view of it, that the loop iterates over.  A stride
- * along an axis has the names of the axes behind that axis.  The distance of rows in scratch has
- * the name of the number of columns that a call writes there.
+ * A number gets its name from its origin, not from its value alone.  The extent of a loop has the
+ * names of the axes that the loop iterates over, of a tensor or of a view of it.  A stride along an
+ * axis has the names of the axes after that axis.  The distance of rows in scratch has the name of
+ * the number of columns that a call writes there.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -15,32 +15,34 @@
 #include "compiler/ir/signature.h"
 #include "compiler/passes/module/kernel_kinds.h"
 
-enum { MAX_STRIDES = 24, MAX_SLICES = 16 }; /* of a slot; before an offset */
+enum { MAX_STRIDES = 24, MAX_SLICES = 16 }; /* the most strides of a slot, and the most slices
+                                               before an offset */
 
-/* The strides of a slot, each with the named size that it equals.  The first n_own strides belong to the kernel's
- * own indices, the others to views of the tensor. */
+/* The strides of a slot, each with its named size.  The first n_own strides are those of the
+ * kernel's own indices, the others those of views of the tensor. */
 struct strides {
     struct {
         int64_t value;
         int size;
     } items[MAX_STRIDES];
     int n, n_own;
-    cr_id tensor; /* that the slot holds, or CR_NONE */
+    cr_id tensor; /* the tensor that the slot holds, or CR_NONE */
 };
 
 /* The named sizes found so far for the numbers of a function. */
 struct naming {
     struct cr_builder *b;
     struct cr_named_sizes *table;
-    int (*sizes)[CR_MAX_RANK]; /* by node */
-    struct strides *slots;     /* by slot */
+    int (*sizes)[CR_MAX_RANK]; /* by node: the named size of each axis */
+    struct strides *slots;     /* by slot: its strides */
 };
 
-/* Called for each operand and result of a kernel: its node, the slot that holds it, and the index
- * of its elements. */
+/* A function called for each operand and result of a kernel: with its node, the slot that holds it,
+ * and its affine index. */
 typedef void visitor(struct naming *n, cr_id node, int slot, const struct cr_affine *at);
 
-/* Calls `visit` for all results, operands and loads of a kernel; a packed matrix has no index. */
+/* Calls `visit` for all results, operands and loads of a kernel, except packed weights, which have
+ * no index. */
 static void visit_all(struct naming *n, visitor *visit)
 {
     const struct cr_kernel *k = n->b->k;
@@ -65,8 +67,7 @@ static void visit_all(struct naming *n, visitor *visit)
 /* ---- views ---- */
 
 /* Sets the strides of a reshape, from the strides of its operand.  An axis of the reshape has a
- * stride if it is a part of an axis of the operand, or if it merges contiguous axes; the others
- * get 0. */
+ * stride if it is part of one axis of the operand, or merges contiguous axes; the others get 0. */
 static void reshape_strides(const struct cr_node *node, const struct cr_node *in,
                             const int64_t *from, int64_t *strides)
 {
@@ -127,9 +128,10 @@ struct cr_view_strides *cr_find_views(const struct cr_module *m)
     return views;
 }
 
-/* ---- loops ---- */
+/* ---- extents of loops ---- */
 
-/* Sets the named size of an atom if its value is the atom's extent and the atom has no name yet. */
+/* Sets the named size of an atom, if its value is the atom's extent and the atom has no name
+ * yet. */
 static void set_atom(struct naming *n, int atom, int size)
 {
     if (atom >= 0 && cr_is_named(n->table, size) &&
@@ -137,9 +139,9 @@ static void set_atom(struct naming *n, int atom, int size)
         n->b->atom_size[atom] = size;
 }
 
-/* Sets *size to the product of the named sizes of `axis` and of the axes before it, as many as make up
- * the atom's extent; to 0 if it has no name.  Returns false unless there are such axes, and they are
- * contiguous, so that one stride covers them. */
+/* Multiplies the named sizes of `axis` and of as many axes before it as make up the atom's extent.
+ * Sets *size to the product, or to 0 if it has no name.  Returns false if no such axes make up the
+ * extent, or if they are not contiguous, so that one stride does not cover them. */
 static bool size_of_axes(const struct naming *n, cr_id view, int axis, int atom, int *size)
 {
     const struct cr_node *node = &n->b->g->nodes[view];
@@ -156,9 +158,9 @@ static bool size_of_axes(const struct naming *n, cr_id view, int axis, int atom,
     return extent == wanted && extent > 1;
 }
 
-/* Sets *size to the named size that an atom has as an axis of a view, if the view has such an
- * axis.  Returns false if *size already holds another one (CR_NONE: it holds none): then two axes
- * have the same stride and extent, and it is unknown which of them the atom iterates over. */
+/* If a view has an axis with the atom's stride and extent, sets *size to the named size of that
+ * axis.  Returns false if *size already has another value (CR_NONE means none): then two axes have
+ * this stride and extent, and it is unknown which of them the atom iterates over. */
 static bool agrees(const struct naming *n, cr_id view, int atom, int64_t coef, int *size)
 {
     const struct cr_node *node = &n->b->g->nodes[view];
@@ -174,9 +176,9 @@ static bool agrees(const struct naming *n, cr_id view, int atom, int64_t coef, i
     return true;
 }
 
-/* Gives atoms the names of the axes that they iterate over: axes of tensor `id`, or of a view of
- * it that begins where the address does.  Views matter for heads: the tensor [B, T, C] has no head axis, its view [B, T, H, D] has
- * one. */
+/* Gives atoms the names of the axes that they iterate over: axes of tensor `id`, or of a view of it
+ * that begins at the same element as the address.  Views matter for heads: the tensor [B, T, C] has
+ * no head axis, its view [B, T, H, D] has one. */
 static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     (void)slot;
@@ -191,8 +193,8 @@ static void name_atoms_by(struct naming *n, cr_id id, int slot, const struct cr_
     }
 }
 
-/* Returns the atom that iterates over the same axis as atom `a`, outside of it: its step is the extent of `a`
- * times the step of `a`.  Returns CR_NONE if there is none. */
+/* Returns the atom that iterates over the same axis as atom `a` in larger steps: its step is the
+ * step of `a` times the extent of `a`.  Returns CR_NONE if there is none. */
 static int outer_atom(const struct naming *n, int a, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
@@ -202,8 +204,9 @@ static int outer_atom(const struct naming *n, int a, const struct cr_affine *at)
     return CR_NONE;
 }
 
-/* Names an atom that iterates over an axis together with an outer atom that has a name: heads are an
- * axis, of which the outer loop takes groups that share keys.  Its size is the quotient. */
+/* Names an atom that shares an axis with an outer atom that has a name.  For example, the outer
+ * loop runs over groups of heads that share keys.  The name is the size of the axis divided by that
+ * of the outer atom. */
 static void name_atoms_by_outer(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
@@ -225,8 +228,8 @@ static void name_atoms_by_outer(struct naming *n, cr_id id, int slot, const stru
     }
 }
 
-/* Names the columns that a product of queries and keys sums over, if programs compute them part by
- * part, as the halves of a rotated query: a multiple of the columns of a part. */
+/* Names the extent of the sum over queries and keys if programs compute their columns in parts,
+ * such as the halves of a rotated query: as a multiple of the columns of a part. */
 static void name_summed(struct naming *n)
 {
     const struct cr_kernel *k = n->b->k;
@@ -241,7 +244,7 @@ static void name_summed(struct naming *n)
     }
 }
 
-/* True if an option of the script has the name of the head dimension. */
+/* True if an option of the script has the name that the head dimension would get. */
 static bool is_head_option(const struct cr_named_sizes *table)
 {
     bool found = false;
@@ -250,7 +253,8 @@ static bool is_head_option(const struct cr_named_sizes *table)
     return found;
 }
 
-/* Names the head dimension: an attention kernel's products of queries and keys sum over it. */
+/* Names the head dimension: the extent over which an attention kernel's products of queries and
+ * keys sum. */
 static void name_head(struct naming *n)
 {
     const struct cr_kernel *k = n->b->k;
@@ -275,9 +279,9 @@ void cr_name_atoms(struct cr_builder *b)
     }
 }
 
-/* ---- strides ---- */
+/* ---- strides of slots ---- */
 
-/* Adds a stride of a slot unless it has one of that value. */
+/* Adds a stride and its named size to a slot, unless the slot has a stride of this value. */
 static void add_stride(struct naming *n, int slot, int64_t value, int size)
 {
     struct strides *s = &n->slots[slot];
@@ -290,7 +294,7 @@ static void add_stride(struct naming *n, int slot, int64_t value, int size)
     s->items[s->n++].size = size;
 }
 
-/* Returns the size of a stride of a slot, or 0. */
+/* Returns the named size of the stride of a slot that has this value, or 0. */
 static int stride_of(const struct naming *n, int slot, int64_t value)
 {
     const struct strides *s = &n->slots[slot];
@@ -300,7 +304,7 @@ static int stride_of(const struct naming *n, int slot, int64_t value)
     return 0;
 }
 
-/* Adds the strides of a tensor, row-major. */
+/* Adds the row-major strides of tensor `id`. */
 static void add_axes(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     const struct cr_node *node = &n->b->g->nodes[id];
@@ -314,7 +318,7 @@ static void add_axes(struct naming *n, cr_id id, int slot, const struct cr_affin
     }
 }
 
-/* True if an atom steps along the tensor by this many elements. */
+/* True if an atom's coefficient in the index is `value`. */
 static bool is_step(const struct naming *n, const struct cr_affine *at, int64_t value)
 {
     bool found = false;
@@ -323,8 +327,8 @@ static bool is_step(const struct naming *n, const struct cr_affine *at, int64_t 
     return found;
 }
 
-/* Adds for each atom the stride of the next outer axis: the atom's stride times its extent.  With
- * `steps_only`, only if an atom steps by it. */
+/* Adds, for each atom, the stride of the next outer axis: the atom's stride times its extent.  With
+ * `steps_only`, adds it only if an atom has this stride. */
 static void add_next_strides(struct naming *n, int slot, const struct cr_affine *at, bool steps_only)
 {
     const struct cr_atoms *atoms = &n->b->k->atoms;
@@ -337,9 +341,9 @@ static void add_next_strides(struct naming *n, int slot, const struct cr_affine 
         }
 }
 
-/* Adds the strides by which loops step.  They are added before the strides of offsets, as both may have the same
- * value by chance: where queries and keys lie in one tensor, the distance of two groups of query heads can equal
- * the width of all keys of a token. */
+/* Adds the strides by which loops step.  They are added before other strides, which may have the
+ * same value by chance: if queries and keys are in one tensor, the distance of two groups of query
+ * heads can equal the width of all keys of a token. */
 static void add_steps(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     (void)id;
@@ -352,8 +356,8 @@ static void add_extents(struct naming *n, cr_id id, int slot, const struct cr_af
     add_next_strides(n, slot, at, false);
 }
 
-/* Adds the stride of a view's axis, with its named size, to those found.  If an earlier view gave
- * the same stride another size, the stride gets no name. */
+/* Adds the stride of a view's axis with its named size to *found.  If an earlier view gave the same
+ * stride another size, removes the name. */
 static void meet_stride(struct strides *found, int64_t value, int size)
 {
     int i = 0;
@@ -391,14 +395,14 @@ static void add_views(struct naming *n, cr_id id, int slot, const struct cr_affi
         add_stride(n, slot, found.items[i].value, found.items[i].size);
 }
 
-/* Sets the tensor that a slot holds. */
+/* Sets the tensor that the slot holds to node `id`. */
 static void set_tensor(struct naming *n, cr_id id, int slot, const struct cr_affine *at)
 {
     (void)at;
     n->slots[slot].tensor = id;
 }
 
-/* Adds the distance of the columns of a packed matrix, which is its number of rows. */
+/* Adds the distance between columns of a packed matrix, which is the number of its rows. */
 static void add_panels(struct naming *n)
 {
     cr_id id = cr_packed(n->b->k);
@@ -408,7 +412,7 @@ static void add_panels(struct naming *n)
     add_stride(n, n->b->weight, matrix->shape[matrix->rank - 2], n->sizes[id][matrix->rank - 2]);
 }
 
-/* Returns the argument of a call that is a number without a name, or null. */
+/* Returns an argument of a call if it is a number without a name, else null. */
 static struct cr_expr_node *unnamed_number(const struct naming *n, const struct cr_call *call,
                                            int argument)
 {
@@ -420,8 +424,8 @@ static struct cr_expr_node *unnamed_number(const struct naming *n, const struct 
     return e && e->op == CR_EXPR_NUMBER && !e->size && e->number > 1 ? e : NULL;
 }
 
-/* Returns the named size that an argument of a call is, or 0; a number without a name is one for
- * `plain`. */
+/* Returns the named size of an argument of a call, or 0 if it has none.  With `plain`, a number
+ * without a name counts as a size. */
 static int size_of_argument(const struct naming *n, const struct cr_call *call, int argument,
                             bool plain)
 {
@@ -435,8 +439,8 @@ static int size_of_argument(const struct naming *n, const struct cr_call *call, 
     return e->size || !plain ? e->size : cr_plain_size(n->table, e->number);
 }
 
-/* Names the distance of panels: the rows of a panel times its columns.  The panels of values of an
- * attention have a row for each key, whatever part of the keys a call reads. */
+/* Names the distance between panels: the rows of a panel times its columns.  The panels of the
+ * values of an attention have a row for each key, even if a call reads only some of them. */
 static void name_panels(const struct naming *n, const struct cr_call *call,
                         const struct cr_parameter *p)
 {
@@ -450,7 +454,7 @@ static void name_panels(const struct naming *n, const struct cr_call *call,
             e->size = sizes[i];
 }
 
-/* Names the distance of the rows of a panel at an address in scratch. */
+/* Names the distance between rows of a panel, in the terms of an address in scratch. */
 static void name_panel_rows(const struct naming *n, const struct cr_address *address)
 {
     struct cr_function *f = n->b->f;
@@ -459,15 +463,15 @@ static void name_panel_rows(const struct naming *n, const struct cr_address *add
             f->terms[t].size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
-/* True if the slot is scratch of an attention, and the distance of its rows is the width of a panel: blocks of scores
- * have a panel of queries. */
+/* True if the slot is scratch of an attention and its rows are `distance`, the width of a panel,
+ * apart: blocks of scores have a panel of queries in a row. */
 static bool is_panel_wide(const struct naming *n, int slot, int64_t distance)
 {
     return n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && n->b->k->key >= 0 && distance == CR_PANEL;
 }
 
-/* Names the distance of the rows at an address.  In scratch, rows that have as many columns are
- * contiguous, and the slot keeps that. */
+/* Names the distance between rows at an address.  Rows in scratch that have as many columns as this
+ * distance are contiguous; the slot then gets the stride. */
 static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
                       int slot)
 {
@@ -483,8 +487,8 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
-/* Names the distance of the columns at an address.  In scratch, columns that have as many rows are
- * contiguous. */
+/* Names the distance between columns at an address.  Columns in scratch that have as many rows as
+ * this distance are contiguous. */
 static void name_columns(struct naming *n, const struct cr_call *call, const struct cr_parameter *p, int slot)
 {
     struct cr_expr_node *e = unnamed_number(n, call, p->col_stride.argument);
@@ -498,8 +502,8 @@ static void name_columns(struct naming *n, const struct cr_call *call, const str
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
-/* Names the offset of an address in scratch that is a multiple of the columns of the call: a part of rows
- * begins behind parts that are as wide. */
+/* Names the offset of an address in scratch if it is a multiple of the call's columns: a part of a
+ * row begins after other parts of equal width. */
 static void name_scratch_base(const struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
                               int argument)
 {
@@ -512,7 +516,7 @@ static void name_scratch_base(const struct naming *n, const struct cr_call *call
     address->size = cr_size_product(n->table, cols, times);
 }
 
-/* Names the strides among a call's arguments, by its signature. */
+/* Names the strides among a call's arguments, which its signature identifies. */
 static void name_call(struct naming *n, const struct cr_call *call)
 {
     struct cr_signature signature;
@@ -533,8 +537,8 @@ static void name_call(struct naming *n, const struct cr_call *call)
     }
 }
 
-/* Returns the number of factors of a multiple of a stride, and sets *size to the multiple; INT_MAX if it has
- * no name. */
+/* Sets *size to the named size of `value`, a multiple of a stride, and returns the number of its
+ * factors; INT_MAX if it has no name. */
 static int multiple_of(const struct naming *n, const struct strides *s, int stride, int64_t value, int *size)
 {
     char text[512];
@@ -543,10 +547,11 @@ static int multiple_of(const struct naming *n, const struct strides *s, int stri
     return *size ? cr_size_text(n->table, *size, text, sizeof text) : INT_MAX;
 }
 
-/* Sets *size to the named product that equals a value and has one of the slot's strides as a factor.  Of several
- * such products it takes the one with the fewest factors, then the one with the largest stride.  A stride that only
- * a view has counts if its product is shorter than one with a stride of the kernel itself; without one, it names
- * nothing.  Returns the number of factors, INT_MAX if there is no such product. */
+/* Sets *size to a named product that equals `value` and has one of the slot's strides as a factor.
+ * Chooses the product with the fewest factors, and of several the one with the largest stride.  The
+ * stride of a view is used only if its product has fewer factors than one with a stride of the
+ * kernel itself, which must exist.  Returns the number of factors, or INT_MAX if there is no such
+ * product. */
 static int shortest_multiple(const struct naming *n, const struct strides *s, int64_t value, int *size)
 {
     int64_t largest = 0;
@@ -565,7 +570,8 @@ static int shortest_multiple(const struct naming *n, const struct strides *s, in
     return fewest;
 }
 
-/* Returns the column of a tensor at which a node, a slice of all its rows, begins; -1 if it is no such slice. */
+/* If node `id` is a slice of columns of a tensor, with all its rows, returns its first column;
+ * otherwise -1. */
 static int64_t first_column(const struct cr_graph *g, cr_id id, cr_id tensor)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -575,8 +581,9 @@ static int64_t first_column(const struct cr_graph *g, cr_id id, cr_id tensor)
     return slices ? node->index[node->rank - 1] : -1;
 }
 
-/* Collects the widths of the slices of a tensor that lie side by side in front of the slice that begins at column
- * `begin`, the last one first.  Returns their number; 0 if no slice begins there, or if they leave a gap. */
+/* Collects the widths of adjacent slices of a tensor from its first column to the slice that begins
+ * at column `begin`, the last one first.  Returns their number; 0 if no slice begins there, or if
+ * they leave a gap. */
 static int widths_before(const struct naming *n, cr_id tensor, int64_t begin, int widths[MAX_SLICES])
 {
     const struct cr_graph *g = n->b->g;
@@ -596,8 +603,9 @@ static int widths_before(const struct naming *n, cr_id tensor, int64_t begin, in
     return begin ? 0 : found;
 }
 
-/* Names an offset at which a slice of the tensor begins.  Its name is the sum of the widths of the slices in front
- * of it, such as queries and keys in front of values.  Widths equal to the last one are one product, 2 * C. */
+/* Names an offset at which a slice of the tensor begins: by the sum of the widths of the slices
+ * before it, such as queries and keys before values.  Widths equal to the last one become one
+ * product, such as 2 * C. */
 static void name_column(const struct naming *n, cr_id tensor, struct cr_address *address)
 {
     int widths[MAX_SLICES], alike[MAX_SLICES], others[MAX_SLICES], n_alike = 0, n_others = 0;
@@ -615,10 +623,10 @@ static void name_column(const struct naming *n, cr_id tensor, struct cr_address 
     address->part_size = rest;
 }
 
-/* Names the offset of an address.  It is a multiple of one of the slot's strides, or a sum of two
- * multiples if that is not longer than a product of three factors: half a head behind the queries is
- * HIDDEN_SIZE + HEAD_DIM / 2 and not 17 * HEAD_DIM / 2.  The second number of a pair is one element behind
- * a multiple.  Another offset may be a column at which a slice begins. */
+/* Names the offset of an address.  The name is a multiple of one of the slot's strides, or a sum of
+ * two multiples if that is not longer than a product of three factors: half a head after the
+ * queries is HIDDEN_SIZE + HEAD_DIM / 2 rather than 17 * HEAD_DIM / 2.  The second number of a pair
+ * is one element after a multiple.  Any other offset may be a column at which a slice begins. */
 static void name_base(const struct naming *n, struct cr_address *address)
 {
     const struct strides *s = &n->slots[address->slot];
@@ -650,7 +658,7 @@ static void name_base(const struct naming *n, struct cr_address *address)
     }
 }
 
-/* Names the factors and the offset of each address. */
+/* Names the coefficients and the offset of each address. */
 static void name_addresses(const struct naming *n)
 {
     struct cr_function *f = n->b->f;

@@ -1,5 +1,5 @@
 /*
- * schedule.c - makes a program of kernels and their memory: calls of runtime functions, inside
+ * schedule.c - makes the program from kernels and their memory: calls of runtime functions, inside
  * loops, on addresses in buffers.
  *
  * The module's target determines the sizes of loops.  Kernels that share a function (outline)
@@ -33,12 +33,14 @@ struct scheduling {
     struct cr_program *p;
     struct cr_titles titles;
     int *function;  /* by kernel: its function in the program */
-    int64_t *items; /* by kernel: the items of its function, with lengths at their bounds */
+    int64_t *items; /* by kernel: the number of items of its function when all lengths are at their
+                       bounds */
     int *buffer;   /* by node: the buffer that stores it, or CR_NONE */
     int *panels;   /* by node: the buffer of its packed panels, or CR_NONE */
-    int first_panels; /* the first buffer of panels */
-    int (*sizes)[CR_MAX_RANK]; /* by node: its named sizes; or null */
-    struct cr_view_strides *views;     /* by node, if it has sizes */
+    int first_panels; /* the index of the first buffer of panels */
+    int (*sizes)[CR_MAX_RANK]; /* by node: the named size of each axis; null if sizes get no
+                                  names */
+    struct cr_view_strides *views;     /* by node; null if `sizes` is null */
 };
 
 /* ---- buffers ---- */
@@ -57,14 +59,15 @@ static struct cr_location location_of(const struct cr_storage *storage)
                                 counted ? storage->offset : bytes_of(storage->offset), 0};
 }
 
-/* Returns the name of joined parameters: the last part of the first one's name, such as "bias". */
+/* Returns the name for joined parameters: the last part of the first parameter's name, such as
+ * "bias". */
 static const char *name_of_joined(const struct cr_graph *g, cr_id id)
 {
     const char *first = g->nodes[cr_joined_param(g, id, 0)].name, *dot = strrchr(first, '.');
     return dot ? dot + 1 : first;
 }
 
-/* Returns the node that a reshaped or permuted node is made from. */
+/* Returns the node from which reshapes and permutes compute node `id`, or `id`. */
 static cr_id origin_of(const struct cr_graph *g, cr_id id)
 {
     while (g->nodes[id].op == CR_OP_reshape || g->nodes[id].op == CR_OP_permute)
@@ -72,7 +75,7 @@ static cr_id origin_of(const struct cr_graph *g, cr_id id)
     return id;
 }
 
-/* Adds a buffer with the shape and type of a node. */
+/* Adds a buffer with the shape and type of node `id`, at the location `at`. */
 static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_location at)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -96,8 +99,8 @@ static struct cr_buffer *add_buffer(struct scheduling *s, cr_id id, struct cr_lo
     return buffer;
 }
 
-/* Finds panels at this offset that a kernel of another entry added; returns false if there are
- * none. */
+/* Finds the buffer of panels at this offset that a kernel of another entry added, and uses it for
+ * this kernel.  Returns false if there is none. */
 static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     const struct cr_program *p = s->p;
@@ -107,14 +110,16 @@ static bool find_panels(struct scheduling *s, const struct cr_kernel *k, int64_t
     return s->panels[cr_packed(k)] != CR_NONE;
 }
 
-/* Returns the named size of an axis, 0 if it has none or if the axis does not have this many elements. */
+/* Returns the named size of an axis; 0 if it has none, or if the axis does not have this many
+ * elements. */
 static int size_of_axis(const struct cr_buffer *buffer, int axis, int64_t elements)
 {
     return buffer->shape[axis] == elements ? buffer->size[axis] : 0;
 }
 
-/* Gives the buffer of a matrix, or of a table whose rows become columns, the shape of K x N panels: rows rounded
- * up to blocks, columns to panels.  Panels have no lengths: all of the weight is packed. */
+/* Gives a buffer the shape of K x N panels: rows rounded up to blocks, columns to panels.  It is
+ * the buffer of a matrix or, if `is_table`, of a table whose rows become columns.  Panels have no
+ * lengths, because the whole weight is packed. */
 static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t K, int64_t N, bool is_table)
 {
     const int64_t shape[2] = {cr_block_rows(format, K), cr_round_up(N, CR_PANEL_FLOATS)};
@@ -128,7 +133,7 @@ static void set_panels(struct cr_buffer *buffer, enum cr_format format, int64_t 
     buffer->bytes = cr_format_bytes(format, buffer->shape[0] * buffer->shape[1]);
 }
 
-/* Adds the buffer for the panels of a kernel's weight matrix, unless there is one. */
+/* Adds the buffer for the panels of a kernel's weight matrix, unless it exists. */
 static void add_panels(struct scheduling *s, const struct cr_kernel *k, int64_t floats)
 {
     if (s->panels[cr_packed(k)] != CR_NONE || find_panels(s, k, floats))
@@ -155,7 +160,7 @@ static int add_table(struct scheduling *s, cr_id id)
     return s->p->n_buffers - 1;
 }
 
-/* Allocates all buffers at once, since there are many. */
+/* Allocates all buffers at once, because there are many. */
 static void reserve_buffers(struct scheduling *s)
 {
     int n = 0;
@@ -167,8 +172,8 @@ static void reserve_buffers(struct scheduling *s)
     s->p->cap_buffers = n;
 }
 
-/* Adds buffers for stored nodes in the order of their numbers, then for panels of weights.  Equal
- * panels share a buffer; so do a table and the panels that hold it. */
+/* Adds buffers for stored nodes, in the order of their numbers, then for panels of weights.  Equal
+ * panels share a buffer, and a table shares the buffer of the panels that have its rows. */
 static void add_buffers(struct scheduling *s)
 {
     reserve_buffers(s);
@@ -192,7 +197,7 @@ static void add_buffers(struct scheduling *s)
                                                        : s->panels[s->m->columns_of[id]];
 }
 
-/* Adds the literals in the order of the numbers that the plan gave them. */
+/* Adds the literals, in the order of the numbers that the pass `plan` gave them. */
 static void add_literals(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -211,7 +216,7 @@ static void add_literals(struct scheduling *s)
 
 /* ---- names ---- */
 
-/* Returns the function that computes a node, or null if that has not been added. */
+/* Returns the function that computes node `id`, or null if it has not been added. */
 static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
 {
     int kernel = s->g->nodes[id].kernel;
@@ -221,7 +226,7 @@ static const struct cr_function *maker_of(const struct scheduling *s, cr_id id)
     return &s->p->functions[s->function[s->m->function[kernel]]];
 }
 
-/* Returns the last words of a title that have at most `most` letters together. */
+/* Returns the end of a title: as many whole words as fit in `most` letters. */
 static const char *last_words(const char *title, size_t most)
 {
     const char *word = title;
@@ -230,7 +235,7 @@ static const char *last_words(const char *title, size_t most)
     return strlen(word) > most ? title + strlen(title) - most : word;
 }
 
-/* Writes the scope of a node and its op, such as "loss_max": the name of a value without a name. */
+/* Writes a name for a node that has none: its scope and its op, such as "loss_max". */
 static void name_by_scope(const struct scheduling *s, cr_id id, char *plain, size_t size)
 {
     struct cr_text title = {0};
@@ -240,8 +245,8 @@ static void name_by_scope(const struct scheduling *s, cr_id id, char *plain, siz
     free(title.data);
 }
 
-/* Writes the name of an operand: its own name or tap, the name of joined parameters, the function
- * that computes it, else the scope it was made in and its op. */
+/* Writes the name of an operand: its own name or tap, the name of joined parameters, the name of
+ * the function that computes it, or its scope and op. */
 static void name_operand(const struct scheduling *s, cr_id id, char *plain, size_t size)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -272,7 +277,7 @@ static char *shape_note(const struct scheduling *s, cr_id id)
     return cr_take_text(&t);
 }
 
-/* Adds a slot that calls bind. */
+/* Adds a slot that calls bind to a buffer or a number. */
 static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_format format,
                         const char *name)
 {
@@ -282,7 +287,8 @@ static int add_argument(struct cr_function *f, enum cr_slot_kind kind, enum cr_f
     return f->n_bound++;
 }
 
-/* True if no operand may have a name: an operand before it has it, or C. */
+/* True if an argument may not have this name, because an earlier argument has it or it is reserved
+ * in C. */
 static bool is_taken(const struct cr_builder *b, const char *name)
 {
     bool taken = cr_is_reserved(name);
@@ -291,8 +297,7 @@ static bool is_taken(const struct cr_builder *b, const char *name)
     return taken;
 }
 
-/* Writes the name of the next argument: `plain` or, if another argument has that name,
- * v<index>_<plain>. */
+/* Writes the name of the next argument: `plain` or, if that name is taken, v<index>_<plain>. */
 static void name_field(const struct cr_builder *b, const char *plain, char name[64])
 {
     if (is_taken(b, plain))
@@ -301,7 +306,7 @@ static void name_field(const struct cr_builder *b, const char *plain, char name[
         snprintf(name, 64, "%s", plain);
 }
 
-/* Adds an argument for a node in memory, with a unique name. */
+/* Adds an argument for a node in memory, with a unique name like `plain`. */
 static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, const char *plain)
 {
     char name[64];
@@ -318,8 +323,8 @@ static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id i
     return add_node(s, b, id, plain);
 }
 
-/* Adds an argument for a node that the kernel stores besides its buffer.  The argument is named
- * as if the node had its own kernel. */
+/* Adds an argument for a node that the kernel stores besides its buffer.  The argument gets the
+ * name that it would have if the node had its own kernel. */
 static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id)
 {
     char title[256], plain[48];
@@ -333,7 +338,8 @@ static int add_stored(const struct scheduling *s, struct cr_builder *b, cr_id id
     return slot;
 }
 
-/* True if a loop runs to a length, or if the length is the number of rows of a table. */
+/* True if a loop of the kernel runs to a length, or if the length is the number of rows of a table
+ * that it reads. */
 static bool runs_to(const struct cr_kernel *k, int length)
 {
     for (int a = 0; a < k->atoms.n; a++)
@@ -347,7 +353,7 @@ static bool runs_to(const struct cr_kernel *k, int length)
     return false;
 }
 
-/* Adds an argument for the packed weights, named after the parameter if they are one. */
+/* Adds an argument for the packed weights, named after the parameter if there is only one. */
 static int add_weights(const struct scheduling *s, struct cr_builder *b)
 {
     cr_id packed = cr_packed(b->k), id = origin_of(s->g, packed);
@@ -366,7 +372,7 @@ static int bind_number(struct cr_builder *b, const char *name, const char *note)
     return slot;
 }
 
-/* Returns the input that holds a length. */
+/* Returns the input that holds the value of a length. */
 static cr_id holder_of(const struct cr_graph *g, int length)
 {
     cr_id id = 0;
@@ -375,7 +381,8 @@ static cr_id holder_of(const struct cr_graph *g, int length)
     return id;
 }
 
-/* Adds an argument for each length that the kernel needs: a number, or the sizes of the rows. */
+/* Adds an argument for each length that the kernel needs: a number, or for a ragged length an array
+ * with a size for each row. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
     char plain[48], name[64], note[96];
@@ -393,8 +400,8 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
     }
 }
 
-/* Adds the arguments in the order that the fields have in emitted C: operands, the second and later
- * stored nodes, weights, random streams, lengths, and last the first stored node. */
+/* Adds the arguments in the order of the fields in emitted C: operands, the second and later stored
+ * nodes, weights, random streams, lengths, and last the first stored node. */
 static void add_arguments(const struct scheduling *s, struct cr_builder *b)
 {
     const struct cr_kernel *k = b->k;
@@ -434,8 +441,8 @@ static void add_own_vars(struct cr_function *f)
     }
 }
 
-/* Returns the kernel to make code for.  If calls give the start of each operand (m->starts), that
- * is *copy, whose operands begin at 0. */
+/* Returns the kernel from which a function is made.  If calls pass the offset of each operand
+ * (m->starts), this is *copy, in which operands begin at 0. */
 static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
                                        struct cr_kernel *copy)
 {
@@ -446,7 +453,8 @@ static const struct cr_kernel *code_of(const struct scheduling *s, int kernel,
     return copy;
 }
 
-/* Returns the product of the extents of the outer loops, and sets *named if a size in it has a name. */
+/* Returns the product of the extents of the outer loops, and sets *named to true if a size in it
+ * has a name. */
 static cr_expr count_outer(struct cr_builder *b, bool *named)
 {
     struct cr_named_sizes *sizes = cr_named_sizes_of(b->g);
@@ -469,8 +477,8 @@ static cr_expr count_parts(struct cr_builder *b, const struct cr_item_part *part
     return part->step == 1 ? elements : cr_unfolded(b, CR_EXPR_DIV, elements, cr_number(b, part->step));
 }
 
-/* Returns the number of items, for readers as the product of the outer loops and of the parts of axes if one of them
- * has a name. */
+/* Returns the number of items.  If sizes in it have names, it is written as the product of the
+ * outer loops and of the parts of axes. */
 static cr_expr count_items(struct cr_builder *b, int64_t items)
 {
     int64_t product = cr_outer_items(b->k);
@@ -488,8 +496,8 @@ static cr_expr count_items(struct cr_builder *b, int64_t items)
     return named ? count : cr_number(b, items);
 }
 
-/* Adds the function of a kernel: its name and arguments first, since the body refers to them; then
- * the body; then the comment. */
+/* Adds the function of a kernel: first its name and arguments, to which the body refers; then the
+ * body; then the comment. */
 static void add_function(struct scheduling *s, int kernel)
 {
     struct cr_function *f = CR_PUSH(s->p->functions, s->p->n_functions, s->p->cap_functions);
@@ -538,7 +546,7 @@ static void add_functions(struct scheduling *s)
 
 /* ---- steps ---- */
 
-/* The buffer (or number) that a call of a kernel binds to slot `slot`. */
+/* Returns the buffer (or number) that a call of a kernel binds to slot `slot`. */
 static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -559,8 +567,8 @@ static int64_t bound_to(const struct scheduling *s, int kernel, int slot)
     return s->buffer[k->buffer];
 }
 
-/* The offset in bytes at which a kernel's operand begins in the buffer of a slot.  The first slots
- * are the kernel's refs, the last is its result. */
+/* Returns the offset in bytes at which a kernel's operand begins in the buffer of a slot.  The
+ * first slots are the kernel's refs, the last one is its result. */
 static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_bound)
 {
     int ref = slot == n_bound - 1 ? CR_START_RESULT : slot;
@@ -569,8 +577,8 @@ static int64_t start_in(const struct scheduling *s, int kernel, int slot, int n_
     return bytes_of(s->m->starts[kernel].at[ref]);
 }
 
-/* Adds the binding of a slot: the argument of each iteration, and a closed form of their
- * locations. */
+/* Adds the binding of a slot: the argument in each iteration, and a formula for their locations
+ * (loop_bindings.h). */
 static void add_binding(struct scheduling *s, const struct cr_loop *loop, int kernel, int slot,
                         const struct cr_function *f)
 {
@@ -589,7 +597,8 @@ static void add_binding(struct scheduling *s, const struct cr_loop *loop, int ke
     free(at);
 }
 
-/* Binds the weights of a step to the matrix of a stack that an i32 selects. */
+/* Makes a step's binding of packed weights select one matrix of a stack by an i32 that is known at
+ * run time. */
 static void add_choice(struct scheduling *s, const struct cr_kernel *k, const struct cr_step *step)
 {
     const struct cr_function *f = &s->p->functions[step->function];
@@ -607,7 +616,8 @@ static void add_choice(struct scheduling *s, const struct cr_kernel *k, const st
         cr_column_units(format, stack->shape[1]) * stack->shape[2] * cr_formats[format].unit;
 }
 
-/* Adds the step that runs a kernel; in a loop it also runs the same kernel of the other layers. */
+/* Adds the step that runs a kernel.  In a loop over layers the step also runs the same kernel of
+ * the other layers. */
 static void add_step(struct scheduling *s, const struct cr_loop *loop, int kernel)
 {
     struct cr_program *p = s->p;
@@ -629,9 +639,9 @@ static void add_step(struct scheduling *s, const struct cr_loop *loop, int kerne
         add_choice(s, k, &p->steps[at]);
 }
 
-/* Returns the distance from layer to layer of the first operand that lies in one space at a
- * constant positive distance in all iterations; 0 if there is none.  Tries the result of a step
- * before its operands. */
+/* Returns the stride from layer to layer of the first operand that is in `space` and has a constant
+ * positive stride in all iterations; 0 if there is none.  Tries the result of a step before its
+ * operands. */
 static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr_space space)
 {
     struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
@@ -647,8 +657,8 @@ static int64_t find_stride(const struct cr_program *p, int first, int n, enum cr
     return 0;
 }
 
-/* Marks operands whose distance from layer to layer is the loop's: their addresses are relative to
- * the loop's pointer to the layer. */
+/* Marks operands whose stride from layer to layer equals the loop's: their addresses are relative
+ * to the loop's pointer to the current layer. */
 static void mark_relative(struct cr_program *p, const struct cr_layers *loop, int first, int n)
 {
     struct cr_step_walk walk = cr_walk_steps(p, first, n, false);
@@ -662,8 +672,8 @@ static void mark_relative(struct cr_program *p, const struct cr_layers *loop, in
     }
 }
 
-/* Adds a loop over layers.  find_stride gives the strides of its pointers to the layer's weights
- * and to its part of the arena. */
+/* Adds a loop over layers, whose strides (find_stride) are those of its pointers to the current
+ * layer's weights and part of the arena. */
 static void add_loop(struct scheduling *s, const struct cr_segment *segment)
 {
     struct cr_program *p = s->p;
@@ -690,7 +700,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Counts a kernel in the newest entry: its call, and the arena and scratch that it needs. */
+/* Counts a call of a kernel in the newest entry, and the arena and scratch that it needs. */
 static void add_kernel(struct scheduling *s, int kernel)
 {
     struct cr_entry *entry = &s->p->entries[s->p->n_entries - 1];
@@ -723,8 +733,8 @@ static void add_entry(struct scheduling *s, int kernel)
         add_kernel(s, i);
 }
 
-/* Adds all entries with their steps.  Kernels are sorted by entry; an entry without kernels, whose
- * outputs have no elements, has no steps. */
+/* Adds all entries with their steps.  Kernels are sorted by entry.  An entry whose outputs have no
+ * elements has no kernels and no steps. */
 static void add_steps(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -758,8 +768,8 @@ static void mark_buffers(struct scheduling *s, int number)
     }
 }
 
-/* Sets the entries of each port: inputs and states belong to entries that use their buffers,
- * lengths to all.  If there is only one entry, all inputs belong to it. */
+/* Sets the entries that use each port: for inputs and states those that use their buffers, for
+ * lengths all.  If there is only one entry, it uses all inputs. */
 static void mark_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -778,7 +788,7 @@ static void mark_ports(struct scheduling *s)
 
 /* ---- the interface of the program ---- */
 
-/* Adds the lengths, and the input that holds each. */
+/* Adds the lengths, each with the input that holds its value. */
 static void add_program_lengths(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -799,13 +809,14 @@ static void add_program_lengths(struct scheduling *s)
     }
 }
 
-/* True if a node is a parameter (`param`), or else an input or a state. */
+/* True if a node is a parameter or, if not `param`, if it is an input or a state. */
 static bool is_leaf_port(const struct cr_node *node, bool param)
 {
     return param ? node->op == CR_OP_param : cr_is_input(node);
 }
 
-/* Returns the ports of one kind, in the order of the graph. */
+/* Returns the ports for parameters or, if not `param`, for inputs and states, in the order of the
+ * graph. */
 static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
 {
     *n = 0;
@@ -818,7 +829,8 @@ static struct cr_port *leaf_ports(const struct cr_graph *g, bool param, int *n)
     return ports;
 }
 
-/* Adds parameters, inputs and outputs.  Outputs also know if they may share an input's memory. */
+/* Adds the ports of parameters, inputs and outputs.  An output's port says whether it may share the
+ * memory of an input. */
 static void add_ports(struct scheduling *s)
 {
     struct cr_program *p = s->p;
@@ -868,9 +880,9 @@ static void add_layouts(struct scheduling *s)
         p->params[p->layouts[i].param].offset = bytes_of(p->layouts[i].target);
 }
 
-/* ---- for reports ---- */
+/* ---- data for reports ---- */
 
-/* Bytes of parameters that a call of the kernel reads. */
+/* Returns the number of bytes of parameters that a call of the kernel reads. */
 static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
 {
     double bytes = cr_panel_bytes(m->graph, k);
@@ -880,7 +892,7 @@ static double weights_read(const struct cr_module *m, const struct cr_kernel *k)
     return bytes;
 }
 
-/* Adds a kernel to the reports, with the name of its function in C. */
+/* Adds the data for reports on a kernel, with the name of its function in C. */
 static void add_info(struct scheduling *s, int kernel)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];
@@ -905,7 +917,7 @@ static void add_info(struct scheduling *s, int kernel)
                                                                               : once};
 }
 
-/* Adds the functions and the sequence of calls of a run, which has the order of the kernels.
+/* Adds the data of all functions, and the sequence of calls of a run in the order of the kernels.
  * Counts the calls of each function, and the calls that recompute a value. */
 static void add_infos(struct scheduling *s)
 {
@@ -929,7 +941,7 @@ static void add_sizes(struct scheduling *s)
     p->weights_bytes = bytes_of(s->m->weights_floats);
     p->arena_bytes = bytes_of(s->m->arena_floats);
     if (p->n_entries == 1)
-        p->entries->arena_bytes = p->arena_bytes; /* includes unused layers of a stack */
+        p->entries->arena_bytes = p->arena_bytes; /* this includes unused layers of a stack */
     p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
     p->activation_bytes = s->m->activation_floats;
     if (s->m->activation_floats > 0)
@@ -949,11 +961,12 @@ static void take_sizes(struct scheduling *s)
         struct cr_builder b = {
             .g = s->g, .k = &s->m->kernels[i], .node_sizes = s->sizes, .views = s->views};
         if (s->m->function[i] == i)
-            cr_name_atoms(&b); /* chooses the size that is written HEAD_DIM */
+            cr_name_atoms(&b); /* finds the size that is printed as HEAD_DIM */
     }
 }
 
-/* Makes the program: buffers first, since bindings refer to them; functions before their steps. */
+/* Makes the program: buffers before the bindings that refer to them, and functions before their
+ * steps. */
 void cr_pass_schedule(struct cr_module *module)
 {
     struct scheduling s = {.m = module, .g = module->graph};

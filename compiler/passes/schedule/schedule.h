@@ -1,5 +1,5 @@
 /*
- * schedule.h - the room of the program: loops of runtime calls, on addresses in buffers.
+ * schedule.h - makes the program: loops of runtime calls, on addresses in buffers.
  *
  * Comes in:   kernels with loops and a plan (CR_HAS_PLAN), and the target that loops are tiled for.
  * Goes out:   CR_HAS_PROGRAM: module->program, which emit prints.

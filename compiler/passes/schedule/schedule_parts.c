@@ -70,7 +70,7 @@ void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, i
     cr_put(text, "]");
 }
 
-/* x times a number. */
+/* Returns x times a constant number. */
 static cr_expr times(struct cr_builder *b, cr_expr x, int64_t number)
 {
     return number == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_number(b, number));
@@ -90,7 +90,8 @@ void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step)
     b->item_parts[b->n_item_parts++] = (struct cr_item_part){number, step, b->f->exprs[size].size};
 }
 
-/* Names the numbers of a digit: the extents of outer loops i and of those inside it. */
+/* Names the numbers in the expression for the counter of outer loop i: its extent, and the product
+ * of the extents of the loops inside it. */
 static void name_digit(struct cr_builder *b, cr_expr digit, int i, int64_t below)
 {
     struct cr_expr_node *e = &b->f->exprs[digit];
@@ -113,23 +114,24 @@ static void name_digit(struct cr_builder *b, cr_expr digit, int i, int64_t below
         b->f->exprs[e->b].size = inside;
 }
 
-/* True if the iterations of an atom's loop have a size for each row of a batch. */
+/* True if an atom's loop runs to a ragged length, which has a value for each row of a batch. */
 static bool is_ragged(const struct cr_builder *b, int atom)
 {
     int length = b->k->atoms.length[atom];
     return length && b->g->lengths[length - 1].batch;
 }
 
-/* Begins the condition that the counter of outer loop i is less than its length: iterations past it
- * do nothing. */
+/* Begins the condition that the counter of outer loop i is less than its length: items past the
+ * length do nothing. */
 static void begin_outer_if(struct cr_builder *b, int i, cr_expr length)
 {
     cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, b->outer[i]), length), NULL);
     b->n_outer_ifs++;
 }
 
-/* Declares the counter of outer loop i, and begins its condition if it runs to a length that is not
- * ragged.  For the outermost loop (`top`), the number of items follows from the length instead. */
+/* Declares the counter of outer loop i.  If the loop runs to a length that is not ragged, begins
+ * the condition for it; but for the outermost loop (`top`), makes the number of items depend on the
+ * length. */
 static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
 {
     int atom = b->k->outer[i];
@@ -144,8 +146,8 @@ static void begin_outer(struct cr_builder *b, int i, int64_t below, bool top)
         begin_outer_if(b, i, cr_size(b, atom));
 }
 
-/* Declares the size that a ragged length has in the item's row, whose number is the counter of an
- * outer loop; begins the conditions of outer loops that run to it. */
+/* Declares the size of the item's row for a ragged length; variable `row` is the number of the row.
+ * Begins the conditions of outer loops that run to this length. */
 static void let_size_of_row(struct cr_builder *b, int n, int length, int row)
 {
     const struct cr_kernel *k = b->k;
@@ -158,7 +160,8 @@ static void let_size_of_row(struct cr_builder *b, int n, int length, int row)
             begin_outer_if(b, i, cr_load_at(b, b->length[length], row));
 }
 
-/* Declares the sizes of the item's row, once the counters of the first n outer loops are there. */
+/* Declares the sizes of the item's row for all ragged lengths whose batch is one of the first n
+ * outer loops.  The counters of these loops must be declared. */
 static void let_sizes_of_row(struct cr_builder *b, int n)
 {
     for (int i = 0; i < n; i++)
@@ -168,8 +171,8 @@ static void let_sizes_of_row(struct cr_builder *b, int n)
                 let_size_of_row(b, n, length, b->outer[i]);
 }
 
-/* Begins the loop over items and declares the counters of the first n outer loops.  `topmost`:
- * outer loop 0 is the outermost part of an item number. */
+/* Begins the loop over items and declares the counters of the first n outer loops.  With `topmost`,
+ * outer loop 0 is the most significant digit of an item number. */
 static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost)
 {
     const struct cr_kernel *k = b->k;
@@ -185,7 +188,7 @@ static void begin_items(struct cr_builder *b, int n, int64_t below, bool topmost
     let_sizes_of_row(b, n);
 }
 
-/* Makes a share past the end of its dimension empty. */
+/* Makes a share empty if it is past the end of its dimension. */
 static void end_share(struct cr_builder *b, const struct cr_share *share)
 {
     cr_begin_if(b, cr_binary(b, CR_EXPR_LESS, cr_var(b, share->last), cr_var(b, share->first)),
@@ -194,8 +197,8 @@ static void end_share(struct cr_builder *b, const struct cr_share *share)
     cr_end(b);
 }
 
-/* Declares an equal share of `size` rows, where `size` is a length: there are size / block
- * shares, rounded up; later ones are empty. */
+/* Declares a share of `size` rows, where `size` is a length.  The rows are divided evenly among
+ * size / block shares, rounded up; later shares are empty. */
 static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64_t block,
                                       cr_expr size)
 {
@@ -249,7 +252,8 @@ void cr_end_items(struct cr_builder *b)
     cr_end(b);
 }
 
-/* Writes the note of the first element of a share: "the first of 128 columns" for col0. */
+/* Writes the note for the variable of a share's first element, for example "the first of 128
+ * columns" for col0. */
 static void note_share(char note[64], const char *first, const struct cr_share *part)
 {
     static const char *const words[][2] = {{"col", "columns"}, {"query", "queries"}, {"head", "heads"}};

@@ -8,22 +8,23 @@
 #include "combined_ops.h"
 #include "compiler/ir/identifiers.h"
 
-/* The location of a value when the code runs. */
+/* The location of a value at run time. */
 struct spot {
     struct cr_address address;
-    int64_t ld;  /* row stride of a tile; by_row: stride of the numbers, 0 if all are the same */
-    bool by_row; /* one number for each row */
+    int64_t ld;  /* row stride of a tile; if by_row, the stride of the numbers, or 0 if they are all
+                    the same */
+    bool by_row; /* the value has one number a row */
     enum cr_format format;
-    int temp; /* the temporary that holds it, or -1 */
+    int temp; /* the number of the temporary that holds it, or -1 */
 };
 
-/* The kind of value that a temporary has room for. */
+/* The kinds of values for which a temporary is large enough. */
 enum room { TILE, ROW_NUMBERS, DIAGONAL, ROWS };
 
-/* A part of scratch, reused when its value is dead. */
+/* A temporary: a scratch slot, which is reused when the value in it is dead. */
 struct temp {
     int slot;
-    bool integers; /* i32, else floats */
+    bool integers; /* true for i32, false for floats */
     enum room room;
     bool busy;
 };
@@ -39,7 +40,7 @@ struct tiling {
     int n_temps;
     char role[24]; /* the role of the value that is being computed, such as "mean" */
     const char *roles[CR_MAX_VALUES]; /* by value: its role, or null */
-    int rows; /* the variable that holds job->rows if that is an expression; or CR_NONE */
+    int rows; /* the variable that holds job->rows if that is an expression, or CR_NONE */
 };
 
 /* ---- temporaries ---- */
@@ -54,8 +55,8 @@ static bool is_integers(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* Writes `most`, the number of rows or columns of the largest tile.  If all tiles have this size
- * and it has a name, writes the name. */
+/* Writes the number `most`, the rows or columns of the largest tile.  If all tiles have this size,
+ * and the size has a name, writes the name. */
 static void put_most(const struct tiling *t, int64_t most, cr_expr size, char text[128])
 {
     const struct cr_expr_node *e = &t->b->f->exprs[size];
@@ -65,9 +66,9 @@ static void put_most(const struct tiling *t, int64_t most, cr_expr size, char te
         snprintf(text, 128, "%lld", (long long)most);
 }
 
-/* Declares another temporary, large enough for the largest tile.  Names: t0 has a tile, r0 one
- * number for each row, d0 one for each diagonal, w0 whole rows of CR_MAX_PARTS tiles; ti0, ri0, di0
- * and wi0 have i32. */
+/* Declares another temporary, large enough for the largest tile.  The first letter of its name
+ * tells what it holds: t0 a tile, r0 one number a row, d0 one number a diagonal, w0 whole rows of
+ * CR_MAX_PARTS tiles; ti0, ri0, di0 and wi0 hold i32. */
 static void add_temp(struct tiling *t, enum cr_format format, enum room room)
 {
     char name[32], what[300], rows_text[128], cols_text[128];
@@ -89,7 +90,7 @@ static void add_temp(struct tiling *t, enum cr_format format, enum room room)
     t->temps[t->n_temps++] = (struct temp){slot, integers, room, false};
 }
 
-/* Gives a value a free temporary of the type of its spot; declares one if none is free. */
+/* Assigns a free temporary of the right type and room to a value; declares one if none is free. */
 static void take_room(struct tiling *t, struct spot *spot, enum room room)
 {
     bool integers = is_integers(spot->format);
@@ -112,7 +113,7 @@ static void take_temp(struct tiling *t, struct spot *spot, bool by_row)
     spot->by_row = by_row;
 }
 
-/* Frees the temporaries of the values that are used last by value i. */
+/* Frees the temporaries of the values whose last use is value i. */
 static void free_dead(struct tiling *t, int i)
 {
     for (int v = 0; v < i; v++) {
@@ -124,8 +125,8 @@ static void free_dead(struct tiling *t, int i)
     }
 }
 
-/* Sets the last use of each value.  Only the tiles of a combined value count: its numbers are
- * constants. */
+/* Sets the last use of each value.  A value computed by a combined function uses only its tile
+ * operands; the numbers are constants. */
 static void find_last_uses(struct tiling *t)
 {
     const struct cr_tiles *tiles = t->job->tiles;
@@ -135,13 +136,13 @@ static void find_last_uses(struct tiling *t)
         const int *args = by_function ? c->tile : tiles->values[i].arg;
         int n = by_function ? c->n_tiles : c->by_later ? 0 : cr_value_args(&tiles->values[i]);
         t->last_use[i] = i;
-        t->spots[i].temp = -1; /* also for values that are not computed here */
+        t->spots[i].temp = -1; /* values that are not computed here have no temporary */
         for (int a = 0; t->shapes[i].needed && a < n; a++)
             t->last_use[args[a]] = i;
     }
 }
 
-/* ---- values that are not computed ---- */
+/* ---- values in memory ---- */
 
 static struct cr_address element(struct tiling *t, int slot, const struct cr_affine *at)
 {
@@ -149,7 +150,7 @@ static struct cr_address element(struct tiling *t, int slot, const struct cr_aff
                       t->job->first_col);
 }
 
-/* Copies or broadcasts numbers to a spot with load(rows, cols, y, ldy, x, rs, cs). */
+/* Calls load(rows, cols, y, ldy, x, rs, cs), which copies or broadcasts numbers to a spot. */
 static void call_load(struct tiling *t, const struct spot *to, struct cr_address from, int64_t rs,
                       int64_t cs)
 {
@@ -162,8 +163,8 @@ static void call_load(struct tiling *t, const struct spot *to, struct cr_address
                 cr_at(to->address), cr_n(b, to->ld), cr_at(from), cr_n(b, rs), cr_n(b, cs));
 }
 
-/* Prepares a load: the tensor is read in place if its columns have a stride of 1, or if it has
- * one number for each row, at any stride.  Otherwise the elements are copied into a temporary. */
+/* Prepares a load.  The tensor is read in place if its columns have a stride of 1, or if it has one
+ * number a row, at any stride.  Otherwise its elements are copied to a temporary. */
 static void place_load(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     int64_t rs = coef(&v->at, t->job->row), cs = coef(&v->at, t->job->col);
@@ -178,13 +179,13 @@ static void place_load(struct tiling *t, const struct cr_value *v, struct spot *
     call_load(t, spot, address, rs, cs);
 }
 
-/* The size of a tile, its row stride, and the affine index of its first element with its steps: the
- * arguments of iota and random.  One number for each row is computed as a single row of columns. */
+/* The arguments of iota and random: the size of a tile, its row stride, and the affine index of its
+ * first element with its steps.  One number a row is computed as a tile of one row. */
 struct numbers {
     struct cr_argument rows, cols, ld, base, row_step, col_step;
 };
 
-/* Returns the arguments of iota and random; the spot must have its temporary already, since `ld`
+/* Returns the arguments of iota and random for a spot whose temporary has been assigned, since `ld`
  * depends on it. */
 static struct numbers numbers_of(struct tiling *t, const struct cr_value *v,
                                  const struct spot *spot)
@@ -218,8 +219,8 @@ static void place_random(struct tiling *t, const struct cr_value *v, struct spot
             n.col_step);
 }
 
-/* Copies one number for each row to a stride of 1 (by_row), or broadcasts it over a tile's
- * columns. */
+/* If `by_row`, copies one number a row to a stride of 1; otherwise broadcasts it over the columns
+ * of a tile. */
 static void spread(struct tiling *t, struct spot *spot, bool by_row)
 {
     struct spot wide = {.format = spot->format, .temp = -1};
@@ -234,7 +235,8 @@ static void spread(struct tiling *t, struct spot *spot, bool by_row)
     *spot = wide;
 }
 
-/* Returns the number of rows of a gather's table, by its name if the table's first axis has one. */
+/* Returns the number of rows of a gather's table, with its name if the table's first axis has
+ * one. */
 static struct cr_argument table_rows(struct tiling *t, const struct cr_value *v)
 {
     const struct cr_builder *b = t->b;
@@ -246,8 +248,8 @@ static struct cr_argument table_rows(struct tiling *t, const struct cr_value *v)
     return cr_x(cr_named_number(t->b, v->table_rows, whole ? b->node_sizes[table][0] : 0));
 }
 
-/* Calls the gather of some rows of a tile: from packed panels, of whole rows (one index for each
- * row), or of single elements (one index for each element). */
+/* Calls a gather for some rows of a tile: from packed panels, of whole rows (one index a row), or
+ * of single elements (one index an element). */
 static void call_gather(struct tiling *t, const struct cr_value *v, const struct spot *to,
                         struct cr_argument rows, struct cr_address table,
                         const struct spot *index)
@@ -269,8 +271,8 @@ static void call_gather(struct tiling *t, const struct cr_value *v, const struct
                 cr_at(table), stride, n_rows, cr_at(index->address), cr_n(b, index->ld));
 }
 
-/* Gathers from a table: in one call, or row by row if the offset within the table's row depends on
- * the row of the tile. */
+/* Gathers from a table in one call, or row by row if the offset in the table's row depends on the
+ * row of the tile. */
 static void place_gather(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -299,7 +301,7 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
 
 /* ---- values that are computed ---- */
 
-/* Copies the tiles of a row's parts side by side into a temporary of whole rows. */
+/* Copies the tiles of the parts of a row side by side into a temporary for whole rows. */
 static void join_tiles(struct tiling *t, const struct cr_value *v, struct spot *rows)
 {
     take_room(t, rows, ROWS);
@@ -312,8 +314,8 @@ static void join_tiles(struct tiling *t, const struct cr_value *v, struct spot *
     }
 }
 
-/* Reduces the columns of a tile to one number for each row.  An operand with one number for each
- * row is broadcast over a tile first, so that the order of the reduction is the same. */
+/* Reduces the columns of a tile to one number a row.  An operand that has one number a row is
+ * broadcast over a tile first, so that the order of the reduction is the same. */
 static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -337,7 +339,7 @@ static void place_reduce(struct tiling *t, const struct cr_value *v, struct spot
         t->temps[in.temp].busy = false;
 }
 
-/* Prepares operands with one number for each row.  The runtime requires a stride of 1, or 0 if all
+/* Prepares operands that have one number a row.  The runtime requires a stride of 1, or of 0 if all
  * numbers are the same; at least one operand must have a stride of 1. */
 static void spread_operands(struct tiling *t, const struct cr_value *v)
 {
@@ -351,9 +353,9 @@ static void spread_operands(struct tiling *t, const struct cr_value *v)
 }
 
 /*
- * Calls an elementwise op.  If the result is a tile, an operand is a tile (v) or one number for
- * each row (s).  If the result is one number for each row, rows become the columns of a single row:
- * v is one number for each row, s a single number.
+ * Calls an elementwise op.  If the result is a tile, an operand is a tile (v) or has one number a
+ * row (s). If the result has one number a row, the rows are the columns of a tile of one row: there
+ * v has one number a row, and s is a single number.
  */
 static void place_map(struct tiling *t, const struct cr_value *v, struct spot *spot,
                       const struct cr_tile *dest)
@@ -383,7 +385,7 @@ static void place_map(struct tiling *t, const struct cr_value *v, struct spot *s
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Calls the function that computes a combined value from tiles and numbers. */
+/* Calls the function that computes a combined value (combined_ops.h) from tiles and numbers. */
 static void place_combined(struct tiling *t, int i, struct spot *spot, const struct cr_tile *dest)
 {
     struct cr_builder *b = t->b;
@@ -419,13 +421,15 @@ static bool is_diagonal(const struct tiling *t, int value)
     return t->shapes[value].shape == CR_SHAPE_DIAGONAL;
 }
 
-/* The number of diagonals of a tile, m + n - 1.  Diagonal u has column - row = u - (m - 1). */
+/* Returns the number of diagonals of an m x n tile, m + n - 1.  Diagonal u has column - row = u -
+ * (m - 1). */
 static cr_expr count_diagonals(struct tiling *t)
 {
     return cr_plus(t->b, cr_binary(t->b, CR_EXPR_ADD, t->job->rows, t->job->cols), -1);
 }
 
-/* The address of diagonal m - 1 in a row of diagonals, which is element [0, 0] of the tile. */
+/* Returns the address of diagonal m - 1, which contains element [0, 0] of the tile, in a row of
+ * diagonals that begins at `start`. */
 static struct cr_address main_diagonal(struct tiling *t, struct cr_address start)
 {
     const struct cr_expr_node *rows = &t->b->f->exprs[t->job->rows];
@@ -436,7 +440,7 @@ static struct cr_address main_diagonal(struct tiling *t, struct cr_address start
     return var == CR_NONE ? start : cr_offset(t->b, start, var, CR_NONE, 1);
 }
 
-/* Calls iota for an index that changes from diagonal to diagonal. */
+/* Calls iota for an index that is a function of column - row, with one number a diagonal. */
 static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
                                 struct cr_address to)
 {
@@ -451,7 +455,8 @@ static void call_diagonal_index(struct tiling *t, const struct cr_affine *index,
             cr_n(b, 0), cr_x(base), cr_n(b, 0), cr_n(b, step));
 }
 
-/* The address of diagonal 0 of an operand, or of its single number. */
+/* Returns the address of diagonal 0 of an operand, or of its single number if it is the same for
+ * all elements. */
 static struct cr_address first_diagonal(const struct tiling *t, int value)
 {
     const struct spot *spot = &t->spots[value];
@@ -463,7 +468,7 @@ static struct cr_address first_diagonal(const struct tiling *t, int value)
     return start;
 }
 
-/* Calls an elementwise op on a row of diagonals. */
+/* Calls an elementwise op with one number a diagonal. */
 static void call_diagonal_map(struct tiling *t, const struct cr_value *v, const struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -483,8 +488,8 @@ static void call_diagonal_map(struct tiling *t, const struct cr_value *v, const 
     cr_do_call(b, cr_make_call(b, call, n, arguments));
 }
 
-/* Computes a value that depends only on column - row: one number for each diagonal, read as a tile
- * with a row stride of -1. */
+/* Computes a value that depends only on column - row.  It has one number a diagonal, and is read as
+ * a tile with a row stride of -1. */
 static void place_diagonal(struct tiling *t, int i, struct spot *spot)
 {
     struct cr_builder *b = t->b;
@@ -504,7 +509,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
     spot->ld = -1;
 }
 
-/* ---- all of them ---- */
+/* ---- one value ---- */
 
 /* Adds a remark if a value comes from another scope of the script than the value before. */
 static void tell_scope(struct tiling *t, const struct cr_value *v)
@@ -520,7 +525,8 @@ static void tell_scope(struct tiling *t, const struct cr_value *v)
     cr_remark(t->b, name);
 }
 
-/* Returns the named size that constant i is if it only divides sums over all columns by their number; else 0. */
+/* If constant i only divides sums over all columns by their number, returns the named size of the
+ * columns; otherwise 0. */
 static int size_of_divisor(const struct tiling *t, int i)
 {
     const struct cr_tiles *tiles = t->job->tiles;
@@ -536,7 +542,8 @@ static int size_of_divisor(const struct tiling *t, int i)
     return divides ? t->b->atom_size[col] : 0;
 }
 
-/* Computes value i, or finds it in memory; a map writes to `dest` if that is given. */
+/* Computes value i, or sets its spot to the memory where it is.  An elementwise op writes to `dest`
+ * if that is not null. */
 static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
@@ -587,7 +594,7 @@ static void find_value(struct tiling *t, int i, const struct cr_tile *dest)
     free_dead(t, i);
 }
 
-/* Computes or finds value i, and sets its node in the calls. */
+/* Computes value i as find_value does, with its scope, role and node in the remarks and calls. */
 static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
@@ -599,22 +606,22 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
     t->b->node = node;
 }
 
-/* ---- the result ---- */
+/* ---- results ---- */
 
-/* The index of a result's element in its node. */
+/* Returns the affine index of a result's element in its node. */
 static const struct cr_affine *index_of(const struct tiling *t, int result)
 {
     const struct cr_tile_job *job = t->job;
     return job->written ? &job->written->dest : &t->b->k->results[result];
 }
 
-/* True if the columns of a result are not contiguous, as where it is one number a row. */
+/* True if the columns of a result are not contiguous, for example if it has one number a row. */
 static bool is_strided(const struct tiling *t, int result)
 {
     return result ? coef(index_of(t, result), t->job->col) != 1 : t->job->dest_strided;
 }
 
-/* The destination of a result whose columns are contiguous. */
+/* Returns the destination of a result whose columns are contiguous. */
 static struct cr_tile dest_of(struct tiling *t, int result)
 {
     const struct cr_affine *index = index_of(t, result);
@@ -623,7 +630,7 @@ static struct cr_tile dest_of(struct tiling *t, int result)
     return (struct cr_tile){element(t, t->b->stored[result], index), coef(index, t->job->row)};
 }
 
-/* Copies a result to the tile of the destination. */
+/* Copies a value to the destination of a result whose columns are contiguous. */
 static void store_in_tile(struct tiling *t, int result, const struct spot *from)
 {
     const struct cr_tile dest = dest_of(t, result);
@@ -632,7 +639,7 @@ static void store_in_tile(struct tiling *t, int result, const struct spot *from)
         call_load(t, &to, from->address, from->ld, !from->by_row);
 }
 
-/* Stores a result element by element, where the columns of the root are not contiguous. */
+/* Copies a value to a result whose columns are not contiguous. */
 static void store_strided(struct tiling *t, int result, struct spot *from)
 {
     const struct cr_tile_job *j = t->job;
@@ -655,7 +662,7 @@ static void store_strided(struct tiling *t, int result, struct spot *from)
     }
 }
 
-/* Returns the first result whose value is i, or -1. */
+/* Returns the first result that is value i, or -1. */
 static int find_result(const struct cr_tiles *tiles, int i)
 {
     for (int r = 0; r <= tiles->n_more; r++)
@@ -664,8 +671,7 @@ static int find_result(const struct cr_tiles *tiles, int i)
     return -1;
 }
 
-/* Stores value i as each of its results.  Temporaries of copies made for a store are freed at
- * once. */
+/* Stores value i in all results that it is.  Frees temporaries of copies made for this at once. */
 static void store_value(struct tiling *t, int i)
 {
     const struct cr_tiles *tiles = t->job->tiles;
@@ -684,7 +690,8 @@ static void store_value(struct tiling *t, int i)
         t->temps[t->spots[i].temp].busy = false;
 }
 
-/* Computes value i and stores it if it is a result: directly at the destination if possible. */
+/* Computes value i, directly at the destination if it is a result and that is possible; otherwise
+ * stores it there. */
 static void do_value(struct tiling *t, int i)
 {
     const struct cr_tile_job *job = t->job;

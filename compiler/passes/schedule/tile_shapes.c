@@ -17,7 +17,7 @@ static enum cr_tile_shape shape_of_index(const struct finder *f, const struct cr
     return row == -col ? CR_SHAPE_DIAGONAL : CR_SHAPE_TILE;
 }
 
-/* Sets the index of an i32 value that is a sum of indices and constants. */
+/* If an i32 value is a sum of indices and constants, sets its index. */
 static void find_index(const struct finder *f, const struct cr_value *v, struct cr_tile_value *to)
 {
     const struct cr_tile_value *a = &f->values[v->arg[0]], *b = &f->values[v->arg[1]];
@@ -39,7 +39,8 @@ static void find_index(const struct finder *f, const struct cr_value *v, struct 
     }
 }
 
-/* The result is a diagonal if each operand is a diagonal or the same for all elements. */
+/* Returns the shape of an elementwise op: a diagonal if each operand is a diagonal or the same for
+ * all elements. */
 static enum cr_tile_shape shape_of_map(const struct finder *f, const struct cr_value *v)
 {
     enum cr_tile_shape shape = CR_SHAPE_SAME;
@@ -53,7 +54,7 @@ static enum cr_tile_shape shape_of_map(const struct finder *f, const struct cr_v
     return shape;
 }
 
-/* Returns the shape of a value.  A load that depends on neither atom is the same for all elements;
+/* Returns the shape of value i.  A load that depends on neither atom is the same for all elements;
  * the shape of an op follows from its operands. */
 static enum cr_tile_shape shape_of(const struct finder *f, int i)
 {
@@ -77,7 +78,8 @@ static enum cr_tile_shape shape_of(const struct finder *f, int i)
     }
 }
 
-/* Marks needed values, from the results down; a diagonal that is an index needs no operands. */
+/* Sets `needed` of all values, from the results to their operands; a diagonal that is an index
+ * needs no operands. */
 static void find_needed(const struct finder *f)
 {
     for (int i = 0; i <= f->tiles->n_more; i++)

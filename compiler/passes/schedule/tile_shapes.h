@@ -1,9 +1,9 @@
 /*
  * tile_shapes.h - finds values of a tile program that need not be computed for each element.
  *
- * Masks and biases often depend on the distance of a query and a key, column - row.  A tile of m x
- * n has only m + n - 1 different distances, its diagonals.  Such a value is computed as a row of m
- * + n - 1 numbers, and read as a tile with a row stride of -1.
+ * Masks and biases often depend on the distance of a query and a key, column - row.  An m x n tile
+ * has only m + n - 1 different distances, one for each of its diagonals.  Such a value is computed
+ * as a row of m + n - 1 numbers, and read as a tile with a row stride of -1.
  */
 #ifndef CR_TILE_SHAPES_H
 #define CR_TILE_SHAPES_H
@@ -18,8 +18,9 @@ enum cr_tile_shape {
 
 struct cr_tile_value {
     enum cr_tile_shape shape;
-    bool needed;          /* a result, or an operand of a value that is computed */
-    bool is_index;        /* an i32 equal to `index`, so that a diagonal needs no operands */
+    bool needed;          /* true for a result, and for an operand of a value that is computed */
+    bool is_index;        /* true for an i32 that equals `index`; as a diagonal it needs no
+                             operands */
     struct cr_affine index;
 };
 

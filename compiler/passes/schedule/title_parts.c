@@ -8,7 +8,7 @@
 
 enum { FEW_STEPS = 4 };
 
-/* Returns the node that a view is of. */
+/* Returns the node below a chain of reshapes, permutes and expands that ends in `id`. */
 static cr_id below_views(const struct cr_graph *g, cr_id id)
 {
     while (g->nodes[id].op == CR_OP_reshape || g->nodes[id].op == CR_OP_permute ||
@@ -19,7 +19,8 @@ static cr_id below_views(const struct cr_graph *g, cr_id id)
 
 /* ---- the role of a result ---- */
 
-/* Gives the operands of a kernel that have names of several letters these names as roles. */
+/* Sets the role of each operand of a kernel to the operand's name in its kind, if that has several
+ * letters, such as "query". */
 static void mark_operands(const char **role, const struct cr_kernel *k)
 {
     const struct cr_kernel_parts *parts = cr_parts_of(k);
@@ -41,7 +42,7 @@ const char **cr_find_roles(const struct cr_module *m)
     return role;
 }
 
-/* ---- what a kernel does ---- */
+/* ---- the operation of a kernel ---- */
 
 bool cr_is_copy(const struct cr_kernel *kernel)
 {
@@ -72,7 +73,8 @@ static bool is_mean(const struct cr_graph *g, cr_id id)
     return by->op == CR_OP_const && by->value == (double)summed;
 }
 
-/* Returns the word for what a node computes: "mean", "centered" for a number minus a mean, else its op. */
+/* Returns a word for the operation of a node: "mean"; "centered" for a number minus a mean; else
+ * its op. */
 static const char *word_of(const struct cr_graph *g, cr_id id)
 {
     if (is_mean(g, id))
@@ -104,7 +106,8 @@ void cr_put_window(struct cr_text *title, const struct cr_kernel *kernel)
         }
 }
 
-/* Adds up the ops of a tile program, or appends them to a title that is not null. */
+/* Counts the ops of a tile program, or if `title` is not null appends them to it; returns their
+ * number. */
 static int put_ops(struct cr_text *title, const struct cr_tiles *tiles)
 {
     int n = 0;

@@ -1,5 +1,5 @@
-/* Drops the declarations of variables that no statement reads: loops and conditions that turn out
- * not to be needed leave some. */
+/* unused_variables.c - removes the declarations of variables that no statement reads.  Loops and
+ * conditions that turn out not to be needed leave such declarations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void use_call(const struct cr_function *f, const struct cr_call *call, bo
     }
 }
 
-/* Marks the variables of an expression. */
+/* Sets used[v] for each variable v in an expression. */
 static void use_expr(const struct cr_function *f, cr_expr expr, bool *used)
 {
     const struct cr_expr_node *e = &f->exprs[expr];
@@ -58,7 +58,7 @@ static void use_expr(const struct cr_function *f, cr_expr expr, bool *used)
         use_expr(f, e->b, used);
 }
 
-/* Marks the variables that a statement reads. */
+/* Sets used[v] for each variable v that a statement reads. */
 static void use_statement(const struct cr_function *f, const struct cr_statement *s, bool *used)
 {
     switch (s->kind) {
@@ -82,7 +82,7 @@ static void use_statement(const struct cr_function *f, const struct cr_statement
     }
 }
 
-/* Iterates from the last statement to the first, so that each use is seen before the
+/* Iterates from the last statement to the first, so that each use is found before the
  * declaration. */
 void cr_drop_unused(struct cr_builder *b)
 {

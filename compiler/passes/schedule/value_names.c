@@ -1,18 +1,18 @@
-/* Names the values of a tile program: "mean", "variance", or else the op that computes the value.
- * The names are for readers of the C. */
+/* value_names.c - names the values of a tile program, for readers of the C: "mean", "variance", or
+ * else the op that computes the value. */
 #include <stdio.h>
 #include <string.h>
 
 #include "schedule_tiles.h"
 
-/* A tile program whose values are named; `roles` are the names so far, or null, by value. */
+/* A tile program whose values get names; `roles` has the roles found so far, by value, or null. */
 struct terms {
     const struct cr_builder *b;
     const struct cr_tile_job *job;
     const char **roles;
 };
 
-/* True if an operand of a value has a role. */
+/* True if operand number `operand` of a value has this role. */
 static bool has(const struct terms *t, const struct cr_value *v, int operand, const char *role)
 {
     const char *found = t->roles[v->arg[operand]];
@@ -45,7 +45,7 @@ static bool is_epsilon(const struct terms *t, int value)
     return v->source == CR_CONST && v->number > 0 && v->number < 0.01;
 }
 
-/* Returns the role of an elementwise value; null if none is known: its name is then its op. */
+/* Returns the role of an elementwise value, or null if it has none; its name is then its op. */
 static const char *role_of_map(const struct terms *t, const struct cr_value *v)
 {
     if (is_mean(t, v))
