@@ -1,5 +1,6 @@
 /*
- * cuts.c - arithmetic of cuts, and the axes and segments that a move, a slice or a gather keeps.
+ * cuts.c - computes sizes and offsets of cuts, and finds the axes and segments that a movement op,
+ * a slice or a gather keeps.
  */
 #include "cuts.h"
 
@@ -9,7 +10,7 @@ int64_t cr_share_of(const struct cr_shard *s, const struct cr_cut_segment *segme
     return (units + s->ranks - 1) / s->ranks * segment->unit;
 }
 
-/* Returns the size of a rank's part of the axis. */
+/* Returns the number of elements that a rank has along the cut axis. */
 int64_t cr_local_size(const struct cr_shard *s, const struct cr_axis_cut *cut)
 {
     int64_t size = 0;
@@ -18,7 +19,7 @@ int64_t cr_local_size(const struct cr_shard *s, const struct cr_axis_cut *cut)
     return size;
 }
 
-/* True if each rank has the same elements by both cuts. */
+/* True if both cuts give each rank the same elements. */
 bool cr_same_cut(const struct cr_shard *s, const struct cr_axis_cut *a, const struct cr_axis_cut *b)
 {
     bool same = a->n == b->n && (a->n == 0 || a->axis == b->axis);
@@ -28,22 +29,22 @@ bool cr_same_cut(const struct cr_shard *s, const struct cr_axis_cut *a, const st
     return same;
 }
 
-/* Returns the cut of a node as its readers see it: a gathered node is whole for all of them. */
+/* Returns the cut of a node for its readers: whole if it is gathered. */
 const struct cr_axis_cut *cr_read_cut(const struct cr_shard *s, cr_id id)
 {
     static const struct cr_axis_cut whole;
     return s->of[id].gathered ? &whole : &s->of[id].cut;
 }
 
-/* Returns where this rank's part of a segment begins. */
+/* Returns the offset at which this rank's part of a segment begins. */
 int64_t cr_begin_of(const struct cr_shard *s, const struct cr_cut_segment *segment)
 {
     int64_t share = cr_share_of(s, segment), first = share * s->rank;
     return first > segment->size - share ? segment->size - share : first;
 }
 
-/* Finds the first of the segments that a slice covers, and their number; false if the slice covers
- * a part of a segment. */
+/* Sets *first and *n to the segments that a slice covers.  Returns false if it covers only a part
+ * of a segment. */
 bool cr_find_segments(const struct cr_axis_cut *cut, int64_t begin, int64_t size, int *first,
                       int *n)
 {
@@ -82,7 +83,8 @@ bool cr_find_reshaped_axis(const struct cr_node *in, const struct cr_node *out, 
     return true;
 }
 
-/* Returns the rank of the indices of a gather: the axes of a row follow theirs. */
+/* Returns the number of axes of a gather's indices.  They come first in its result; the axes of a
+ * row follow. */
 int cr_index_rank(const struct cr_graph *g, cr_id gather)
 {
     return g->nodes[cr_in(g, gather, 1)].rank;

@@ -1,6 +1,6 @@
 /*
- * decide_cuts.c - along which axis a node is cut, by the cuts of its operands; in which form it reads each of them; and
- * which values all ranks gather.
+ * decide_cuts.c - decides along which axis each node is cut, from the cuts of its operands; in which form it reads each
+ * operand; and which values all ranks gather.
  */
 #include "cuts.h"
 
@@ -8,8 +8,8 @@
 
 #include "compiler/ir/axes.h"
 
-/* Returns the cut of a table's rows by columns; whole if it has several segments, or if a format's
- * blocks of columns would be split. */
+/* Returns the cut of gathered rows by the columns of the table.  Whole if it would have several
+ * segments, or if a part would split a format's blocks of columns. */
 static struct cr_axis_cut cut_of_rows(const struct cr_shard *s, cr_id id)
 {
     struct cr_axis_cut cut = cr_cut_of_columns(s, id);
@@ -19,8 +19,8 @@ static struct cr_axis_cut cut_of_rows(const struct cr_shard *s, cr_id id)
     return cut;
 }
 
-/* Returns the cut of a product: its left operand's, but along k; or its right operand's, but along k; or, if that is a
- * weight, one of its columns. */
+/* Returns the cut of a product: that of its left operand, unless along k; else that of its right
+ * operand, unless along k; else, if the right operand is a weight, a cut by columns. */
 static struct cr_axis_cut decide_contract(const struct cr_shard *s, cr_id id)
 {
     const struct cr_axis_cut *a = cr_read_cut(s, cr_in(s->g, id, 0)),
@@ -35,8 +35,8 @@ static struct cr_axis_cut decide_contract(const struct cr_shard *s, cr_id id)
     return (struct cr_axis_cut){.n = 0};
 }
 
-/* Returns the cut of a reshape: its operand's, on the corresponding axis.  Whole if there is no
- * such axis, or if a unit would be split. */
+/* Returns the cut of a reshape: that of its operand, on the corresponding axis.  Whole if there is
+ * no such axis, or if the reshape would split a unit. */
 static struct cr_axis_cut decide_reshape(const struct cr_node *in, const struct cr_node *node,
                                          struct cr_axis_cut cut)
 {
@@ -64,7 +64,7 @@ static struct cr_axis_cut decide_slice(const struct cr_node *node, struct cr_axi
     return cut;
 }
 
-/* True if a slice covers segments of its operand that all ranks have whole. */
+/* True if a slice covers whole segments of its operand that are the same on all ranks. */
 static bool is_common_slice(const struct cr_shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -74,8 +74,7 @@ static bool is_common_slice(const struct cr_shard *s, cr_id id)
     return cut.n && cr_local_size(s, &cut) == node->shape[cut.axis];
 }
 
-/* Returns the cut of a movement op: its operand's, on the axis that corresponds to the operand's
- * cut axis. */
+/* Returns the cut of a movement op: that of its operand, on the corresponding axis. */
 static struct cr_axis_cut decide_move(const struct cr_shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id], *in = &s->g->nodes[cr_in(s->g, id, 0)];
@@ -87,13 +86,14 @@ static struct cr_axis_cut decide_move(const struct cr_shard *s, cr_id id)
         return decide_reshape(in, node, cut);
     case CR_OP_slice:
         return decide_slice(node, cut);
-    default: /* permute, expand, detach, limit */
+    default: /* a permute, expand, detach or limit */
         for (int a = 0; a < node->rank; a++)
             if (cr_operand_axis(s->g, id, 0, a) == cut.axis) {
                 cut.axis = a;
                 return cut;
             }
-        return (struct cr_axis_cut){.n = 0}; /* the axis is repeated: every rank has all of it */
+        return (struct cr_axis_cut){.n = 0}; /* the axis is broadcast, so every rank has all of
+                                                it */
     }
 }
 
@@ -109,7 +109,7 @@ static struct cr_axis_cut first_cut(const struct cr_shard *s, cr_id id, int not_
     return (struct cr_axis_cut){.n = 0};
 }
 
-/* Returns the cut of a concat: the cut of an operand along another axis than the concat's; or, if
+/* Returns the cut of a concat: that of an operand along another axis than the concat's; else, if
  * all operands are cut along the concat's axis, the segments of all of them. */
 static struct cr_axis_cut decide_concat(const struct cr_shard *s, cr_id id)
 {
@@ -128,8 +128,8 @@ static struct cr_axis_cut decide_concat(const struct cr_shard *s, cr_id id)
     return cut;
 }
 
-/* Returns the cut of a write: the cut of the rows that are written, so that each rank writes its
- * part of them.  Whole if they are cut along the axis of the rows. */
+/* Returns the cut of a write: that of the rows that are written, so that each rank writes its part
+ * of them.  Whole if the rows are cut along the written axis. */
 static struct cr_axis_cut decide_write(const struct cr_shard *s, cr_id id)
 {
     const struct cr_axis_cut *rows = cr_read_cut(s, cr_in(s->g, id, 1));
@@ -138,8 +138,8 @@ static struct cr_axis_cut decide_write(const struct cr_shard *s, cr_id id)
     return *rows;
 }
 
-/* Returns the cut of a gather: that of its indices if they are cut, else that of the rows of the
- * table.  Rows of a tied table are whole. */
+/* Returns the cut of a gather: that of its indices if they are cut, else that of the table's rows.
+ * Whole if the table is tied to a head (cr_is_tied). */
 static struct cr_axis_cut decide_gather(const struct cr_shard *s, cr_id id)
 {
     const struct cr_axis_cut *index = cr_read_cut(s, cr_in(s->g, id, 1)),
@@ -186,7 +186,8 @@ static struct cr_axis_cut decide(const struct cr_shard *s, cr_id id)
     }
 }
 
-/* Decides the cuts of all nodes in graph order; the cuts of states are already decided. */
+/* Decides the cuts of all nodes in the order of the graph.  The cuts of states must be set
+ * before. */
 void cr_decide_cuts(struct cr_shard *s)
 {
     for (cr_id id = 0; id < s->g->n_nodes; id++) {
@@ -200,9 +201,9 @@ void cr_decide_cuts(struct cr_shard *s)
     }
 }
 
-/* Gives each state the cut of its next value.  A state stays whole if its next value is an output,
- * or if its entries give it next values with different cuts.  Returns true if the cut of a state
- * has changed. */
+/* Sets the cut of each state to that of its next value.  The state stays whole if its next value is
+ * an output, or if several entries give it next values with different cuts.  Returns true if the
+ * cut of a state has changed. */
 bool cr_settle_states(struct cr_shard *s)
 {
     bool changed = false;
@@ -221,8 +222,8 @@ bool cr_settle_states(struct cr_shard *s)
 
 /* ---- forms of operands ---- */
 
-/* Returns in which form a node reads operand i.  A product is not cut along k: of its operands it
- * reads one by rows or columns, and the other whole, unless both are cut along a batch axis. */
+/* Returns the form in which node `id` reads operand i.  A product is not cut along k: it reads one
+ * operand by rows or columns and the other one whole, unless both are cut along a batch axis. */
 enum cr_operand_form cr_form_of_operand(const struct cr_shard *s, cr_id id, int i)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -251,7 +252,8 @@ enum cr_operand_form cr_form_of_operand(const struct cr_shard *s, cr_id id, int 
     }
 }
 
-/* Returns the only cut operand of an elementwise node; CR_NONE for others. */
+/* Returns the only cut operand of an elementwise node; CR_NONE if it has none or several, and for
+ * other nodes. */
 static cr_id only_cut_operand(const struct cr_shard *s, cr_id id)
 {
     cr_id only = CR_NONE;
@@ -275,10 +277,10 @@ static bool has_user_but(const struct cr_shard *s, cr_id id, cr_id user)
     return false;
 }
 
-/* Returns the value to gather for a reduction over the columns of `in`.  This is `in` itself, or
- * the value that `in` is computed of element by element if other nodes read that value, too.  A
- * norm, for example, sums squares of x and scales x: after a gather of x neither the squares nor
- * the result have to be gathered. */
+/* Returns the value to gather for a reduction over the columns of `in`: `in` itself, or a value
+ * from which elementwise ops compute `in` and that other nodes read, too.  A norm, for example,
+ * sums squares of x and scales x: if x is gathered, neither the squares nor the result have to be
+ * gathered. */
 static cr_id source_of(const struct cr_shard *s, cr_id in)
 {
     for (cr_id id = in, next; (next = only_cut_operand(s, id)) != CR_NONE; id = next)
@@ -287,8 +289,9 @@ static cr_id source_of(const struct cr_shard *s, cr_id in)
     return in;
 }
 
-/* Marks a node as gathered.  Inside an attention nothing is gathered, as no kernel would compute it as one
- * attention then, and another order of sums would give other bits: all of it becomes whole. */
+/* Marks a node as gathered.  If the node is inside an attention, makes the whole attention whole
+ * instead: no kernel computes an attention from which a value is gathered, and another order of
+ * sums would give other bits. */
 static void mark_gathered(struct cr_shard *s, cr_id id)
 {
     int attention = s->of[id].attention;
@@ -298,9 +301,10 @@ static void mark_gathered(struct cr_shard *s, cr_id id)
         s->of[id].gathered = true;
 }
 
-/* Marks the cut nodes that have to be gathered, because a reader, or with `for_reductions` a
- * reduction, needs another form of them.  Returns true if it has marked one that was not.  Moves
- * and concats of weights are never gathered, as they are never cut. */
+/* Marks the cut nodes that have to be gathered, because a reader needs another part of them.  With
+ * `for_reductions`, considers only reductions as readers.  Returns true if it has marked a node
+ * that was not marked.  Movement ops and concats of weights are never cut, so they are never
+ * gathered. */
 bool cr_find_gathered(struct cr_shard *s, bool for_reductions)
 {
     bool more = false;

@@ -1,5 +1,6 @@
 /*
- * demand_units.c - the units and segments that the readers of a product's columns ask for, found backwards.
+ * demand_units.c - finds, from the last node to the first, the units and segments of a product's columns that its
+ * readers need.
  */
 #include "cuts.h"
 
@@ -8,7 +9,7 @@
 
 enum {
     LEAST_COLUMNS = 32, /* narrower products are not cut */
-    PANEL = 32          /* columns: CR_PANEL of the runtime */
+    PANEL = 32          /* columns of a panel: CR_PANEL of the runtime */
 };
 
 static int64_t common_multiple(int64_t a, int64_t b)
@@ -22,8 +23,8 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / x * b;
 }
 
-/* Demands that parts of an axis consist of whole units.  Ignores a unit whose common multiple with
- * the demands so far does not divide the axis. */
+/* Records that parts of an axis must consist of whole units.  Ignores the unit if the least common
+ * multiple of it and of earlier units does not divide the axis. */
 static void ask_units(struct cr_shard *s, cr_id id, int axis, int64_t unit)
 {
     int64_t *known = &s->of[id].demand.unit[axis], both = common_multiple(*known, unit);
@@ -31,7 +32,8 @@ static void ask_units(struct cr_shard *s, cr_id id, int axis, int64_t unit)
         *known = both;
 }
 
-/* Demands that a part of an axis, which a slice takes, is divided among the ranks by itself. */
+/* Records that the part of an axis that a slice reads must be divided among the ranks
+ * separately. */
 static void ask_part(struct cr_shard *s, cr_id id, int axis, struct cr_wanted_part part)
 {
     struct cr_demand *d = &s->of[id].demand;
@@ -53,7 +55,7 @@ static void ask_part(struct cr_shard *s, cr_id id, int axis, struct cr_wanted_pa
         d->parts[d->n++] = part;
 }
 
-/* Copies the demand on an axis of a node to an axis of the same size of an operand. */
+/* Copies the demand on an axis of node `id` to axis `to`, of the same size, of its operand `in`. */
 static void hand_on(struct cr_shard *s, cr_id id, int axis, cr_id in, int to)
 {
     const struct cr_demand *d = &s->of[id].demand;
@@ -64,8 +66,8 @@ static void hand_on(struct cr_shard *s, cr_id id, int axis, cr_id in, int to)
         s->of[in].demand.n = -1;
 }
 
-/* Returns the unit in which a slice is cut along an axis.  If its readers want parts of it that cannot be cut, neither
- * can the slice. */
+/* Returns the unit in which the elements of a slice can be cut along an axis.  If its readers need
+ * parts of it that cannot be cut, the slice cannot be cut either. */
 static int64_t unit_of_slice(const struct cr_shard *s, cr_id id, int axis)
 {
     const struct cr_demand *d = &s->of[id].demand;
@@ -87,8 +89,8 @@ static void demand_slice(struct cr_shard *s, cr_id id, cr_id in)
                 (struct cr_wanted_part){node->index[a], {node->shape[a], unit_of_slice(s, id, a)}});
 }
 
-/* Copies the demand on a reshape to its operand.  A unit is multiplied by the factor of an axis
- * that is split, and divided by that of an axis that is merged. */
+/* Copies the demand on a reshape to its operand.  The unit is multiplied by the factor by which an
+ * axis is split, and divided by the factor by which axes are merged. */
 static void demand_reshape(struct cr_shard *s, cr_id id, cr_id in)
 {
     const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
@@ -140,8 +142,8 @@ static void demand_operand(struct cr_shard *s, cr_id id, int i)
     }
 }
 
-/* Demands that the columns of queries, keys and values are not cut, as an attention is cut by heads alone: of keys
- * that all heads share, each rank computes all columns. */
+/* Demands that the columns of queries, keys and values are not cut, because an attention is cut
+ * only by heads.  Of keys that all heads share, each rank computes all columns. */
 static void demand_heads(struct cr_shard *s, cr_id id)
 {
     const struct cr_shard_facts *of = &s->of[id];
@@ -175,8 +177,8 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Returns the cut of a product's columns into the units that its readers ask for; whole if a share
- * would be as large as the whole. */
+/* Returns the cut of a product's columns into the units that its readers need.  Whole if the
+ * product is too narrow, or if a rank's part would be as large as the whole. */
 struct cr_axis_cut cr_cut_of_columns(const struct cr_shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];

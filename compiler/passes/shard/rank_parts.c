@@ -1,6 +1,6 @@
 /*
- * rank_parts.c - parts and whole values in the new graph: a rank's part of a whole value, and the whole value that
- * all ranks' parts are gathered to.
+ * rank_parts.c - adds nodes to the new graph: this rank's part of a whole value, and the whole value gathered from the
+ * parts of all ranks.
  */
 #include "cuts.h"
 
@@ -38,16 +38,17 @@ static cr_id add_concat(struct cr_shard *s, int n, const cr_id *in, int axis)
                   : cr_rewrite_add(&s->rw, CR_OP_concat, n, in, &(struct cr_attr){.axis = axis});
 }
 
-/* Elements of an axis: `n` ranges, one after another. */
+/* `n` ranges of elements along an axis, whose parts are joined in this order; `all` is the sum of
+ * their sizes. */
 struct ranges {
     int n;
     int64_t begin[CR_SEGMENTS], size[CR_SEGMENTS], all;
 };
 
-/* The parts of nodes that were already made for one cut, by node of the new graph. */
+/* The parts added so far for one cut, by node of the new graph. */
 struct parts {
     const struct ranges *ranges;
-    int n;       /* number of nodes before the first part was made */
+    int n;       /* number of nodes before the first part was added */
     cr_id *made; /* by node: its part along axis[node], or CR_NONE */
     int *axis;
 };
@@ -55,10 +56,10 @@ struct parts {
 static cr_id add_part(struct cr_shard *s, struct parts *p, cr_id id, int axis);
 
 /* True if element i of a node along an axis depends only on elements i of its operands along that
- * axis.  Such nodes are constants, iotas along other axes, and arithmetic along a batch axis, such
- * as the heads.  In a graph without attentions it is false for arithmetic, so that none is done
- * twice: gradients read the inside of a softmax, and a copy of that softmax would look like an
- * attention. */
+ * axis.  This holds for constants, for iotas along other axes, and for arithmetic along a batch
+ * axis, such as heads.  In a graph without attentions it returns false for arithmetic, so that none
+ * is done twice: gradients read the inside of a softmax, and a copy of that softmax would look like
+ * an attention. */
 static bool goes_along(const struct cr_shard *s, cr_id id, int axis)
 {
     const struct cr_node *node = cr_shard_made(s, id);
@@ -70,7 +71,8 @@ static bool goes_along(const struct cr_shard *s, cr_id id, int axis)
             ((kind == CR_KIND_REDUCE || kind == CR_KIND_CONCAT) && node->axis != axis));
 }
 
-/* Adds a node that computes only the elements in the ranges, from parts of its operands. */
+/* Adds a node that computes only the elements in the ranges, by applying the op of node `id` to
+ * parts of its operands. */
 static cr_id add_work(struct cr_shard *s, struct parts *p, cr_id id, int axis)
 {
     struct cr_attr attr = cr_attr_of(cr_shard_made(s, id));
@@ -85,8 +87,8 @@ static cr_id add_work(struct cr_shard *s, struct parts *p, cr_id id, int axis)
     return part;
 }
 
-/* True if the elements of a node in the ranges are the same movement op applied to a part of its
- * operand: a permute, an expand, or a slice along other axes. */
+/* True if a part of node `id` is its movement op applied to a part of its operand: for a permute,
+ * an expand, or a slice along other axes. */
 static bool moves_along(const struct cr_graph *g, cr_id id, int axis)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -94,7 +96,8 @@ static bool moves_along(const struct cr_graph *g, cr_id id, int axis)
            (node->op == CR_OP_slice && g->nodes[cr_in(g, id, 0)].shape[axis] == node->shape[axis]);
 }
 
-/* Adds a movement op that gives only the elements in the ranges; moves_along must be true. */
+/* Adds a movement op that returns only the elements in the ranges; moves_along must be true for
+ * node `id`. */
 static cr_id add_move(struct cr_shard *s, struct parts *p, cr_id id, int axis)
 {
     const struct cr_node *node = cr_shard_made(s, id);
@@ -126,9 +129,9 @@ static cr_id add_slices(struct cr_shard *s, const struct ranges *ranges, cr_id i
     return add_concat(s, ranges->n, parts, axis);
 }
 
-/* Returns the elements of a node that lie in the ranges.  A movement op is applied to a part of its
- * operand, so that later passes still see a weight.  Arithmetic along a batch axis is done for a
- * part of the axis, so that they still see an attention.  Any other node is sliced. */
+/* Returns the elements of a node that are in the ranges.  A movement op is applied to a part of its
+ * operand, so that later passes still recognise a weight.  Arithmetic along a batch axis is done
+ * for a part of the axis, so that they still recognise an attention.  Any other node is sliced. */
 static cr_id add_part(struct cr_shard *s, struct parts *p, cr_id id, int axis)
 {
     if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
@@ -156,7 +159,8 @@ static cr_id add_ranges(struct cr_shard *s, cr_id id, int axis, const struct ran
     return part;
 }
 
-/* Adds this rank's columns of a table, which are laid out by themselves. */
+/* Adds the slice of a table with this rank's columns.  The slice has a layout of its own in the
+ * weights. */
 cr_id cr_add_table(struct cr_shard *s, cr_id table, const struct cr_axis_cut *cut)
 {
     const struct cr_cut_segment *columns = &cut->segments[0];
@@ -167,7 +171,7 @@ cr_id cr_add_table(struct cr_shard *s, cr_id table, const struct cr_axis_cut *cu
                           .shape = {cr_shard_made(s, table)->shape[0], cr_share_of(s, columns)}});
 }
 
-/* Returns this rank's part of a whole value. */
+/* Returns the part of a whole value that `cut` gives this rank. */
 static cr_id take_part(struct cr_shard *s, cr_id whole, const struct cr_axis_cut *cut)
 {
     struct ranges ranges = {.n = cut->n, .all = cr_local_size(s, cut)};
@@ -181,7 +185,7 @@ static cr_id take_part(struct cr_shard *s, cr_id whole, const struct cr_axis_cut
     return add_ranges(s, whole, cut->axis, &ranges);
 }
 
-/* Moves the first axis of `parts`, which is the rank, to `axis` and merges it with that axis. */
+/* Moves the first axis of `parts`, over the ranks, to the position of `axis` and merges the two. */
 static cr_id join_parts(struct cr_shard *s, cr_id parts, int axis)
 {
     const struct cr_node *node = cr_shard_made(s, parts);
@@ -194,9 +198,9 @@ static cr_id join_parts(struct cr_shard *s, cr_id parts, int axis)
     return cr_shard_add(s, CR_OP_reshape, cr_shard_add(s, CR_OP_permute, parts, &move), &join);
 }
 
-/* Returns a whole segment.  The parts of the first ranks follow one another; if the size of a share
- * does not divide the segment, the next rank's part overlaps the one before it, and only its end is
- * used. */
+/* Returns a whole segment from the parts of all ranks.  The parts of the first ranks are adjacent.
+ * If the size of a share does not divide the segment, the part of the next rank overlaps the one
+ * before, and only its end is used. */
 static cr_id join_segment(struct cr_shard *s, cr_id parts, int axis,
                           const struct cr_cut_segment *segment)
 {
@@ -211,7 +215,8 @@ static cr_id join_segment(struct cr_shard *s, cr_id parts, int axis,
     return add_concat(s, 2, pieces, axis);
 }
 
-/* Returns the whole value of a node, in the new graph. */
+/* Returns the whole value of a node in the new graph; adds the exchange that gathers it if the node
+ * is cut. */
 cr_id cr_whole_of(struct cr_shard *s, cr_id id)
 {
     const struct cr_axis_cut *cut = &s->of[id].cut;
@@ -232,8 +237,8 @@ cr_id cr_whole_of(struct cr_shard *s, cr_id id)
     return s->of[id].whole = add_concat(s, cut->n, segments, cut->axis);
 }
 
-/* Returns this rank's part of a node by `cut`: the node itself if it has this cut, else a part of
- * its whole value. */
+/* Returns the part of a node that `cut` gives this rank: the node itself if it has this cut, else a
+ * part of its whole value. */
 cr_id cr_part_of(struct cr_shard *s, cr_id id, const struct cr_axis_cut *cut)
 {
     return cr_same_cut(s, cr_read_cut(s, id), cut) ? s->rw.map[id]

@@ -1,16 +1,19 @@
 /*
- * shard.c - cuts a model for several ranks.  Each rank has a part of every weight matrix, of the heads and of
- * the caches, and computes a part of the values.  An all_gather gives all ranks a whole value.
+ * shard.c - cuts a model for several ranks.  Each rank has a part of every weight matrix, of the heads and of the
+ * caches, and computes a part of the values.  An all_gather gives all ranks a whole value.
  *
- * A product is cut by columns, never along k.  So each element of the result is one chain of sums on one
- * rank, and the bits are those of a single rank.
+ * A product is cut by columns, never along k.  So each element of the result is one chain of sums on one rank, and the
+ * bits are those of a single rank.
  *
- *   demand_units.c   backwards: the units and segments that the readers of a product's columns ask for
- *   decide_cuts.c    forwards: along which axis a node is cut, by those of its operands
- *   rank_parts.c     parts and whole values in the new graph; tied_tables.c: lookups in tables that are cut by rows
- *   this file        the pass, which builds the new graph forwards
+ *   demand_units.c   from the last node to the first: the units and segments of a product's columns that
+ *                    its readers need
+ *   decide_cuts.c    from the first node to the last: along which axis a node is cut, from the cuts of
+ *                    its operands
+ *   rank_parts.c     adds parts and whole values to the new graph
+ *   tied_tables.c    adds lookups in tables that are cut by rows
+ *   shard.c          the pass, which builds the new graph
  *
- * cuts.h says what a cut is.
+ * cuts.h defines a cut.
  */
 #include "shard.h"
 
@@ -36,8 +39,8 @@ static cr_id operand_for(struct cr_shard *s, cr_id id, int i)
     }
 }
 
-/* Returns the attributes of a node, with the size of this rank's part.  The begin of a slice
- * becomes the begin in this rank's part of the operand. */
+/* Returns the attributes of a node with the size of this rank's part.  For a slice, also adjusts
+ * where it begins in this rank's part of the operand. */
 static struct cr_attr local_attr(const struct cr_shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -58,8 +61,8 @@ static struct cr_attr local_attr(const struct cr_shard *s, cr_id id)
     return attr;
 }
 
-/* Adds a node to the new graph, with the operands that it needs and the sizes of this rank's
- * part. */
+/* Adds node `id` to the new graph, with its operands in the form that it reads, and the sizes of
+ * this rank's part. */
 static void build_node(struct cr_shard *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -83,7 +86,7 @@ static void build_node(struct cr_shard *s, cr_id id)
     free(in);
 }
 
-/* Results are whole; a state's next value is cut as the state is. */
+/* Makes results whole, and cuts the next value of a state as the state is cut. */
 static void build_outputs(struct cr_shard *s)
 {
     cr_id *of = cr_calloc((size_t)s->g->n_outputs, sizeof *of);
@@ -109,8 +112,8 @@ static void find_weights(struct cr_shard *s)
     }
 }
 
-/* True if a length has a value for each row of a batch; all_gather moves the same number of
- * elements for each row. */
+/* True if the graph has a ragged length, with a value for each row of a batch.  all_gather cannot
+ * be used for it, because it moves equally many elements for each row. */
 static bool is_ragged(const struct cr_graph *g)
 {
     for (int i = 0; i < g->n_lengths; i++)
@@ -119,7 +122,7 @@ static bool is_ragged(const struct cr_graph *g)
     return false;
 }
 
-/* Marks the nodes that an attention computes from its scores, and its output. */
+/* Marks the nodes that attention number `number` computes from its scores, and its output. */
 static void mark_attention(struct cr_shard *s, const struct cr_attention *attention, int number)
 {
     for (cr_id id = attention->scores; id <= attention->output; id++) {
@@ -133,8 +136,8 @@ static void mark_attention(struct cr_shard *s, const struct cr_attention *attent
     s->of[attention->output].is_output = true;
 }
 
-/* Marks what attentions compute.  Then empties the module's list of
- * attentions, which has to be made from the new graph. */
+/* Marks the nodes that all attentions compute.  Then clears the module's list of attentions, which
+ * must be made again from the new graph. */
 static void find_scores(struct cr_shard *s, struct cr_module *module)
 {
     cr_find_attentions(module, &s->users);
@@ -145,15 +148,16 @@ static void find_scores(struct cr_shard *s, struct cr_module *module)
     module->n_attentions = 0;
 }
 
-/* Decides the cuts of all nodes, again and again until no state changes its cut and no further node
- * has to be gathered; then builds the new graph. */
+/* Decides the cuts of all nodes, repeatedly, until no state changes its cut and no further node has
+ * to be gathered; then builds the new graph. */
 void cr_pass_shard(struct cr_module *module)
 {
     static const struct cr_rewrite_rules no_rules = {0}; /* rules might split joined sums */
     struct cr_shard s = {
         .g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
     bool listed =
-        module->has & CR_HAS_GRADIENTS; /* else it is unknown which gradients are attentions' */
+        module->has & CR_HAS_GRADIENTS; /* without this list it is unknown which gradients belong to
+                                           attentions */
     if (s.ranks < 2 || module->uncut || module->settings.update || !listed || module->n_backwards ||
         is_ragged(module->graph))
         return;

@@ -1,14 +1,15 @@
 /*
  * share_states.c - cuts the update of a training step for several ranks.  Each rank computes its rows of the next
- * parameters and states.  Of the shared states it has these rows alone.
+ * parameters and states, and of shared states it has only these rows.
  *
- * The update of SGD or AdamW is elementwise: row i of the next value depends on row i of the parameter, of the
- * gradient and of the states, and on scalars such as the norm of all gradients.  A state is shared if its next value
- * and all its readers are elementwise, and a sum of gradients if all its readers are.  Other states and sums are whole
- * on all ranks.
+ * The update of SGD or AdamW is elementwise: row i of the next value depends on row i of the parameter, of the gradient
+ * and of the states, and on scalars such as the norm of all gradients.  A state is shared if its next value and all its
+ * readers are elementwise, and a sum of gradients if all its readers are.  Other states and sums are whole on all
+ * ranks.
  *
- *   find_needs   backwards: which nodes are needed whole, and of which a share
- *   build        forwards: the new graph
+ *   find_needs   from the outputs: finds the nodes that are needed whole, and those of which a rank needs
+ *                its rows
+ *   build        builds the new graph
  *
  * The pass runs after all passes that choose arithmetic by the readers of a value.  So the bits are those of a single
  * process.
@@ -25,9 +26,9 @@
 #include "runtime/ranks.h"
 #include "shard.h"
 
-enum { LEAST_ELEMENTS = 1024 }; /* smaller tensors are not worth an exchange */
+enum { LEAST_ELEMENTS = 1024 }; /* smaller tensors are not worth an exchange between ranks */
 
-/* The need of a node, as bits: all of it, or the rows of this rank. */
+/* How a node is needed, as bits: whole, or only this rank's rows. */
 enum { WHOLE = 1, SHARE = 2 };
 
 struct sharing {
@@ -35,14 +36,17 @@ struct sharing {
     const struct cr_graph *g;
     struct cr_users users;
     int rank, ranks;
-    cr_id *target;       /* by output: the parameter or input of which it is a share, or CR_NONE */
-    bool *is_shared;     /* by input: a rank has only its share */
-    bool *is_replaced;   /* by parameter and input: an output of the update is its next value */
-    unsigned char *need; /* by node */
-    cr_id *share;        /* by node: its share in the new graph */
+    cr_id *target;       /* by output: the parameter or input whose rows it replaces on this rank,
+                            or CR_NONE */
+    bool *is_shared;     /* by input: true if a rank has only its rows */
+    bool *is_replaced;   /* by parameter and input: true if an output of the update is its next
+                            value */
+    unsigned char *need; /* by node: WHOLE and SHARE */
+    cr_id *share;        /* by node: the node with this rank's rows in the new graph, or CR_NONE */
 };
 
-/* Returns the axis along which ranks share a tensor, or CR_NONE. */
+/* Returns the axis whose indices ranks share out as rows, the first of more than one element;
+ * CR_NONE if there is none. */
 static int shared_axis(int rank, const int64_t *shape)
 {
     for (int axis = 0; axis < rank; axis++)
@@ -57,7 +61,7 @@ static int64_t rows_of(int rank, const int64_t *shape)
     return axis == CR_NONE ? 1 : shape[axis];
 }
 
-/* Returns the number of rows of a share. */
+/* Returns the number of rows in a rank's share. */
 static int64_t share_rows(int rank, const int64_t *shape, int ranks)
 {
     return (rows_of(rank, shape) + ranks - 1) / ranks;
@@ -98,9 +102,9 @@ static int64_t own_rows(const struct sharing *s, const struct cr_node *node)
     return share_rows(node->rank, node->shape, s->ranks);
 }
 
-/* ---- what is shared ---- */
+/* ---- shared tensors ---- */
 
-/* True for a tensor without lengths that ranks may share. */
+/* True for a tensor without lengths that is worth sharing (cr_is_worth_sharing). */
 static bool is_worth_sharing(const struct sharing *s, const struct cr_node *node)
 {
     static const signed char no_lengths[CR_MAX_RANK];
@@ -113,7 +117,7 @@ static bool is_leaf(const struct cr_node *node)
     return node->op == CR_OP_param || node->op == CR_OP_input;
 }
 
-/* The parameters and inputs of the graph, and their names. */
+/* The parameters and inputs of a graph, and their names. */
 struct leaves {
     struct cr_names names;
     cr_id *id;
@@ -132,7 +136,8 @@ static struct leaves list_leaves(const struct cr_graph *g)
     return leaves;
 }
 
-/* Returns the parameter or input that output i of the update replaces, if they could be shared, or CR_NONE. */
+/* Returns `replaced`, the parameter or input that output i of the update replaces, if the ranks can
+ * share them; otherwise CR_NONE. */
 static cr_id find_target(const struct sharing *s, cr_id replaced, int i)
 {
     const struct cr_output *o = &s->g->outputs[i];
@@ -142,7 +147,7 @@ static cr_id find_target(const struct sharing *s, cr_id replaced, int i)
     return cr_same_sizes(node, value) && node->dtype == value->dtype ? replaced : CR_NONE;
 }
 
-/* Finds which leaves the update replaces, and which of them could be shared. */
+/* Sets is_replaced, and `target` of outputs that ranks can share. */
 static void find_targets(struct sharing *s, const char *update)
 {
     int entry = cr_find_entry(s->g, update);
@@ -157,9 +162,10 @@ static void find_targets(struct sharing *s, const char *update)
     free(leaves.id);
 }
 
-/* ---- needs ---- */
+/* ---- needs of nodes ---- */
 
-/* True if an expand keeps the shared axis of its operand, which then needs to be there as a share only. */
+/* True if an expand keeps the shared axis of its operand, so that a share of the result needs only
+ * a share of the operand. */
 static bool keeps_axis(const struct cr_graph *g, cr_id expand)
 {
     const struct cr_node *node = &g->nodes[expand], *in = &g->nodes[cr_in(g, expand, 0)];
@@ -167,7 +173,8 @@ static bool keeps_axis(const struct cr_graph *g, cr_id expand)
     return below >= 0 && in->shape[below] == node->shape[axis];
 }
 
-/* True if a share of the node needs no more than shares of its operands, or operands of one row. */
+/* True if a rank's rows of a node can be computed from the same rows of its operands, or from
+ * operands of one row. */
 static bool goes_along(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
@@ -175,7 +182,8 @@ static bool goes_along(const struct cr_graph *g, cr_id id)
            is_leaf(&g->nodes[id]);
 }
 
-/* Passes the need of a node on to its operands.  A node that does not go along its rows is needed whole. */
+/* Adds the need of a node to its operands.  A node for which goes_along is false is needed
+ * whole. */
 static void ask_operands(struct sharing *s, cr_id id)
 {
     if (s->need[id] & SHARE && !goes_along(s->g, id))
@@ -190,8 +198,8 @@ static void ask_operands(struct sharing *s, cr_id id)
     }
 }
 
-/* Stops sharing outputs that are computed whole anyway, or whose state is read whole.  Returns true if
- * there was one. */
+/* Stops sharing outputs that are needed whole anyway, or whose state is read whole.  Returns true
+ * if there was one. */
 static bool drop_whole_ones(struct sharing *s)
 {
     bool dropped = false;
@@ -208,14 +216,15 @@ static bool drop_whole_ones(struct sharing *s)
     return dropped;
 }
 
-/* True for a sum of gradients, the inputs of an update that it does not replace, of which a rank needs its share alone. */
+/* True for an input of the update of which a rank needs only its rows, and that is not replaced: a
+ * sum of gradients. */
 static bool is_shared_sum(const struct sharing *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
     return node->op == CR_OP_input && !s->is_replaced[id] && s->need[id] == SHARE && is_worth_sharing(s, node);
 }
 
-/* Finds how each node is needed, again and again until nothing that is shared is needed whole. */
+/* Finds how each node is needed, repeatedly, until no shared node is needed whole. */
 static void find_needs(struct sharing *s)
 {
     do {
@@ -234,7 +243,8 @@ static void find_needs(struct sharing *s)
 
 /* ---- the new graph ---- */
 
-/* True if the share of a parameter is laid out by itself: if products alone read the rest, in panels. */
+/* True if this rank's rows of a parameter get a layout of their own in the weights: all other
+ * readers of the parameter are products, which read it from panels. */
 static bool has_own_layout(const struct sharing *s, cr_id param)
 {
     bool panels = s->g->nodes[param].rank == 2 && !s->users.output[param];
@@ -246,7 +256,7 @@ static bool has_own_layout(const struct sharing *s, cr_id param)
     return panels;
 }
 
-/* Adds the slice that takes a rank's rows of a whole node. */
+/* Adds the slice of a whole node that has this rank's rows. */
 static cr_id add_slice(struct sharing *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -259,8 +269,9 @@ static cr_id add_slice(struct sharing *s, cr_id id)
     return cr_rewrite_add(&s->rw, CR_OP_slice, 1, &s->rw.map[id], &attr);
 }
 
-/* Returns this rank's rows of a node.  Of a parameter or an input they are taken at the first reader, whose
- * entry the slice then belongs to; a part that is laid out by itself is of no entry. */
+/* Returns the node with this rank's rows of node `id`; adds a slice if there is none.  A slice of a
+ * parameter or an input is added for its first reader, and belongs to the reader's entry; but a
+ * slice with a layout of its own belongs to no entry. */
 static cr_id share_of(struct sharing *s, cr_id id)
 {
     if (s->share[id] == CR_NONE)
@@ -268,7 +279,7 @@ static cr_id share_of(struct sharing *s, cr_id id)
     return s->share[id];
 }
 
-/* Adds a node that computes this rank's rows. */
+/* Adds a node that computes this rank's rows of node `id`. */
 static cr_id add_share(struct sharing *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -283,7 +294,8 @@ static cr_id add_share(struct sharing *s, cr_id id)
     return share;
 }
 
-/* Adds a node as it is needed: whole, as a share, or both.  An input that is shared becomes one of this rank's rows. */
+/* Adds node `id` as it is needed: whole, as this rank's rows, or both.  A shared input becomes an
+ * input that has only this rank's rows. */
 static void build_node(struct sharing *s, cr_id id)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -315,7 +327,7 @@ static void build(struct sharing *s, struct cr_module *module)
 
 /* ---- the pass ---- */
 
-/* Finds what ranks share of the update, and builds the graph of one rank. */
+/* Decides what ranks share of the update, and builds the graph of one rank. */
 void cr_pass_share_states(struct cr_module *module)
 {
     struct sharing s = {

@@ -1,13 +1,13 @@
 /*
- * tied_tables.c - tables that a head shares: their rows are cut as the columns of the head's product are, and each rank
- * looks ids up in its part.
+ * tied_tables.c - handles tables that share their weights with a head.  The rows of such a table are cut like the
+ * columns of the head's product, and each rank looks up ids in its part.
  */
 #include "cuts.h"
 
 #include <string.h>
 
-/* True if a gather reads a table [rows, columns] that is a parameter, and nothing reads the table but
- * gathers of its rows and products.  Otherwise a rank would have its part beside the whole table. */
+/* True if a gather reads a table [rows, columns] that is a parameter, and only gathers of its rows
+ * and products read this table.  Otherwise a rank would need the whole table besides its part. */
 bool cr_gathers_from_table(const struct cr_shard *s, cr_id id)
 {
     cr_id table = cr_in(s->g, id, 0);
@@ -22,8 +22,8 @@ bool cr_gathers_from_table(const struct cr_shard *s, cr_id id)
 }
 
 /* Returns the product of the head that shares its weights with a table: its right operand is the
- * table's transpose, so the rows of the table are cut as the columns of the product are.  CR_NONE
- * if there is no such product, or if it is not cut. */
+ * transpose of the table, so the rows of the table are cut like the columns of the product.
+ * Returns CR_NONE if there is no such product, or if it is not cut. */
 static cr_id tied_head(const struct cr_shard *s, cr_id table)
 {
     for (int i = s->users.first[table]; i < s->users.first[table + 1]; i++) {
@@ -40,8 +40,8 @@ static cr_id tied_head(const struct cr_shard *s, cr_id table)
     return CR_NONE;
 }
 
-/* True if a gather reads a table whose rows are cut because a head shares it: a rank looks rows up
- * in its part only. */
+/* True if a gather reads a table whose rows are cut because a head shares its weights: a rank then
+ * looks up rows only in its part. */
 bool cr_is_tied(const struct cr_shard *s, cr_id id)
 {
     cr_id index = cr_in(s->g, id, 1);
@@ -49,20 +49,20 @@ bool cr_is_tied(const struct cr_shard *s, cr_id id)
            cr_gathers_from_table(s, id) && tied_head(s, cr_in(s->g, id, 0)) != CR_NONE;
 }
 
-/* A lookup in a table that is cut by rows: the ids, and the segment of rows that the ranks
- * share. */
+/* A lookup in a table that is cut by rows: the node of the ids, and the segment of rows that is
+ * divided among the ranks. */
 struct lookup {
     cr_id ids;
     const struct cr_cut_segment *rows;
 };
 
-/* Returns the least id that rank r looks up. */
+/* Returns the smallest id whose row rank r provides. */
 static int64_t first_id(const struct cr_shard *s, const struct lookup *l, int r)
 {
     return cr_share_of(s, l->rows) * r;
 }
 
-/* Adds a number as a tensor of the shape of the ids. */
+/* Adds a constant tensor of this value with the shape of the ids. */
 static cr_id add_number(struct cr_shard *s, const struct lookup *l, int64_t value)
 {
     struct cr_attr attr = cr_attr_of(cr_shard_made(s, l->ids));
@@ -71,7 +71,7 @@ static cr_id add_number(struct cr_shard *s, const struct lookup *l, int64_t valu
     return cr_rewrite_add(&s->rw, CR_OP_const, 0, NULL, &attr);
 }
 
-/* Adds a bool for each id: true if rank r or a later rank looks it up. */
+/* Adds a bool for each id: true if rank r or a later rank provides its row. */
 static cr_id add_reaches(struct cr_shard *s, const struct lookup *l, int r)
 {
     const cr_id in[] = {l->ids, add_number(s, l, first_id(s, l, r))};
@@ -84,8 +84,9 @@ static cr_id add_where(struct cr_shard *s, cr_id condition, cr_id a, cr_id b)
     return cr_rewrite_add(&s->rw, CR_OP_where, 3, in, NULL);
 }
 
-/* Adds for each id its row in the part of the rank that looks it up.  All ranks compute this row,
- * as they run one program; a rank whose part lacks the id looks up a row that is not used. */
+/* Adds, for each id, the row number in the part of the rank that provides it.  All ranks compute
+ * the same row numbers, because they run the same program.  A rank that does not have an id looks
+ * up another row, which is not used. */
 static cr_id add_local_ids(struct cr_shard *s, const struct lookup *l)
 {
     cr_id begin = add_number(s, l, 0);
@@ -98,7 +99,7 @@ static cr_id add_local_ids(struct cr_shard *s, const struct lookup *l)
     return cr_rewrite_add(&s->rw, CR_OP_sub, 2, in, NULL);
 }
 
-/* Adds the rows that rank r has looked up: a slice of `all`, the gathered rows of all ranks. */
+/* Adds the rows that rank r has looked up: a slice of `all`, the rows gathered from all ranks. */
 static cr_id add_found(struct cr_shard *s, cr_id all, int r)
 {
     cr_id one = cr_shard_slice(s, all, 0, r, 1);
@@ -107,7 +108,7 @@ static cr_id add_found(struct cr_shard *s, cr_id all, int r)
     return cr_shard_add(s, CR_OP_reshape, one, &attr);
 }
 
-/* Adds the condition add_reaches for each column of a row. */
+/* Adds the condition of add_reaches, expanded over the columns of `row`. */
 static cr_id add_row_reaches(struct cr_shard *s, const struct lookup *l, int r, cr_id row)
 {
     struct cr_attr column = {.rank = cr_shard_made(s, row)->rank},
@@ -120,8 +121,8 @@ static cr_id add_row_reaches(struct cr_shard *s, const struct lookup *l, int r, 
                         cr_shard_add(s, CR_OP_reshape, add_reaches(s, l, r), &column), &whole);
 }
 
-/* Adds a lookup of rows in a table that is cut by rows: each rank looks all ids up in its part, and the rows of the
- * rank that has them are taken. */
+/* Adds a lookup of rows in a table that is cut by rows.  Each rank looks up all ids in its part;
+ * then the rows of the rank that has each id are selected. */
 cr_id cr_add_lookup(struct cr_shard *s, cr_id id)
 {
     cr_id table = cr_in(s->g, id, 0);
