@@ -12,7 +12,8 @@ bool cr_take_role(struct cr_kernel_check *c, int atom, unsigned role)
 
 /* ---- indices ---- */
 
-/* Finds the least and the largest value of an affine index over the loops `loops`. */
+/* Sets *least and *most to the smallest and largest value of an affine index over the loops
+ * `loops`.  Fails if it depends on other loops or overflows. */
 static int find_range(const struct cr_kernel_check *c, const struct cr_affine *at, unsigned loops,
                       const char *what, int64_t *least, int64_t *most)
 {
@@ -59,17 +60,19 @@ int cr_verify_core(const struct cr_kernel_check *c, int64_t N, int64_t summands)
 
 /* ---- results ---- */
 
-/* A set of elements in memory: `count` runs of `width` elements, `step` apart, from `first` on. */
+/* A set of elements in memory: `count` runs of `width` contiguous elements.  The first run begins
+ * at `first`, each other one `step` elements after the one before. */
 struct runs {
     int64_t first, width, step, count;
 };
 
-/* A term of an index. */
+/* A term of an affine index: an atom's coefficient and extent. */
 struct term {
     int64_t coef, extent;
 };
 
-/* Lists the terms of an index, smallest coefficients first. */
+/* Lists the terms of an index in the order of their coefficients, smallest first; returns their
+ * number. */
 static int sort_terms(const struct cr_kernel *k, const struct cr_affine *at, struct term *terms)
 {
     int n = 0;
@@ -84,7 +87,8 @@ static int sort_terms(const struct cr_kernel *k, const struct cr_affine *at, str
     return n;
 }
 
-/* Finds the runs that an index visits; fails if it does not visit runs with each element once. */
+/* Sets *runs to the elements that an index visits.  Returns false if they do not form such runs, or
+ * if an element is visited twice. */
 static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, struct runs *runs)
 {
     struct term terms[CR_MAX_ATOMS];
@@ -99,8 +103,9 @@ static bool find_runs(const struct cr_kernel *k, const struct cr_affine *at, str
     return i == n && (runs->count == 1 || runs->step > runs->width);
 }
 
-/* Returns the contiguous runs of elements in a node's buffer that a kernel may store: for a concat
- * or a write a run for each index of the axes before its axis; for other nodes a single run. */
+/* Returns the runs of elements in a node's buffer that a kernel may store.  For a concat or a
+ * write, there is one run for each index of the axes before its axis; for any other node there is a
+ * single run. */
 static struct runs room_of(const struct cr_kernel_check *c, cr_id id)
 {
     const struct cr_node *node = &c->g->nodes[id];

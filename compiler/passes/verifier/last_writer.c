@@ -30,7 +30,8 @@ void cr_last_writer_end(struct cr_last_writer *w)
     free(w->writer);
 }
 
-/* A node of the tree and its cells, first .. end - 1; its children are nodes 2 n and 2 n + 1. */
+/* A node of the tree, and the range of its cells, first .. end - 1.  Its children are nodes 2 *
+ * node and 2 * node + 1. */
 struct subtree {
     int node, first, end;
 };
@@ -48,7 +49,8 @@ static struct subtree child(struct subtree t, bool second)
     return (struct subtree){2 * t.node, t.first, middle};
 }
 
-/* misses: true if a range contains no cell of a subtree. holds: true if it contains all of them. */
+/* misses returns true if a range contains no cell of a subtree; holds returns true if it contains
+ * all of them. */
 static bool misses(const struct cr_last_writer *w, struct subtree t, struct cr_range r)
 {
     return t.first >= t.end || w->bounds[t.end] <= r.begin || r.end <= w->bounds[t.first];
@@ -60,7 +62,7 @@ static bool holds(const struct cr_last_writer *w, struct subtree t, struct cr_ra
 }
 
 /* Sets the writer of a range in a subtree.  An inner node has the writer of all its cells, or
- * SEVERAL; before only a part is written, its children get that writer. */
+ * SEVERAL. Before only some of its cells are written, its writer is copied to its children. */
 static void write_in(struct cr_last_writer *w, struct subtree t, struct cr_range range, int writer)
 {
     int *here = &w->writer[t.node], *left = &w->writer[2 * t.node], *right = left + 1;

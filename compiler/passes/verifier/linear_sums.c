@@ -5,8 +5,8 @@
 
 #include "compiler/ir/mem.h"
 
-/* The most replacements of unknowns in a search for one bound.  Searches for scheduled kernels
- * take up to 135. */
+/* The most replacements of unknowns in the search for one bound.  Scheduled kernels need at most
+ * 135. */
 enum { PATIENCE = 20000 };
 
 void cr_unknowns_free(struct cr_unknowns *u)
@@ -17,14 +17,15 @@ void cr_unknowns_free(struct cr_unknowns *u)
 
 /* ---- sums ---- */
 
-/* Adds factor * b to *a; fails on overflow. */
+/* Adds factor * b to *a; returns false on overflow. */
 static bool add_scaled(int64_t *a, int64_t b, int64_t factor)
 {
     int64_t product;
     return !__builtin_mul_overflow(b, factor, &product) && !__builtin_add_overflow(*a, product, a);
 }
 
-/* Adds a multiple of an unknown; summands stay sorted, and those with factor 0 are removed. */
+/* Adds a multiple of an unknown to a sum.  Keeps summands sorted, and removes those whose factor
+ * becomes 0. */
 static void add_summand(struct cr_linear *a, struct cr_summand s, int64_t factor)
 {
     int at = a->n;
@@ -133,15 +134,16 @@ void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
     x->n_cases = 2;
 }
 
-/* ---- questions ---- */
+/* ---- bounds of sums ---- */
 
-/* An upper or a lower bound of a sum, if one was found. */
+/* An upper or a lower bound of a sum; `found` is false if there is none. */
 struct bound {
     bool found;
     int64_t number;
 };
 
-/* The tighter of two bounds if `better`, else the looser.  A missing bound is the loosest. */
+/* Returns the tighter of two bounds if `better`, else the looser one.  A missing bound is the
+ * loosest. */
 static struct bound choose(struct bound a, struct bound b, bool upper, bool better)
 {
     if (!a.found || !b.found)
@@ -151,7 +153,7 @@ static struct bound choose(struct bound a, struct bound b, bool upper, bool bett
 
 static struct bound find_bound(struct cr_unknowns *u, struct cr_linear *a, bool upper);
 
-/* The bound of a sum after its last unknown is replaced by `instead`. */
+/* Returns the bound of a sum after its last unknown was replaced by `instead`. */
 static struct bound bound_with(struct cr_unknowns *u, const struct cr_linear *a,
                                const struct cr_kept_linear *instead, bool upper)
 {
@@ -162,8 +164,9 @@ static struct bound bound_with(struct cr_unknowns *u, const struct cr_linear *a,
     return find_bound(u, &b, upper);
 }
 
-/* Replaces the last unknown by each of `any` in turn.  If each is a bound of the unknown, the
- * tightest result holds (`better`); if the unknown may be any of them, only the loosest does. */
+/* Returns the bound of a sum from the `n` sums in `any`, each of which can replace the last
+ * unknown.  If each of them is a bound of the unknown (`better`), returns the tightest result.  If
+ * the unknown may be any of them, returns the loosest. */
 static struct bound best_of(struct cr_unknowns *u, const struct cr_linear *a,
                             const struct cr_kept_linear *any, int n, bool upper, bool better)
 {
@@ -175,7 +178,8 @@ static struct bound best_of(struct cr_unknowns *u, const struct cr_linear *a,
     return best;
 }
 
-/* Replaces unknowns from the last to the first, until a number is left.  Changes `a`. */
+/* Returns the bound of a sum by replacing unknowns, from the last to the first, until a number is
+ * left.  Changes *a. */
 static struct bound find_bound(struct cr_unknowns *u, struct cr_linear *a, bool upper)
 {
     while (a->n && !a->lost && u->patience-- > 0) {

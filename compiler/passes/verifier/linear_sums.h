@@ -2,10 +2,11 @@
  * linear_sums.h - linear sums of unknown integers, and bounds of these sums.
  *
  * An *unknown* is an integer with upper and lower bounds, which are sums of earlier unknowns.  It
- * may also be known to be one of two such sums, or a multiple of a step beyond one.  To bound a
- * sum from above, its last unknown is replaced by its upper bound (with a negative factor: its
- * lower bound), until a number is left.  So "i" cancels in i + m, if m <= last - i.  The bound that
- * is found is valid; it may be too large only if a sum needs two bounds of one unknown at once.
+ * may also be known to be one of two such sums, or to exceed such a sum by a multiple of a step.
+ * To bound a sum from above, its last unknown is replaced by its upper bound (by its lower bound if
+ * its factor is negative), until a number is left.  So "i" cancels in i + m, if m <= last - i.  A
+ * bound found in this way is valid; it may be too large only if a sum needs two bounds of one
+ * unknown at once.
  */
 #ifndef CR_LINEAR_SUMS_H
 #define CR_LINEAR_SUMS_H
@@ -24,26 +25,27 @@ struct cr_summand {
 struct cr_linear {
     int64_t number;
     int n;
-    bool lost; /* there are too many summands, or an overflow: the value is unknown */
+    bool lost; /* the value is unknown, because there were too many summands or an overflow */
     struct cr_summand summands[CR_MAX_SUMMANDS];
 };
 
-/* A sum in compact form, for storage. */
+/* A sum in compact form, in which the sums of unknowns are stored. */
 struct cr_kept_linear {
     int64_t number;
-    int n, first; /* in cr_unknowns.summands */
+    int n, first; /* number of summands, and the index of the first in cr_unknowns.summands */
     bool lost;
 };
 
 struct cr_unknown {
     struct cr_kept_linear above[2], below[2], cases[2];
     int n_above, n_below, n_cases;
-    struct cr_kept_linear origin; /* the unknown is this plus a multiple of step ... */
-    int64_t step;                 /* ... unless step is 0 */
+    struct cr_kept_linear origin; /* if step is not 0, the unknown is `origin` plus a multiple of
+                                     step */
+    int64_t step;                 /* 0 if no such origin is known */
     int64_t
-        grain; /* the unknown is the same for items 0 .. grain - 1, grain .. 2 grain - 1 and so on;
-                    * 0: for all items */
-    int64_t cycle; /* if not 0, the unknown is the item modulo this */
+        grain; /* the unknown has the same value for items 0 .. grain - 1, for items grain .. 2
+                  grain - 1 and so on; 0 if it has the same value for all items */
+    int64_t cycle; /* if not 0, the unknown is the item's number modulo this */
 };
 
 struct cr_unknowns {
@@ -51,7 +53,7 @@ struct cr_unknowns {
     int n, cap;
     struct cr_summand *summands;
     int n_summands, cap_summands;
-    int patience; /* steps left for the current question */
+    int patience; /* replacements left in the current search for a bound */
 };
 
 void cr_unknowns_free(struct cr_unknowns *u);
@@ -81,7 +83,7 @@ static inline void cr_linear_copy(struct cr_linear *to, const struct cr_linear *
         to->summands[i] = from->summands[i];
 }
 
-/* Adds factor * b to a. */
+/* Adds factor * b to *a. */
 void cr_linear_add(struct cr_linear *a, const struct cr_linear *b, int64_t factor);
 bool cr_linear_equal(const struct cr_linear *a, const struct cr_linear *b);
 
@@ -95,26 +97,27 @@ void cr_kept(const struct cr_unknowns *u, const struct cr_kept_linear *kept, str
 
 /* ---- unknowns ---- */
 
-/* Makes an unknown without bounds, which is the same for `grain` consecutive items (0: for all). */
+/* Returns a new unknown without bounds.  It has the same value for `grain` consecutive items, or
+ * for all items if grain is 0. */
 int cr_new_unknown(struct cr_unknowns *u, int64_t grain);
 void cr_at_most(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
 void cr_at_least(struct cr_unknowns *u, int unknown, const struct cr_linear *bound);
 void cr_one_of(struct cr_unknowns *u, int unknown, const struct cr_linear *a,
                const struct cr_linear *b);
 
-/* ---- questions ---- */
+/* ---- bounds and properties of sums ---- */
 
-/* Find an upper bound of a sum, and a lower one; false if none is found. */
+/* Find an upper bound of a sum, and a lower one.  They return false if they find none. */
 bool cr_find_most(struct cr_unknowns *u, const struct cr_linear *a, int64_t *most);
 bool cr_find_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t *least);
 
-/* True if the sum is known to be at least a number. */
+/* True if it is certain that a sum is at least `number`. */
 bool cr_is_at_least(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* True if the sum is known to be a multiple of a positive number. */
+/* True if it is certain that a sum is a multiple of `number`, which is positive. */
 bool cr_divides(struct cr_unknowns *u, const struct cr_linear *a, int64_t number);
 
-/* The number of consecutive items for which a sum is the same; 0: all items. */
+/* Returns the number of consecutive items for which a sum has the same value; 0 for all items. */
 int64_t cr_grain(const struct cr_unknowns *u, const struct cr_linear *a);
 int64_t cr_common_grain(int64_t a, int64_t b);
 

@@ -1,16 +1,17 @@
-/* Bounds the addresses of a call.  Addresses in scratch and constants must lie inside.  Bounds of
- * addresses in arguments are recorded, and checked at each call of the function. */
+/* verify_addresses.c - bounds the addresses of a call.  Addresses in scratch and constants must be
+ * inside their slot. Bounds of addresses in arguments are recorded, and checked at each call of the
+ * function. */
 #include "runtime/runtime.h"
 #include "verify_body.h"
 
-/* ---- what a call touches ---- */
+/* ---- the elements that a call accesses ---- */
 
-/* The first and the last element of a slot that a call touches. */
+/* The first and the last element of a slot that a call may access. */
 struct region {
     struct cr_linear first, last;
 };
 
-/* Sets *value to the element number: base + sum of (var - origin) * coef. */
+/* Sets *value to the element number of an address: base + the sum of (var - origin) * coef. */
 static void evaluate_address(struct cr_walk *w, const struct cr_address *a, struct cr_linear *value)
 {
     struct cr_linear x;
@@ -26,7 +27,7 @@ static void evaluate_address(struct cr_walk *w, const struct cr_address *a, stru
     }
 }
 
-/* Sets *value to a count or a stride of a call. */
+/* Sets *value to a count or a stride among a call's arguments. */
 static int evaluate_size(struct cr_walk *w, const struct cr_call *call, const struct cr_size *size,
                          struct cr_linear *value)
 {
@@ -36,8 +37,9 @@ static int evaluate_size(struct cr_walk *w, const struct cr_call *call, const st
     return cr_walk_expr(w, cr_argument_of(w->c->f, call, size->argument)->number, value);
 }
 
-/* Adds (count - 1) * stride to the end of a region, or to its beginning if the stride is negative.
- * At least one of the two must be a number.  An overflow makes the sum `lost`. */
+/* Extends a region for `count` rows or columns that are `stride` apart: adds (count - 1) * stride
+ * to its end, or to its beginning if the stride is negative.  At least one of the two must be a
+ * number.  An overflow makes the sum `lost`. */
 static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *count,
                    const struct cr_linear *stride)
 {
@@ -55,7 +57,7 @@ static int stretch(struct cr_walk *w, struct region *r, const struct cr_linear *
     return 0;
 }
 
-/* Splits a = by * multiple + rest, summand by summand. */
+/* Splits a into by * multiple + rest, summand by summand. */
 static void split(const struct cr_linear *a, int64_t by, struct cr_linear *multiple,
                   struct cr_linear *rest)
 {
@@ -72,7 +74,8 @@ static void split(const struct cr_linear *a, int64_t by, struct cr_linear *multi
     }
 }
 
-/* Adds the units of K rows of a panel, minus 1.  Rows are rounded up to whole blocks. */
+/* Adds the size of K rows of a panel, minus 1, to *last, in units of the format.  K is rounded up
+ * to whole blocks. */
 static void add_rows(struct cr_linear *last, enum cr_format format, const struct cr_linear *K)
 {
     int block = cr_formats[format].block;
@@ -86,10 +89,10 @@ static void add_rows(struct cr_linear *last, enum cr_format format, const struct
 }
 
 /*
- * Extends a region to the end of panels of N columns, each of K rows in the units of a format.  If
- * the columns before the call's first one are whole panels, they and the N columns are rounded up
- * together, since only their sum has a bound.  Other terms of the address stay, such as the rows of
- * a part of k.
+ * Extends a region to the end of panels of N columns, each of K rows, in units of a format.  If the
+ * columns before the call's first one are whole panels, rounds them and the N columns up together,
+ * since only their sum has a bound.  Keeps other terms of the address, such as the rows of a part
+ * of k.
  */
 static int stretch_panels(struct cr_walk *w, enum cr_format format, struct region *r,
                           const struct cr_linear *K, const struct cr_linear *N,
@@ -115,8 +118,8 @@ static int stretch_panels(struct cr_walk *w, enum cr_format format, struct regio
     return 0;
 }
 
-/* Extends a region to the end of rounded rows of K elements: each row is contiguous and has whole
- * blocks. */
+/* Extends a region to the end of M rounded rows of K elements.  Each row is contiguous and has
+ * whole blocks. */
 static int stretch_rounded(struct cr_walk *w, enum cr_format format, struct region *r,
                            const struct cr_linear *M, const struct cr_linear *K,
                            const struct cr_linear *stride)
@@ -131,8 +134,8 @@ static int stretch_rounded(struct cr_walk *w, enum cr_format format, struct regi
     return stretch(w, r, M, stride);
 }
 
-/* Sets *r to the first and the last element that a call touches through one of its addresses: rows
- * and columns with the strides that the signature names, or packed panels. */
+/* Sets *r to the elements that a call accesses through one of its addresses: rows and columns with
+ * the strides that the signature names, or packed panels. */
 static int find_region(struct cr_walk *w, const struct cr_call *call, const struct cr_parameter *p,
                        const struct cr_address *address, struct region *r)
 {
@@ -150,10 +153,10 @@ static int find_region(struct cr_walk *w, const struct cr_call *call, const stru
     return stretch(w, r, &rows, &row_stride) || stretch(w, r, &cols, &col_stride) ? -1 : 0;
 }
 
-/* ---- where regions lie ---- */
+/* ---- checks of regions ---- */
 
-/* Fails if a region of scratch or of a constant lies outside; a region of an argument extends the
- * argument's reach. */
+/* Fails if a region of scratch or of a constant is not inside the slot.  A region of an argument
+ * extends the argument's reach. */
 static int check_region(struct cr_walk *w, const struct cr_parameter *p, int slot,
                         const struct region *r)
 {

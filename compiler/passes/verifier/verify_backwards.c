@@ -1,7 +1,9 @@
-/* Checks the gradients of attentions that the module lists: products, arrays and results. */
+/* verify_backwards.c - checks the gradients of attentions that the module lists: products, arrays
+ * and results. */
 #include "verifier.h"
 
-/* Follows moves down to the node that `id` is a view of, but no further than `to`. */
+/* Follows movement ops down from `id`, to the first other node or to node `to`; returns that
+ * node. */
 static cr_id below(const struct cr_graph *g, cr_id id, cr_id to)
 {
     while (id != to && cr_kind_of(g, id) == CR_KIND_MOVE)
@@ -9,14 +11,14 @@ static cr_id below(const struct cr_graph *g, cr_id id, cr_id to)
     return id;
 }
 
-/* True if a node is a view of x times y. */
+/* True if node `id` is a view of the product of x and y. */
 static bool is_product(const struct cr_graph *g, cr_id id, cr_id x, cr_id y)
 {
     return g->nodes[id].op == CR_OP_matmul && below(g, cr_in(g, id, 0), x) == x &&
            cr_in(g, id, 1) == y;
 }
 
-/* True if the products have the operands that the equations in module.h give them. */
+/* True if the products have the operands given by the equations in module.h. */
 static bool are_products(const struct cr_graph *g, const struct cr_attention_backward *b)
 {
     const struct cr_node *nodes = g->nodes;
@@ -28,7 +30,7 @@ static bool are_products(const struct cr_graph *g, const struct cr_attention_bac
            cr_same_shape(&nodes[b->dlogits], &nodes[b->probs]);
 }
 
-/* Returns how many operands of the concat are views of a node. */
+/* Returns the number of operands of a concat that are views of node `id`. */
 static int n_views(const struct cr_graph *g, cr_id concat, cr_id id)
 {
     int n = 0;
@@ -37,7 +39,7 @@ static int n_views(const struct cr_graph *g, cr_id concat, cr_id id)
     return n;
 }
 
-/* True if another gradient is the same node, or gradient i is an array that the kernel uses. */
+/* True if gradient i is also another gradient, or is an array that the kernel uses. */
 static bool is_shared(const struct cr_attention_backward *b, int i)
 {
     cr_id id = cr_gradient_at(b, i);
@@ -47,7 +49,7 @@ static bool is_shared(const struct cr_attention_backward *b, int i)
     return shared;
 }
 
-/* True if each gradient is a node of its own or one part of the concat. */
+/* True if each gradient is a node of its own, or exactly one part of the concat. */
 static bool are_results(const struct cr_graph *g, const struct cr_attention_backward *b)
 {
     int parts = 0;

@@ -1,9 +1,9 @@
 /*
- * Goes through the statements of a body, and tracks the value of each variable.
+ * verify_body.c - goes through the statements of a body, and tracks the value of each variable.
  *
  * A counter is an unknown between the ends of its loop.  A variable that is set under a condition
- * is one of two sums; if the condition compares just these two, more is known.  A variable that a
- * loop sets is not known inside the loop.
+ * is one of two sums; if the condition compares exactly these two, its bounds are tighter.  A
+ * variable that a loop sets is unknown inside the loop.
  */
 #include "verify_body.h"
 
@@ -13,24 +13,25 @@
 
 enum { MOST_FACTS = 4 };
 
-/* A comparison a < b that holds inside a condition. */
+/* A comparison a < b that is true inside a condition's block. */
 struct fact {
     struct cr_kept_linear a, b;
 };
 
-/* A loop or a condition that is open. */
+/* An open block: a loop or a condition. */
 struct cr_walk_block {
     const struct cr_statement *begin;
-    int n_sets; /* cr_walk.n_sets when it was opened */
+    int n_sets; /* cr_walk.n_sets at the beginning of the block */
     struct fact facts[MOST_FACTS];
     int n_facts;
     int narrowed; /* a variable that the condition bounds, or CR_NONE */
     struct cr_kept_linear before; /* the value of that variable outside the block */
-    bool exact; /* the condition is exactly one comparison */
-    int64_t grain; /* the condition is the same for so many consecutive items; 0: for all */
+    bool exact; /* true if the condition consists only of `facts` */
+    int64_t grain; /* the condition has the same value for this many consecutive items; 0 for all
+                      items */
 };
 
-/* A variable that is set, and its value before. */
+/* A variable that was set, and its value before. */
 struct cr_walk_set {
     int var;
     struct cr_kept_linear before;
@@ -38,7 +39,8 @@ struct cr_walk_set {
 
 /* ---- conditions ---- */
 
-/* Adds the comparisons of a condition as facts; true if it consists of nothing else. */
+/* Adds the comparisons of a condition to the block's facts.  Returns true if the condition consists
+ * of them only. */
 static bool add_facts(struct cr_walk *w, struct cr_walk_block *b, cr_expr expr)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr);
@@ -68,8 +70,9 @@ static bool is_var(const struct cr_walk *w, cr_expr expr, int var)
     return cr_node_of(w, expr)->op == CR_EXPR_VAR && cr_node_of(w, expr)->a == var;
 }
 
-/* Sets *keeps if a condition has the form "item == begin || j0 == 0": it is true for the first item
- * of a call, and else only for items that are multiples of *grain (0: for no others). */
+/* Sets *keeps to true if a condition has the form "item == begin || j0 == 0" or "item == begin".
+ * It is then true for the first item of a call and, for the longer form, for items that are
+ * multiples of *grain (0 for none). */
 static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
 {
     const struct cr_expr_node *e = cr_node_of(w, expr), *first = e, *second = NULL;
@@ -94,8 +97,8 @@ static int keeps(struct cr_walk *w, cr_expr expr, int64_t *grain, bool *keeps)
     return 0;
 }
 
-/* True if an expression is "var < number" or "var > number", as `op` says; sets *var and
- * *number. */
+/* If an expression is "var < number" or "var > number", with the operator `op`, sets *var and
+ * *number and returns true. */
 static bool compares(const struct cr_walk *w, cr_expr expr, enum cr_expr_op op, int *var,
                      int64_t *number)
 {
@@ -108,8 +111,8 @@ static bool compares(const struct cr_walk *w, cr_expr expr, enum cr_expr_op op, 
     return true;
 }
 
-/* If a condition is "var > least and var < end" and the variable does not change, replaces its
- * value inside the block by an unknown between these bounds. */
+/* If a condition is "var > least and var < end", and the variable never changes, its value inside
+ * the block becomes an unknown between these bounds. */
 static void narrow(struct cr_walk *w, struct cr_walk_block *b, cr_expr condition)
 {
     const struct cr_expr_node *e = cr_node_of(w, condition);
@@ -132,8 +135,8 @@ static void narrow(struct cr_walk *w, struct cr_walk_block *b, cr_expr condition
     cr_walk_set_var(w, var, &value);
 }
 
-/* Opens a block under a condition; with a condition that `keeps` accepts, later items reuse the
- * results of the block. */
+/* Opens a block under a condition.  If `keeps` accepts the condition, later items reuse the results
+ * of the block. */
 static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr condition)
 {
     struct cr_linear value;
@@ -156,8 +159,8 @@ static int open_under(struct cr_walk *w, const struct cr_statement *s, cr_expr c
 
 /* ---- loops ---- */
 
-/* Forgets the variables that a loop sets: they are unknown at the start of an iteration, and after
- * the loop. */
+/* Makes the variables that a loop sets unknown, as they are at the beginning of an iteration and
+ * after the loop. */
 static void forget_sets(struct cr_walk *w, const struct cr_statement *loop)
 {
     int depth = 0;
@@ -173,14 +176,14 @@ static void forget_sets(struct cr_walk *w, const struct cr_statement *loop)
     } while (depth > 0);
 }
 
-/* True if a loop iterates over the items of the call in order, each once. */
+/* True if a loop goes through all items of a call in order. */
 static bool is_over_items(const struct cr_walk *w, const struct cr_statement *s)
 {
     return s->var == CR_VAR_ITEM && s->step == 1 && is_var(w, s->value, CR_VAR_BEGIN) &&
            is_var(w, s->last, CR_VAR_END);
 }
 
-/* Makes the counter of a loop: an unknown that is `first` plus a multiple of the step, and at most
+/* Returns a new unknown for the counter of a loop: `first` plus a multiple of the step, at most
  * `last`. */
 static int new_counter(struct cr_walk *w, const struct cr_statement *s,
                        const struct cr_linear *first, const struct cr_linear *last)
@@ -202,8 +205,8 @@ static int new_counter(struct cr_walk *w, const struct cr_statement *s,
     return counter;
 }
 
-/* Begins a loop.  The first value is evaluated before the loop changes any variable.  The end is
- * evaluated in each iteration, so the variables that the loop sets are forgotten before. */
+/* Begins a loop.  Its first value is evaluated before the loop changes any variable.  Its end is
+ * evaluated in each iteration, so the variables that the loop sets become unknown before that. */
 static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
 {
     struct cr_linear first, last, value;
@@ -224,10 +227,10 @@ static int begin_loop(struct cr_walk *w, const struct cr_statement *s)
     return 0;
 }
 
-/* ---- where blocks end ---- */
+/* ---- the ends of blocks ---- */
 
-/* The number of consecutive items for which the value after a condition is the same: those for
- * which both values and the condition are. */
+/* Returns the number of consecutive items for which a variable has the same value after a
+ * condition: the condition and both possible values must be the same for them. */
 static int64_t joined_grain(const struct cr_walk *w, const struct cr_walk_block *b,
                             const struct cr_linear *before, const struct cr_linear *after)
 {
@@ -235,8 +238,8 @@ static int64_t joined_grain(const struct cr_walk *w, const struct cr_walk_block 
 }
 
 /* Sets *value to the value of a variable after an `if` that sets it: `after`, or `before` if the
- * condition was false.  A condition that compares these two makes them bounds of the value, too:
- * `if (a < x) x = a` leaves x at most a. */
+ * condition was false.  If the condition compares these two, they also become bounds of the value:
+ * after `if (a < x) x = a`, x is at most a. */
 static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct cr_linear *before,
                  const struct cr_linear *after, struct cr_linear *value)
 {
@@ -259,8 +262,8 @@ static void join(struct cr_walk *w, const struct cr_walk_block *b, const struct 
     }
 }
 
-/* After a condition, each variable that it set is one of two values.  The sets stay recorded, since
- * they count for enclosing conditions, too. */
+/* After a condition, makes each variable that it set one of two values.  The sets stay recorded for
+ * enclosing conditions. */
 static void end_if(struct cr_walk *w, const struct cr_walk_block *b)
 {
     for (int i = w->n_sets - 1; i >= b->n_sets; i--) {
@@ -274,8 +277,8 @@ static void end_if(struct cr_walk *w, const struct cr_walk_block *b)
 }
 
 /* Closes a block.  After a condition, a variable that it set is one of two sums; after a loop, it
- * is not known.  Fails if the block's results are kept but depend on a variable that differs among
- * the items that reuse them. */
+ * is unknown.  Fails if items reuse the block's results, but these depend on a variable that
+ * differs among the items. */
 static int end_block(struct cr_walk *w)
 {
     struct cr_walk_block b = w->blocks[--w->n_blocks];
@@ -311,7 +314,7 @@ static int assign(struct cr_walk *w, const struct cr_statement *s)
     return 0;
 }
 
-/* Updates the values of variables by one statement, and checks the calls in it. */
+/* Updates the values of variables for one statement, and checks the calls in it. */
 static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
 {
     switch (s->kind) {
@@ -332,9 +335,10 @@ static int walk_statement(struct cr_walk *w, const struct cr_statement *s)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole body ---- */
 
-/* A length is an unknown from 1 to its bound; it is the same for all items. */
+/* Sets the value of each length to an unknown from 1 to its bound, which is the same for all
+ * items. */
 static void begin_lengths(struct cr_walk *w)
 {
     struct cr_linear least, most;
@@ -350,8 +354,8 @@ static void begin_lengths(struct cr_walk *w)
     }
 }
 
-/* Sets the variables begin and end: begin is at least 0, end at most the number of items, and both
- * are the same for all items. */
+/* Sets the variables `begin` and `end` to unknowns that are the same for all items: begin is at
+ * least 0, and end is at most the number of items. */
 static int begin_body(struct cr_walk *w)
 {
     struct cr_linear items, zero, begin, end;

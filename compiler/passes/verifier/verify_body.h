@@ -1,5 +1,5 @@
 /*
- * verify_body.h - a walk through a body that tracks the value of each variable as a sum of unknowns
+ * verify_body.h - the state for checking a body: the value of each variable as a sum of unknowns
  * (linear_sums.h).
  *
  * verify_body.c goes through the statements, verify_expr.c turns expressions into sums, and
@@ -11,12 +11,13 @@
 #include "linear_sums.h"
 #include "verify_program.h"
 
-/* An open block whose results are reused by later items of a call.  All variables that it reads
- * must be the same for `grain` consecutive items, or for all items if that is 0. */
+/* The open block whose results later items of a call reuse.  All variables that it reads must be
+ * the same for `grain` consecutive items, or for all items if grain is 0. */
 struct cr_keeping {
-    int block; /* or CR_NONE */
+    int block; /* index of the block, or CR_NONE */
     int64_t grain;
-    int differs; /* a variable that it reads and that differs, or CR_NONE */
+    int differs; /* a variable that the block reads and that differs among these items, or
+                    CR_NONE */
 };
 
 struct cr_walk {
@@ -27,11 +28,12 @@ struct cr_walk {
     int n_blocks, cap_blocks;
     struct cr_walk_set *sets;
     int n_sets, cap_sets;
-    int lengths[CR_MAX_LENGTHS]; /* unknowns of the lengths that are arguments of the function */
-    int item; /* the unknown of the item; CR_NONE outside a loop over all items in order */
+    int lengths[CR_MAX_LENGTHS]; /* the unknowns of the lengths that are arguments of the
+                                    function */
+    int item; /* the unknown of the item's number; CR_NONE outside a loop over all items in order */
     struct cr_keeping keeping;
 
-    /* cr_walk_call, for expressions that are results of calls. */
+    /* Points to cr_walk_call; called for expressions that are results of calls. */
     int (*walk_call)(struct cr_walk *walk, const struct cr_call *call);
 };
 
@@ -45,18 +47,20 @@ static inline void cr_walk_set_var(struct cr_walk *w, int var, const struct cr_l
     w->vars[var] = cr_keep(&w->u, value);
 }
 
-/* Sets *value to the value of a variable.  Inside a block whose results are kept, records the
- * variable if it differs among the items that share these. */
+/* Sets *value to the value of a variable.  Inside a block whose results are reused, records the
+ * variable in `keeping` if it differs among the items that reuse them. */
 void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value);
 
-/* Sets *value to the value of an expression at this statement, and checks the calls in it. */
+/* Sets *value to the value of an expression at the current statement, and checks the calls in
+ * it. */
 int cr_walk_expr(struct cr_walk *w, cr_expr expr, struct cr_linear *value);
 
 /* Sets *value to a new unknown that is one of two sums, and returns the unknown. */
 int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                    struct cr_linear *value);
 
-/* Extends the reach of an argument by lowest .. highest; the written part too, if `written`. */
+/* Extends the range of elements of an argument that the function accesses by lowest .. highest; if
+ * `written`, also the range that it writes. */
 void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, int64_t highest);
 
 /* Bounds the addresses of a call, and checks that its counts are not negative. */

@@ -1,5 +1,6 @@
-/* Checks the steps of a program by a simulated run: it visits every call in the order of execution,
- * loops unrolled, and records which buffer was the last to write each byte. */
+/* verify_calls.c - checks the steps of a program by a simulated run.  The run visits every call in
+ * execution order, with loops unrolled, and records which buffer was the last to write each
+ * byte. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +13,24 @@
 
 /* The state of a buffer in the simulated run. */
 struct state {
-    int parts, made;     /* the number of calls that write it, and how many of them have run */
-    int64_t first, last; /* the first and the last element that is written */
-    int maker;           /* of an output: 1 + the function that writes all of it; or 0 */
+    int parts, made;     /* the number of calls that write it, and the number of these that have
+                            run */
+    int64_t first, last; /* the range of elements that have been written */
+    int maker;           /* for an output: 1 + the function that writes all of it, or 0 */
 };
 
 struct run {
     struct cr_program_check *c;
     const struct cr_program *p;
     const struct cr_entry *entry;
-    struct state *states; /* by buffer */
-    int *held;            /* by input that is a state: the buffer whose value its memory holds;
-                             CR_NONE: the value from before the run */
+    struct state *states; /* by buffer: its state */
+    int *held;            /* by input that is a state: the buffer whose value its memory has;
+                             CR_NONE for the value from before the run */
     struct cr_last_writer arena;
     struct cr_step_walk at;
 };
 
-/* A check that is applied to each step with operands, in the order of execution. */
+/* A check that run_steps applies to each step with operands, in execution order. */
 typedef int see_step(struct run *r, const struct cr_step *step);
 
 static int broken(const struct run *r, const char *format, ...)
@@ -57,14 +59,15 @@ static const struct cr_binding *binding_of(const struct run *r, const struct cr_
     return &r->p->bindings[call->first_binding + slot];
 }
 
-/* Returns the buffer or number that is bound to a slot in this iteration, and the start in the
- * buffer. */
+/* Returns the buffer or number that is bound to a slot in the current iteration, and the offset in
+ * the buffer. */
 static struct cr_given given_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return r->p->bound[binding_of(r, call, slot)->first_buffer + r->at.iteration];
 }
 
-/* Returns the index of the bound buffer, or the bound number. */
+/* Returns the index of the buffer, or the number, that is bound to a slot in the current
+ * iteration. */
 static int64_t bound_to(const struct run *r, const struct cr_step *call, int slot)
 {
     return given_to(r, call, slot).what;
@@ -76,7 +79,7 @@ static int64_t units_of(const struct cr_buffer *b)
     return b->bytes / cr_formats[b->format].unit;
 }
 
-/* Returns the reach of a step that has no code: the whole buffer. */
+/* Returns the reach of a step without code: the whole buffer. */
 static struct cr_reach whole_of(const struct run *r, const struct cr_step *step, int slot)
 {
     int64_t last = units_of(&r->p->buffers[bound_to(r, step, slot)]) - 1;
@@ -98,7 +101,7 @@ static struct cr_reach reach_of(const struct run *r, const struct cr_step *step,
     return reach;
 }
 
-/* ---- indices in steps and bindings ---- */
+/* ---- indices of steps and bindings ---- */
 
 static bool is_part(int first, int n, int all)
 {
@@ -118,7 +121,7 @@ static int verify_table(const struct run *r, const struct cr_binding *b, int slo
     return 0;
 }
 
-/* Checks that the indices that cr_location_in uses are valid, and that a relative form has the
+/* Fails unless the indices that cr_location_in uses are valid, and a relative binding has the
  * stride of the loop. */
 static int verify_form(const struct run *r, const struct cr_binding *b, int slot)
 {
@@ -138,9 +141,8 @@ static int verify_form(const struct run *r, const struct cr_binding *b, int slot
     return b->form == CR_FORM_TABLE ? verify_table(r, b, slot) : 0;
 }
 
-/* Checks that the number that chooses a part is an i32 argument that the step only reads
- * (read_buffer then finds whether it was written before), and that the argument itself is only
- * read. */
+/* Fails unless the i32 that selects a matrix is an argument that the step only reads, and so is the
+ * argument with the stack.  read_buffer checks later whether the i32 was written before. */
 static int verify_choice(const struct run *r, const struct cr_step *step, int slot)
 {
     const struct cr_chosen_part *choice = &binding_of(r, step, slot)->choice;
@@ -161,7 +163,7 @@ static int verify_choice(const struct run *r, const struct cr_step *step, int sl
     return 0;
 }
 
-/* Checks that function and bindings of a step are there. */
+/* Fails unless the function and the bindings of a step exist. */
 static int verify_operands(const struct run *r, const struct cr_step *step)
 {
     if (step->function < 0 || step->function >= r->p->n_functions)
@@ -179,7 +181,7 @@ static int verify_operands(const struct run *r, const struct cr_step *step)
     return 0;
 }
 
-/* Checks that loops do not nest, and that a step opens or closes one as its kind does. */
+/* Fails if loops are nested, or if a step that begins or ends a loop is misplaced. */
 static int verify_nesting(const struct run *r, const struct cr_step *step)
 {
     if (cr_step_is(step, CR_STEP_OPENS) && r->at.loop)
@@ -189,7 +191,7 @@ static int verify_nesting(const struct run *r, const struct cr_step *step)
     return 0;
 }
 
-/* Checks that everything that a step names exists, and the step's own numbers. */
+/* Fails unless everything that a step refers to exists, and the step's own numbers are valid. */
 static int verify_step(const struct run *r, const struct cr_step *step)
 {
     if (verify_nesting(r, step))
@@ -209,7 +211,7 @@ static int verify_kinds(const struct run *r)
     return 0;
 }
 
-/* Goes through the steps once, without running loops. */
+/* Checks each step once, without unrolling loops. */
 static int verify_names(struct run *r)
 {
     if (verify_kinds(r))
@@ -223,7 +225,7 @@ static int verify_names(struct run *r)
     return 0;
 }
 
-/* ---- a run ---- */
+/* ---- the simulated run ---- */
 
 /* Applies a check to all steps of an entry, with loops unrolled. */
 static int run_steps(struct run *r, see_step *see)
@@ -237,7 +239,7 @@ static int run_steps(struct run *r, see_step *see)
 
 /* ---- bindings of calls ---- */
 
-/* Fails unless the form of a binding gives the location of the buffer that the binding lists. */
+/* Fails unless the formula of a binding gives the location of the buffer that the binding lists. */
 static int verify_location(const struct run *r, const struct cr_step *call, int slot)
 {
     struct cr_location at = cr_location_in(r->p, binding_of(r, call, slot), r->at.loop, r->at.iteration);
@@ -252,7 +254,8 @@ static int verify_location(const struct run *r, const struct cr_step *call, int 
                   (long long)at.offset, (long long)expected.offset);
 }
 
-/* True if the element that selects a part belongs to the buffer that the binding names. */
+/* True if the element with the i32 that selects a matrix is in the buffer that the binding
+ * names. */
 static bool is_number_there(const struct run *r, const struct cr_step *step,
                             const struct cr_chosen_part *choice)
 {
@@ -263,8 +266,8 @@ static bool is_number_there(const struct run *r, const struct cr_step *step,
            at < units_of(&r->p->buffers[buffer]);
 }
 
-/* Fails unless an argument begins at a whole element of its buffer, and the function reaches no
- * element outside the buffer, whichever part a number chooses. */
+/* Fails unless an argument begins at a whole element of its buffer, and the function accesses no
+ * element outside the buffer, for any value of the i32 that selects a matrix. */
 static int verify_reach(const struct run *r, const struct cr_step *call, int slot,
                         const struct cr_buffer *b)
 {
@@ -290,17 +293,17 @@ static int verify_reach(const struct run *r, const struct cr_step *call, int slo
     return 0;
 }
 
-/* True if a buffer is the next value of a state, which calls write; else it may be the old
- * value. */
+/* True if a buffer is the next value of a state, which calls write, rather than the old value. */
 static bool is_next(const struct cr_buffer *b)
 {
     return b->space == CR_SPACE_STATE && b->alias != CR_NONE;
 }
 
 /*
- * The buffer of an argument has the argument's format, belongs to this entry, lies where the form
- * of the binding says, and is as large as the function accesses.  If the function writes it, it is
- * in the arena, an output or the next value of a state.  If the argument is packed, it is a weight.
+ * Checks the buffer of an argument.  It must have the argument's format, belong to this entry, be
+ * at the location that the binding's formula gives, and have all elements that the function
+ * accesses.  If the function writes it, it must be in the arena, an output, or the next value of a
+ * state.  If the argument is packed, it must be a weight.
  */
 static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot, int64_t bound)
 {
@@ -321,7 +324,8 @@ static int verify_buffer_of(struct run *r, const struct cr_step *call, int slot,
     return verify_location(r, call, slot) || verify_reach(r, call, slot, b) ? -1 : 0;
 }
 
-/* True if an argument is bound to the length of its slot, or to the input that has its sizes. */
+/* True if an argument is bound to the length of its slot or, for a ragged length, to the input that
+ * has the sizes. */
 static bool holds_length(const struct run *r, const struct cr_slot *s, int64_t bound)
 {
     if (s->kind == CR_SLOT_NUMBER)
@@ -331,8 +335,8 @@ static bool holds_length(const struct run *r, const struct cr_slot *s, int64_t b
            r->p->buffers[bound].offset == r->p->input_of_length[s->length];
 }
 
-/* True if a call writes all of an output that an earlier call of the same function has written: to recompute
- * other results of it.  Notes the function. */
+/* True if a call writes all of an output that an earlier call of the same function has written, as
+ * when other results of that function are recomputed.  Records the function. */
 static bool is_rewrite(struct run *r, const struct cr_step *call, int slot)
 {
     int64_t buffer = bound_to(r, call, slot);
@@ -374,7 +378,7 @@ static struct cr_range range_of(const struct run *r, int64_t buffer)
     return (struct cr_range){b->offset, b->offset + b->bytes};
 }
 
-/* Fails if another buffer overwrote a part of this one in the arena. */
+/* Fails if another buffer overwrote a part of this buffer in the arena. */
 static int check_place(struct run *r, int buffer)
 {
     if (r->p->buffers[buffer].space != CR_SPACE_ARENA)
@@ -386,8 +390,8 @@ static int check_place(struct run *r, int buffer)
     return 0;
 }
 
-/* Records a partial write; fails unless the whole buffer has a value: from earlier calls, or from a
- * state. */
+/* Records that a call writes some elements of a buffer.  Fails unless the whole buffer already has
+ * a value, from earlier calls or from a state. */
 static int write_partly(struct run *r, int buffer)
 {
     struct state *s = &r->states[buffer];
@@ -402,8 +406,8 @@ static int write_partly(struct run *r, int buffer)
     return check_place(r, buffer);
 }
 
-/* Records a write.  Several calls may write parts of a buffer: the first one claims its memory;
- * fails if another buffer overwrote the memory before a later one. */
+/* Records a write.  If several calls write parts of a buffer, the first one takes the buffer's
+ * memory, and it is a fault if another buffer overwrites that memory before a later call. */
 static int write_buffer(struct run *r, int buffer, bool partly, const struct cr_reach *reach)
 {
     struct state *s = &r->states[buffer];
@@ -436,7 +440,7 @@ static bool same_address(const struct cr_function *f, const struct cr_address *a
     return same;
 }
 
-/* True if a function reads one slot only at the addresses where it writes another. */
+/* True if a function reads slot `read` only at the addresses at which it writes slot `written`. */
 static bool reads_in_place(const struct cr_function *f, int read, int written)
 {
     for (int i = 0; i < f->n_exprs; i++)
@@ -455,7 +459,7 @@ static bool reads_in_place(const struct cr_function *f, int read, int written)
     return true;
 }
 
-/* True if a call of the runtime reads or writes a slot; only writes count if `written`. */
+/* True if a call of the runtime reads or writes a slot or, if `written`, writes it. */
 static bool touches(const struct run *r, const struct cr_function *f, const struct cr_call *call,
                     int slot, bool written)
 {
@@ -469,9 +473,9 @@ static bool touches(const struct run *r, const struct cr_function *f, const stru
     return false;
 }
 
-/* Two slots of a function may lie in the same memory: a state or a value in the arena, and the result
- * that replaces it.  True if no call of the runtime reads the first after a call that writes the
- * second. */
+/* True if no call of the runtime reads slot `read` after a call that writes slot `written`.  The
+ * two slots may then have the same memory: a state or a value in the arena, and the result that
+ * replaces it. */
 static bool reads_before(const struct run *r, const struct cr_function *f, int read, int written)
 {
     bool is_written = false;
@@ -486,8 +490,8 @@ static bool reads_before(const struct run *r, const struct cr_function *f, int r
     return true;
 }
 
-/* Fails unless a state's memory has the value that a call reads, old or next.  The call that
- * overwrites the old value may read each element before it writes that element. */
+/* Fails unless a state's memory has the value that a call reads, old or next.  A call that
+ * overwrites the old value must read each element before it writes that element. */
 static int read_state(const struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -506,8 +510,8 @@ static int read_state(const struct run *r, const struct cr_step *call, int slot)
     return broken(r, "it reads buffer %d, where buffer %d is written over it", buffer, held);
 }
 
-/* True if a call writes buffer `writer`, in full, to the place in the arena of the buffer of a slot,
- * and reads each element of the slot before it writes that element. */
+/* True if the call that reads a slot is also the writer of buffer `writer` in the same memory: it
+ * writes all of it, and reads each element of the slot before it writes that element. */
 static bool is_replaced(const struct run *r, const struct cr_step *call, int slot, int writer)
 {
     const struct cr_function *f = &r->p->functions[call->function];
@@ -522,8 +526,8 @@ static bool is_replaced(const struct run *r, const struct cr_step *call, int slo
     return false;
 }
 
-/* Fails unless a buffer that a call reads is complete, and not overwritten, unless the call itself
- * replaces it element by element. */
+/* Fails unless a buffer that a call reads is complete and not overwritten, except if the call
+ * itself replaces it element by element. */
 static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 {
     int buffer = (int)bound_to(r, call, slot);
@@ -544,8 +548,9 @@ static int read_buffer(struct run *r, const struct cr_step *call, int slot)
 }
 
 /*
- * Records the writes of a call before it checks the reads, so that a call that overwrites its own
- * input is found.  A write counts as made only after the reads: a call cannot read its own result.
+ * Records the writes of a call before checking its reads, so that a call that overwrites its own
+ * operand is found.  A write makes a buffer complete only after the reads, since a call cannot read
+ * its own result.
  */
 static int see_memory(struct run *r, const struct cr_step *call)
 {
@@ -570,7 +575,7 @@ static int see_memory(struct run *r, const struct cr_step *call)
 
 /* ---- the state after the run ---- */
 
-/* A buffer that is written must be written from its first element to its last. */
+/* Fails unless each buffer that was written was written from its first element to its last. */
 static int verify_states(const struct run *r)
 {
     for (int i = 0; i < r->p->n_buffers; i++) {
@@ -585,7 +590,7 @@ static int verify_states(const struct run *r)
     return 0;
 }
 
-/* Marks the outputs that are written. */
+/* Sets written[i] for each output i that the entry has written. */
 static void note_outputs(const struct run *r, bool *written)
 {
     for (int i = 0; i < r->p->n_buffers; i++)
@@ -604,7 +609,8 @@ static void begin_arena(struct run *r)
     free(ranges);
 }
 
-/* An entry alone: nothing is made and each state holds its old value when it begins. */
+/* Simulates one entry.  At its beginning nothing has been written, and each state has its old
+ * value. */
 static int verify_entry(struct run *r, bool *written)
 {
     for (int i = 0; i < r->p->n_buffers; i++)
@@ -632,8 +638,7 @@ static int verify_steps_of(const struct run *r, int entry)
     return loops ? cr_fail(r->c->error, "entry %d begins or ends in a loop", entry) : 0;
 }
 
-/* Each entry is run by itself, from memory in which nothing is written.  Each output must be
- * written by some entry. */
+/* Simulates each entry separately.  Fails unless each output is written by some entry. */
 static int verify_entries(struct run *r, bool *written)
 {
     if (r->p->n_entries > (int)(8 * sizeof r->p->buffers->entries))

@@ -1,7 +1,7 @@
-/* Turns integer expressions of a body into sums of unknowns. */
+/* verify_expr.c - evaluates the integer expressions of a body as sums of unknowns. */
 #include "verify_body.h"
 
-/* ---- parts ---- */
+/* ---- helper functions ---- */
 
 void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
 {
@@ -13,14 +13,14 @@ void cr_walk_var(struct cr_walk *w, int var, struct cr_linear *value)
         w->keeping.differs = var;
 }
 
-/* Makes an unknown that is a function of two sums: it is equal for all items for which both sums
- * are equal. */
+/* Returns a new unknown that depends only on two sums: it has the same value for all items for
+ * which both sums are the same. */
 static int new_unknown_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b)
 {
     return cr_new_unknown(&w->u, cr_common_grain(cr_grain(&w->u, a), cr_grain(&w->u, b)));
 }
 
-/* Bounds an unknown by 0 and, if `known`, by `most`. */
+/* Sets the lower bound of an unknown to 0 and, if `known`, its upper bound to `most`. */
 static void between_0_and(struct cr_walk *w, int unknown, bool known, int64_t most)
 {
     struct cr_linear zero, last;
@@ -37,7 +37,7 @@ static bool is_item(const struct cr_walk *w, const struct cr_linear *a)
            a->summands[0].unknown == w->item;
 }
 
-/* Sets a lower bound of the quotient a / by: the least value of `a`, divided by `by`. */
+/* Sets a lower bound of the quotient a / by: the smallest value of a, divided by `by`. */
 static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear *a, int64_t by)
 {
     struct cr_linear bound;
@@ -48,8 +48,8 @@ static void no_less_than(struct cr_walk *w, int quotient, const struct cr_linear
     cr_at_least(&w->u, quotient, &bound);
 }
 
-/* Sets *value to a / by, or to a % by if `rest`; a is not negative, the constant `by` is
- * positive. */
+/* Sets *value to a / by or, if `rest`, to a % by.  a must not be negative, and the constant `by`
+ * must be positive. */
 static void divide_by_number(struct cr_walk *w, bool rest, const struct cr_linear *a, int64_t by,
                              struct cr_linear *value)
 {
@@ -67,8 +67,8 @@ static void divide_by_number(struct cr_walk *w, bool rest, const struct cr_linea
     cr_linear_set_unknown(value, unknown);
 }
 
-/* Sets *value to a / b, or to a % b if `rest`; fails unless b is positive and a is not negative.
- * If b is no constant, the remainder is only bounded by a. */
+/* Sets *value to a / b or, if `rest`, to a % b.  Fails unless b is positive and a is not negative.
+ * If b is not constant, the only bound of the remainder is a. */
 static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
                   const struct cr_linear *b, struct cr_linear *value)
 {
@@ -92,7 +92,7 @@ static int divide(struct cr_walk *w, bool rest, const struct cr_linear *a,
     return 0;
 }
 
-/* Sets *value to a < b: 0 or 1, and at most b - a if that is not negative. */
+/* Sets *value to an unknown for a < b: it is 0 or 1, and at most b - a if that is not negative. */
 static void compare(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                     struct cr_linear *value)
 {
@@ -106,7 +106,8 @@ static void compare(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
-/* Sets *value to a product of two unknowns, with bounds if both are bounded and not negative. */
+/* Sets *value to an unknown for the product of two unknowns, with bounds if both have bounds and
+ * are not negative. */
 static void multiply_unknowns(struct cr_walk *w, const struct cr_linear *a,
                               const struct cr_linear *b, struct cr_linear *value)
 {
@@ -130,7 +131,7 @@ static void multiply(struct cr_walk *w, const struct cr_linear *a, const struct 
         multiply_unknowns(w, a, b, value);
 }
 
-/* Sets *value to min(a, b): at most a, at most b, and one of the two. */
+/* Sets *value to an unknown for min(a, b): it is at most a, at most b, and equal to one of them. */
 static void least_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                      struct cr_linear *value)
 {
@@ -154,7 +155,7 @@ int cr_walk_one_of(struct cr_walk *w, const struct cr_linear *a, const struct cr
     return unknown;
 }
 
-/* Sets *value to an unknown that is 0 or 1 and a function of two sums. */
+/* Sets *value to an unknown that is 0 or 1 and depends only on two sums. */
 static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct cr_linear *b,
                     struct cr_linear *value)
 {
@@ -163,8 +164,8 @@ static void flag_of(struct cr_walk *w, const struct cr_linear *a, const struct c
     cr_linear_set_unknown(value, unknown);
 }
 
-/* Evaluates a binary op.  Sums and products with a constant are exact; other results only have
- * bounds.  EQUAL, AND and OR are 0 or 1. */
+/* Evaluates a binary op.  Sums, and products with a constant, are exact; for other ops only bounds
+ * are known.  EQUAL, AND and OR are 0 or 1. */
 static int evaluate_binary(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     struct cr_linear a, b;
@@ -225,8 +226,8 @@ void cr_widen_reach(struct cr_walk *w, int slot, bool written, int64_t lowest, i
     r->written = true;
 }
 
-/* True if the function writes to an i32 argument: an element that it loads may then differ from one item to the
- * next. */
+/* True if the function writes to an i32 argument, so that an element that it loads may differ from
+ * item to item. */
 static bool writes_integers(const struct cr_function *f)
 {
     for (int i = 0; i < f->n_slots; i++)
@@ -235,8 +236,9 @@ static bool writes_integers(const struct cr_function *f)
     return false;
 }
 
-/* Sets *value to an unknown that is any i32, or for a size of a ragged length from 1 to the bound;
- * the same for items that load the same element.  Records the elements in the argument's reach. */
+/* Sets *value to an unknown for a loaded i32: any i32 or, for a size of a ragged length, from 1 to
+ * the bound.  It has the same value for items that load the same element.  Extends the argument's
+ * reach by the elements. */
 static int load(struct cr_walk *w, const struct cr_expr_node *e, struct cr_linear *value)
 {
     struct cr_linear least, most, index;

@@ -1,5 +1,5 @@
-/* Functions that all parts of the check of a program use: error messages, and signatures of
- * calls. */
+/* verify_fault.c - functions that all parts of the check of a program use: error messages, and
+ * signatures of calls. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -19,8 +19,9 @@ int cr_program_fault(const struct cr_program_check *c, const char *format, ...)
     return cr_fail(c->error, "function %d: %s", c->function + 1, what);
 }
 
-/* Returns the signature of a call; parses each signature once.  The signature of an elementwise op
- * depends on its arity, its operands by row, and its rule. */
+/* Returns the signature of a call; parses each signature only once.  The signature of an
+ * elementwise op depends on its arity, on which operands have one number a row, and on its type
+ * rule. */
 const struct cr_signature *cr_signature_of(struct cr_program_check *c, const struct cr_call *call)
 {
     int at = (int)call->callee;

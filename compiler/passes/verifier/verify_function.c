@@ -1,4 +1,5 @@
-/* Checks a function by itself: references, nesting, scopes, and signatures of calls. */
+/* verify_function.c - checks a function by itself: references, nesting, scopes, and signatures of
+ * calls. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -11,7 +12,8 @@ static bool is_index(int i, int n)
 
 /* ---- slots ---- */
 
-/* True if a slot is of the kind that holds its length: a number, or the sizes of rows. */
+/* True if a slot is of the kind that holds its length: a number or, for a ragged length, an array
+ * of sizes. */
 static bool may_hold(const struct cr_program_check *c, const struct cr_slot *s)
 {
     if (!c->p->lengths[s->length].batch)
@@ -19,7 +21,7 @@ static bool may_hold(const struct cr_program_check *c, const struct cr_slot *s)
     return s->kind == CR_SLOT_ARGUMENT && s->format == CR_FORMAT_i32 && !s->written && !s->packed;
 }
 
-/* Checks a slot.  Arguments and numbers come before all other slots, since calls bind them by
+/* Checks slot i.  Slots that calls bind come before all others, because calls bind them by
  * index. */
 static int verify_slot(const struct cr_program_check *c, int i)
 {
@@ -52,8 +54,8 @@ static int verify_slots(const struct cr_program_check *c)
 
 /* ---- expressions ---- */
 
-/* Returns how many of a, b and c are expressions.  In VAR, FIELD, CALL and LOAD, `a` is the index
- * of something else. */
+/* Returns how many of the fields a, b and c of an expression are expressions.  In VAR, FIELD, CALL
+ * and LOAD, `a` is the index of a variable, slot or call. */
 static int operands_of(enum cr_expr_op op)
 {
     switch (op) {
@@ -77,7 +79,7 @@ static bool is_field(const struct cr_function *f, int slot)
     return is_index(slot, f->n_bound) && f->slots[slot].kind == CR_SLOT_NUMBER;
 }
 
-/* True if an expression loads an i32 from an argument that is only read. */
+/* True if an expression loads an i32 from an argument that the function only reads. */
 static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
 {
     const struct cr_slot *s = is_index(e->a, f->n_bound) ? &f->slots[e->a] : NULL;
@@ -86,7 +88,7 @@ static bool is_loaded(const struct cr_function *f, const struct cr_expr_node *e)
            e->number < CR_MAX_ELEMENTS && is_index(e->b + 1, f->n_vars + 1);
 }
 
-/* True if an expression comes after all expressions in the arguments of its call. */
+/* True if an expression has a greater index than all expressions in the arguments of its call. */
 static bool is_behind_call(const struct cr_function *f, int expr, int call)
 {
     if (!is_index(call, f->n_calls))
@@ -97,7 +99,7 @@ static bool is_behind_call(const struct cr_function *f, int expr, int call)
     return true;
 }
 
-/* Fails unless the operands of an expression come before it, so that there are no cycles. */
+/* Fails unless the operands of an expression have smaller indices, so that there are no cycles. */
 static int verify_expr(const struct cr_program_check *c, int i)
 {
     const struct cr_expr_node *e = &c->f->exprs[i];
@@ -117,8 +119,8 @@ static int verify_expr(const struct cr_program_check *c, int i)
 
 /* ---- calls ---- */
 
-/* Fails unless the slot holds elements, and terms and variables exist.  verify_body checks that the
- * variables are declared. */
+/* Fails unless the slot of an address holds elements, and its terms and variables exist.
+ * verify_body checks that the variables are declared. */
 static int verify_address(const struct cr_program_check *c, const struct cr_address *a)
 {
     const struct cr_function *f = c->f;
@@ -136,7 +138,7 @@ static int verify_address(const struct cr_program_check *c, const struct cr_addr
     return 0;
 }
 
-/* Fails unless the object that an argument refers to exists.  verify_call checks that the callee
+/* Fails unless the object to which an argument refers exists.  verify_call checks that the callee
  * takes this kind of argument. */
 static int verify_argument(const struct cr_program_check *c, const struct cr_argument *a)
 {
@@ -172,7 +174,7 @@ static int verify_call_itself(const struct cr_program_check *c, int i)
     return 0;
 }
 
-/* ---- signatures ---- */
+/* ---- signatures of calls ---- */
 
 static const char *name_of(const struct cr_call *call, char *buffer, size_t size)
 {
@@ -185,7 +187,7 @@ static bool is_ints(enum cr_format format)
     return cr_formats[format].dtype == CR_I32;
 }
 
-/* True if the runtime has the function for tiles of the format of the call. */
+/* True if the runtime has this function for tiles of the call's format. */
 static bool has_family(const struct cr_call *call)
 {
     bool ints = is_ints(call->format);
@@ -213,9 +215,9 @@ static bool has_family(const struct cr_call *call)
     }
 }
 
-/* Fails unless the slot of an address has the parameter's element type and format (for panels and
- * rounded rows, theirs).  If the callee writes, the slot must be writable; if the slot is packed,
- * the parameter must take panels. */
+/* Fails unless the slot of an address has the element type and format of the parameter (of its
+ * panels or rounded rows, if it takes those).  If the callee writes, the slot must be writable; if
+ * the slot is packed, the parameter must take panels. */
 static int verify_operand(const struct cr_program_check *c, const struct cr_call *call, int i,
                           const struct cr_parameter *p)
 {
@@ -248,8 +250,8 @@ static int verify_operand(const struct cr_program_check *c, const struct cr_call
     return 0;
 }
 
-/* Fails unless the arguments have the number and the kinds of the signature.  The call itself and
- * all arguments have to be verified before. */
+/* Fails unless the arguments of a call have the number and the kinds of its signature.  The call
+ * itself and all arguments must have been checked before. */
 static int verify_call(struct cr_program_check *c, const struct cr_call *call)
 {
     char name[64];
@@ -275,10 +277,11 @@ static int verify_call(struct cr_program_check *c, const struct cr_call *call)
 
 /* ---- scopes ---- */
 
-/* The variables that are declared at a statement. */
+/* The variables that are declared at the current statement. */
 struct scopes {
     struct cr_program_check *c;
-    int *depth_of; /* by variable: the depth of the block that declares it; 0: not declared */
+    int *depth_of; /* by variable: the depth of the block that declares it; 0 if it is not
+                      declared */
     int *declared; /* the declared variables, innermost last */
     int n_declared;
     int depth;
@@ -317,8 +320,8 @@ static int see_call(struct scopes *s, int call)
     return 0;
 }
 
-/* Fails unless all variables of an expression are declared here.  The recursion ends because
- * operands, and arguments of calls, come before the expression (verify_expr). */
+/* Fails unless all variables of an expression are declared.  The recursion ends because operands,
+ * and arguments of calls, have smaller indices than the expression (verify_expr). */
 static int see_expr(struct scopes *s, cr_expr expr)
 {
     if (!is_index(expr, s->c->f->n_exprs))
@@ -355,7 +358,7 @@ static int end_block(struct scopes *s)
 
 /* ---- statements ---- */
 
-/* Begins a loop.  Its counter may be used in `until`, but not in the first and last value. */
+/* Begins a loop.  Its counter may be used in `until`, but not in its first and last value. */
 static int begin_loop(struct scopes *s, const struct cr_statement *at)
 {
     if (at->step < 1)
@@ -382,7 +385,7 @@ static int set(struct scopes *s, const struct cr_statement *at)
     return see_var(s, at->var);
 }
 
-/* Checks a statement: it may use only variables of open blocks.  LOOP and IF open a block, END
+/* Checks a statement, which may use only variables of open blocks.  LOOP and IF open a block; END
  * closes it. */
 static int verify_statement(struct scopes *s, const struct cr_statement *at)
 {
@@ -406,8 +409,8 @@ static int verify_statement(struct scopes *s, const struct cr_statement *at)
     return cr_program_fault(s->c, "there is no such kind of statement as %d", (int)at->kind);
 }
 
-/* Checks the statements in order.  The body itself is the block at depth 1, and must be the only
- * open block at the end. */
+/* Checks the statements in order.  The body is the block at depth 1, and must be the only open
+ * block at the end. */
 static int verify_body(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;
@@ -428,7 +431,7 @@ static int verify_body(struct cr_program_check *c)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole function ---- */
 
 static bool is_of_numbers(const struct cr_function *f, cr_expr expr)
 {
@@ -451,8 +454,8 @@ static int verify_items(const struct cr_program_check *c)
     return 0;
 }
 
-/* Checks calls, expressions and arguments.  The order matters: expressions refer to arguments of
- * calls, arguments to expressions, and signatures to all of these. */
+/* Checks calls, expressions and arguments, in this order: expressions refer to arguments of calls,
+ * arguments to expressions, and signatures to all of these. */
 static int verify_pools(struct cr_program_check *c)
 {
     const struct cr_function *f = c->f;

@@ -1,9 +1,9 @@
 /*
- * Checks each kernel by itself: loops, tile programs, operands and results.
+ * verify_kernels.c - checks each kernel by itself: loops, tile programs, operands and results.
  *
  * The row of a kind (kernel_kinds.h) gives, for every tile program, operand and result, the loops
- * that its index may depend on.  All indices are affine, so their least and largest values over the
- * loops are exact.
+ * on which its index may depend.  All indices are affine, so their smallest and largest values over
+ * the loops are exact.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* ---- loops ---- */
 
-/* Fails unless each atom has an extent and at most one role; sets the roles. */
+/* Sets the roles of all atoms.  Fails unless each atom has an extent and at most one role. */
 static int verify_loops(struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -39,14 +39,14 @@ static int verify_loops(struct cr_kernel_check *c)
 
 /* ---- tile programs ---- */
 
-/* The rules of a kind for one of its tile programs. */
+/* The rules that a kind has for one of its tile programs. */
 struct program_rule {
     const struct cr_program_part *part;
-    int across; /* the atom along the columns of its tiles, or -1 */
+    int across; /* the atom of the columns of its tiles, or -1 */
 };
 
-/* True if a tensor of `size` elements is a table that a value may read: of as many rows as the
- * value counts or, for a take, which has a table for each index of the other axes, of a multiple
+/* True if a tensor of `size` elements is a table that a value may gather from: it has as many rows
+ * as the value says or, for a take, which has a table for each index of the other axes, a multiple
  * of that. */
 static bool is_table(const struct cr_node *node, int64_t size, const struct cr_value *v)
 {
@@ -55,8 +55,8 @@ static bool is_table(const struct cr_node *node, int64_t size, const struct cr_v
            (node->op == CR_OP_take ? rows % v->table_rows == 0 : rows == v->table_rows);
 }
 
-/* Fails unless a value stays inside the tensor that it reads, or inside the iota or random numbers
- * that it computes. */
+/* Fails unless the index of a value stays inside the tensor that it reads, or inside the iota or
+ * random numbers that it computes. */
 static int verify_access(const struct cr_kernel_check *c, const struct program_rule *rule,
                          const struct cr_value *v)
 {
@@ -85,7 +85,7 @@ static int verify_access(const struct cr_kernel_check *c, const struct program_r
     return cr_verify_index(c, &v->at, rule->part->loops, size, rule->part->name);
 }
 
-/* True if a value is one number for each row. */
+/* True if a value has one number a row; by_row of its arguments has been checked. */
 static bool is_by_row(const struct cr_kernel_check *c, const struct cr_tiles *tiles,
                       const struct cr_value *v, int across)
 {
@@ -111,7 +111,7 @@ static bool is_by_row(const struct cr_kernel_check *c, const struct cr_tiles *ti
     }
 }
 
-/* The size of the axis that a reduction reduces. */
+/* Returns the size of the axis that reduction `id` reduces. */
 static int64_t reduced_size(const struct cr_kernel_check *c, cr_id id)
 {
     return c->g->nodes[cr_in(c->g, id, 0)].shape[c->g->nodes[id].axis];
@@ -181,16 +181,16 @@ static int verify_value(const struct cr_kernel_check *c, const struct program_ru
     return verify_source(c, rule, tiles, i);
 }
 
-/* The number of results after the first: in an elementwise kernel, one for each further stored
- * node. */
+/* Returns the number of results that the program must have besides the first: in an elementwise
+ * kernel, one for each stored node after the first. */
 static int n_more_results(const struct cr_kernel_check *c, const struct cr_tiles *tiles)
 {
     bool several = c->parts->elementwise && tiles == &c->k->program;
     return several ? c->k->n_stored - 1 : 0;
 }
 
-/* Fails unless a tile program follows the rules of its kind: required or not, with the core once or
- * never, with or without reductions. */
+/* Fails unless a tile program follows its rules: whether it may be empty, may read the core (then
+ * exactly once), and may reduce. */
 static int verify_program(const struct cr_kernel_check *c, const struct program_rule *rule,
                           const struct cr_tiles *tiles)
 {
@@ -252,7 +252,7 @@ static int verify_operands(const struct cr_kernel_check *c)
 
 /* ---- results ---- */
 
-/* Returns how many results a stored node has. */
+/* Returns the number of results that are in stored node number `stored`. */
 static int n_results_in(const struct cr_kernel *k, int stored)
 {
     int n = 0;
@@ -261,8 +261,8 @@ static int n_results_in(const struct cr_kernel *k, int stored)
     return n;
 }
 
-/* Returns the result of a stored node if there is only one; otherwise a result whose index
- * begins at `start`, or -1 if there is none. */
+/* Returns the result in a stored node: the only one if `only`; otherwise one whose index begins at
+ * `start`, or -1 if there is none. */
 static int find_result(const struct cr_kernel *k, int stored, bool only, int64_t start)
 {
     int i = cr_n_results_of(k) - 1;
@@ -271,8 +271,8 @@ static int find_result(const struct cr_kernel *k, int stored, bool only, int64_t
     return i;
 }
 
-/* Fails unless a node may be stored besides another.  A kernel that runs again stores outputs once
- * more. */
+/* Fails unless a node may be stored by a kernel whose buffer is another node.  A kernel that runs
+ * again stores outputs once more. */
 static int verify_besides(const struct cr_kernel_check *c, const struct cr_made_part *all, cr_id id)
 {
     const struct cr_kernel *k = c->k;
@@ -284,8 +284,8 @@ static int verify_besides(const struct cr_kernel_check *c, const struct cr_made_
     return 0;
 }
 
-/* Fails unless a result covers its node, or its part of a concat or a write; the old value below a
- * write and the rows both begin at element 0. */
+/* Fails unless result i covers its node, or its part of a concat or a write.  In a write, both the
+ * old value and the rows begin at element 0. */
 static int verify_result(const struct cr_kernel_check *c, int i, struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
@@ -304,7 +304,7 @@ static int verify_result(const struct cr_kernel_check *c, int i, struct cr_made_
     return 0;
 }
 
-/* Checks the results of a stored node: one, or, in a concat that the kernel stores alone, one for
+/* Checks the results in a stored node: one or, in a concat that this kernel alone stores, one for
  * each part. */
 static int verify_results_in(const struct cr_kernel_check *c, int stored, struct cr_made_part *made)
 {
@@ -342,9 +342,10 @@ static int verify_results(const struct cr_kernel_check *c, struct cr_made_part *
     return 0;
 }
 
-/* ---- a kernel ---- */
+/* ---- the whole kernel ---- */
 
-/* True if a node replaces a state, so that the state's memory holds the value below it. */
+/* True if node `id` replaces state `state`, so that the state's memory already has the value that a
+ * write changes. */
 static bool replaces(const struct cr_graph *g, cr_id id, cr_id state)
 {
     int i = cr_n_results(g);
@@ -353,8 +354,8 @@ static bool replaces(const struct cr_graph *g, cr_id id, cr_id state)
     return i < g->n_outputs;
 }
 
-/* Checks the root of a kernel that stores a write: first the old value (unless it is a state that
- * the write replaces, which is there already), then the rows. */
+/* Checks the root of a kernel that stores a write.  First the old value must be stored, unless the
+ * write replaces a state, which has the old value already; then the rows. */
 static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_part *made)
 {
     const struct cr_kernel *k = c->k;
@@ -368,7 +369,7 @@ static int verify_write_root(const struct cr_kernel_check *c, struct cr_made_par
     return 0;
 }
 
-/* Checks the stored nodes; only some kinds may store more than the buffer. */
+/* Checks the stored nodes; only some kinds may store others than the buffer. */
 static int verify_stored_nodes(const struct cr_kernel_check *c)
 {
     const struct cr_kernel *k = c->k;
@@ -381,7 +382,8 @@ static int verify_stored_nodes(const struct cr_kernel_check *c)
     return 0;
 }
 
-/* Fails unless the root is a stored node, or the next operand of a stored concat or write. */
+/* Fails unless the root is a stored node, or the operand of a stored concat or write that must be
+ * stored next. */
 static int verify_root(const struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -434,7 +436,7 @@ static int verify_refs(const struct cr_kernel_check *c, const struct cr_made_par
     return 0;
 }
 
-/* Checks a kernel, and adds the number of elements that it stores to the count of its buffer. */
+/* Checks a kernel, and adds the number of elements that it stores to those of its buffer. */
 static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
 {
     const struct cr_kernel *k = c->k;
@@ -447,12 +449,13 @@ static int verify_kernel(struct cr_kernel_check *c, struct cr_made_part *all)
         return -1;
     bool below = c->g->nodes[k->buffer].op == CR_OP_write && k->root != k->buffer;
     if (!below && all[k->buffer].stored < cr_check_elements(c, k->buffer))
-        all[k->buffer].stored += cr_check_elements(c, k->root); /* a write is complete with its rows */
+        all[k->buffer].stored += cr_check_elements(c, k->root); /* a write is complete when its rows
+                                                                   are stored */
     return verify_results(c, all);
 }
 
-/* Fails unless exactly the nodes marked as stored are stored completely, and each names its
- * kernel. */
+/* Fails unless exactly the nodes marked as stored are stored completely, and each has the number of
+ * its kernel. */
 static int verify_stored(const struct cr_kernel_check *c, const struct cr_made_part *all)
 {
     for (cr_id id = 0; id < c->g->n_nodes; id++) {

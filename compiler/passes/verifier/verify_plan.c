@@ -1,5 +1,5 @@
-/* Checks the plan by a simulated run: every step in the order of execution, loops iteration by
- * iteration, with a record of the last writer of each float. */
+/* verify_plan.c - checks the plan by a simulated run.  The run visits every step in execution
+ * order, loops iteration by iteration, and records the last writer of each float. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ struct run {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
-    int *inputs;       /* by node: the number of an input or a state, or -1 */
-    int *outputs;      /* by node: the number of an output, or -1 */
+    int *inputs;       /* by node: its number if it is an input or a state, or -1 */
+    int *outputs;      /* by node: its number if it is an output, or -1 */
     int *replaced;     /* by node: the state that it replaces, or -1 */
-    int *parts;        /* by node: the number of kernels that compute it ... */
-    int *made;         /* ... and how many of them ran so far */
+    int *parts;        /* by node: the number of kernels that compute it */
+    int *made;         /* by node: the number of these kernels that have run */
     int *first, *last; /* by node: the time of its first write, and of its last read or write */
     struct cr_last_writer arena;
 };
@@ -35,9 +35,9 @@ static struct cr_range range_of(const struct run *r, cr_id id)
     return (struct cr_range){begin, begin + elements(r, id)};
 }
 
-/* ---- where values lie ---- */
+/* ---- spaces of values ---- */
 
-/* Fails unless a result of a kernel lies in the arena, its output, or the state that it
+/* Fails unless a result of a kernel is in the arena, in its output, or in the state that it
  * replaces. */
 static int verify_result(const struct run *r, int kernel, cr_id id)
 {
@@ -54,14 +54,14 @@ static int verify_result(const struct run *r, int kernel, cr_id id)
     return 0;
 }
 
-/* True if no kernel computes a node: a leaf with a name, or joined parameters. */
+/* True if no kernel computes a node: it is a leaf with a name, or joined parameters. */
 static bool is_handed_in(const struct run *r, cr_id id)
 {
     return r->g->nodes[id].name || cr_is_joined(r->g, id);
 }
 
-/* Fails unless an input or a state lies in the port of its number, a parameter in the weights, and
- * a literal in its own space. */
+/* Fails unless an input or a state is in the port of its number, a parameter in the weights, and a
+ * literal in the space of literals. */
 static int verify_leaf(const struct run *r, int kernel, cr_id id)
 {
     const struct cr_storage *at = &r->m->storage[id];
@@ -96,10 +96,10 @@ static int verify_storage(const struct run *r)
     return 0;
 }
 
-/* ---- the run ---- */
+/* ---- the simulated run ---- */
 
-/* True if a result of the kernel has the place of an operand, and each element of the operand is
- * read to compute the element that replaces it. */
+/* True if a result of the kernel, node `writer`, is at the place of its operand `id`, and each
+ * element of the operand is read only to compute the element that replaces it. */
 static bool is_replaced(const struct run *r, int kernel, cr_id id, int writer)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
@@ -109,8 +109,8 @@ static bool is_replaced(const struct run *r, int kernel, cr_id id, int writer)
            cr_reads_in_place(k, result, id);
 }
 
-/* Fails unless a node that a kernel reads is complete and not overwritten, unless the kernel's own
- * result replaces it element by element. */
+/* Fails unless a node that a kernel reads is complete and not overwritten, except if the kernel's
+ * own result replaces it element by element. */
 static int read_operand(struct run *r, int kernel, cr_id id, int now)
 {
     if (is_handed_in(r, id))
@@ -131,8 +131,8 @@ static int read_operand(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* Records a write.  The first part of a value takes the value's whole range in the arena; later
- * parts must find the range unchanged. */
+/* Records a write.  The first part of a value takes the value's whole range in the arena; it is a
+ * fault if another value overwrites that range before a later part. */
 static int write_result(struct run *r, int kernel, cr_id id, int now)
 {
     if (r->made[id] == r->parts[id])
@@ -151,14 +151,14 @@ static int write_result(struct run *r, int kernel, cr_id id, int now)
     return 0;
 }
 
-/* True if a kernel computes one of its stored nodes for the first time: a kernel that runs again to
- * save memory also stores outputs once more. */
+/* True if a kernel computes stored node number `stored` for the first time.  A kernel that runs
+ * again, to save memory, also stores outputs once more. */
 static bool makes(const struct run *r, const struct cr_kernel *k, int stored)
 {
     return !k->again || r->m->storage[k->stored[stored]].space == CR_SPACE_ARENA;
 }
 
-/* Simulates a kernel: its writes first, then its reads, so that overwritten operands are found. */
+/* Simulates a kernel: first its writes, then its reads, so that overwritten operands are found. */
 static int run_kernel(struct run *r, int kernel, int now)
 {
     const struct cr_kernel *k = &r->m->kernels[kernel];
@@ -173,8 +173,8 @@ static int run_kernel(struct run *r, int kernel, int now)
     return 0;
 }
 
-/* Simulates the kernels in the order of the steps, loops unrolled; fails if an output is not
- * complete in the end. */
+/* Simulates the kernels in the order of the steps, with loops unrolled.  Fails if an output is not
+ * complete at the end. */
 static int run_steps(struct run *r)
 {
     int now = 0;
@@ -193,9 +193,9 @@ static int run_steps(struct run *r)
     return 0;
 }
 
-/* ---- the least arena ---- */
+/* ---- the smallest arena ---- */
 
-/* Returns the largest number of floats in the arena that are live at once. */
+/* Returns the most floats in the arena that are live at the same time. */
 static int64_t most_live(const struct run *r)
 {
     int64_t live = 0, most = 0;
@@ -228,8 +228,8 @@ static int verify_size(const struct run *r)
 
 /* ---- loops ---- */
 
-/* Fails unless an operand or a result lies in the same space in all iterations of a loop except the
- * first and the last; `ref` is its number (cr_touched). */
+/* Fails unless an operand or a result, with the number `ref` (cr_touched), is in the same space in
+ * all iterations of a loop except the first and the last. */
 static int verify_spaces(const struct run *r, const struct cr_loop *loop, int at, int ref)
 {
     enum cr_space space = CR_SPACE_NONE;
@@ -258,7 +258,7 @@ static int verify_loops(const struct run *r)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole plan ---- */
 
 /* Sets the port of each node, and the state that it replaces. */
 static void number_ports(struct run *r)
@@ -277,7 +277,7 @@ static void number_ports(struct run *r)
     }
 }
 
-/* Begins the record of the arena with the ranges of all values that kernels compute in it. */
+/* Initialises the record of the arena with the ranges of all values that kernels compute in it. */
 static void begin_arena(struct run *r)
 {
     struct cr_range *ranges =

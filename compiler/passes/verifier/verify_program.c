@@ -1,4 +1,5 @@
-/* Checks a program from its own data alone: its buffers, its functions one by one, its calls. */
+/* verify_program.c - checks a program from its own data alone: its buffers, its functions one by
+ * one, and its calls. */
 #include "verify_program.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 /* ---- buffers ---- */
 
-/* Returns the number of elements of a shape, or -1 if the shape is not valid. */
+/* Returns the number of elements of a shape, or -1 if the shape is invalid. */
 static int64_t elements_of(int rank, const int64_t *shape)
 {
     int64_t n = 1;
@@ -21,7 +22,7 @@ static int64_t elements_of(int rank, const int64_t *shape)
     return n;
 }
 
-/* An input or output buffer must have the type and the number of elements of its port. */
+/* Fails unless an input or output buffer has the type and the number of elements of its port. */
 static int verify_port(const struct cr_program_check *c, int i, const struct cr_port *ports, int n)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
@@ -56,7 +57,7 @@ static bool is_same_state(const struct cr_program_check *c, int next, int now)
     return b->space == CR_SPACE_STATE && b->alias == CR_NONE && a->offset == b->offset;
 }
 
-/* The buffer of a literal must have its type and number of elements. */
+/* Fails unless the buffer of a literal has the literal's type and number of elements. */
 static int verify_literal(const struct cr_program_check *c, int i)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
@@ -68,8 +69,8 @@ static int verify_literal(const struct cr_program_check *c, int i)
     return 0;
 }
 
-/* `offset` means bytes for the arena and the weights, and an index for inputs, outputs, states and
- * literals. */
+/* Fails unless the `offset` of a buffer is valid: it counts bytes in the arena and the weights, and
+ * is an index for inputs, outputs, states and literals. */
 static int verify_space(const struct cr_program_check *c, int i)
 {
     switch (c->p->buffers[i].space) {
@@ -93,8 +94,8 @@ static int verify_space(const struct cr_program_check *c, int i)
     }
 }
 
-/* Checks shape and format first, since the number of bytes follows from them.  Only an output may
- * have no elements. */
+/* Checks buffer i: first its shape and format, since its number of bytes follows from them.  Only
+ * an output may have no elements. */
 static int verify_buffer(const struct cr_program_check *c, int i)
 {
     const struct cr_buffer *b = &c->p->buffers[i];
@@ -124,7 +125,7 @@ int cr_check_function(struct cr_program_check *c, int function)
     c->statement = CR_NONE;
     c->kept = cr_calloc((size_t)c->f->n_body, sizeof *c->kept);
     int status = cr_verify_function(c);
-    if (c->f->n_body && !status) /* a function without a body is never called: see verify_calls.c */
+    if (c->f->n_body && !status) /* a function without a body is never called (verify_calls.c) */
         status = cr_verify_body(c) || cr_verify_scratch(c);
     free(c->kept);
     if (!status && c->p->scratch_bytes < c->f->scratch_floats * (int64_t)sizeof(float))
@@ -156,7 +157,7 @@ void cr_check_end(struct cr_program_check *c)
     free(c);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole program ---- */
 
 /* Fails if two buffers are the same output. */
 static int verify_outputs(const struct cr_program_check *c)

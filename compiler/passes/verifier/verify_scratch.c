@@ -1,16 +1,17 @@
 /*
- * Checks scratch: its parts do not overlap, and each is written before it is read.
+ * verify_scratch.c - checks scratch: its slots do not overlap, and each is written before it is
+ * read.
  *
- * A loop counts as if it ran: statements after it read only the elements that it wrote.  A write
- * under a condition counts up to the end of the condition.  The same rule holds for arguments that
- * a body writes and reads back.
+ * A loop is taken to run at least once: statements after it read only the elements that it wrote.
+ * A write under a condition counts until the end of the condition.  The same rule holds for
+ * arguments that a body writes and reads back.
  */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
 #include "verify_program.h"
 
-/* ---- where parts lie ---- */
+/* ---- overlaps of slots ---- */
 
 struct part {
     int64_t offset, floats;
@@ -35,7 +36,7 @@ static int verify_part(const struct cr_program_check *c, const struct part *part
     return 0;
 }
 
-/* Fails if two parts of scratch overlap, or if one lies outside scratch_floats.  Parts are sorted
+/* Fails if two slots of scratch overlap, or if one is not inside scratch_floats.  Slots are sorted
  * by offset, so that each is compared only with the one before it. */
 static int verify_parts(const struct cr_program_check *c)
 {
@@ -54,37 +55,39 @@ static int verify_parts(const struct cr_program_check *c)
     return status;
 }
 
-/* ---- what is written ---- */
+/* ---- written slots ---- */
 
 enum { NOWHERE = -1 };
 
 struct block {
-    int begin;     /* the statement that begins it */
-    int n_written; /* slots written before it */
-    bool loop;     /* its writes count after its end: it is a loop, or a block whose results are kept */
+    int begin;     /* the statement that begins the block */
+    int n_written; /* number of slots written before it */
+    bool loop;     /* true if its writes count after its end: for a loop, and a block whose results
+                      are reused */
 };
 
 struct writes {
     struct cr_program_check *c;
-    bool *written; /* by slot: it was written */
-    int *order;    /* written slots, in order */
+    bool *written; /* by slot: true if it was written */
+    int *order;    /* the written slots, in the order of the writes */
     int n_written;
-    int *keeper;     /* by slot: the block (its statement) that writes the slot and keeps its
-                        results for later items, or NOWHERE */
-    int *from_start; /* by slot: the loop whose first iteration has to write it, or NOWHERE */
+    int *keeper;     /* by slot: the block, by its first statement, that writes the slot for later
+                        items to reuse; or NOWHERE */
+    int *from_start; /* by slot: the loop that has to write it in its first iteration, or NOWHERE */
     struct block *blocks;
     int n_blocks, cap_blocks;
-    int keeping; /* the open block (its statement) whose results are kept, or NOWHERE */
+    int keeping; /* the open block, by its first statement, whose results later items reuse; or
+                    NOWHERE */
 };
 
-/* True if the body writes a slot: scratch, or a writable argument. */
+/* True if the body must write a slot before it reads it: scratch, or a writable argument. */
 static bool is_made(const struct cr_slot *s)
 {
     return s->kind == CR_SLOT_SCRATCH || s->written;
 }
 
-/* Returns the loop whose counter is the condition, if it begins at 0, else NOWHERE.  Such a
- * condition is false in the first iteration of the loop. */
+/* If a condition is just the counter of a loop that begins at 0, returns the loop, else NOWHERE.
+ * Such a condition is false in the first iteration of the loop. */
 static int loop_of(const struct writes *w, cr_expr condition)
 {
     const struct cr_function *f = w->c->f;
@@ -99,9 +102,9 @@ static int loop_of(const struct writes *w, cr_expr condition)
 }
 
 /*
- * Fails if a slot that the body writes is read before it is written.  A read that is skipped in the
- * first iteration of a loop may precede the write: end_block checks that the loop writes the slot.
- * A block whose results are kept may read only slots that it writes itself.
+ * Fails if a slot that the body writes is read before it is written.  A read that the first
+ * iteration of a loop skips may precede the write: end_block then checks that the loop writes the
+ * slot.  A block whose results are reused may read only slots that it writes itself.
  */
 static int see_read(struct writes *w, const struct cr_argument *a)
 {
@@ -120,8 +123,7 @@ static int see_read(struct writes *w, const struct cr_argument *a)
     return cr_program_fault(w->c, "%s is read before it is written", s->name);
 }
 
-/* Marks a slot as written.  Fails if another block writes scratch that a block keeps for later
- * items. */
+/* Marks a slot as written.  Fails if another block writes scratch that later items reuse. */
 static int see_write(struct writes *w, int slot)
 {
     const struct cr_slot *s = &w->c->f->slots[slot];
@@ -153,7 +155,7 @@ static int see_call(struct writes *w, const struct cr_call *call)
     return 0;
 }
 
-/* Visits the calls whose results an expression uses. */
+/* Checks the calls whose results an expression uses. */
 static int see_expr(struct writes *w, cr_expr expr)
 {
     const struct cr_expr_node *e = &w->c->f->exprs[expr];
@@ -161,7 +163,7 @@ static int see_expr(struct writes *w, cr_expr expr)
     case CR_EXPR_NUMBER:
     case CR_EXPR_VAR:
     case CR_EXPR_FIELD:
-    case CR_EXPR_LOAD: /* it loads from an argument that is only read */
+    case CR_EXPR_LOAD: /* a load from an argument that the function only reads */
         return 0;
     case CR_EXPR_CALL:
         return see_call(w, &w->c->f->calls[e->a]);
@@ -176,8 +178,8 @@ static int see_expr(struct writes *w, cr_expr expr)
 
 /* ---- statements ---- */
 
-/* True for "t < a->T" and "t < a->T[b]": elements past a length do not exist, so the writes under
- * this condition are complete. */
+/* True for the conditions "t < a->T" and "t < a->T[b]".  Elements past a length do not exist, so
+ * writes under such a condition are complete. */
 static bool is_before_length(const struct cr_function *f, cr_expr condition)
 {
     const struct cr_expr_node *e = &f->exprs[condition];
@@ -200,8 +202,8 @@ static void open_block(struct writes *w, int statement)
         w->keeping = statement;
 }
 
-/* Writes under a condition do not count after its end, since it may be false.  A slot that later
- * iterations of this loop read must have been written in the loop. */
+/* Closes a block.  Writes under a condition no longer count, since it may be false.  Fails if a
+ * loop does not write a slot that its later iterations read. */
 static int end_block(struct writes *w)
 {
     const struct block *b = &w->blocks[--w->n_blocks];
@@ -216,7 +218,7 @@ static int end_block(struct writes *w)
     return 0;
 }
 
-/* Goes through the calls of a statement in the order of execution; opens or closes its block. */
+/* Checks the calls of a statement in execution order; opens or closes its block. */
 static int see_statement(struct writes *w, int i)
 {
     const struct cr_statement *s = &w->c->f->body[i];
@@ -245,8 +247,8 @@ static int see_statement(struct writes *w, int i)
     return 0;
 }
 
-/* Fails unless each read comes after a write, and each writable argument is written under all
- * conditions. */
+/* Fails unless each read comes after a write, and each writable argument is written whatever the
+ * conditions are. */
 static int verify_writes(struct cr_program_check *c)
 {
     size_t slots = (size_t)c->f->n_slots;

@@ -1,11 +1,13 @@
-/* Checks where the next values of states are stored, and that nothing reads an old value after. */
+/* verify_states.c - checks where the next values of states are stored, and that no kernel reads an
+ * old value afterwards. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
 #include "compiler/passes/fuse/in_place.h"
 #include "verifier.h"
 
-/* Fails unless a node is stored in the memory of the state that it replaces, if it replaces one. */
+/* Fails unless each node that replaces a state is stored in the state's memory, and no other node
+ * is. */
 static int verify_places(const struct cr_module *m, struct cr_error *error)
 {
     const struct cr_graph *g = m->graph;
@@ -22,9 +24,9 @@ static int verify_places(const struct cr_module *m, struct cr_error *error)
                            : 0;
 }
 
-/* Fails unless each state that a kernel reads still holds its old value, and the kernel, if it
- * overwrites the state, does so with each element after its last read.  `held` is by state: the
- * node whose value its memory holds. */
+/* Fails unless each state that a kernel reads still has its old value.  A kernel that overwrites
+ * the state must overwrite each element after its last read.  `held` is a list by state: the node
+ * whose value its memory has. */
 static int verify_reads(const struct cr_module *m, int kernel, const cr_id *held,
                         struct cr_error *error)
 {
@@ -41,7 +43,7 @@ static int verify_reads(const struct cr_module *m, int kernel, const cr_id *held
     return 0;
 }
 
-/* Runs the kernels in their order; at the start of an entry, states hold their old values. */
+/* Checks the kernels in their order; at the beginning of an entry, states have their old values. */
 static int verify_order(const struct cr_module *m, struct cr_error *error)
 {
     cr_id *held = cr_calloc((size_t)m->graph->n_nodes, sizeof *held);

@@ -1,4 +1,4 @@
-/* Checks steps, loops, and the functions that kernels share. */
+/* verify_steps.c - checks steps, loops, and the functions that kernels share. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "compiler/passes/weights/weights.h"
 #include "verifier.h"
 
-/* ---- kernels that are alike ---- */
+/* ---- kernels with equal code ---- */
 
 static bool same_affine(const struct cr_affine *a, const struct cr_affine *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* True if two values are the same except for their node. */
+/* True if two values differ at most in their node. */
 static bool same_value(const struct cr_value *a, const struct cr_value *b)
 {
     bool same = a->source == b->source && a->ref == b->ref && a->by_row == b->by_row &&
@@ -49,7 +49,7 @@ static bool same_operand(const struct cr_operand *a, const struct cr_operand *b)
     return a->ref == b->ref && same_affine(&a->at, &b->at);
 }
 
-/* True if the members that only kernels of their kind have are the same. */
+/* True if the numbers in the kernels' own members are equal (cr_kernel_numbers). */
 static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
 {
     int64_t of_a[CR_MAX_NUMBERS], of_b[CR_MAX_NUMBERS];
@@ -57,8 +57,8 @@ static bool same_numbers(const struct cr_kernel *a, const struct cr_kernel *b)
     return n == cr_kernel_numbers(b, of_b) && !memcmp(of_a, of_b, (size_t)n * sizeof *of_a);
 }
 
-/* True if operands have the same types and formats in memory (an input may be i32, a table
- * quantized), and stored nodes have the same types. */
+/* True if operands have equal types and formats in memory (an input may be i32, a table quantized),
+ * and stored nodes have equal types. */
 static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
@@ -71,7 +71,7 @@ static bool same_types(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
-/* True if tile programs, operands and results are the same. */
+/* True if tile programs, operands and results are equal. */
 static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
                        const struct cr_kernel *b)
 {
@@ -87,7 +87,8 @@ static bool same_parts(const struct cr_graph *g, const struct cr_kernel *a,
     return same;
 }
 
-/* True if neither has packed weights, or both have them in the same format and arithmetic. */
+/* True if neither kernel has packed weights, or both have them in the same format and
+ * arithmetic. */
 static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
                         const struct cr_kernel *b)
 {
@@ -98,7 +99,8 @@ static bool same_panels(const struct cr_graph *g, const struct cr_kernel *a,
            cr_panel_arithmetic(g, x) == cr_panel_arithmetic(g, y);
 }
 
-/* True if one function can compute both kernels, called with other tensors and random streams. */
+/* True if one function can compute both kernels, called with different tensors and random
+ * streams. */
 static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
                       const struct cr_kernel *b)
 {
@@ -106,14 +108,15 @@ static bool are_alike(const struct cr_graph *g, const struct cr_kernel *a,
            a->n_streams == b->n_streams && same_panels(g, a, b) && same_parts(g, a, b);
 }
 
-/* Copies a kernel as its function computes it: operands whose start a call gives begin at 0. */
+/* Copies a kernel in the form in which its function computes it: operands whose offset a call
+ * passes begin at 0. */
 static void take_code(const struct cr_module *m, int kernel, struct cr_kernel *code)
 {
     cr_kernel_copy(code, &m->kernels[kernel]);
     cr_set_buffer_offsets(code, &m->starts[kernel]);
 }
 
-/* True if a kernel can share the function of another. */
+/* True if a kernel can share the function of kernel `other`. */
 static bool may_share(const struct cr_module *m, int kernel, int other)
 {
     const struct cr_kernel *k = &m->kernels[kernel], *o = &m->kernels[other];
@@ -143,8 +146,8 @@ static int verify_functions(const struct cr_module *m, struct cr_error *error)
 
 /* ---- steps ---- */
 
-/* Fails unless the iterations call the same functions in the same order, belong to one entry, and
- * have layer numbers from 0 on. */
+/* Fails unless the iterations of a loop call the same functions in the same order, belong to one
+ * entry, and have layer numbers from 0 on. */
 static int verify_loop(const struct cr_module *m, const struct cr_loop *loop,
                        struct cr_error *error)
 {

@@ -1,5 +1,5 @@
-/* Checks the layout of the weights: layouts do not overlap, and each parameter is where kernels
- * read it. */
+/* verify_weights.c - checks the layout of the weights: pieces do not overlap, and each parameter is
+ * where kernels read it. */
 #include <stdlib.h>
 
 #include "compiler/ir/mem.h"
@@ -10,14 +10,14 @@
 
 enum { PANEL = 32 }; /* columns of a panel: CR_PANEL of the runtime */
 
-/* The module to check, and the error that a fault is written to. */
+/* The module that is checked, and the error to which a fault is written. */
 struct check {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
 };
 
-/* Layouts first .. end - 1: the pieces of one matrix of panels, or one plain layout. */
+/* The layouts first .. end - 1: the pieces of one matrix in panels, or a single row-major piece. */
 struct matrix {
     int first, end;
     int64_t target, floats, K, N;
@@ -38,7 +38,7 @@ static int broken_layout(const struct check *c, int layout, const char *what)
     return cr_fail(c->error, "layout %d of the weights: %s", layout, what);
 }
 
-/* Fails if a piece takes elements outside its parameter. */
+/* Fails if a piece reads elements outside its parameter. */
 static int verify_layout(const struct check *c, int i)
 {
     const struct cr_layout_info *p = &c->m->layouts[i];
@@ -62,8 +62,8 @@ static enum cr_format format_of(const struct check *c, const struct cr_layout_in
     return c->g->nodes[p->param].format;
 }
 
-/* Returns the number of rows of a matrix of panels: the sum over the pieces of its first
- * columns. */
+/* Returns the number of rows of a matrix in panels: the sum of the rows of the pieces with its
+ * first columns. */
 static int64_t rows_of(const struct check *c, int first)
 {
     const struct cr_layout_info *p = &c->m->layouts[first];
@@ -74,7 +74,8 @@ static int64_t rows_of(const struct check *c, int first)
     return rows;
 }
 
-/* True if a piece continues a matrix: it is below the piece before, or begins the next columns. */
+/* True if a piece continues a matrix: it is below the piece before it, or begins the next
+ * columns. */
 static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
                     const struct cr_layout_info *piece)
 {
@@ -87,8 +88,8 @@ static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t 
            format_of(c, piece) == format_of(c, p);
 }
 
-/* Finds a matrix of panels that begins at layout `first`: pieces below and beside each other in one
- * format; the pieces with the last columns pad their panel. */
+/* Finds a matrix in panels that begins at layout `first`.  Its pieces are below and beside each
+ * other and have one format; the pieces with the last columns pad their panel. */
 static int find_panels(const struct check *c, int first, struct matrix *matrix)
 {
     const struct cr_layout_info *p = &c->m->layouts[first];
@@ -112,8 +113,8 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
     return 0;
 }
 
-/* Groups the pieces of parameters (cr_layout_info) into matrices: several pieces that share panels,
- * or one row-major piece. */
+/* Groups the pieces of parameters (cr_layout_info) into matrices, each of several pieces in panels
+ * or of one row-major piece. */
 static int find_matrices(const struct check *c, struct matrices *all)
 {
     for (int i = 0; i < c->m->n_layouts; i = all->items[all->n++].end) {
@@ -142,7 +143,7 @@ static const struct matrix *find_matrix(const struct matrices *all, int64_t targ
     return all->n ? bsearch(&key, all->items, (size_t)all->n, sizeof key, by_target) : NULL;
 }
 
-/* True if a matrix is a whole parameter, or the whole part of one, unpacked, in f32. */
+/* True if a matrix is exactly parameter `id`, or the part of one, row-major and in f32. */
 static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id id)
 {
     const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
@@ -152,16 +153,16 @@ static bool is_plain(const struct check *c, const struct matrix *matrix, cr_id i
            p->col_stride == 1 && format_of(c, p) == cr_format_of(CR_F32);
 }
 
-/* True if a matrix of panels holds exactly one table. */
+/* True if a matrix in panels is exactly the transpose of one table. */
 static bool is_turned(const struct check *c, const struct matrix *matrix, cr_id table)
 {
     const struct cr_layout_info *p = matrix ? &c->m->layouts[matrix->first] : NULL;
     return p && p->panel_stride && p->last && cr_is_turned_table(c->g, table, p);
 }
 
-/* True if a kernel's operand (a parameter, a part of one, a table, or several joined parameters) is laid out at
- * the offset where the kernel reads it.  Only the first of several joined parameters has to be
- * aligned. */
+/* True if a kernel's operand (a parameter, a part of one, a table, or several joined parameters) is
+ * at the offset at which the kernel reads it.  Only the first of several joined parameters has to
+ * be aligned. */
 static bool is_in_place(const struct check *c, const struct matrices *all, cr_id id)
 {
     int64_t target = c->m->storage[id].offset;
@@ -180,13 +181,14 @@ static bool is_in_place(const struct check *c, const struct matrices *all, cr_id
     return true;
 }
 
-/* The remaining pieces of a matrix; `same`: all pieces so far were as expected. */
+/* The pieces of a matrix that have not been compared; `same` is true if all pieces so far were as
+ * expected. */
 struct pieces {
     const struct cr_layout_info *next, *end;
     bool same;
 };
 
-/* Compares the next layout with the expected piece of a weight matrix. */
+/* Compares the next layout with the expected piece `info` of a weight matrix. */
 static void compare_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
@@ -202,7 +204,7 @@ static void compare_piece(void *context, const struct cr_layout_info *info)
     p->next++;
 }
 
-/* True if panels hold the matrix that a kernel multiplies by. */
+/* True if a matrix in panels is the one by which a kernel multiplies. */
 static bool is_packed(const struct check *c, const struct matrix *matrix,
                       const struct cr_kernel *k)
 {
@@ -215,7 +217,7 @@ static bool is_packed(const struct check *c, const struct matrix *matrix,
     return cr_packed_pieces(c->g, cr_packed(k), compare_piece, &p) && p.same && p.next == p.end;
 }
 
-/* Fails unless every kernel reads its parameters as they were placed: plain, or packed. */
+/* Fails unless every kernel finds its parameters where it reads them, row-major or packed. */
 static int verify_readers(const struct check *c, const struct matrices *all)
 {
     for (int i = 0; i < c->m->n_kernels; i++) {
